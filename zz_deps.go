@@ -1,0 +1,36 @@
+//go:build deps
+
+package lkeplan
+
+import (
+	_ "github.com/fluxcd/pkg/runtime/conditions"
+	_ "github.com/fluxcd/pkg/runtime/patch"
+	_ "github.com/fluxcd/pkg/ssa"
+	_ "github.com/fluxcd/source-controller/api/v1"
+	_ "github.com/go-git/go-git/v5"
+	_ "github.com/google/go-cmp/cmp"
+	_ "github.com/hashicorp/hcl/v2/ext/dynblock"
+	_ "github.com/hashicorp/hcl/v2/ext/tryfunc"
+	_ "github.com/hashicorp/hcl/v2/ext/typeexpr"
+	_ "github.com/hashicorp/hcl/v2/hclparse"
+	_ "github.com/hashicorp/hcl/v2/hclwrite"
+	_ "github.com/linode/linodego"
+	_ "github.com/rogpeppe/go-internal/testscript"
+	_ "github.com/spf13/cobra"
+	_ "github.com/zclconf/go-cty-yaml"
+	_ "github.com/zclconf/go-cty/cty/function/stdlib"
+	_ "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	_ "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	_ "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	_ "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	_ "k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	_ "k8s.io/client-go/kubernetes"
+	_ "sigs.k8s.io/controller-runtime"
+	_ "sigs.k8s.io/karpenter/pkg/controllers"
+	_ "sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
+	_ "sigs.k8s.io/karpenter/pkg/operator"
+	_ "sigs.k8s.io/karpenter/pkg/operator/options"
+	_ "sigs.k8s.io/yaml"
+	_ "golang.org/x/time/rate"
+	_ "github.com/prometheus/client_golang/prometheus"
+)
