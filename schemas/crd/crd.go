@@ -1,0 +1,41 @@
+// Package crd holds the CustomResourceDefinitions that lkeplan needs in a
+// cluster, as the YAML files that `kubectl apply -f schemas/crd/` installs:
+// Karpenter's own, as the linked version ships them, and LinodeNodeClass.
+//
+// It reads files that are compiled in; it knows no cluster and no HCL.
+package crd
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"sigs.k8s.io/yaml"
+)
+
+//go:generate go run ./generate
+
+//go:embed *.yaml
+var files embed.FS
+
+// All returns the definitions sorted by file name, each call a fresh copy.
+func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
+	names, err := fs.Glob(files, "*.yaml")
+	if err != nil {
+		return nil, err
+	}
+	crds := make([]*apiextensionsv1.CustomResourceDefinition, 0, len(names))
+	for _, name := range names {
+		raw, err := files.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+			return nil, fmt.Errorf("read definition %s: %w", name, err)
+		}
+		crds = append(crds, crd)
+	}
+	return crds, nil
+}

@@ -1,0 +1,34 @@
+package v1alpha1
+
+// Labels that describe a plan. The provider puts them on NodeClaims; NodePools
+// and pods select by them. The names are those of karpenter-provider-linode
+// (its docs/CONFIGURATION.md, "Well-Known Labels").
+const (
+	LabelInstanceCPU                = Group + "/instance-cpu"                       // vCPUs
+	LabelInstanceMemory             = Group + "/instance-memory"                    // MiB
+	LabelInstanceDisk               = Group + "/instance-disk"                      // MiB
+	LabelInstanceTransfer           = Group + "/instance-transfer"                  // GB a month
+	LabelInstanceNetworkOut         = Group + "/instance-network-out"               // Mbit/s
+	LabelInstanceClass              = Group + "/instance-class"                     // standard, dedicated, premium, highmem, gpu, accelerated
+	LabelInstanceGeneration         = Group + "/instance-generation"                // 6 of g6-standard-2
+	LabelInstanceGPUCount           = Group + "/instance-gpu-count"                 // absent on plans without a GPU
+	LabelInstanceGPUName            = Group + "/instance-gpu-name"                  // rtx6000; absent on plans without a GPU
+	LabelInstanceAcceleratedDevices = Group + "/instance-accelerated-devices-count" // absent on plans without one
+)
+
+// PlanLabels returns every label that describes a plan, in the order above.
+func PlanLabels() []string {
+	return []string{
+		LabelInstanceCPU, LabelInstanceMemory, LabelInstanceDisk, LabelInstanceTransfer, LabelInstanceNetworkOut,
+		LabelInstanceClass, LabelInstanceGeneration, LabelInstanceGPUCount, LabelInstanceGPUName, LabelInstanceAcceleratedDevices,
+	}
+}
+
+// Annotations with which drift of a NodeClaim from its class is told.
+const (
+	AnnotationHash        = Group + "/linodenodeclass-hash"
+	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"
+)
+
+// Finalizer keeps a LinodeNodeClass while NodeClaims use it.
+const Finalizer = Group + "/termination"

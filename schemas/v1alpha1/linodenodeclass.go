@@ -1,0 +1,162 @@
+package v1alpha1
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/awslabs/operatorpkg/status"
+	"github.com/mitchellh/hashstructure/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// HashVersion names the way Hash is computed. It changes when a field enters
+// or leaves the hash or gets another default; nodes made under another version
+// are stamped again instead of being replaced.
+const HashVersion = "lkeplan-v1"
+
+// ConditionValidationSucceeded tells whether LKE would accept what the class
+// asks for. Ready follows from it.
+const ConditionValidationSucceeded = "ValidationSucceeded"
+
+// LinodeNodeClass says how the nodes of the NodePools that refer to it are
+// made.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=linodenodeclasses,scope=Cluster,categories=karpenter,shortName={lnc,lncs}
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Firewall",type="integer",JSONPath=".spec.firewallID",priority=1
+// +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".spec.lkeK8sVersion",priority=1
+type LinodeNodeClass struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   LinodeNodeClassSpec   `json:"spec,omitempty"`
+	Status LinodeNodeClassStatus `json:"status,omitempty"`
+}
+
+// LinodeNodeClassList is a list of LinodeNodeClass.
+//
+// +kubebuilder:object:root=true
+type LinodeNodeClassList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []LinodeNodeClass `json:"items"`
+}
+
+// LinodeNodeClassSpec is the wish. On LKE the node's machine is made by LKE
+// itself: tags, firewallID, diskEncryption and lkeK8sVersion have an effect
+// there; the other fields describe Linodes made without LKE, are kept for
+// compatibility, and change no node.
+type LinodeNodeClassSpec struct {
+	// Tags are put on the LKE node pools, beside lkeplan's own: 3 to 50
+	// characters each. On LKE Enterprise they reach the Linodes too. A change
+	// is carried out in place.
+	// +optional
+	// +listType=set
+	Tags []string `json:"tags,omitempty" hash:"ignore"`
+
+	// FirewallID is the number of the Cloud Firewall in front of the nodes.
+	// LKE Enterprise only. A change replaces the nodes.
+	// +optional
+	FirewallID *int `json:"firewallID,omitempty"`
+
+	// DiskEncryption says whether the disks are encrypted. Left out, LKE
+	// decides. A change replaces the nodes.
+	// +optional
+	// +kubebuilder:validation:Enum=enabled;disabled
+	DiskEncryption string `json:"diskEncryption,omitempty"`
+
+	// LKEK8sVersion is the Kubernetes version of the nodes, such as
+	// v1.33.4+lke2. LKE Enterprise only; the control plane must have it
+	// already. A change replaces the nodes.
+	// +optional
+	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty"`
+
+	// AuthorizedKeys has no effect on LKE.
+	// +optional
+	// +listType=set
+	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"ignore"`
+
+	// AuthorizedUsers has no effect on LKE.
+	// +optional
+	// +listType=set
+	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"ignore"`
+
+	// Image has no effect on LKE.
+	// +optional
+	Image string `json:"image,omitempty" hash:"ignore"`
+
+	// BackupsEnabled has no effect on LKE.
+	// +optional
+	BackupsEnabled bool `json:"backupsEnabled,omitempty" hash:"ignore"`
+
+	// OSDisk has no effect on LKE.
+	// +optional
+	OSDisk *InstanceDisk `json:"osDisk,omitempty" hash:"ignore"`
+
+	// DataDisks has no effect on LKE.
+	// +optional
+	DataDisks *InstanceDisks `json:"dataDisks,omitempty" hash:"ignore"`
+
+	// Configuration has no effect on LKE.
+	// +optional
+	Configuration *InstanceConfiguration `json:"configuration,omitempty" hash:"ignore"`
+
+	// PlacementGroup has no effect on LKE.
+	// +optional
+	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty" hash:"ignore"`
+
+	// VPCID has no effect on LKE.
+	// +optional
+	VPCID *int `json:"vpcID,omitempty" hash:"ignore"`
+
+	// IPv6Options has no effect on LKE.
+	// +optional
+	IPv6Options *IPv6Options `json:"ipv6Options,omitempty" hash:"ignore"`
+
+	// SwapSize has no effect on LKE.
+	// +optional
+	SwapSize *int `json:"swap_size,omitempty" hash:"ignore"`
+
+	// Kubelet has no effect on LKE, which gives no access to the kubelet's
+	// settings.
+	// +optional
+	// +kubebuilder:validation:XValidation:message="evictionSoft OwnerKey does not have a matching evictionSoftGracePeriod",rule="has(self.evictionSoft) ? self.evictionSoft.all(e, (e in self.evictionSoftGracePeriod)):true"
+	// +kubebuilder:validation:XValidation:message="evictionSoftGracePeriod OwnerKey does not have a matching evictionSoft",rule="has(self.evictionSoftGracePeriod) ? self.evictionSoftGracePeriod.all(e, (e in self.evictionSoft)):true"
+	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" hash:"ignore"`
+}
+
+// LinodeNodeClassStatus is what lkeplan found out about the class.
+type LinodeNodeClassStatus struct {
+	// Conditions: Ready, and ValidationSucceeded from which it follows.
+	// +optional
+	Conditions []status.Condition `json:"conditions,omitempty"`
+}
+
+// Hash is a digest of the fields whose change replaces nodes.
+func (in *LinodeNodeClass) Hash() string {
+	sum, err := hashstructure.Hash(in.Spec, hashstructure.FormatV2, &hashstructure.HashOptions{
+		SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true,
+	})
+	if err != nil {
+		// Only a field of a kind that hashstructure cannot read gets here,
+		// which no LinodeNodeClassSpec has.
+		panic(fmt.Sprintf("hash of LinodeNodeClass %q: %v", in.Name, err))
+	}
+	return strconv.FormatUint(sum, 10)
+}
+
+// GetConditions returns the conditions of the status.
+func (in *LinodeNodeClass) GetConditions() []status.Condition { return in.Status.Conditions }
+
+// SetConditions replaces the conditions of the status.
+func (in *LinodeNodeClass) SetConditions(conditions []status.Condition) {
+	in.Status.Conditions = conditions
+}
+
+// StatusConditions gives access to the conditions, Ready being the sum.
+func (in *LinodeNodeClass) StatusConditions(opts ...status.ForOption) status.ConditionSet {
+	return status.NewReadyConditions(ConditionValidationSucceeded).For(in, opts...)
+}
