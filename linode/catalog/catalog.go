@@ -1,0 +1,165 @@
+// Package catalog holds the facts of Linode's public price list: plans, regions, prices in each region, and which
+// limited plans a region sells. It answers whether a plan can be had for Kubernetes in a region, what it costs
+// there, and what a node of that plan reports of itself.
+//
+// It knows neither Karpenter nor Kubernetes clients, holds no credentials, and after loading it does no input or
+// output: a [Catalog] is a value that never changes. Where a newer one is wanted, [Fetch] or [Read] another.
+package catalog
+
+import (
+	"bytes"
+	_ "embed"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+//go:embed snapshot.txt
+var snapshot []byte
+
+// Catalog is an immutable set of plans, regions and availability; it is safe for concurrent use.
+type Catalog struct {
+	date    string
+	source  string
+	plans   []Plan
+	regions []Region
+	// limited maps a plan that is not sold everywhere to what each region says of it. A plan that is absent here is
+	// sold wherever its class is; a region that is absent from the plan's map does not sell it.
+	limited map[string]map[string]bool
+}
+
+// Availability is one row of GET /regions/availability: whether a region sells a limited plan. The API lists only
+// limited plans there; one that never occurs is sold everywhere.
+type Availability struct {
+	Region, Plan string
+	Available    bool
+}
+
+// New makes a catalog of facts gathered on date (YYYY-MM-DD) from source, both for the reader only. It sorts what it
+// is given and refuses ids that are empty, doubled or not plain words.
+func New(date, source string, plans []Plan, regions []Region, rows []Availability) (*Catalog, error) {
+	c := &Catalog{date: date, source: source, limited: map[string]map[string]bool{}}
+	for _, p := range plans {
+		c.plans = append(c.plans, p.normal())
+	}
+	for _, r := range regions {
+		c.regions = append(c.regions, r.normal())
+	}
+	slices.SortFunc(c.plans, func(a, b Plan) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(c.regions, func(a, b Region) int { return strings.Compare(a.ID, b.ID) })
+	for _, row := range rows {
+		c.limit(row)
+	}
+	return c, c.check()
+}
+
+// Embedded returns the snapshot that was built into the binary, for work without a network. It is as old as
+// [Catalog.Date] says.
+func Embedded() (*Catalog, error) {
+	c, err := Read(bytes.NewReader(snapshot))
+	if err != nil {
+		return nil, fmt.Errorf("read embedded catalog: %w", err)
+	}
+	return c, nil
+}
+
+// Date is the day (YYYY-MM-DD) on which the facts were gathered; "" where that is not known.
+func (c *Catalog) Date() string { return c.date }
+
+// Source says where the facts came from, for people to read.
+func (c *Catalog) Source() string { return c.source }
+
+// Plans returns every plan, by id. The slice is the caller's; the maps in it are not to be changed.
+func (c *Catalog) Plans() []Plan { return slices.Clone(c.plans) }
+
+// Plan returns the plan of that id.
+func (c *Catalog) Plan(id string) (Plan, bool) {
+	i, ok := slices.BinarySearchFunc(c.plans, id, func(p Plan, id string) int { return strings.Compare(p.ID, id) })
+	if !ok {
+		return Plan{}, false
+	}
+	return c.plans[i], true
+}
+
+// Regions returns every region, by id. The slice is the caller's; the capabilities in it are not to be changed.
+func (c *Catalog) Regions() []Region { return slices.Clone(c.regions) }
+
+// Region returns the region of that id.
+func (c *Catalog) Region(id string) (Region, bool) {
+	i, ok := slices.BinarySearchFunc(c.regions, id, func(r Region, id string) int { return strings.Compare(r.ID, id) })
+	if !ok {
+		return Region{}, false
+	}
+	return c.regions[i], true
+}
+
+// Availability returns the rows for limited plans, by plan and region.
+func (c *Catalog) Availability() []Availability {
+	var rows []Availability
+	for _, plan := range sortedKeys(c.limited) {
+		for _, region := range sortedKeys(c.limited[plan]) {
+			rows = append(rows, Availability{Region: region, Plan: plan, Available: c.limited[plan][region]})
+		}
+	}
+	return rows
+}
+
+func (c *Catalog) limit(row Availability) {
+	if c.limited[row.Plan] == nil {
+		c.limited[row.Plan] = map[string]bool{}
+	}
+	c.limited[row.Plan][row.Region] = row.Available
+}
+
+// word is what an id looks like everywhere in the API. Holding ids to it keeps the snapshot's lines unambiguous.
+var word = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*$`)
+
+func (c *Catalog) check() error {
+	seen := map[string]bool{}
+	for _, p := range c.plans {
+		if err := checkID("plan", p.ID, seen); err != nil {
+			return err
+		}
+		if min(p.VCPUs, p.MemoryMiB, p.DiskMiB, p.TransferGB, p.NetworkOutMbps, p.GPUs, p.AcceleratedDevices) < 0 {
+			return fmt.Errorf("plan %q: a size is negative", p.ID)
+		}
+		for region := range p.RegionPrices {
+			if !word.MatchString(region) {
+				return fmt.Errorf("plan %q: price for region %q: not a plain word", p.ID, region)
+			}
+		}
+	}
+	for _, r := range c.regions {
+		if err := checkID("region", r.ID, seen); err != nil {
+			return err
+		}
+	}
+	for _, row := range c.Availability() {
+		if !word.MatchString(row.Plan) || !word.MatchString(row.Region) {
+			return fmt.Errorf("availability of %q in %q: not a plain word", row.Plan, row.Region)
+		}
+	}
+	return nil
+}
+
+func checkID(kind, id string, seen map[string]bool) error {
+	key := kind + " " + id
+	if !word.MatchString(id) {
+		return fmt.Errorf("%s id %q: not a plain word", kind, id)
+	}
+	if seen[key] {
+		return fmt.Errorf("%s %q: listed twice", kind, id)
+	}
+	seen[key] = true
+	return nil
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}

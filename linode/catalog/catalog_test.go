@@ -1,0 +1,144 @@
+package catalog
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestEveryKubernetesRegionSellsSomething(t *testing.T) {
+	c := embedded(t)
+	for _, tier := range []Tier{Standard, Enterprise} {
+		regions := 0
+		for _, r := range c.Regions() {
+			sold := 0
+			for _, p := range c.Plans() {
+				if c.Sold(p.ID, r.ID, tier) {
+					sold++
+				}
+			}
+			if r.Has(tier.Capability()) {
+				regions++
+			}
+			if (sold > 0) != r.Has(tier.Capability()) {
+				t.Errorf("%s in %s: %d plans sold, capability %v", tier, r.ID, sold, r.Has(tier.Capability()))
+			}
+		}
+		t.Logf("%s: %d regions", tier, regions)
+	}
+}
+
+func TestSold(t *testing.T) {
+	c := embedded(t)
+	for _, tc := range []struct {
+		plan, region string
+		tier         Tier
+		want         bool
+		why          string
+	}{
+		{"g6-standard-2", "us-east", Standard, true, "not limited; the existing provider sells nothing here"},
+		{"g6-standard-2", "us-east", Enterprise, false, "no Kubernetes Enterprise"},
+		{"g6-standard-2", "us-ord", Enterprise, true, ""},
+		{"g7-highmem-1", "eu-west", Standard, true, "no gate of its own"},
+		{"g6-nanode-1", "us-ord", Standard, false, "nanodes are never LKE plans"},
+		{"g7-premium-64", "us-ord", Standard, true, ""},
+		{"g7-premium-64", "us-sea", Standard, false, "withheld in this region"},
+		{"g7-premium-2", "us-east", Standard, false, "limited, and no Premium Plans"},
+		{"g7-premium-2", "no-osl-1", Standard, false, "limited, and the region is not in the availability list"},
+		{"g1-gpu-rtx6000-1", "ap-south", Standard, true, ""},
+		{"g1-gpu-rtx6000-4", "us-southeast", Standard, false, "withheld"},
+		{"g1-gpu-rtx4000a-1", "us-ord", Standard, false, "in the availability list, but not a plan"},
+		{"g9-none-1", "us-ord", Standard, false, "unknown plan"},
+		{"g6-standard-2", "xx-yyy", Standard, false, "unknown region"},
+	} {
+		if got := c.Sold(tc.plan, tc.region, tc.tier); got != tc.want {
+			t.Errorf("Sold(%s, %s, %s) = %v (%s)", tc.plan, tc.region, tc.tier, got, tc.why)
+		}
+	}
+}
+
+func TestPrice(t *testing.T) {
+	c := embedded(t)
+	for _, tc := range []struct{ plan, region, want string }{
+		{"g6-standard-2", "us-ord", "0.036/24"},
+		{"g6-standard-2", "br-gru", "0.05/33.6"},
+		{"g6-standard-2", "id-cgk", "0.043/28.8"},
+		{"g7-premium-2", "id-cgk", "0.078/51.84"},
+		{"g6-nanode-1", "us-ord", "0.0075/5"},
+		{"g1-gpu-rtx6000-1", "br-gru", "1.5/1000"},
+	} {
+		got, ok := c.Price(tc.plan, tc.region)
+		if !ok || got.String() != tc.want {
+			t.Errorf("Price(%s, %s) = %s, %v; want %s", tc.plan, tc.region, got, ok, tc.want)
+		}
+	}
+	if _, ok := c.Price("g9-none-1", "us-ord"); ok {
+		t.Error("a price for a plan that does not exist")
+	}
+}
+
+func TestPlanNames(t *testing.T) {
+	for _, tc := range []struct {
+		id, generation, gpu string
+		gpus                int
+	}{
+		{"g6-standard-2", "6", "", 0},
+		{"g7-premium-2", "7", "", 0},
+		{"g8-dedicated-8-4", "8", "", 0},
+		{"g1-gpu-rtx6000-1", "1", "rtx6000", 1},
+		{"g2-gpu-rtx4000a1-s", "2", "rtx4000_ada", 1},
+		{"g1-gpu-rtx4000a-8", "1", "rtx4000_ada", 8},
+		{"g3-gpu-rtxpro6000-blackwell-1", "3", "rtxpro6000_blackwell", 1},
+		{"g4-gpu-next9000-1", "4", "next9000", 1},
+		{"g10-accelerated-netint-vpu-t1u1-s", "10", "", 0},
+		{"standard-2", "", "", 0},
+	} {
+		p := Plan{ID: tc.id, GPUs: tc.gpus}
+		if p.Generation() != tc.generation || p.GPUName() != tc.gpu {
+			t.Errorf("%s: generation %q, GPU %q", tc.id, p.Generation(), p.GPUName())
+		}
+	}
+}
+
+// A catalog is a value: what its maker or its readers do to their slices does not reach it.
+func TestCatalogSharesNothing(t *testing.T) {
+	plans := []Plan{{ID: "b", RegionPrices: map[string]Price{"r": {Hourly: 1}}}, {ID: "a"}}
+	c, err := New("", "", plans, []Region{{ID: "r", Capabilities: []string{"Z", "A", "A"}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plans[0].RegionPrices["r"] = Price{Hourly: 2}
+	c.Plans()[0].ID = "changed"
+	if p, _ := c.Price("b", "r"); p.Hourly != 1 {
+		t.Errorf("price became %s", p)
+	}
+	if got := c.Plans()[0].ID; got != "a" {
+		t.Errorf("first plan is %q", got)
+	}
+	if r, _ := c.Region("r"); cmp.Diff([]string{"A", "Z"}, r.Capabilities) != "" || !r.Has("Z") || r.Has("B") {
+		t.Errorf("capabilities %v", r.Capabilities)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	for _, tc := range []struct {
+		name    string
+		plans   []Plan
+		regions []Region
+		rows    []Availability
+		want    string
+	}{
+		{"twice", []Plan{{ID: "a"}, {ID: "a"}}, nil, nil, `plan "a": listed twice`},
+		{"empty", nil, []Region{{}}, nil, `region id ""`},
+		{"space", []Plan{{ID: "a b"}}, nil, nil, "plain word"},
+		{"negative", []Plan{{ID: "a", VCPUs: -1}}, nil, nil, "negative"},
+		{"price", []Plan{{ID: "a", RegionPrices: map[string]Price{"x=y": {}}}}, nil, nil, "plain word"},
+		{"row", nil, nil, []Availability{{Plan: "a", Region: "x,y"}}, "plain word"},
+	} {
+		_, err := New("", "", tc.plans, tc.regions, tc.rows)
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v; want %q", tc.name, err, tc.want)
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Money is an amount of US dollars, in millionths. Prices have at most four decimals, so sums of them are exact.
+type Money int64
+
+// Dollar is one US dollar.
+const Dollar Money = 1_000_000
+
+// Price is what a plan costs: by the hour, until a calendar month has cost the monthly price.
+type Price struct {
+	Hourly, Monthly Money
+}
+
+// HoursPerMonth is an average month; cost reports use it. Linode itself bills by the calendar month.
+const HoursPerMonth = 730
+
+// For is the cost of running that many hours within one calendar month: hourly, capped at the monthly price. (The cap
+// is reached after 672 hours, so that a node that stays costs 24.00 where 730 hours would have been 26.28.)
+func (p Price) For(hours int) Money {
+	cost := p.Hourly * Money(hours)
+	if p.Monthly > 0 && cost > p.Monthly {
+		return p.Monthly
+	}
+	return cost
+}
+
+// PerMonth is the cost of a node that stays for an average month.
+func (p Price) PerMonth() Money { return p.For(HoursPerMonth) }
+
+// String writes dollars with as many decimals as the amount needs, and none for whole dollars: "0.036", "24".
+func (m Money) String() string {
+	sign, n := "", uint64(m)
+	if m < 0 {
+		sign, n = "-", uint64(-m)
+	}
+	s := sign + strconv.FormatUint(n/uint64(Dollar), 10)
+	if frac := n % uint64(Dollar); frac != 0 {
+		s += "." + strings.TrimRight(fmt.Sprintf("%06d", frac), "0")
+	}
+	return s
+}
+
+// Float64 is the amount in dollars, for interfaces that want a float. Do not add these up.
+func (m Money) Float64() float64 { return float64(m) / float64(Dollar) }
+
+var errMoney = errors.New("not an amount of dollars with up to six decimals")
+
+// ParseMoney reads what [Money.String] writes, and other plain decimals up to a billion dollars.
+func ParseMoney(s string) (Money, error) {
+	whole, frac, _ := strings.Cut(s, ".")
+	if len(frac) > 6 {
+		frac = strings.TrimRight(frac, "0")
+	}
+	if s == "" || s == "." || len(whole) > 10 || len(frac) > 6 {
+		return 0, fmt.Errorf("%.40q: %w", s, errMoney)
+	}
+	n, err := strconv.ParseInt(whole+frac+strings.Repeat("0", 6-len(frac)), 10, 64)
+	if err != nil || strings.ContainsAny(frac, "+-") {
+		return 0, fmt.Errorf("%.40q: %w", s, errMoney)
+	}
+	return Money(n), nil
+}
+
+// ParsePrice reads what [Price.String] writes.
+func ParsePrice(s string) (Price, error) {
+	hourly, monthly, ok := strings.Cut(s, "/")
+	if !ok {
+		return Price{}, fmt.Errorf("price %.40q: want HOURLY/MONTHLY", s)
+	}
+	h, err := ParseMoney(hourly)
+	if err != nil {
+		return Price{}, err
+	}
+	m, err := ParseMoney(monthly)
+	if err != nil {
+		return Price{}, err
+	}
+	return Price{Hourly: h, Monthly: m}, nil
+}
+
+// String writes the price by the hour and the month: "0.036/24".
+func (p Price) String() string { return p.Hourly.String() + "/" + p.Monthly.String() }

@@ -1,0 +1,126 @@
+package catalog
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Plan is one row of GET /linode/types. Never derive its size from the id: the number there is vCPUs for most
+// plans, but g7-highmem-1 has two, and newer generations name memory first.
+type Plan struct {
+	ID    string
+	Label string
+	Class string // nanode, standard, dedicated, premium, gpu, highmem, accelerated
+
+	VCPUs              int
+	MemoryMiB          int
+	DiskMiB            int
+	TransferGB         int
+	NetworkOutMbps     int
+	GPUs               int
+	AcceleratedDevices int
+
+	// Price is the list price; RegionPrices holds the regions that differ. Ask [Catalog.Price], which knows both.
+	Price        Price
+	RegionPrices map[string]Price
+
+	// Successor is the plan that replaces this one; "" where there is none.
+	Successor string
+}
+
+// Region is one row of GET /regions.
+type Region struct {
+	ID       string
+	Label    string
+	Country  string // ISO 3166, lower case
+	Status   string // "ok" or "outage"
+	SiteType string // "core" or "distributed"
+	// Capabilities are sorted; see [Region.Has].
+	Capabilities []string
+}
+
+// Capabilities of a region that this project asks for, as GET /regions spells them.
+const (
+	CapLinodes              = "Linodes"
+	CapKubernetes           = "Kubernetes"
+	CapKubernetesEnterprise = "Kubernetes Enterprise"
+	CapPremium              = "Premium Plans"
+	CapGPU                  = "GPU Linodes"
+	CapAccelerated          = "NETINT Quadra T1U"
+)
+
+// Has says whether the region has a capability, spelt as the API spells it.
+func (r Region) Has(capability string) bool {
+	_, ok := slices.BinarySearch(r.Capabilities, capability)
+	return ok
+}
+
+var generation = regexp.MustCompile(`^g([0-9]+)-`)
+
+// Generation is the number of the plan's hardware generation ("6" for g6-standard-2); "" where the id names none.
+func (p Plan) Generation() string {
+	if m := generation.FindStringSubmatch(p.ID); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// gpuNames maps what follows "gpu-" in a plan's id to the name of the card. rtx6000 is in the recorded price list;
+// the others are from the price list on Linode's site and the availability rows, which spell rtx4000a both in
+// g1-gpu-rtx4000a-1 and in g2-gpu-rtx4000a1-s.
+var gpuNames = []struct{ prefix, name string }{
+	{"rtx6000", "rtx6000"},
+	{"rtx4000a", "rtx4000_ada"},
+	{"rtxpro6000-blackwell", "rtxpro6000_blackwell"},
+}
+
+// GPUName names the plan's graphics card in one word that is fit for a label value; "" for a plan without one. A card
+// that is newer than this table is named as the plan's id names it.
+func (p Plan) GPUName() string {
+	_, rest, ok := strings.Cut(p.ID, "-gpu-")
+	if !ok || p.GPUs == 0 {
+		return ""
+	}
+	for _, g := range gpuNames {
+		if strings.HasPrefix(rest, g.prefix) {
+			return g.name
+		}
+	}
+	name, _, _ := strings.Cut(rest, "-")
+	return name
+}
+
+// Gate is the capability that a region must have before it sells plans of this class. Shared, dedicated and
+// high-memory plans need nothing but Linodes.
+func (p Plan) Gate() string {
+	switch p.Class {
+	case "premium":
+		return CapPremium
+	case "gpu":
+		return CapGPU
+	case "accelerated":
+		return CapAccelerated
+	default:
+		return CapLinodes
+	}
+}
+
+// normal returns a copy that shares nothing with the caller and has one form for each meaning.
+func (p Plan) normal() Plan {
+	p.RegionPrices = maps.Clone(p.RegionPrices)
+	if len(p.RegionPrices) == 0 {
+		p.RegionPrices = nil
+	}
+	return p
+}
+
+func (r Region) normal() Region {
+	r.Capabilities = slices.DeleteFunc(slices.Clone(r.Capabilities), func(s string) bool { return s == "" })
+	slices.Sort(r.Capabilities)
+	if r.Capabilities = slices.Compact(r.Capabilities); len(r.Capabilities) == 0 {
+		r.Capabilities = nil
+	}
+	return r
+}

@@ -1,0 +1,235 @@
+package catalog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+)
+
+// MaxSnapshot is the largest snapshot that [Read] takes, in bytes. The real one has about 25,000.
+const MaxSnapshot = 4 << 20
+
+var errSize = fmt.Errorf("larger than %d bytes", MaxSnapshot)
+
+// Read reads a snapshot that [Catalog.Write] wrote. Errors name the line. Unknown lines and fields are refused, not
+// skipped: a newer format has a higher version, and guessing at prices is worse than none.
+func Read(r io.Reader) (*Catalog, error) {
+	data, err := io.ReadAll(io.LimitReader(r, MaxSnapshot+1))
+	if err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
+	}
+	if len(data) > MaxSnapshot {
+		return nil, fmt.Errorf("read catalog: %w", errSize)
+	}
+	var s reader
+	lines := bufio.NewScanner(bytes.NewReader(data))
+	lines.Buffer(nil, MaxSnapshot)
+	for n := 1; lines.Scan(); n++ {
+		if err := s.line(n, lines.Text()); err != nil {
+			return nil, fmt.Errorf("read catalog: line %d: %w", n, err)
+		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
+	}
+	if !s.begun {
+		return nil, fmt.Errorf("read catalog: empty; want a first line %q", fmt.Sprintf("%s %d", magic, version))
+	}
+	c, err := New(s.date, s.source, s.plans, s.regions, s.rows)
+	if err != nil {
+		return nil, fmt.Errorf("read catalog: %w", err)
+	}
+	return c, nil
+}
+
+// reader collects facts from the lines that it has seen.
+type reader struct {
+	begun        bool
+	date, source string
+	plans        []Plan
+	regions      []Region
+	rows         []Availability
+}
+
+func (s *reader) line(n int, text string) error {
+	if !s.begun {
+		s.begun = true
+		return header(text)
+	}
+	words, err := split(text)
+	if err != nil || len(words) == 0 {
+		return err
+	}
+	if len(words) < 2 || words[1].key != "" {
+		return fmt.Errorf("%s: want a name after it", words[0].value)
+	}
+	subject, fields := words[1].value, words[2:]
+	switch kind := words[0].value; kind {
+	case "date":
+		s.date = subject
+		return none(fields)
+	case "source":
+		s.source = subject
+		return none(fields)
+	case "region":
+		return s.region(subject, fields)
+	case "plan":
+		return s.plan(subject, fields)
+	case "limited":
+		return s.limited(subject, fields)
+	default:
+		return fmt.Errorf("%.40q: want date, source, region, plan or limited", kind)
+	}
+}
+
+func header(text string) error {
+	name, rest, _ := strings.Cut(text, " ")
+	if name != magic {
+		return fmt.Errorf("not a catalog snapshot: want a first line %q", fmt.Sprintf("%s %d", magic, version))
+	}
+	if rest != strconv.Itoa(version) {
+		return fmt.Errorf("snapshot version %.20q: this build reads version %d; refresh the snapshot or update lkeplan", rest, version)
+	}
+	return nil
+}
+
+func (s *reader) region(id string, fields []pair) error {
+	r := Region{ID: id}
+	for _, f := range fields {
+		switch f.key {
+		case "label":
+			r.Label = f.value
+		case "country":
+			r.Country = f.value
+		case "status":
+			r.Status = f.value
+		case "site":
+			r.SiteType = f.value
+		case "can":
+			r.Capabilities = append(r.Capabilities, f.value)
+		default:
+			return fmt.Errorf("region %s: %w", id, f.unknown())
+		}
+	}
+	s.regions = append(s.regions, r)
+	return nil
+}
+
+func (s *reader) plan(id string, fields []pair) error {
+	p := Plan{ID: id, RegionPrices: map[string]Price{}}
+	for _, f := range fields {
+		if err := p.set(f); err != nil {
+			return fmt.Errorf("plan %s: %w", id, err)
+		}
+	}
+	s.plans = append(s.plans, p)
+	return nil
+}
+
+func (p *Plan) set(f pair) (err error) {
+	if region, ok := strings.CutPrefix(f.key, "price@"); ok {
+		p.RegionPrices[region], err = ParsePrice(f.value)
+		return err
+	}
+	switch f.key {
+	case "label":
+		p.Label = f.value
+	case "class":
+		p.Class = f.value
+	case "successor":
+		p.Successor = f.value
+	case "price":
+		p.Price, err = ParsePrice(f.value)
+	case "vcpus":
+		p.VCPUs, err = f.count()
+	case "memory":
+		p.MemoryMiB, err = f.count()
+	case "disk":
+		p.DiskMiB, err = f.count()
+	case "transfer":
+		p.TransferGB, err = f.count()
+	case "network":
+		p.NetworkOutMbps, err = f.count()
+	case "gpus":
+		p.GPUs, err = f.count()
+	case "accelerated":
+		p.AcceleratedDevices, err = f.count()
+	default:
+		err = f.unknown()
+	}
+	return err
+}
+
+func (s *reader) limited(plan string, fields []pair) error {
+	for _, f := range fields {
+		if f.key != "sold" && f.key != "withheld" {
+			return fmt.Errorf("limited %s: %w", plan, f.unknown())
+		}
+		for region := range strings.SplitSeq(f.value, ",") {
+			s.rows = append(s.rows, Availability{Region: region, Plan: plan, Available: f.key == "sold"})
+		}
+	}
+	return nil
+}
+
+// pair is one word of a line: key=value, or a value alone.
+type pair struct{ key, value string }
+
+func (f pair) unknown() error { return fmt.Errorf("unknown field %.40q", f.key+"="+f.value) }
+
+// count reads a whole number that is big enough for any plan and small enough for sums of bytes.
+func (f pair) count() (int, error) {
+	n, err := strconv.ParseUint(f.value, 10, 31)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %.40q is not a count", f.key, f.value)
+	}
+	return int(n), nil
+}
+
+func none(fields []pair) error {
+	if len(fields) > 0 {
+		return fields[0].unknown()
+	}
+	return nil
+}
+
+var errWord = errors.New("want key=value, the value quoted where it has spaces")
+
+// split takes a line apart at its spaces, quoted values in one piece.
+func split(text string) ([]pair, error) {
+	var words []pair
+	for text = strings.TrimSpace(text); text != "" && text[0] != '#'; text = strings.TrimLeft(text, " ") {
+		var f pair
+		if i := strings.IndexAny(text, "= \""); i > 0 && text[i] == '=' {
+			f.key, text = text[:i], text[i+1:]
+		}
+		value, rest, err := cutValue(text)
+		if err != nil {
+			return nil, err
+		}
+		f.value, text = value, rest
+		words = append(words, f)
+	}
+	return words, nil
+}
+
+// cutValue takes one value, quoted or plain, off the front of the text.
+func cutValue(text string) (value, rest string, err error) {
+	if !strings.HasPrefix(text, `"`) {
+		value, _, _ = strings.Cut(text, " ")
+		return value, text[len(value):], nil
+	}
+	quoted, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return "", "", fmt.Errorf("%.40q: %w", text, errWord)
+	}
+	value, err = strconv.Unquote(quoted)
+	if err != nil {
+		return "", "", fmt.Errorf("%.40q: %w", text, errWord)
+	}
+	return value, text[len(quoted):], nil
+}

@@ -1,0 +1,100 @@
+package catalog
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSnapshotRoundTrip(t *testing.T) {
+	odd, err := New("2026-01-02", `a "quoted" source # not a comment`,
+		[]Plan{
+			{ID: "g6-a", Label: `say "x=y"`, Class: "gpu", GPUs: 2, AcceleratedDevices: 1, Successor: "g7-a",
+				Price: Price{Hourly: 1}, RegionPrices: map[string]Price{"x": {Monthly: 5 * Dollar}}},
+			{ID: "g6-b"},
+		},
+		[]Region{{ID: "x", Label: "Zürich\n, CH", Capabilities: []string{"A B", "C"}}, {ID: "y"}},
+		[]Availability{{"x", "g6-a", true}, {"y", "g6-a", false}, {"x", "other", false}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]*Catalog{"embedded": embedded(t), "odd": odd} {
+		var first, second bytes.Buffer
+		if err := want.Write(&first); err != nil {
+			t.Fatal(err)
+		}
+		got, err := Read(bytes.NewReader(first.Bytes()))
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(Catalog{})); diff != "" {
+			t.Errorf("%s (-written +read):\n%s", name, diff)
+		}
+		if err := got.Write(&second); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(first.String(), second.String()); diff != "" {
+			t.Errorf("%s: bytes (-first +second):\n%s", name, diff)
+		}
+	}
+}
+
+func TestEmbeddedIsWritten(t *testing.T) {
+	var b bytes.Buffer
+	if err := embedded(t).Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(snapshot), b.String()); diff != "" {
+		t.Errorf("snapshot.txt is not as Write writes it (-file +written):\n%s", diff)
+	}
+}
+
+func TestReadRefuses(t *testing.T) {
+	const head = "lkeplan-catalog 1\n"
+	for _, tc := range []struct{ name, in, want string }{
+		{"empty", "", "empty; want a first line"},
+		{"other", "hello\n", "not a catalog snapshot"},
+		{"newer", "lkeplan-catalog 2\n", "this build reads version 1"},
+		{"kind", head + "prices x\n", `line 2: "prices"`},
+		{"no name", head + "plan\n", "line 2: plan: want a name"},
+		{"field", head + "plan a colour=red\n", `line 2: plan a: unknown field "colour=red"`},
+		{"count", head + "plan a vcpus=many\n", "vcpus: \"many\" is not a count"},
+		{"negative", head + "plan a vcpus=-1\n", "not a count"},
+		{"price", head + "plan a price=1\n", "want HOURLY/MONTHLY"},
+		{"region price", head + "plan a price@x=1/y\n", "not an amount"},
+		{"quote", head + `region a label="x` + "\n", "the value quoted"},
+		{"twice", head + "plan a\nplan a\n", `plan "a": listed twice`},
+		{"limited", head + "limited a maybe=x\n", "limited a: unknown field"},
+		{"date", head + "date 2026-01-01 x=y\n", "unknown field"},
+		{"size", head + strings.Repeat("#", MaxSnapshot), "larger than"},
+	} {
+		_, err := Read(strings.NewReader(tc.in))
+		if err == nil || !strings.Contains(err.Error(), tc.want) {
+			t.Errorf("%s: error %v; want %q", tc.name, err, tc.want)
+		}
+	}
+}
+
+func FuzzRead(f *testing.F) {
+	f.Add([]byte("lkeplan-catalog 1\n# n\ndate 2026-01-02\nsource \"a b\"\nregion x label=\"X, Y\" can=A can=\"B C\"\n"))
+	f.Add([]byte("lkeplan-catalog 1\nplan a label=\"b\" vcpus=1 price=0.018/12 price@x=1/2\nlimited a sold=x,y withheld=z\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		c, err := Read(bytes.NewReader(data))
+		if err != nil {
+			return
+		}
+		var b bytes.Buffer
+		if err := c.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		again, err := Read(&b)
+		if err != nil {
+			t.Fatalf("read what was written: %v", err)
+		}
+		if diff := cmp.Diff(c, again, cmp.AllowUnexported(Catalog{})); diff != "" {
+			t.Error(diff)
+		}
+	})
+}

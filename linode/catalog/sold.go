@@ -1,0 +1,52 @@
+package catalog
+
+// Tier is the kind of LKE cluster that a plan is wanted for.
+type Tier string
+
+// The tiers of LKE, as the API spells them.
+const (
+	Standard   Tier = "standard"
+	Enterprise Tier = "enterprise"
+)
+
+// Capability is what a region must have before it runs clusters of the tier.
+func (t Tier) Capability() string {
+	if t == Enterprise {
+		return CapKubernetesEnterprise
+	}
+	return CapKubernetes
+}
+
+// Sold says whether a node pool of the plan can be made in the region, on a cluster of the tier:
+//
+//   - the plan is not a nanode (LKE takes none; Cloud Manager filters the class),
+//   - the region runs clusters of the tier and sells the plan's class, and
+//   - the plan is not limited, or GET /regions/availability says yes for the region.
+//
+// The existing provider takes the list of limited plans for a list of regions, and so sells nothing in eight of
+// them. Sold is about what is on the price list: a plan that is sold can still be out of stock.
+func (c *Catalog) Sold(plan, region string, tier Tier) bool {
+	p, ok := c.Plan(plan)
+	if !ok || p.Class == "nanode" {
+		return false
+	}
+	r, ok := c.Region(region)
+	if !ok || !r.Has(tier.Capability()) || !r.Has(p.Gate()) {
+		return false
+	}
+	regions, limited := c.limited[plan]
+	return !limited || regions[region]
+}
+
+// Price is what the plan costs in the region: the region's own price where it has one, the list price elsewhere. It
+// says no for a plan that the catalog does not have; a region that it does not have gets the list price.
+func (c *Catalog) Price(plan, region string) (Price, bool) {
+	p, ok := c.Plan(plan)
+	if !ok {
+		return Price{}, false
+	}
+	if own, ok := p.RegionPrices[region]; ok {
+		return own, true
+	}
+	return p.Price, true
+}
