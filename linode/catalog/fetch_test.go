@@ -50,7 +50,7 @@ func TestFetchFails(t *testing.T) {
 		{"too large", t.Context(), 200, strings.Repeat(" ", maxBody+1), []string{"/v4/linode/types", "larger than"}},
 		{"endless", t.Context(), 200, `{"data":[],"pages":1000000}`, []string{"more than 50 pages"}},
 		{"nothing", t.Context(), 200, `{"data":[],"pages":1}`, []string{"0 plans and 0 regions"}},
-		{"price", t.Context(), 200, `{"data":[{"id":"x","price":{"hourly":1e-9}}],"pages":1}`, []string{`plan "x"`, "hourly"}},
+		{"price", t.Context(), 200, `{"data":[{"id":"x","price":{"hourly":1e-9}}],"pages":1}`, []string{"decode answer", "amount of dollars"}},
 		{"ended", ended, 200, `{}`, []string{"canceled"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

@@ -15,7 +15,8 @@ const Dollar Money = 1_000_000
 
 // Price is what a plan costs: by the hour, until a calendar month has cost the monthly price.
 type Price struct {
-	Hourly, Monthly Money
+	Hourly  Money `json:"hourly"`
+	Monthly Money `json:"monthly"`
 }
 
 // HoursPerMonth is an average month; cost reports use it. Linode itself bills by the calendar month.
@@ -66,6 +67,18 @@ func ParseMoney(s string) (Money, error) {
 		return 0, fmt.Errorf("%.40q: %w", s, errMoney)
 	}
 	return Money(n), nil
+}
+
+// MarshalJSON writes a JSON number, as the API does.
+func (m Money) MarshalJSON() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalJSON reads a JSON number without going through a float. null, which the API allows, is no amount.
+func (m *Money) UnmarshalJSON(data []byte) (err error) {
+	if string(data) == "null" {
+		return nil
+	}
+	*m, err = ParseMoney(string(data))
+	return err
 }
 
 // ParsePrice reads what [Price.String] writes.

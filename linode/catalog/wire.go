@@ -1,11 +1,8 @@
 package catalog
 
-import (
-	"encoding/json"
-	"fmt"
-)
+import "fmt"
 
-// typeJSON is one row of GET /linode/types. Prices stay text until they are [Money]: a float would lose the cents.
+// typeJSON is one row of GET /linode/types.
 type typeJSON struct {
 	ID           string            `json:"id"`
 	Label        string            `json:"label"`
@@ -18,18 +15,13 @@ type typeJSON struct {
 	GPUs         int               `json:"gpus"`
 	Accelerated  int               `json:"accelerated_devices"`
 	Successor    *string           `json:"successor"`
-	Price        priceJSON         `json:"price"`
+	Price        Price             `json:"price"`
 	RegionPrices []regionPriceJSON `json:"region_prices"`
-}
-
-type priceJSON struct {
-	Hourly  json.Number `json:"hourly"`
-	Monthly json.Number `json:"monthly"`
 }
 
 type regionPriceJSON struct {
 	ID string `json:"id"`
-	priceJSON
+	Price
 }
 
 type regionJSON struct {
@@ -53,11 +45,7 @@ func assemble(date, source string, types []typeJSON, regions []regionJSON, rows 
 	}
 	plans := make([]Plan, 0, len(types))
 	for _, t := range types {
-		p, err := t.plan()
-		if err != nil {
-			return nil, fmt.Errorf("plan %q: %w", t.ID, err)
-		}
-		plans = append(plans, p)
+		plans = append(plans, t.plan())
 	}
 	places := make([]Region, 0, len(regions))
 	for _, r := range regions {
@@ -70,43 +58,17 @@ func assemble(date, source string, types []typeJSON, regions []regionJSON, rows 
 	return New(date, source, plans, places, limits)
 }
 
-func (t typeJSON) plan() (Plan, error) {
-	price, err := t.Price.price()
-	if err != nil {
-		return Plan{}, err
-	}
+func (t typeJSON) plan() Plan {
 	p := Plan{
 		ID: t.ID, Label: t.Label, Class: t.Class, VCPUs: t.VCPUs, MemoryMiB: t.Memory, DiskMiB: t.Disk,
 		TransferGB: t.Transfer, NetworkOutMbps: t.NetworkOut, GPUs: t.GPUs, AcceleratedDevices: t.Accelerated,
-		Price: price, RegionPrices: map[string]Price{},
+		Price: t.Price, RegionPrices: map[string]Price{},
 	}
 	if t.Successor != nil {
 		p.Successor = *t.Successor
 	}
 	for _, own := range t.RegionPrices {
-		if p.RegionPrices[own.ID], err = own.price(); err != nil {
-			return Plan{}, fmt.Errorf("region %q: %w", own.ID, err)
-		}
+		p.RegionPrices[own.ID] = own.Price
 	}
-	return p, nil
-}
-
-// price reads numbers and, as JSON allows null for both, nothing.
-func (p priceJSON) price() (Price, error) {
-	hourly, err := ParseMoney(orZero(p.Hourly))
-	if err != nil {
-		return Price{}, fmt.Errorf("hourly price: %w", err)
-	}
-	monthly, err := ParseMoney(orZero(p.Monthly))
-	if err != nil {
-		return Price{}, fmt.Errorf("monthly price: %w", err)
-	}
-	return Price{Hourly: hourly, Monthly: monthly}, nil
-}
-
-func orZero(n json.Number) string {
-	if n == "" {
-		return "0"
-	}
-	return n.String()
+	return p
 }

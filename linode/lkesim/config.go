@@ -1,0 +1,124 @@
+package lkesim
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Config is what a simulated account is like. The zero value is a standard cluster in us-ord where everything
+// happens at once; [New] fills in what is left empty.
+type Config struct {
+	// Tier, Region, ClusterLabel, ClusterID and KubernetesVersion describe the first cluster of the account. Tier is
+	// "standard" or "enterprise". The id comes from Seed where it is 0.
+	Tier              string
+	Region            string
+	ClusterLabel      string
+	ClusterID         int
+	KubernetesVersion string
+
+	// Token is the bearer token that is accepted; "" accepts any, and none. Scopes is what it may do, as
+	// X-OAuth-Scopes spells it ("lke:read_write linodes:read_only"); "" is "*".
+	Token  string
+	Scopes string
+
+	// InstanceDelay is from a slot to its instance, JoinDelay from an instance to its Node object, CCMDelay from there
+	// to its providerID, DeleteDelay from a delete call to the instance being gone, and ListDelay how long a pool
+	// on Enterprise does not list a new node. See [Realistic].
+	InstanceDelay time.Duration
+	JoinDelay     time.Duration
+	CCMDelay      time.Duration
+	DeleteDelay   time.Duration
+	ListDelay     time.Duration
+	// NodeGoneDelay is from an instance being gone to the cloud controller deleting its Node object.
+	NodeGoneDelay time.Duration
+	// Jitter spreads each of these delays by that fraction in both directions: with 0.2 a delay of 10 s takes 8 to
+	// 12 s. 0 makes them exact.
+	Jitter float64
+
+	// PoolSyncPeriod is how often LKE puts a pool's labels and taints back on its nodes; 10 s where it is 0.
+	PoolSyncPeriod time.Duration
+
+	// Seed decides ids, jitter and which nodes a shrinking pool loses: the same seed and the same calls give the same
+	// answers.
+	Seed uint64
+
+	// RateLimit is the calls per minute that are answered before 429.
+	RateLimit RateLimit
+
+	// MaxInstances is the account's limit; 0 is none.
+	MaxInstances int
+
+	// Catalog holds plans, regions and prices; nil is the embedded one.
+	Catalog *catalog.Catalog
+
+	// CallLog is how many of the last calls are remembered; 10,000 where it is 0.
+	CallLog int
+}
+
+// Realistic returns delays as real LKE shows them, as far as anybody has seen: an instance within seconds, a Node after
+// one to one and a half minutes, its providerID within the cloud controller's cache time. All of them are assumptions
+// drawn from logs and documents, not measurements.
+func Realistic() Config {
+	return Config{
+		InstanceDelay: 3 * time.Second,
+		JoinDelay:     60 * time.Second,
+		CCMDelay:      8 * time.Second,
+		DeleteDelay:   15 * time.Second,
+		ListDelay:     45 * time.Second,
+		NodeGoneDelay: 5 * time.Second,
+		Jitter:        0.25,
+	}
+}
+
+// withDefaults fills in what is empty and refuses what cannot be.
+func (c Config) withDefaults() (Config, error) {
+	if c.Catalog == nil {
+		embedded, err := catalog.Embedded()
+		if err != nil {
+			return c, err
+		}
+		c.Catalog = embedded
+	}
+	c.Tier = or(c.Tier, string(catalog.Standard))
+	c.Region = or(c.Region, "us-ord")
+	c.ClusterLabel = or(c.ClusterLabel, "lkeplan")
+	c.KubernetesVersion = or(c.KubernetesVersion, newestVersion(catalog.Tier(c.Tier)))
+	c.Scopes = or(c.Scopes, "*")
+	c.PoolSyncPeriod = or(c.PoolSyncPeriod, 10*time.Second)
+	c.CallLog = or(c.CallLog, 10_000)
+	return c, c.check()
+}
+
+func (c Config) check() error {
+	if c.Tier != string(catalog.Standard) && c.Tier != string(catalog.Enterprise) {
+		return fmt.Errorf("tier %q: want standard or enterprise", c.Tier)
+	}
+	r, ok := c.Catalog.Region(c.Region)
+	if !ok {
+		return fmt.Errorf("region %q: not in the catalog", c.Region)
+	}
+	if capability := catalog.Tier(c.Tier).Capability(); !r.Has(capability) {
+		return fmt.Errorf("region %q: has no %s", c.Region, capability)
+	}
+	delays := []time.Duration{
+		c.InstanceDelay, c.JoinDelay, c.CCMDelay, c.DeleteDelay, c.ListDelay, c.NodeGoneDelay, c.PoolSyncPeriod,
+	}
+	if slices.Min(delays) < 0 {
+		return fmt.Errorf("a delay is negative")
+	}
+	if c.Jitter < 0 || c.Jitter > 1 {
+		return fmt.Errorf("jitter %v: want 0 to 1", c.Jitter)
+	}
+	return nil
+}
+
+func or[T comparable](value, otherwise T) T {
+	var zero T
+	if value == zero {
+		return otherwise
+	}
+	return value
+}
