@@ -1,0 +1,173 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/go-logr/logr"
+	"github.com/spf13/cobra"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/klog/v2"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/lkeplan/lkeplan/engine"
+)
+
+const long = `controller manages the node capacity of one LKE cluster.
+
+It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
+tier are asked of the Linode API.
+
+  LINODE_TOKEN     API token with the scopes lke:read_write and linodes:read_write
+  LINODE_URL       another Linode API than https://api.linode.com
+  LKE_CLUSTER_ID   the cluster's number, or
+  CLUSTER_NAME     the cluster's label`
+
+// settings are the flags as they were given.
+type settings struct {
+	engine.ControllerConfig
+
+	kubeconfig, logLevel, logFormat, leaderElect string
+	gates                                        []string
+}
+
+func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
+	s := settings{}
+	cmd := &cobra.Command{
+		Use:           "controller",
+		Short:         "Manage the node capacity of one LKE cluster",
+		Long:          long,
+		Args:          cobra.NoArgs,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := s.config(getenv, stderr)
+			if err != nil {
+				return err
+			}
+			return engine.RunController(cmd.Context(), cfg)
+		},
+	}
+	f := cmd.Flags()
+	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
+	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
+	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
+	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
+	f.StringVar(&s.ConfigDir, "config", "", "directory or Git repository with HCL to keep applied")
+	f.StringVar(&s.leaderElect, "leader-elect", "auto", "elect a leader: true, false, or auto: inside a cluster only")
+	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; needed outside a cluster")
+	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 for none")
+	f.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "address of the health probes; 0 for none")
+	f.DurationVar(&s.Core.BatchIdle, "batch-idle-duration", 0, "Karpenter: plan nodes when no new pod came for so long (default 1s)")
+	f.DurationVar(&s.Core.BatchMax, "batch-max-duration", 0, "Karpenter: plan nodes after so long at most (default 10s)")
+	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
+	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
+	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
+	return cmd
+}
+
+// config checks the flags and returns what the engine needs.
+func (s settings) config(getenv func(string) string, stderr io.Writer) (engine.ControllerConfig, error) {
+	cfg := s.ControllerConfig
+	cfg.LinodeToken = getenv("LINODE_TOKEN")
+	if id := getenv("LKE_CLUSTER_ID"); cfg.ClusterID == 0 && id != "" {
+		n, err := strconv.Atoi(id)
+		if err != nil || n <= 0 {
+			return cfg, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the number of an LKE cluster", id)
+		}
+		cfg.ClusterID = n
+	}
+	var err error
+	if cfg.Log, err = logger(stderr, s.logLevel, s.logFormat); err != nil {
+		return cfg, err
+	}
+	if cfg.Core.Gates, err = gates(s.gates); err != nil {
+		return cfg, err
+	}
+	inside := s.kubeconfig == ""
+	if cfg.Kube, err = kubeConfig(s.kubeconfig); err != nil {
+		return cfg, err
+	}
+	switch s.leaderElect {
+	case "auto":
+		cfg.LeaderElect = inside
+	case "true", "false":
+		cfg.LeaderElect = s.leaderElect == "true"
+	default:
+		return cfg, fmt.Errorf("--leader-elect is %q; it must be true, false or auto", s.leaderElect)
+	}
+	if cfg.LeaderElect && !inside && cfg.LeaderElectionNamespace == "" {
+		return cfg, errors.New("outside a cluster leader election needs --leader-election-namespace")
+	}
+	return cfg, nil
+}
+
+func kubeConfig(path string) (*rest.Config, error) {
+	if path == "" {
+		cfg, err := rest.InClusterConfig()
+		if err != nil {
+			return nil, errors.New("no Kubernetes cluster: not running inside one, and no kubeconfig is given; set KUBECONFIG")
+		}
+		return cfg, nil
+	}
+	rules := &clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(path), WarnIfAllMissing: true}
+	for _, file := range rules.Precedence {
+		if _, err := os.Stat(file); err != nil {
+			return nil, fmt.Errorf("read the kubeconfig: %w; correct KUBECONFIG", err)
+		}
+	}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig %s: %w", path, err)
+	}
+	return cfg, nil
+}
+
+// gates turns Karpenter's features on by their names.
+func gates(names []string) (options.FeatureGates, error) {
+	g := options.DefaultFeatureGates()
+	known := map[string]*bool{
+		"NodeRepair":     &g.NodeRepair,
+		"NodeOverlay":    &g.NodeOverlay,
+		"StaticCapacity": &g.StaticCapacity,
+		"CapacityBuffer": &g.CapacityBuffer,
+	}
+	for _, name := range names {
+		name, value, _ := strings.Cut(name, "=")
+		gate, ok := known[name]
+		if !ok || (value != "" && value != "true" && value != "false") {
+			return g, fmt.Errorf("--feature-gates: %q is none of CapacityBuffer, NodeOverlay, NodeRepair, StaticCapacity, with =true or =false", name)
+		}
+		*gate = value != "false"
+	}
+	return g, nil
+}
+
+// logger returns the log of the process, and sends that of the libraries there.
+func logger(w io.Writer, level, format string) (*slog.Logger, error) {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(level)); err != nil {
+		return nil, fmt.Errorf("--log-level is %q; it must be debug, info, warn or error", level)
+	}
+	opts := &slog.HandlerOptions{Level: l}
+	var handler slog.Handler
+	switch format {
+	case "json":
+		handler = slog.NewJSONHandler(w, opts)
+	case "text":
+		handler = slog.NewTextHandler(w, opts)
+	default:
+		return nil, fmt.Errorf("--log-format is %q; it must be json or text", format)
+	}
+	ctrl.SetLogger(logr.FromSlogHandler(handler))
+	klog.SetSlogLogger(slog.New(handler))
+	return slog.New(handler), nil
+}

@@ -1,0 +1,32 @@
+// Command controller manages the node capacity of one LKE cluster: an embedded
+// Karpenter core, the Linode provider under it, and, with --config, a directory
+// of HCL that it applies.
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+// run is the whole program: it returns the exit status, 0 after a clean stop
+// and 1 after one line on stderr that says what to do.
+func run(ctx context.Context, args []string, getenv func(string) string, stderr io.Writer) int {
+	cmd := newCommand(getenv, stderr)
+	cmd.SetArgs(args)
+	if err := cmd.ExecuteContext(ctx); err != nil {
+		fmt.Fprintf(stderr, "controller: %v\n", err)
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,252 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// ControllerConfig is all that the controller is told from outside.
+type ControllerConfig struct {
+	Kube *rest.Config // of the cluster whose capacity is managed
+
+	LinodeURL   string // "" means the public API
+	LinodeToken string
+	ClusterID   int    // of the LKE cluster; 0 means: find it by name
+	ClusterName string // its label; checked against ClusterID where both are given
+
+	ConfigDir string // directory or Git repository of HCL to keep applied; "" for none
+
+	LeaderElect             bool
+	LeaderElectionNamespace string // "" means the namespace that the controller runs in
+	MetricsAddress          string // host:port; "0" serves none
+	ProbeAddress            string // host:port; "0" serves none
+
+	Core   Core
+	Timing linode.Timing
+	Log    *slog.Logger
+}
+
+// leaseName is the Lease that controllers of one cluster elect their leader by.
+const leaseName = "lkeplan-controller"
+
+// RunController manages the capacity of one cluster until ctx ends, then stops
+// cleanly and gives up the lease. What is wrong from the start comes back as one
+// error that says what to do.
+func RunController(ctx context.Context, cfg ControllerConfig) error {
+	linode.Register()
+	lke, cluster, err := connect(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	types := linode.NewInstanceTypes(prices(ctx, cfg), cluster.Region, cluster.Tier)
+	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
+	mgr, err := newManager(cfg)
+	if err != nil {
+		return err
+	}
+	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
+		return err
+	}
+	if err := addControllers(ctx, mgr, cfg, lke, cluster, types); err != nil {
+		return err
+	}
+	return mgr.Start(ctx)
+}
+
+// connect returns a client for the Linode API and the cluster that it is for.
+func connect(ctx context.Context, cfg ControllerConfig) (*lkeapi.Client, lkeapi.Cluster, error) {
+	if cfg.LinodeToken == "" {
+		return nil, lkeapi.Cluster{}, errors.New("no Linode API token; set LINODE_TOKEN to one with the scopes lke:read_write and linodes:read_write")
+	}
+	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
+		return nil, lkeapi.Cluster{}, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
+	}
+	lke, err := lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{Observe: observeLinode})
+	if err != nil {
+		return nil, lkeapi.Cluster{}, fmt.Errorf("set LINODE_URL: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	cluster, err := findCluster(ctx, lke, cfg)
+	if err != nil {
+		return nil, lkeapi.Cluster{}, lkeapi.Explain(err, cfg.LinodeURL)
+	}
+	return lke, cluster, nil
+}
+
+// findCluster looks the cluster up by its number, else by its label.
+func findCluster(ctx context.Context, lke *lkeapi.Client, cfg ControllerConfig) (lkeapi.Cluster, error) {
+	if cfg.ClusterID != 0 {
+		cluster, err := lke.Cluster(ctx, cfg.ClusterID)
+		switch {
+		case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
+			return cluster, fmt.Errorf("the account has no LKE cluster %d; correct LKE_CLUSTER_ID, or use a token of the account that has it", cfg.ClusterID)
+		case err != nil:
+			return cluster, err
+		case cfg.ClusterName != "" && cfg.ClusterName != cluster.Label:
+			return cluster, fmt.Errorf("LKE cluster %d is called %q, not %q; correct LKE_CLUSTER_ID or CLUSTER_NAME", cluster.ID, cluster.Label, cfg.ClusterName)
+		}
+		return cluster, nil
+	}
+	clusters, err := lke.Clusters(ctx)
+	if err != nil {
+		return lkeapi.Cluster{}, err
+	}
+	var found []lkeapi.Cluster
+	var labels []string
+	for _, c := range clusters {
+		labels = append(labels, c.Label)
+		if c.Label == cfg.ClusterName {
+			found = append(found, c)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return lkeapi.Cluster{}, fmt.Errorf("the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, orNone(labels))
+	}
+	return lkeapi.Cluster{}, fmt.Errorf("the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the one that is meant", len(found), cfg.ClusterName)
+}
+
+func orNone(labels []string) string {
+	const most = 10
+	if len(labels) == 0 {
+		return "none"
+	}
+	if len(labels) > most {
+		return strings.Join(labels[:most], ", ") + fmt.Sprintf(" and %d more", len(labels)-most)
+	}
+	return strings.Join(labels, ", ")
+}
+
+// prices reads the catalogue from the API's public endpoints, and takes the
+// built-in one where that fails: a node at yesterday's price is better than
+// none.
+func prices(ctx context.Context, cfg ControllerConfig) *catalog.Catalog {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	url := cfg.LinodeURL
+	if url == "" {
+		url = lkeapi.DefaultURL
+	}
+	fresh, err := catalog.Fetch(ctx, http.DefaultClient, url)
+	if err == nil {
+		return fresh
+	}
+	builtIn, builtInErr := catalog.Embedded()
+	if builtInErr != nil {
+		panic(fmt.Sprintf("the built-in catalogue is broken: %v", builtInErr)) // a test reads it
+	}
+	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "date", builtIn.Date(), "error", err)
+	return builtIn
+}
+
+func newManager(cfg ControllerConfig) (manager.Manager, error) {
+	logger := logr.FromSlogHandler(cfg.Log.Handler())
+	kube := rest.CopyConfig(cfg.Kube)
+	kube.QPS, kube.Burst, kube.UserAgent = 200, 300, "lkeplan-controller"
+	mgr, err := ctrl.NewManager(kube, ctrl.Options{
+		Scheme: scheme.Scheme,
+		Logger: logger,
+		// Karpenter reads its options from the context of each reconciler.
+		BaseContext: func() context.Context {
+			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Core.options())
+		},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+		}},
+		LeaderElection:                cfg.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		// A client of its own, so that a burst of work never costs the lease.
+		LeaderElectionConfig:   rest.CopyConfig(cfg.Kube),
+		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
+		HealthProbeBindAddress: cfg.ProbeAddress,
+		Controller:             config.Controller{SkipNameValidation: &cfg.Core.Quiet},
+	})
+	if err != nil {
+		return nil, explainManager(err, cfg)
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return nil, err
+	}
+	return mgr, nil
+}
+
+func explainManager(err error, cfg ControllerConfig) error {
+	var listen *net.OpError
+	if errors.As(err, &listen) && listen.Op == "listen" {
+		return fmt.Errorf("%w; choose another address with --metrics-bind-address or --health-probe-bind-address", err)
+	}
+	if errors.As(err, &listen) || meta.IsNoMatchError(err) {
+		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
+	}
+	return err
+}
+
+// requireCRDs makes sure that the API server knows what the controllers watch.
+func requireCRDs(mapper meta.RESTMapper) error {
+	needed := []struct{ kind, group, version string }{
+		{"NodePool", "karpenter.sh", "v1"},
+		{"NodeClaim", "karpenter.sh", "v1"},
+		{"LinodeNodeClass", v1alpha1.Group, "v1alpha1"},
+	}
+	var missing []string
+	for _, n := range needed {
+		_, err := mapper.RESTMapping(schema.GroupKind{Group: n.group, Kind: n.kind}, n.version)
+		if meta.IsNoMatchError(err) {
+			missing = append(missing, n.kind)
+		} else if err != nil {
+			return fmt.Errorf("ask the API server for its kinds: %w", err)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the cluster does not know %s; install the definitions with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConfig, lke *lkeapi.Client, cluster lkeapi.Cluster, types *linode.InstanceTypes) error {
+	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), linode.IndexNodeClaims(ctx, mgr.GetFieldIndexer())); err != nil {
+		return err
+	}
+	events := mgr.GetEventRecorderFor("lkeplan") //nolint:staticcheck // the core's own recorder is of this kind
+	fleet := linode.NewFleet(lke, cluster, linode.NewNodeClaims(mgr.GetClient(), events), types, cfg.Timing, cfg.Log)
+	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, types)); err != nil {
+		return err
+	}
+	return register(ctx, mgr,
+		linode.NewTrigger(mgr.GetClient(), fleet),
+		linode.NewEarlyBind(mgr.GetClient(), fleet),
+		linode.NewNodeClass(mgr.GetClient(), cluster, events),
+	)
+}

@@ -1,0 +1,64 @@
+package capacity
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+)
+
+// Group is the identity of LKE node pools: whatever LKE gives to every node of
+// a pool, and the NodePool that asked for it. Slots of one group can stand in
+// for one another; slots of two groups never can.
+type Group struct {
+	NodePool       string            `json:"nodePool"`
+	Plan           string            `json:"plan"`
+	Labels         map[string]string `json:"labels,omitempty"`
+	Taints         []Taint           `json:"taints,omitempty"`
+	DiskEncryption string            `json:"diskEncryption,omitempty"`
+	FirewallID     int               `json:"firewallID,omitempty"`
+	Version        string            `json:"version,omitempty"`
+	Tags           []string          `json:"tags,omitempty"` // not part of the identity
+}
+
+// Taint is a permanent taint of a group's nodes. Start-up taints have no place
+// here: LKE puts a pool's taints back on its nodes for ever.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+// Key is a digest of the identity, 16 hexadecimal digits. The order of taints
+// does not matter, and tags do not count: LKE changes them in place.
+func (g Group) Key() string {
+	g.Tags = nil
+	g.Taints = slices.SortedFunc(slices.Values(g.Taints), func(a, b Taint) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect), cmp.Compare(a.Value, b.Value))
+	})
+	sum := sha256.Sum256([]byte(g.Encode()))
+	return hex.EncodeToString(sum[:8])
+}
+
+// Encode writes the group as one line of JSON with its keys in a fixed order.
+func (g Group) Encode() string {
+	raw, err := json.Marshal(g)
+	if err != nil {
+		panic(fmt.Sprintf("encode group: %v", err)) // strings, numbers and maps of strings always encode
+	}
+	return string(raw)
+}
+
+// DecodeGroup reads what Encode wrote.
+func DecodeGroup(s string) (Group, error) {
+	var g Group
+	if err := json.Unmarshal([]byte(s), &g); err != nil {
+		return Group{}, fmt.Errorf("read group: %w", err)
+	}
+	if g.Plan == "" {
+		return Group{}, fmt.Errorf("read group: no plan in %q", s)
+	}
+	return g, nil
+}

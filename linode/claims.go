@@ -1,0 +1,92 @@
+package linode
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/record"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+)
+
+// indexUID is the field index by which NodeClaims are found by their UID.
+const indexUID = "metadata.uid"
+
+// NodeClaims are the NodeClaims of a cluster, as a Fleet needs them.
+type NodeClaims struct {
+	client client.Client
+	events record.EventRecorder
+}
+
+// NewNodeClaims returns the NodeClaims behind a client that has the index that
+// IndexNodeClaims adds.
+func NewNodeClaims(c client.Client, events record.EventRecorder) *NodeClaims {
+	return &NodeClaims{client: c, events: events}
+}
+
+// IndexNodeClaims adds the field index that NodeClaims relies on.
+func IndexNodeClaims(ctx context.Context, indexer client.FieldIndexer) error {
+	return indexer.IndexField(ctx, &karpv1.NodeClaim{}, indexUID, func(o client.Object) []string {
+		return []string{string(o.GetUID())}
+	})
+}
+
+// List implements the Fleet's view of the demand. It reads the client's cache.
+func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
+	var list karpv1.NodeClaimList
+	if err := n.client.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	var claims []capacity.Claim
+	for i := range list.Items {
+		if claim, ok := claimOf(&list.Items[i]); ok && managed(&list.Items[i]) {
+			claims = append(claims, claim)
+		}
+	}
+	return claims, nil
+}
+
+func (n *NodeClaims) get(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := n.client.List(ctx, &list, client.MatchingFields{indexUID: uid}); err != nil {
+		return nil, err
+	}
+	if len(list.Items) == 0 {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "karpenter.sh", Resource: "nodeclaims"}, uid)
+	}
+	return &list.Items[0], nil
+}
+
+// Bind writes the provider id of the machine. The write fails when the claim
+// has changed since it was read: it may just be on its way out.
+func (n *NodeClaims) Bind(ctx context.Context, uid string, instance int) error {
+	nc, err := n.get(ctx, uid)
+	if err != nil {
+		return err
+	}
+	stored := nc.DeepCopy()
+	nc.Status.ProviderID = linodeID(instance)
+	return n.client.Status().Patch(ctx, nc, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+// GiveUp deletes a claim and says why in an event.
+func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
+	nc, err := n.get(ctx, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	n.events.Event(nc, corev1.EventTypeWarning, "InsufficientCapacityError", fmt.Sprintf("NodeClaim %s event: %s", nc.Name, reason))
+	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+}
+
+// Warn writes a warning event on a claim that is still there.
+func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
+	if nc, err := n.get(ctx, uid); err == nil {
+		n.events.Event(nc, corev1.EventTypeWarning, reason, message)
+	}
+}

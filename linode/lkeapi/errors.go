@@ -1,0 +1,136 @@
+package lkeapi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+)
+
+// Class is what an error means for the caller.
+type Class string
+
+// The classes of errors.
+const (
+	// ClassNone: no error.
+	ClassNone Class = ""
+	// ClassValidation: the request itself is wrong; repeating it is useless.
+	ClassValidation Class = "validation"
+	// ClassNoCapacity: the plan cannot be had in the region now.
+	ClassNoCapacity Class = "no-capacity"
+	// ClassAccountLimit: the account may not have more.
+	ClassAccountLimit Class = "account-limit"
+	// ClassBusy: nothing was done; the same request may pass later.
+	ClassBusy Class = "busy"
+	// ClassAuth: the token is wrong, expired or lacks a scope.
+	ClassAuth Class = "auth"
+	// ClassNotFound: the object is not there.
+	ClassNotFound Class = "not-found"
+	// ClassUnknown: whether the work was done is not known, because no answer
+	// came or because the server failed.
+	ClassUnknown Class = "unknown"
+)
+
+// Error is an answer of the API that is not success.
+type Error struct {
+	Status     int
+	Reasons    []Reason
+	RetryAfter time.Duration // 0 where the answer does not say
+}
+
+// Reason is one entry of an error answer.
+type Reason struct {
+	Reason string `json:"reason"`
+	Field  string `json:"field"`
+}
+
+func (e *Error) Error() string {
+	if len(e.Reasons) == 0 {
+		return fmt.Sprintf("the Linode API answered %d %s", e.Status, http.StatusText(e.Status))
+	}
+	parts := make([]string, len(e.Reasons))
+	for i, r := range e.Reasons {
+		parts[i] = r.Reason
+		if r.Field != "" {
+			parts[i] = r.Field + ": " + r.Reason
+		}
+	}
+	return fmt.Sprintf("the Linode API answered %d: %s", e.Status, strings.Join(parts, "; "))
+}
+
+// ClassOf tells what err means. An error that no answer came with is
+// ClassUnknown, for the request may have been carried out.
+func ClassOf(err error) Class {
+	if err == nil {
+		return ClassNone
+	}
+	var notSent *notSentError
+	if errors.As(err, &notSent) {
+		return ClassBusy
+	}
+	var answer *Error
+	if !errors.As(err, &answer) {
+		return ClassUnknown
+	}
+	switch s := answer.Status; {
+	case s == http.StatusUnauthorized, s == http.StatusForbidden:
+		return ClassAuth
+	case s == http.StatusNotFound:
+		return ClassNotFound
+	case s == http.StatusTooManyRequests, s == http.StatusRequestTimeout:
+		return ClassBusy
+	case s >= 500:
+		return ClassUnknown
+	}
+	return classOfReasons(answer.Reasons)
+}
+
+// classOfReasons reads a 400. A reason with a field is about the request,
+// whatever its words: taking it for capacity would black out a plan because of
+// a bad tag. The texts for capacity are the ones known from the existing
+// provider and from older API answers; what LKE says today was never recorded
+// (research/linode.md 7.1).
+func classOfReasons(reasons []Reason) Class {
+	class := ClassValidation
+	for _, r := range reasons {
+		if r.Field != "" {
+			return ClassValidation
+		}
+		text := strings.ToLower(r.Reason)
+		switch {
+		case strings.Contains(text, "linode busy"):
+			class = ClassBusy
+		case strings.Contains(text, "account limit"), strings.Contains(text, "limit reached"):
+			class = ClassAccountLimit
+		case strings.Contains(text, "capacity"), strings.Contains(text, "no open slots"), strings.Contains(text, "sold out"):
+			class = ClassNoCapacity
+		}
+	}
+	return class
+}
+
+// notSentError is an error from before anything went over the wire.
+type notSentError struct{ err error }
+
+func (e *notSentError) Error() string { return e.err.Error() }
+func (e *notSentError) Unwrap() error { return e.err }
+
+// Explain turns an error of the first calls at start-up into a sentence that
+// tells a person what to do. It returns err itself where there is nothing to
+// add.
+func Explain(err error, baseURL string) error {
+	if baseURL == "" {
+		baseURL = DefaultURL
+	}
+	switch class := ClassOf(err); {
+	case class == ClassAuth:
+		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scopes lke:read_write and linodes:read_write", baseURL, err)
+	case class == ClassUnknown && errors.Is(err, context.Canceled):
+		return err
+	case class == ClassUnknown:
+		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network", baseURL, err)
+	}
+	return err
+}

@@ -1,0 +1,135 @@
+package lkeapi
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// bucket is a group of requests that the API counts together (API: "Rate
+// limits"): lists in pages, and everything else.
+type bucket int
+
+const (
+	bucketList bucket = iota
+	bucketOther
+	buckets
+)
+
+func bucketFor(method, path string) bucket {
+	if method == http.MethodGet && strings.Contains(path, "page=") {
+		return bucketList
+	}
+	return bucketOther
+}
+
+// documented holds what the API documents per minute and token. The headers of
+// real answers said otherwise at times (1840 on lists), so it only stands
+// until the first answer that carries a limit.
+var documented = [buckets]int{bucketList: 200, bucketOther: 1600}
+
+// window is the length of a rate limit period.
+const window = time.Minute
+
+// limiter keeps requests inside the limits. It hands out what remains of the
+// current window and makes callers wait for the next one when nothing does.
+type limiter struct {
+	mu     sync.Mutex
+	states [buckets]limitState
+}
+
+type limitState struct {
+	limit     int       // requests in a window
+	remaining int       // in the current window
+	reset     time.Time // when the next window starts
+	blocked   time.Time // after a 429: nothing is sent before
+}
+
+func newLimiter() *limiter {
+	l := &limiter{}
+	for b := range l.states {
+		l.states[b].limit = documented[b]
+	}
+	return l
+}
+
+// wait returns when a request of the bucket may be sent, or ctx's error. An
+// error means that nothing was sent.
+func (l *limiter) wait(ctx context.Context, b bucket) error {
+	for {
+		delay := l.take(b, time.Now())
+		if delay <= 0 {
+			return nil
+		}
+		timer := time.NewTimer(delay)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			return fmt.Errorf("wait for the rate limit of the Linode API: %w", ctx.Err())
+		}
+	}
+}
+
+// take uses up one request, or says how long to wait before asking again.
+func (l *limiter) take(b bucket, now time.Time) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s := &l.states[b]
+	if now.Before(s.blocked) {
+		return s.blocked.Sub(now)
+	}
+	if !now.Before(s.reset) {
+		s.remaining, s.reset = s.limit, now.Add(window)
+	}
+	if s.remaining <= 0 {
+		return s.reset.Sub(now)
+	}
+	s.remaining--
+	return 0
+}
+
+// learn takes over what an answer says of its bucket. Every header is
+// optional: recorded answers carry the limit alone, or nothing.
+func (l *limiter) learn(b bucket, status int, h http.Header) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, now := &l.states[b], time.Now()
+	if limit, ok := number(h, "X-RateLimit-Limit"); ok && limit > 0 && limit != s.limit {
+		s.remaining += limit - s.limit
+		s.limit = limit
+	}
+	reset, hasReset := number(h, "X-RateLimit-Reset")
+	if left, ok := number(h, "X-RateLimit-Remaining"); ok && hasReset {
+		// Answers arrive out of order: inside a window the smaller number is
+		// the later one.
+		if at := time.Unix(int64(reset), 0); at.After(s.reset.Add(time.Second)) {
+			s.remaining, s.reset = left, at
+		} else {
+			s.remaining = min(s.remaining, left)
+		}
+	}
+	if status == http.StatusTooManyRequests {
+		s.blocked = now.Add(pause(h, now, reset, hasReset))
+	}
+}
+
+// pause is how long to keep quiet after a 429.
+func pause(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
+	if s, ok := number(h, "Retry-After"); ok {
+		return time.Duration(s) * time.Second
+	}
+	if at := time.Unix(int64(reset), 0); hasReset && at.After(now) {
+		return at.Sub(now)
+	}
+	return 10 * time.Second
+}
+
+func number(h http.Header, key string) (int, bool) {
+	n, err := strconv.Atoi(h.Get(key))
+	return n, err == nil && n >= 0
+}

@@ -1,0 +1,190 @@
+package linode
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// indexClass is the field index of NodeClaims by their class; the core's set
+// of indexes has it.
+const indexClass = "spec.nodeClassRef.name"
+
+// NodeClass is the controller of LinodeNodeClasses: it says whether LKE can
+// make nodes by a class, stamps the hash that drift is told by, and keeps a
+// class until no NodeClaim uses it.
+type NodeClass struct {
+	client  client.Client
+	cluster lkeapi.Cluster
+	events  record.EventRecorder
+}
+
+// NewNodeClass returns the controller for the classes of a cluster.
+func NewNodeClass(c client.Client, cluster lkeapi.Cluster, events record.EventRecorder) *NodeClass {
+	return &NodeClass{client: c, cluster: cluster, events: events}
+}
+
+// Register implements operatorpkg's Controller.
+func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("nodeclass").
+		For(&v1alpha1.LinodeNodeClass{}).
+		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
+			if nc, ok := o.(*karpv1.NodeClaim); ok && managed(nc) {
+				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
+			}
+			return nil
+		})).
+		Complete(n)
+}
+
+// Reconcile brings one class up to date.
+func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var class v1alpha1.LinodeNodeClass
+	if err := n.client.Get(ctx, req.NamespacedName, &class); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !class.DeletionTimestamp.IsZero() {
+		return n.letGo(ctx, &class)
+	}
+	if err := n.stamp(ctx, &class); err != nil {
+		return ctrl.Result{}, err
+	}
+	return ctrl.Result{}, n.validate(ctx, &class)
+}
+
+// stamp writes finalizer and hash. When the way of hashing has changed, claims
+// are stamped with the new hash first: they are not drifted for that reason.
+func (n *NodeClass) stamp(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+	stored := class.DeepCopy()
+	if v := class.Annotations[v1alpha1.AnnotationHashVersion]; v != "" && v != v1alpha1.HashVersion {
+		if err := n.restamp(ctx, class); err != nil {
+			return err
+		}
+	}
+	controllerutil.AddFinalizer(class, v1alpha1.Finalizer)
+	if class.Annotations == nil {
+		class.Annotations = map[string]string{}
+	}
+	class.Annotations[v1alpha1.AnnotationHash] = class.Hash()
+	class.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
+	if equality.Semantic.DeepEqual(stored, class) {
+		return nil
+	}
+	// The list of finalizers is replaced whole by a merge patch, hence the lock.
+	return n.client.Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+func (n *NodeClass) restamp(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+	claims, err := n.claims(ctx, class.Name)
+	if err != nil {
+		return err
+	}
+	for i := range claims {
+		nc := &claims[i]
+		if nc.Annotations[v1alpha1.AnnotationHashVersion] == v1alpha1.HashVersion {
+			continue
+		}
+		stored := nc.DeepCopy()
+		if nc.Annotations == nil {
+			nc.Annotations = map[string]string{}
+		}
+		nc.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
+		nc.Annotations[v1alpha1.AnnotationHash] = class.Hash()
+		if err := n.client.Patch(ctx, nc, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("stamp NodeClaim %s: %w", nc.Name, err)
+		}
+	}
+	return nil
+}
+
+// claims returns the NodeClaims of a class.
+func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClaim, error) {
+	var list karpv1.NodeClaimList
+	if err := n.client.List(ctx, &list, client.MatchingFields{indexClass: class}); err != nil {
+		return nil, err
+	}
+	claims := list.Items[:0]
+	for _, nc := range list.Items {
+		if managed(&nc) {
+			claims = append(claims, nc)
+		}
+	}
+	return claims, nil
+}
+
+// letGo ends the finalizer when no NodeClaim needs the class any more.
+func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(class, v1alpha1.Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	claims, err := n.claims(ctx, class.Name)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if len(claims) > 0 {
+		n.events.Eventf(class, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "waiting for %d NodeClaims that use this class to end", len(claims))
+		return ctrl.Result{RequeueAfter: 10 * time.Second}, nil
+	}
+	stored := class.DeepCopy()
+	controllerutil.RemoveFinalizer(class, v1alpha1.Finalizer)
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	return ctrl.Result{}, client.IgnoreNotFound(n.client.Patch(ctx, class, patch))
+}
+
+// validate sets the condition that Ready follows from.
+func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+	stored := class.DeepCopy()
+	if problem := classProblem(class.Spec, n.cluster.Tier); problem == "" {
+		class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
+	} else if class.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
+		n.events.Event(class, corev1.EventTypeWarning, "Invalid", problem)
+	}
+	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
+		return nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+var _ status.Object = (*v1alpha1.LinodeNodeClass)(nil)
+
+// classProblem says why LKE would refuse pools of a class; "" where it would
+// not. Limits of tags: 3 to 50 characters (API: pool tags); firewall and
+// version are for Enterprise clusters.
+func classProblem(spec v1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
+	for _, tag := range spec.Tags {
+		if len(tag) < 3 || len(tag) > 50 {
+			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
+		}
+		if strings.HasPrefix(strings.ToLower(tag), groupTag) {
+			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
+		}
+	}
+	if tier == catalog.Enterprise {
+		return ""
+	}
+	if spec.FirewallID != nil {
+		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; this cluster is of the standard tier; remove it"
+	}
+	if spec.LKEK8sVersion != nil {
+		return "spec.lkeK8sVersion: only LKE Enterprise has a version for each node pool; this cluster is of the standard tier; remove it"
+	}
+	return ""
+}
