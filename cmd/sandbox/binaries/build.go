@@ -1,0 +1,222 @@
+package binaries
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// stillEvery is how often a build that takes long says that it goes on.
+const stillEvery = 30 * time.Second
+
+// job is what there is to do for one module, and the directory where it is done:
+//
+//	go.mod, go.sum   the embedded module
+//	bin/             the programs, each complete or not there at all
+//	assets/          the files copied from the sources
+//	build.log        what the go command said last
+type job struct {
+	module  Module
+	dir     string
+	missing []Program
+	say     func(format string, args ...any)
+}
+
+func (j job) program(p Program) string { return filepath.Join(j.dir, "bin", p.Name) }
+func (j job) asset(a Asset) string     { return filepath.Join(j.dir, "assets", a.Name) }
+func (j job) log() string              { return filepath.Join(j.dir, "build.log") }
+
+func (j job) done() bool {
+	for _, a := range j.module.Assets {
+		if !exists(j.asset(a)) {
+			return false
+		}
+	}
+	return len(j.missing) == 0
+}
+
+// build makes what is missing; place words which one of all it is. Only one process
+// works in a directory at a time; the others wait and find the work done.
+func (j job) build(ctx context.Context, place func() string) error {
+	if j.done() {
+		return nil
+	}
+	goCommand, err := exec.LookPath("go")
+	if err != nil {
+		return fmt.Errorf("build %s: no go command in PATH: install Go, or point KUBEBUILDER_ASSETS at ready-made binaries", j.module.Name)
+	}
+	if err := j.furnish(); err != nil {
+		return fmt.Errorf("build %s: %w", j.module.Name, err)
+	}
+	waiting := func() { j.say("another sandbox is building %s; waiting for it", j.module.Name) }
+	unlock, err := process.Lock(ctx, j.dir+".lock", waiting)
+	if err != nil {
+		return fmt.Errorf("build %s: %w", j.module.Name, err)
+	}
+	defer unlock()
+	for _, p := range j.missing {
+		if err := j.buildProgram(ctx, goCommand, p, place()); err != nil {
+			return fmt.Errorf("build %s: %w", p.Name, err)
+		}
+	}
+	for _, a := range j.module.Assets {
+		if err := j.copyAsset(ctx, goCommand, a); err != nil {
+			return fmt.Errorf("copy %s of %s: %w", a.Path, a.Module, err)
+		}
+	}
+	return nil
+}
+
+// furnish writes the module's files. The directory's name is a digest of them, so
+// whoever else writes them writes the same.
+func (j job) furnish() error {
+	mod, sum, err := j.module.source()
+	if err != nil {
+		return err
+	}
+	for _, dir := range []string{"bin", "assets"} {
+		if err := os.MkdirAll(filepath.Join(j.dir, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := replaceFile(filepath.Join(j.dir, "go.sum"), bytes.NewReader(sum), 0o644); err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(j.dir, "go.mod"), bytes.NewReader(mod), 0o644)
+}
+
+func (j job) buildProgram(ctx context.Context, goCommand string, p Program, place string) error {
+	if exists(j.program(p)) {
+		return nil // somebody else was faster
+	}
+	version, err := j.module.Version(p)
+	if err != nil {
+		return err
+	}
+	flags, err := j.module.buildFlags()
+	if err != nil {
+		return err
+	}
+	// Under the lock nobody else uses this name; a leftover is overwritten.
+	unfinished := filepath.Join(j.dir, "bin", "."+p.Name+".unfinished")
+	j.say("building %s %s (%s; usually takes about %s the first time on two cores)",
+		p.Name, version, place, roughly(p.Usual))
+	began := time.Now()
+	stop := j.reassure(p, began)
+	err = j.run(ctx, io.Discard, goCommand, append(append([]string{"build"}, flags...), "-o", unfinished, p.Package)...)
+	stop()
+	if err != nil {
+		os.Remove(unfinished)
+		return err
+	}
+	if err := os.Rename(unfinished, j.program(p)); err != nil {
+		return err
+	}
+	j.say("built %s in %s", p.Name, time.Since(began).Round(100*time.Millisecond))
+	return nil
+}
+
+// reassure says now and then that a build goes on, until the returned function is
+// called.
+func (j job) reassure(p Program, began time.Time) (stop func()) {
+	done := make(chan struct{})
+	stopped := make(chan struct{})
+	go func() {
+		defer close(stopped)
+		ticker := time.NewTicker(stillEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+				j.say("still building %s, %s so far", p.Name, time.Since(began).Round(time.Second))
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-stopped
+	}
+}
+
+// copyAsset takes a file from the source of a module that the build has fetched.
+func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
+	if exists(j.asset(a)) {
+		return nil
+	}
+	// With a program from elsewhere nothing was built and the source may not be
+	// there yet.
+	if err := j.run(ctx, io.Discard, goCommand, "mod", "download", a.Module); err != nil {
+		return err
+	}
+	var out bytes.Buffer
+	if err := j.run(ctx, &out, goCommand, "list", "-m", "-f", "{{.Dir}}", a.Module); err != nil {
+		return err
+	}
+	file, err := os.Open(filepath.Join(string(bytes.TrimSpace(out.Bytes())), filepath.FromSlash(a.Path)))
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	return replaceFile(j.asset(a), file, 0o644)
+}
+
+// run runs the go command in the workshop. What it complains about is in the log.
+func (j job) run(ctx context.Context, stdout io.Writer, goCommand string, args ...string) error {
+	log, err := os.Create(j.log())
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	cmd := exec.CommandContext(ctx, goCommand, args...)
+	cmd.Dir = j.dir
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Stdout, cmd.Stderr = stdout, log
+	// The go command has compilers as children; a cancelled build ends them all.
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) }
+	cmd.WaitDelay = 5 * time.Second
+	err = cmd.Run()
+	if ctx.Err() != nil {
+		return fmt.Errorf("stopped: %w", context.Cause(ctx))
+	}
+	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
+		return fmt.Errorf("go %s: %w; its log is %s and ends with:\n%s", args[0], exit, j.log(), process.Tail(j.log(), 15))
+	}
+	return err
+}
+
+// replaceFile puts a file in its place in one step.
+func replaceFile(path string, content io.Reader, mode os.FileMode) error {
+	file, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(file.Name())
+	_, err = io.Copy(file, content)
+	if err := errors.Join(err, file.Chmod(mode), file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(file.Name(), path)
+}
+
+// roughly words a duration as a person would.
+func roughly(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%d seconds", int(d.Seconds()))
+	case d < 2*time.Minute:
+		return "a minute"
+	}
+	return fmt.Sprintf("%d minutes", int(d.Minutes()))
+}

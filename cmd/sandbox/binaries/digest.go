@@ -1,0 +1,57 @@
+package binaries
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"runtime"
+	"strings"
+)
+
+// toolchain is what a build depends on besides its module. The sandbox's own
+// compiler stands for the go command, which need not even be there once
+// everything is built.
+func toolchain() string {
+	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")
+}
+
+// digest names a build of the module: it changes with whatever would make the
+// result a different one, and with nothing else.
+func (m Module) digest(toolchain string) (string, error) {
+	mod, sum, err := m.source()
+	if err != nil {
+		return "", err
+	}
+	flags, err := m.buildFlags()
+	if err != nil {
+		return "", err
+	}
+	h := sha256.New()
+	for _, part := range []string{toolchain, m.Name, string(mod), string(sum), strings.Join(flags, "\n")} {
+		fmt.Fprintf(h, "%d\n%s", len(part), part)
+	}
+	for _, p := range m.Programs {
+		fmt.Fprintf(h, "program %q %q\n", p.Name, p.Package)
+	}
+	for _, a := range m.Assets {
+		fmt.Fprintf(h, "asset %q %q %q\n", a.Module, a.Path, a.Name)
+	}
+	return hex.EncodeToString(h.Sum(nil))[:12], nil
+}
+
+// buildFlags are the flags of go build.
+func (m Module) buildFlags() ([]string, error) {
+	link := "-s -w"
+	if m.Stamp != nil {
+		version, err := m.Version(Program{})
+		if err != nil {
+			return nil, err
+		}
+		for _, pair := range m.Stamp(version) {
+			link += " -X " + pair
+		}
+	}
+	// -mod first, so that a module may say otherwise; it overrules GOFLAGS.
+	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", link}
+	return append(flags, m.Flags...), nil
+}

@@ -1,0 +1,159 @@
+// Package binaries has the programs a sandbox is made of: it knows which they
+// are, from which modules they come, and builds those that are not there yet.
+//
+// The programs are built from source by the go command, out of small modules
+// whose go.mod and go.sum are embedded here, so that a sandbox needs nothing but
+// Go and a module proxy. The package does not run the programs.
+package binaries
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/mod/modfile"
+)
+
+//go:embed modules
+var files embed.FS
+
+// Module is a set of programs that are built from one embedded go.mod. It is
+// kept as modules/NAME.mod and modules/NAME.sum, because a directory with a file
+// called go.mod can not be embedded.
+type Module struct {
+	Name string
+	// Main is the required module whose version is the version of the set.
+	Main     string
+	Programs []Program
+	// Flags are given to go build besides those every program gets.
+	Flags []string
+	// Stamp lists "variable=value" pairs for the linker.
+	Stamp func(version string) []string
+	// Assets are files of the modules' sources that the programs need.
+	Assets []Asset
+}
+
+// Program is one executable.
+type Program struct {
+	Name, Package string
+	// Module is where the version is read, if not in the set's main module.
+	Module string
+	// Usual is what the first build takes on two cores, given that the programs
+	// before it in the list are built.
+	Usual time.Duration
+}
+
+// Asset is a file that is copied out of a module's source.
+type Asset struct {
+	Module, Path, Name string
+}
+
+// The names of programs and assets that others ask for.
+const (
+	Etcd              = "etcd"
+	APIServer         = "kube-apiserver"
+	ControllerManager = "kube-controller-manager"
+	Scheduler         = "kube-scheduler"
+	Kubectl           = "kubectl"
+	KWOK              = "kwok"
+)
+
+// Stages are the assets that tell KWOK how nodes and pods come up and go.
+func Stages() []string {
+	var names []string
+	for _, a := range kwok().Assets {
+		names = append(names, a.Name)
+	}
+	return names
+}
+
+// ControlPlane lists the modules every sandbox needs.
+func ControlPlane() []Module {
+	return []Module{kubernetes(), kwok()}
+}
+
+func kubernetes() Module {
+	const kube = "k8s.io/kubernetes"
+	return Module{
+		Name: "kubernetes",
+		Main: kube,
+		Programs: []Program{
+			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: time.Minute},
+			{Name: APIServer, Package: kube + "/cmd/kube-apiserver", Usual: 3 * time.Minute},
+			{Name: ControllerManager, Package: kube + "/cmd/kube-controller-manager", Usual: time.Minute},
+			{Name: Scheduler, Package: kube + "/cmd/kube-scheduler", Usual: 10 * time.Second},
+			{Name: Kubectl, Package: kube + "/cmd/kubectl", Usual: 30 * time.Second},
+		},
+		Stamp: kubernetesVersion,
+	}
+}
+
+// kubernetesVersion stamps what the release scripts would stamp. Without it
+// kubectl and the version endpoint speak of v0.0.0-master, and clients that
+// parse the version refuse it.
+func kubernetesVersion(version string) []string {
+	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
+	var pairs []string
+	for _, pkg := range []string{"k8s.io/component-base/version", "k8s.io/client-go/pkg/version"} {
+		pairs = append(pairs, pkg+".gitVersion="+version, pkg+".gitCommit=")
+		if len(parts) == 3 {
+			pairs = append(pairs, pkg+".gitMajor="+parts[0], pkg+".gitMinor="+parts[1])
+		}
+	}
+	return pairs
+}
+
+func kwok() Module {
+	const module = "sigs.k8s.io/kwok"
+	stage := func(path, name string) Asset {
+		return Asset{Module: module, Path: "kustomize/stage/" + path, Name: name}
+	}
+	return Module{
+		Name: "kwok",
+		Main: module,
+		Programs: []Program{
+			{Name: KWOK, Package: module + "/cmd/kwok", Usual: time.Minute},
+		},
+		Assets: []Asset{
+			stage("node/fast/node-initialize.yaml", "node-initialize.yaml"),
+			stage("node/heartbeat-with-lease/node-heartbeat-with-lease.yaml", "node-heartbeat.yaml"),
+			stage("pod/fast/pod-ready.yaml", "pod-ready.yaml"),
+			stage("pod/fast/pod-complete.yaml", "pod-complete.yaml"),
+			stage("pod/fast/pod-delete.yaml", "pod-delete.yaml"),
+		},
+	}
+}
+
+// source returns the module's two files.
+func (m Module) source() (mod, sum []byte, err error) {
+	if mod, err = files.ReadFile("modules/" + m.Name + ".mod"); err != nil {
+		return nil, nil, err
+	}
+	if sum, err = files.ReadFile("modules/" + m.Name + ".sum"); err != nil {
+		return nil, nil, err
+	}
+	return mod, sum, nil
+}
+
+// Version returns the version of the program that the module pins.
+func (m Module) Version(p Program) (string, error) {
+	path := p.Module
+	if path == "" {
+		path = m.Main
+	}
+	mod, _, err := m.source()
+	if err != nil {
+		return "", err
+	}
+	parsed, err := modfile.Parse(m.Name+".mod", mod, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, r := range parsed.Require {
+		if r.Mod.Path == path {
+			return r.Mod.Version, nil
+		}
+	}
+	return "", fmt.Errorf("module %s does not require %s", m.Name, path)
+}

@@ -1,0 +1,169 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
+)
+
+// commandGrace is how long the command may take to stop after a signal was passed
+// on to it.
+const commandGrace = 30 * time.Second
+
+func (a *app) run() *cobra.Command {
+	var s settings
+	cmd := &cobra.Command{
+		Use:   "run [flags] -- COMMAND [ARGUMENT...]",
+		Short: "Start a sandbox, run a command in it, end the sandbox",
+		Long: `Start a sandbox, run a command with the environment that leads there, end the sandbox,
+and exit as the command did. kubectl is in the command's PATH. Nothing of the sandbox
+outlives this command, whatever ends it.
+
+    sandbox run -- kubectl get --raw /version
+    sandbox run --tier enterprise --join-delay 1s -- go test ./...`,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return errors.New("no command: want sandbox run [flags] -- COMMAND [ARGUMENT...]")
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.runIn(cmd.Context(), s, args) },
+	}
+	s.register(cmd.Flags())
+	// The first word that is no flag is the command, and the rest is its own.
+	cmd.Flags().SetInterspersed(false)
+	return cmd
+}
+
+func (a *app) runIn(ctx context.Context, s settings, args []string) error {
+	signals := make(chan os.Signal, 8)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
+	defer signal.Stop(signals)
+	guard := process.NewGuard()
+	st, err := a.start(ctx, s, guard)
+	if err != nil {
+		return err
+	}
+	if st.Found {
+		return fmt.Errorf("a sandbox is already running in %s: name another directory, or none", st.Dir)
+	}
+	a.say("ready in %.1fs", st.ReadySeconds)
+	status, err := a.command(ctx, st, guard, args, signals)
+	if down := a.end(ctx, st); down != nil {
+		err = errors.Join(err, down)
+	}
+	if err != nil {
+		return err
+	}
+	if status != 0 {
+		return exitStatus(status)
+	}
+	return nil
+}
+
+// command runs the command and returns its exit status.
+func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard, args []string, signals <-chan os.Signal) (int, error) {
+	if ctx.Err() != nil {
+		return 0, context.Cause(ctx)
+	}
+	watch, cancel := context.WithCancel(ctx)
+	defer cancel()
+	st.Watch(watch, a.note)
+
+	env := st.Environ(a.environ)
+	path, err := lookPath(args[0], env)
+	if err != nil {
+		return 0, err
+	}
+	cmd := &exec.Cmd{Path: path, Args: args, Env: env, Stdin: a.stdin, Stdout: a.stdout, Stderr: a.stderr}
+	if out, locked := a.stderr.(*lockedWriter); locked {
+		cmd.Stderr = out.out // the file itself, so that the command may see a terminal
+	}
+	shared := sharesTerminal()
+	if !shared {
+		cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	}
+	if err := guard.Run(cmd); err != nil {
+		return 0, fmt.Errorf("run %s: %w", args[0], err)
+	}
+	done := make(chan struct{})
+	go passOn(cmd.Process.Pid, shared, signals, done)
+	err = cmd.Wait()
+	close(done)
+	return statusOf(err)
+}
+
+// passOn passes signals on to the command, and kills it when it does not stop.
+//
+// A command that shares our terminal is in the terminal's foreground with us and
+// gets every ctrl-C from there; a second one would look like impatience. Any other
+// has a process group of its own, and the signal goes to all of that.
+func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}) {
+	target := -pid
+	if shared {
+		target = pid
+	}
+	var patience <-chan time.Time
+	for {
+		select {
+		case <-done:
+			return
+		case <-patience:
+			_ = syscall.Kill(target, syscall.SIGKILL)
+		case s := <-signals:
+			if shared && s == syscall.SIGINT {
+				continue
+			}
+			_ = syscall.Kill(target, s.(syscall.Signal))
+			if patience == nil {
+				patience = time.After(commandGrace)
+			}
+		}
+	}
+}
+
+// statusOf says how a command ended, in the way shells do.
+func statusOf(err error) (int, error) {
+	if err == nil {
+		return 0, nil
+	}
+	exit, ok := errors.AsType[*exec.ExitError](err)
+	if !ok {
+		return 0, err
+	}
+	if wait, ok := exit.Sys().(syscall.WaitStatus); ok && wait.Signaled() {
+		return 128 + int(wait.Signal()), nil
+	}
+	return exit.ExitCode(), nil
+}
+
+// lookPath finds a program in the PATH of env rather than in our own.
+func lookPath(name string, env []string) (string, error) {
+	if strings.ContainsRune(name, filepath.Separator) {
+		return name, nil
+	}
+	for _, pair := range env {
+		path, is := strings.CutPrefix(pair, "PATH=")
+		if !is {
+			continue
+		}
+		for _, dir := range filepath.SplitList(path) {
+			if found, err := exec.LookPath(filepath.Join(dir, name)); err == nil && filepath.IsAbs(found) {
+				return found, nil
+			}
+		}
+	}
+	return "", fmt.Errorf("%s: no such program in PATH", name)
+}

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
+)
+
+func (a *app) up() *cobra.Command {
+	var s settings
+	var output string
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "Start a sandbox and print what to export",
+		Long: `Start a sandbox, wait until all of it answers, and print the environment that leads
+there. It goes on until "sandbox down". Progress goes to standard error, so this works:
+
+    eval "$(bin/sandbox up)"`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if output != "env" && output != "json" {
+				return fmt.Errorf("--output %q: want env or json", output)
+			}
+			st, err := a.start(cmd.Context(), s, nil)
+			if err != nil {
+				return err
+			}
+			if st.Found {
+				a.note("a sandbox is already running in %s; its settings stay as they are", st.Dir)
+			}
+			return a.printUp(st, output)
+		},
+	}
+	s.register(cmd.Flags())
+	cmd.Flags().StringVarP(&output, "output", "o", "env", "what to print: env (lines for a shell) or json")
+	return cmd
+}
+
+// start brings up a sandbox. With a guard it lives no longer than this process.
+func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*stack.Stack, error) {
+	cluster, simulated, err := s.cluster()
+	if err != nil {
+		return nil, err
+	}
+	registry, err := a.registry()
+	if err != nil {
+		return nil, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program: %w", err)
+	}
+	programs, err := a.programs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return stack.Up(ctx, stack.Config{
+		Dir: s.dir, Programs: programs, Self: self,
+		Cluster: cluster, Simulator: simulated,
+		APIServerPort: s.apiServerPort, LinodePort: s.linodePort,
+		Guard: guard, Registry: registry, Say: a.say,
+	})
+}
+
+// upReport is what `up --output json` prints.
+type upReport struct {
+	Dir          string            `json:"dir"`
+	ReadySeconds float64           `json:"readySeconds"`
+	Env          map[string]string `json:"env"`
+	Kubectl      string            `json:"kubectl"`
+	Components   []stack.Component `json:"components"`
+}
+
+func (a *app) printUp(st *stack.Stack, output string) error {
+	kubectl := st.Program(binaries.Kubectl)
+	if output == "json" {
+		report := upReport{
+			Dir: st.Dir, ReadySeconds: st.ReadySeconds, Env: map[string]string{},
+			Kubectl: kubectl, Components: st.Components,
+		}
+		for _, e := range st.Exports() {
+			report.Env[e.Name] = e.Value
+		}
+		encoder := json.NewEncoder(a.stdout)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(report)
+	}
+	if !st.Found {
+		a.say("ready in %.1fs, in %s", st.ReadySeconds, st.Dir)
+		a.say("kubectl is %s", kubectl)
+	}
+	for _, e := range st.Exports() {
+		if _, err := fmt.Fprintln(a.stdout, e.Shell()); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,119 @@
+// Package process starts, recognises and ends operating system processes.
+//
+// A pid alone says little: the number is handed out again once its process is
+// gone. Everything here that sends a signal therefore works on an Identity, a
+// pid together with the moment its process began. The package knows nothing of
+// what the processes do; that is package stack.
+package process
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+)
+
+// ErrGone says that no process with this identity is running any more.
+var ErrGone = errors.New("process is gone")
+
+// pollEvery is how often a process that is not our child is looked at while we
+// wait for its end: there is no portable way to be told.
+const pollEvery = 10 * time.Millisecond
+
+// Identity names one process for as long as it lives, and none after it.
+type Identity struct {
+	PID int `json:"pid"`
+	// Start is the moment the process began, in the words of the operating
+	// system. It is only ever compared.
+	Start string `json:"start"`
+}
+
+// Identify returns the identity of the running process with this pid.
+// The error is ErrGone when there is none; a process that has ended and waits
+// to be reaped counts as gone.
+func Identify(pid int) (Identity, error) {
+	if pid <= 0 {
+		return Identity{}, ErrGone
+	}
+	start, err := startTime(pid)
+	if err != nil {
+		return Identity{}, err
+	}
+	return Identity{PID: pid, Start: start}, nil
+}
+
+// Alive reports whether the very process that was identified still runs.
+func (id Identity) Alive() bool {
+	now, err := Identify(id.PID)
+	return err == nil && now == id
+}
+
+// Signal sends sig to the process, or returns ErrGone and sends nothing when the
+// pid belongs to another process by now.
+func (id Identity) Signal(sig syscall.Signal) error {
+	// The handle is taken before the check: on Linux it is a pidfd, which can
+	// not come to mean another process between the check and the signal.
+	handle, err := os.FindProcess(id.PID)
+	if err != nil {
+		return fmt.Errorf("find process %d: %w", id.PID, err)
+	}
+	defer handle.Release()
+	if !id.Alive() {
+		return ErrGone
+	}
+	err = handle.Signal(sig)
+	if errors.Is(err, os.ErrProcessDone) || errors.Is(err, syscall.ESRCH) {
+		return ErrGone
+	}
+	if err != nil {
+		return fmt.Errorf("signal process %d: %w", id.PID, err)
+	}
+	return nil
+}
+
+// Wait returns nil when the process has ended, or the context's error.
+func (id Identity) Wait(ctx context.Context) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for id.Alive() {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-ticker.C:
+		}
+	}
+	return nil
+}
+
+// End asks the process to stop, waits for it as long as grace lasts, and kills it
+// then. A process that is already gone is no error. killed tells that asking was
+// not enough.
+func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, err error) {
+	if err := id.Signal(syscall.SIGTERM); err != nil {
+		return false, ignoreGone(err)
+	}
+	patience, cancel := context.WithTimeout(ctx, grace)
+	defer cancel()
+	if id.Wait(patience) == nil {
+		return false, nil
+	}
+	if err := id.Signal(syscall.SIGKILL); err != nil {
+		return true, ignoreGone(err)
+	}
+	// SIGKILL can not be refused, but the kernel may take a moment.
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	defer cancel()
+	if err := id.Wait(last); err != nil {
+		return true, fmt.Errorf("process %d is still there after SIGKILL: %w", id.PID, err)
+	}
+	return true, nil
+}
+
+func ignoreGone(err error) error {
+	if errors.Is(err, ErrGone) {
+		return nil
+	}
+	return err
+}

@@ -1,0 +1,146 @@
+package process
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"syscall"
+)
+
+// Command is what to start.
+type Command struct {
+	Path string
+	Args []string
+	// Env is the whole environment; nothing is inherited.
+	Env []string
+	Dir string
+	// Log is the file that gets everything the process writes. It is appended to.
+	Log string
+}
+
+// Process is a child that runs, or ran.
+type Process struct {
+	Identity
+	exited chan struct{}
+	err    error
+}
+
+// Exited is closed when the process has ended; Err is valid from then on.
+func (p *Process) Exited() <-chan struct{} { return p.exited }
+
+// Err says how the process ended; nil means with status zero.
+func (p *Process) Err() error { return p.err }
+
+// Start begins a process that outlives this one. It is in a session of its own,
+// so a key pressed on our terminal does not reach it.
+func Start(c Command) (*Process, error) {
+	return start(c, &syscall.SysProcAttr{Setsid: true})
+}
+
+// Guard starts processes that do not outlive this one: where the kernel can do
+// it (Linux), they are killed when this process dies, whatever it dies of.
+// Use NewGuard; a Guard is never stopped.
+type Guard struct {
+	starts chan func()
+}
+
+// NewGuard returns a guard with its thread.
+//
+// The kernel ties a child to the thread that made it, not to the process. The
+// guard therefore keeps one thread for good and makes every child there;
+// otherwise children would die whenever the runtime retires a thread.
+func NewGuard() *Guard {
+	g := &Guard{starts: make(chan func())}
+	go func() {
+		runtime.LockOSThread()
+		for start := range g.starts {
+			start()
+		}
+	}()
+	return g
+}
+
+// Start begins a process that dies with this one. It is in a process group of
+// its own, so that it stays up while whoever uses it reacts to a ctrl-C.
+func (g *Guard) Start(c Command) (*Process, error) {
+	var p *Process
+	var err error
+	g.do(func() {
+		attr := &syscall.SysProcAttr{Setpgid: true}
+		dieWithParent(attr)
+		p, err = start(c, attr)
+	})
+	return p, err
+}
+
+// Run starts cmd, which the caller has filled in, so that it dies with this
+// process. The caller waits for it as for any other.
+func (g *Guard) Run(cmd *exec.Cmd) error {
+	if cmd.SysProcAttr == nil {
+		cmd.SysProcAttr = &syscall.SysProcAttr{}
+	}
+	dieWithParent(cmd.SysProcAttr)
+	var err error
+	g.do(func() { err = cmd.Start() })
+	return err
+}
+
+func (g *Guard) do(start func()) {
+	done := make(chan struct{})
+	g.starts <- func() {
+		defer close(done)
+		start()
+	}
+	<-done
+}
+
+func start(c Command, attr *syscall.SysProcAttr) (*Process, error) {
+	log, err := os.OpenFile(c.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	defer log.Close()
+	cmd := exec.Command(c.Path, c.Args...)
+	cmd.Env, cmd.Dir = c.Env, c.Dir
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.SysProcAttr = attr
+	if err := cmd.Start(); err != nil {
+		return nil, err
+	}
+	p := &Process{exited: make(chan struct{})}
+	// Before anybody waits for it the child has a start time even if it is
+	// already dead, but it would count as gone then; so ask the kernel's table
+	// as it is and let the caller find out through Exited.
+	p.Identity, err = Identify(cmd.Process.Pid)
+	if err != nil {
+		p.Identity = Identity{PID: cmd.Process.Pid}
+	}
+	go func() {
+		p.err = cmd.Wait()
+		close(p.exited)
+	}()
+	return p, nil
+}
+
+// Tail returns the last n lines of a log, or nothing if it can not be read.
+func Tail(path string, n int) string {
+	const most = 64 << 10
+	file, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer file.Close()
+	if info, err := file.Stat(); err == nil && info.Size() > most {
+		if _, err := file.Seek(-most, 2); err != nil {
+			return ""
+		}
+	}
+	var text bytes.Buffer
+	if _, err := text.ReadFrom(file); err != nil {
+		return ""
+	}
+	lines := bytes.Split(bytes.TrimRight(text.Bytes(), "\n"), []byte("\n"))
+	return string(bytes.Join(lines[max(0, len(lines)-n):], []byte("\n")))
+}

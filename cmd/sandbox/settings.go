@@ -1,0 +1,75 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/simulator"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
+)
+
+// settings are the flags of the commands that start a sandbox.
+type settings struct {
+	dir                       string
+	linodePort, apiServerPort int
+	simulated                 simulator.Config
+}
+
+// The delays make a node ready some twelve seconds after it was asked for. A real
+// one takes one and a half to three minutes.
+const (
+	defaultInstanceDelay = 2 * time.Second
+	defaultJoinDelay     = 8 * time.Second
+	defaultCCMDelay      = 2 * time.Second
+)
+
+func (s *settings) register(flags *pflag.FlagSet) {
+	flags.SortFlags = false
+	flags.StringVar(&s.dir, "dir", "", "the directory of the sandbox (default: a fresh one)")
+	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "the port of kube-apiserver (default: a free one)")
+	flags.IntVar(&s.linodePort, "linode-port", 0, "the port of the Linode API (default: a free one)")
+
+	c := &s.simulated
+	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")
+	flags.StringVar(&c.Region, "region", "us-ord", "the region of the LKE cluster")
+	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the LKE cluster")
+	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
+	flags.DurationVar(&c.InstanceDelay, "instance-delay", defaultInstanceDelay, "time until a slot of a pool has its instance")
+	flags.DurationVar(&c.JoinDelay, "join-delay", defaultJoinDelay, "time until an instance has joined as a node")
+	flags.DurationVar(&c.CCMDelay, "ccm-delay", defaultCCMDelay, "time until the cloud controller has completed a node")
+	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")
+	flags.StringVar(&c.RateLimit, "rate-limit", "off", "what the API allows: off, documented, or a number of requests a minute")
+	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
+}
+
+// cluster completes the settings and checks them, before anything is built or
+// started.
+func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
+	c := s.simulated
+	for _, d := range []struct {
+		flag  string
+		value time.Duration
+	}{{"--instance-delay", c.InstanceDelay}, {"--join-delay", c.JoinDelay}, {"--ccm-delay", c.CCMDelay}} {
+		if d.value < 0 {
+			return stack.Cluster{}, c, fmt.Errorf("%s %s: want a duration that is not negative", d.flag, d.value)
+		}
+	}
+	if c.Catalog != "" {
+		path, err := filepath.Abs(c.Catalog) // the simulator runs elsewhere
+		if err != nil {
+			return stack.Cluster{}, c, err
+		}
+		c.Catalog = path
+	}
+	c.Token = cmp.Or(c.Token, stack.NewToken())
+	if _, err := c.New(); err != nil {
+		return stack.Cluster{}, c, fmt.Errorf("set up the simulated cluster: %w", err)
+	}
+	return stack.Cluster{
+		Name: c.ClusterLabel, ID: c.ClusterID, Tier: c.Tier, Region: c.Region, LinodeToken: c.Token,
+	}, c, nil
+}

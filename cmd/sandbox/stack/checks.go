@@ -1,0 +1,136 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// checkTimeout bounds one question to a component.
+const checkTimeout = 2 * time.Second
+
+// checker asks the components of a sandbox whether they work.
+type checker struct {
+	port    func(component, name string) int
+	cluster Cluster
+	// kube trusts the sandbox's authority and is the administrator; it and client
+	// are nil until the API server's port is known.
+	kube   *http.Client
+	client kubernetes.Interface
+}
+
+// connect makes the clients from the administrator's kubeconfig.
+func (c *checker) connect(dir string) error {
+	config, err := restConfig(dir)
+	if err != nil {
+		return err
+	}
+	if c.kube, err = rest.HTTPClientFor(config); err != nil {
+		return err
+	}
+	c.client, err = kubernetes.NewForConfigAndClient(config, c.kube)
+	return err
+}
+
+func restConfig(dir string) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", layout(dir).kubeconfig())
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	config.QPS, config.Burst = -1, -1
+	return config, nil
+}
+
+// check returns nil when the component answers as it should.
+func (c *checker) check(ctx context.Context, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	url := func(scheme, port, path string) string {
+		return scheme + "://" + address(c.port(name, port)) + path
+	}
+	switch name {
+	case etcd:
+		return checkEtcd(ctx, url("http", "client", "/health"))
+	case apiServer, scheduler:
+		return get(ctx, c.kube, url("https", portOf(name), "/readyz"), "", nil)
+	case controllerManager:
+		return get(ctx, c.kube, url("https", "health", "/healthz"), "", nil)
+	case kwok:
+		return get(ctx, http.DefaultClient, url("http", "health", "/readyz"), "", nil)
+	case linode:
+		cluster := fmt.Sprintf("/v4/lke/clusters/%d", c.cluster.ID)
+		return get(ctx, http.DefaultClient, url("http", "api", cluster), c.cluster.LinodeToken, nil)
+	}
+	return fmt.Errorf("unknown component %q", name)
+}
+
+func portOf(name string) string {
+	if name == apiServer {
+		return "api"
+	}
+	return "health"
+}
+
+func checkEtcd(ctx context.Context, url string) error {
+	var health struct{ Health, Reason string }
+	if err := get(ctx, http.DefaultClient, url, "", &health); err != nil {
+		return err
+	}
+	if health.Health != "true" {
+		return fmt.Errorf("etcd says it is not healthy: %s", health.Reason)
+	}
+	return nil
+}
+
+// accounts returns nil once kube-controller-manager has done what pods wait for:
+// the default service account, and the certificate authority for its pods.
+func (c *checker) accounts(ctx context.Context) error {
+	core := c.client.CoreV1()
+	if _, err := core.ServiceAccounts(metav1.NamespaceDefault).Get(ctx, "default", metav1.GetOptions{}); err != nil {
+		return err
+	}
+	_, err := core.ConfigMaps(metav1.NamespaceDefault).Get(ctx, "kube-root-ca.crt", metav1.GetOptions{})
+	return err
+}
+
+// get fetches the URL, expects status 200, and decodes the body into answer if
+// that is not nil.
+func get(ctx context.Context, client *http.Client, url, token string, answer any) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	if token != "" {
+		request.Header.Set("Authorization", "Bearer "+token)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(response.Body, 1<<20))
+	if err != nil {
+		return err
+	}
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s says %s: %s", url, response.Status, firstLines(string(body), 3))
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(body, answer)
+}
+
+func firstLines(text string, n int) string {
+	lines := strings.SplitN(strings.TrimSpace(text), "\n", n+1)
+	return strings.Join(lines[:min(n, len(lines))], "; ")
+}

@@ -1,0 +1,184 @@
+package stack
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+)
+
+// The components, and the administrator, by the names of their logs.
+const (
+	etcd              = "etcd"
+	apiServer         = "kube-apiserver"
+	controllerManager = "kube-controller-manager"
+	scheduler         = "kube-scheduler"
+	kwok              = "kwok"
+	linode            = "linode-simulator"
+	admin             = "admin"
+)
+
+// apiRate is how many requests a second a component may send. The defaults (20
+// to 50) protect a shared API server; here they would only make a burst of pods
+// slow.
+const apiRate = "1000"
+
+// component says how one process is started and how it is known to work.
+type component struct {
+	name string
+	// program is an entry of the binaries; empty means the sandbox itself.
+	program string
+	// ports are the names of the ports it listens on.
+	ports []string
+	// fixed is the number the user asked for, for the first of the ports.
+	fixed int
+	args  func(w wiring) []string
+	// grace is how long it may take to stop before it is killed.
+	grace time.Duration
+}
+
+// wiring is what a component's arguments can refer to.
+type wiring struct {
+	layout
+	// port finds a port of a component that was started before, or is about to be.
+	port func(component, name string) int
+	// stages are the files that tell KWOK what to play.
+	stages []string
+}
+
+func (w wiring) url(scheme, component, name string) string {
+	return scheme + "://" + address(w.port(component, name))
+}
+
+func (c Config) components() map[string]component {
+	list := []component{
+		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
+		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs, grace: 30 * time.Second},
+		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"}, args: controllerManagerArgs},
+		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"}, args: schedulerArgs},
+		{name: kwok, program: binaries.KWOK, ports: []string{"health"}, args: kwokArgs},
+		{name: linode, ports: []string{"api"}, fixed: c.LinodePort, args: linodeArgs},
+	}
+	all := map[string]component{}
+	for _, each := range list {
+		if each.grace == 0 {
+			each.grace = 10 * time.Second
+		}
+		all[each.name] = each
+	}
+	return all
+}
+
+// etcdArgs trade durability for speed: the data lives as long as the sandbox.
+func etcdArgs(w wiring) []string {
+	client, peer := w.url("http", etcd, "client"), w.url("http", etcd, "peer")
+	return []string{
+		"--name=sandbox",
+		"--data-dir=" + w.etcdData(),
+		"--listen-client-urls=" + client,
+		"--advertise-client-urls=" + client,
+		"--listen-peer-urls=" + peer,
+		"--initial-advertise-peer-urls=" + peer,
+		"--initial-cluster=sandbox=" + peer,
+		"--unsafe-no-fsync",
+		// The only member need not wait long before it votes for itself.
+		"--heartbeat-interval=20",
+		"--election-timeout=100",
+		"--log-level=warn",
+	}
+}
+
+func apiServerArgs(w wiring) []string {
+	return []string{
+		"--etcd-servers=" + w.url("http", etcd, "client"),
+		"--bind-address=" + loopback,
+		fmt.Sprintf("--secure-port=%d", w.port(apiServer, "api")),
+		"--cert-dir=" + w.path("pki"),
+		"--tls-cert-file=" + w.servingCert(),
+		"--tls-private-key-file=" + w.servingKey(),
+		"--token-auth-file=" + w.tokens(),
+		// Nobody has a certificate, but the others ask for who would sign them.
+		"--client-ca-file=" + w.caCert(),
+		"--authorization-mode=RBAC",
+		// What kubeadm enables besides the defaults.
+		"--enable-admission-plugins=NodeRestriction",
+		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
+		"--service-account-key-file=" + w.accountKey(),
+		"--service-account-signing-key-file=" + w.accountKey(),
+		"--service-cluster-ip-range=10.128.0.0/16",
+		"--allow-privileged=true",
+		// The loopback address is not a legal endpoint, so nothing keeps the
+		// endpoints of the kubernetes service; no pod here would use them.
+		"--advertise-address=" + loopback,
+		"--endpoint-reconciler-type=none",
+		// A burst is what the sandbox is for: nothing is throttled.
+		"--enable-priority-and-fairness=false",
+		"--max-requests-inflight=0",
+		"--max-mutating-requests-inflight=0",
+	}
+}
+
+func controllerManagerArgs(w wiring) []string {
+	return []string{
+		"--kubeconfig=" + w.configOf(controllerManager),
+		"--authentication-kubeconfig=" + w.configOf(controllerManager),
+		"--authorization-kubeconfig=" + w.configOf(controllerManager),
+		"--bind-address=" + loopback,
+		fmt.Sprintf("--secure-port=%d", w.port(controllerManager, "health")),
+		"--tls-cert-file=" + w.servingCert(),
+		"--tls-private-key-file=" + w.servingKey(),
+		"--service-account-private-key-file=" + w.accountKey(),
+		"--root-ca-file=" + w.caCert(),
+		// It makes this directory, and the default is the machine's own.
+		"--flex-volume-plugin-dir=" + w.path("home", "flexvolume"),
+		"--leader-elect=false",
+		"--kube-api-qps=" + apiRate,
+		"--kube-api-burst=" + apiRate,
+		// KWOK renews the nodes' leases. The grace is longer than the default
+		// so that nodes stay ready on a machine that is too busy to renew in time.
+		"--node-monitor-grace-period=2m",
+	}
+}
+
+func schedulerArgs(w wiring) []string {
+	return []string{
+		"--kubeconfig=" + w.configOf(scheduler),
+		"--authentication-kubeconfig=" + w.configOf(scheduler),
+		"--authorization-kubeconfig=" + w.configOf(scheduler),
+		"--bind-address=" + loopback,
+		fmt.Sprintf("--secure-port=%d", w.port(scheduler, "health")),
+		"--tls-cert-file=" + w.servingCert(),
+		"--tls-private-key-file=" + w.servingKey(),
+		"--leader-elect=false",
+		"--kube-api-qps=" + apiRate,
+		"--kube-api-burst=" + apiRate,
+	}
+}
+
+func kwokArgs(w wiring) []string {
+	args := []string{
+		"--kubeconfig=" + w.configOf(kwok),
+		"--manage-all-nodes=true",
+		"--node-lease-duration-seconds=40",
+		"--node-ip=" + loopback,
+		"--node-port=0",
+		"--server-address=" + address(w.port(kwok, "health")),
+	}
+	for _, stage := range w.stages {
+		args = append(args, "--config="+stage)
+	}
+	return args
+}
+
+func linodeArgs(w wiring) []string {
+	return []string{
+		SimulateCommand,
+		"--config=" + w.simulator(),
+		"--address=" + address(w.port(linode, "api")),
+		"--kubeconfig=" + w.configOf(linode),
+	}
+}
+
+// SimulateCommand is the hidden command of the sandbox's own binary that runs the
+// Linode simulator.
+const SimulateCommand = "simulate"

@@ -1,0 +1,93 @@
+package stack
+
+import (
+	"crypto/rand"
+	"fmt"
+	"os"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+)
+
+// masters is the group that may do everything.
+const masters = "system:masters"
+
+// user is somebody the API server knows by a token.
+type user struct {
+	name, group, token string
+}
+
+// users are the administrator and the components, each under a name of its own,
+// so that logs and managed fields say who did what. The token file is read in
+// this order.
+type users map[string]user
+
+// newUsers makes up tokens. kube-controller-manager is an administrator because
+// its own role only suffices with a service account for each of its controllers,
+// which takes longer to start.
+func newUsers() users {
+	all := users{
+		admin:             {name: "sandbox-admin", group: masters},
+		controllerManager: {name: "system:kube-controller-manager", group: masters},
+		scheduler:         {name: "system:kube-scheduler"},
+		kwok:              {name: "kwok", group: masters},
+		linode:            {name: "linode-simulator", group: masters},
+	}
+	for key, u := range all {
+		u.token = NewToken()
+		all[key] = u
+	}
+	return all
+}
+
+// NewToken returns a token nobody can guess. Each sandbox has its own, so that a
+// client pointed at the wrong one is told so instead of changing it.
+func NewToken() string { return strings.ToLower(rand.Text()) }
+
+// tokenFile renders the file for --token-auth-file.
+func (all users) tokenFile() string {
+	var b strings.Builder
+	for _, key := range []string{admin, controllerManager, scheduler, kwok, linode} {
+		u := all[key]
+		fmt.Fprintf(&b, "%s,%s,%s", u.token, u.name, u.name)
+		if u.group != "" {
+			fmt.Fprintf(&b, ",%q", u.group)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func writeTokens(l layout, all users) error {
+	return os.WriteFile(l.tokens(), []byte(all.tokenFile()), 0o600)
+}
+
+// writeKubeconfigs writes a kubeconfig for everybody. It is done once the API
+// server's port is known.
+func writeKubeconfigs(l layout, all users, cluster string, port int) error {
+	ca, err := os.ReadFile(l.caCert())
+	if err != nil {
+		return err
+	}
+	for key, u := range all {
+		path := l.configOf(key)
+		if key == admin {
+			path = l.kubeconfig()
+		}
+		config := kubeconfig(cluster, fmt.Sprintf("https://%s:%d", loopback, port), ca, u)
+		if err := clientcmd.WriteToFile(*config, path); err != nil {
+			return fmt.Errorf("write the kubeconfig of %s: %w", u.name, err)
+		}
+	}
+	return nil
+}
+
+func kubeconfig(cluster, server string, ca []byte, u user) *clientcmdapi.Config {
+	config := clientcmdapi.NewConfig()
+	config.Clusters[cluster] = &clientcmdapi.Cluster{Server: server, CertificateAuthorityData: ca}
+	config.AuthInfos[u.name] = &clientcmdapi.AuthInfo{Token: u.token}
+	config.Contexts[cluster] = &clientcmdapi.Context{Cluster: cluster, AuthInfo: u.name}
+	config.CurrentContext = cluster
+	return config
+}

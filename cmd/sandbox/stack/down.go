@@ -1,0 +1,108 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// stopOrder lists who is ended together: whoever uses a component goes before it.
+func stopOrder() [][]string {
+	return [][]string{{linode, kwok, scheduler, controllerManager}, {apiServer}, {etcd}}
+}
+
+// Open returns the sandbox in dir, which another process may have started.
+func Open(dir string, registry Registry) (*Stack, error) {
+	s, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	return &Stack{State: s, registry: registry}, nil
+}
+
+// Down ends the processes of the sandbox, waits until they are gone, and removes
+// what it wrote. Processes that only happen to have a pid it once had are left
+// alone.
+func (s *Stack) Down(ctx context.Context) error {
+	unlock, err := process.Lock(ctx, layout(s.Dir).lock(), func() {})
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil // somebody else took it down
+	}
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if err := s.end(ctx); err != nil {
+		return err
+	}
+	if err := s.registry.remove(s.Dir); err != nil {
+		return err
+	}
+	if err := layout(s.Dir).remove(s.MadeDir); err != nil {
+		return fmt.Errorf("remove the sandbox's directory: %w", err)
+	}
+	return nil
+}
+
+// abandon ends a sandbox that could not be started; the logs stay.
+func (s *Stack) abandon(ctx context.Context) error {
+	return errors.Join(s.end(ctx), s.registry.remove(s.Dir), layout(s.Dir).clear())
+}
+
+// end ends the processes in order, those of one rank together.
+func (s *Stack) end(ctx context.Context) error {
+	components := Config{}.components()
+	for _, rank := range stopOrder() {
+		var group errgroup.Group
+		for _, name := range rank {
+			c, started := s.Component(name)
+			if !started {
+				continue
+			}
+			group.Go(func() error { return s.endOne(ctx, c, components[name].grace) })
+		}
+		if err := group.Wait(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Stack) endOne(ctx context.Context, c Component, grace time.Duration) error {
+	if _, err := c.End(ctx, grace); err != nil {
+		return fmt.Errorf("end %s: %w", c.Name, err)
+	}
+	// A child of ours is only really gone when it has been waited for.
+	if p, ours := s.processes[c.Name]; ours {
+		<-p.Exited()
+	}
+	return nil
+}
+
+// Watch calls say when one of the components ends by itself, until the context
+// ends. It only sees components that this process started.
+func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any)) {
+	for name, p := range s.processes {
+		go func() {
+			select {
+			case <-ctx.Done():
+			case <-p.Exited():
+				if ctx.Err() == nil {
+					say("%s ended by itself: %s; its log ends with:\n%s", name, ending(p), process.Tail(layout(s.Dir).log(name), 8))
+				}
+			}
+		}()
+	}
+}
+
+// Names lists the components in the order in which they are started.
+func Names() []string {
+	return slices.Clone([]string{etcd, apiServer, controllerManager, scheduler, kwok, linode})
+}

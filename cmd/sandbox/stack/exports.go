@@ -1,0 +1,65 @@
+package stack
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Export is one environment variable that leads a client to the sandbox.
+type Export struct {
+	Name, Value string
+}
+
+// Exports lists what a client needs, in the order in which it is printed.
+func (s *State) Exports() []Export {
+	return []Export{
+		{"KUBECONFIG", layout(s.Dir).kubeconfig()},
+		{"LINODE_URL", "http://" + address(s.port(linode, "api"))},
+		{"LINODE_TOKEN", s.Cluster.LinodeToken},
+		{"CLUSTER_NAME", s.Cluster.Name},
+		{"LKE_CLUSTER_ID", strconv.Itoa(s.Cluster.ID)},
+	}
+}
+
+// Shell renders the variable as a line for a shell to evaluate.
+func (e Export) Shell() string { return fmt.Sprintf("export %s=%s", e.Name, shellQuote(e.Value)) }
+
+// shellQuote leaves plain words as they are, for they are read by people too.
+func shellQuote(s string) string {
+	plain := func(r rune) bool {
+		return r < 0x80 && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-:+,@%", r))
+	}
+	if s != "" && strings.IndexFunc(s, func(r rune) bool { return !plain(r) }) < 0 {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// Environ returns base with the exports set and the sandbox's programs at the end
+// of PATH: kubectl is found, and one that was there before still comes first.
+func (s *State) Environ(base []string) []string {
+	replaced := map[string]bool{"PATH": true}
+	for _, e := range s.Exports() {
+		replaced[e.Name] = true
+	}
+	var env []string
+	path := ""
+	for _, pair := range base {
+		name, value, _ := strings.Cut(pair, "=")
+		if name == "PATH" {
+			path = value
+		}
+		if !replaced[name] {
+			env = append(env, pair)
+		}
+	}
+	for _, e := range s.Exports() {
+		env = append(env, e.Name+"="+e.Value)
+	}
+	dirs := s.BinDirs
+	if path != "" {
+		dirs = append([]string{path}, dirs...)
+	}
+	return append(env, "PATH="+strings.Join(dirs, ":"))
+}

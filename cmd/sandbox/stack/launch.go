@@ -1,0 +1,216 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// portAttempts is how often a component is started anew because somebody else was
+// faster at its port.
+const portAttempts = 5
+
+// launch is one attempt to start a stack.
+type launch struct {
+	config     Config
+	components map[string]component
+	users      users
+	began      time.Time
+
+	// mu guards the stack and its state, for several components start at once.
+	mu    sync.Mutex
+	stack *Stack
+	check *checker
+}
+
+func (l *launch) port(component, name string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stack.port(component, name)
+}
+
+func newLaunch(c Config, s *Stack) *launch {
+	l := &launch{config: c, components: c.components(), users: newUsers(), began: time.Now(), stack: s}
+	l.check = &checker{port: l.port, cluster: c.Cluster}
+	return l
+}
+
+// run starts everything in the order of its dependencies.
+func (l *launch) run(ctx context.Context) error {
+	if err := l.config.furnish(layout(l.stack.Dir), l.users); err != nil {
+		return fmt.Errorf("furnish the directory: %w", err)
+	}
+	for _, name := range []string{etcd, apiServer} {
+		if err := l.start(ctx, name); err != nil {
+			return err
+		}
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return l.start(ctx, scheduler) })
+	group.Go(func() error { return l.startControllerManager(ctx) })
+	group.Go(func() error { return l.startNodes(ctx) })
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.stack.ReadySeconds = time.Since(l.began).Seconds()
+	return l.stack.save()
+}
+
+func (l *launch) startControllerManager(ctx context.Context) error {
+	if err := l.start(ctx, controllerManager); err != nil {
+		return err
+	}
+	return l.await(ctx, controllerManager, "serve accounts", l.check.accounts)
+}
+
+// startNodes starts the simulated cloud after KWOK has shown that it works, for the
+// cloud would wonder about the node it shows it with.
+func (l *launch) startNodes(ctx context.Context) error {
+	if err := l.start(ctx, kwok); err != nil {
+		return err
+	}
+	if err := l.await(ctx, kwok, "play a node", l.check.probeKWOK); err != nil {
+		return err
+	}
+	return l.start(ctx, linode)
+}
+
+// start starts one component and waits until it answers.
+func (l *launch) start(ctx context.Context, name string) error {
+	c := l.components[name]
+	for attempt := 1; ; attempt++ {
+		if err := l.spawn(c); err != nil {
+			return fmt.Errorf("start %s: %w", name, err)
+		}
+		err := l.await(ctx, name, "start", func(ctx context.Context) error { return l.check.check(ctx, name) })
+		if err == nil {
+			l.config.Say("%s is ready (%.1fs)", name, time.Since(l.began).Seconds())
+			return nil
+		}
+		taken := errors.Is(err, errExited) && saysPortTaken(process.Tail(layout(l.stack.Dir).log(name), 50))
+		if !taken || c.fixed != 0 || attempt == portAttempts || ctx.Err() != nil {
+			return err
+		}
+		l.config.Say("somebody took the port of %s; starting it on another", name)
+	}
+}
+
+// spawn starts the component's process and writes it down.
+func (l *launch) spawn(c component) error {
+	ports, err := c.choosePorts()
+	if err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	where := layout(l.stack.Dir)
+	installed := l.installed(c)
+	entry := Component{Name: c.name, Ports: ports, Version: installed.Version, Log: where.log(c.name)}
+	l.stack.put(entry)
+	if c.name == apiServer {
+		if err := l.introduce(where, ports["api"]); err != nil {
+			return err
+		}
+	}
+	p, err := l.launcher()(process.Command{
+		Path: installed.Path,
+		Args: c.args(wiring{layout: where, port: l.stack.port, stages: l.stages()}),
+		// Nothing of the user's settings, proxies above all, reaches a component.
+		Env: []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin"},
+		Dir: where.home(),
+		Log: entry.Log,
+	})
+	if err != nil {
+		return err
+	}
+	entry.Identity = p.Identity
+	l.stack.processes[c.name] = p
+	l.stack.put(entry)
+	return l.stack.save()
+}
+
+// introduce tells everybody where the API server is going to be. Nobody else
+// checks anything at that time, so the checker can be changed.
+func (l *launch) introduce(where layout, port int) error {
+	if err := writeKubeconfigs(where, l.users, l.config.Cluster.Name, port); err != nil {
+		return err
+	}
+	return l.check.connect(l.stack.Dir)
+}
+
+func (l *launch) launcher() func(process.Command) (*process.Process, error) {
+	if l.config.Guard != nil {
+		return l.config.Guard.Start
+	}
+	return process.Start
+}
+
+// installed is the component's program. The simulator is this binary.
+func (l *launch) installed(c component) binaries.Installed {
+	if c.program == "" {
+		return binaries.Installed{Path: l.config.Self}
+	}
+	return l.config.Programs.Programs[c.program]
+}
+
+func (l *launch) stages() []string {
+	var paths []string
+	for _, name := range binaries.Stages() {
+		paths = append(paths, l.config.Programs.Assets[name])
+	}
+	return paths
+}
+
+// await polls ready while the component's process lives. what words the failure.
+func (l *launch) await(ctx context.Context, name, what string, ready func(context.Context) error) error {
+	l.mu.Lock()
+	p := l.stack.processes[name]
+	l.mu.Unlock()
+	err := poll(ctx, p.Exited(), ready)
+	if err == nil {
+		return nil
+	}
+	if errors.Is(ctx.Err(), context.Canceled) {
+		// Somebody gave up, or another component failed: not this one's fault.
+		return context.Cause(ctx)
+	}
+	if errors.Is(err, errExited) {
+		err = fmt.Errorf("%w (%s)", err, ending(p))
+	}
+	log := layout(l.stack.Dir).log(name)
+	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log), process.Tail(log, 8))
+}
+
+func ending(p *process.Process) string {
+	if err := p.Err(); err != nil {
+		return err.Error()
+	}
+	return "exit status 0"
+}
+
+// choosePorts finds a free port for each of the component's, in their order.
+func (c component) choosePorts() (map[string]int, error) {
+	ports := map[string]int{}
+	for i, name := range c.ports {
+		if i == 0 && c.fixed != 0 {
+			ports[name] = c.fixed
+			continue
+		}
+		port, err := freePort()
+		if err != nil {
+			return nil, err
+		}
+		ports[name] = port
+	}
+	return ports, nil
+}

@@ -1,0 +1,81 @@
+// Package stack runs a control plane and the simulated cloud beside it: it writes
+// what the components need, starts them in order, waits until each one really
+// answers, remembers what it started, and ends exactly that.
+//
+// It does not build programs (package binaries) and knows nothing about what the
+// simulated cloud does (package simulator).
+package stack
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// layout says where things are in a sandbox's directory.
+type layout string
+
+// The entries of the directory. Nothing else in it is ever touched.
+const (
+	stateName = "sandbox.json"
+	lockName  = "sandbox.lock"
+)
+
+func (l layout) path(elem ...string) string {
+	return filepath.Join(append([]string{string(l)}, elem...)...)
+}
+
+func (l layout) state() string               { return l.path(stateName) }
+func (l layout) lock() string                { return l.path(lockName) }
+func (l layout) kubeconfig() string          { return l.path("kubeconfig") }
+func (l layout) logs() string                { return l.path("logs") }
+func (l layout) log(component string) string { return l.path("logs", component+".log") }
+func (l layout) etcdData() string            { return l.path("etcd") }
+func (l layout) home() string                { return l.path("home") }
+func (l layout) simulator() string           { return l.path("simulator.json") }
+
+func (l layout) pki(name string) string { return l.path("pki", name) }
+func (l layout) caCert() string         { return l.pki("ca.crt") }
+func (l layout) servingCert() string    { return l.pki("serving.crt") }
+func (l layout) servingKey() string     { return l.pki("serving.key") }
+func (l layout) accountKey() string     { return l.pki("service-accounts.key") }
+func (l layout) tokens() string         { return l.pki("tokens.csv") }
+func (l layout) configOf(component string) string {
+	return l.pki(component + ".kubeconfig")
+}
+
+// furnish makes the directories.
+func (l layout) furnish() error {
+	for _, dir := range []string{l.logs(), l.etcdData(), l.home(), l.path("pki")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// clear removes the sandbox's entries, but not its logs, its state and its lock.
+func (l layout) clear() error {
+	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.path("pki")} {
+		if err := os.RemoveAll(entry); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes everything of the sandbox, and the directory itself if the
+// sandbox made it.
+func (l layout) remove(directoryToo bool) error {
+	if err := l.clear(); err != nil {
+		return err
+	}
+	for _, entry := range []string{l.logs(), l.state(), l.state() + ".new", l.lock()} {
+		if err := os.RemoveAll(entry); err != nil {
+			return err
+		}
+	}
+	if !directoryToo {
+		return nil
+	}
+	return os.Remove(string(l))
+}

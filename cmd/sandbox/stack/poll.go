@@ -1,0 +1,34 @@
+package stack
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// pollEvery is how long to wait before a question is asked again.
+const pollEvery = 20 * time.Millisecond
+
+// errExited ends a poll because the process that was asked is gone.
+var errExited = errors.New("the process ended")
+
+// poll asks until ready returns nil. It gives up when the context ends or gone is
+// closed; the error then tells the last answer.
+func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context) error) error {
+	ticker := time.NewTicker(pollEvery)
+	defer ticker.Stop()
+	for {
+		last := ready(ctx)
+		if last == nil {
+			return nil
+		}
+		select {
+		case <-gone:
+			return errExited
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the last answer was: %w", context.Cause(ctx), last)
+		case <-ticker.C:
+		}
+	}
+}

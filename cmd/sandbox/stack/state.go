@@ -1,0 +1,143 @@
+package stack
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// State is what a sandbox remembers of itself, in sandbox.json. It is written
+// after every start, so that a sandbox whose start was cut off can still be
+// taken down.
+type State struct {
+	Dir string `json:"dir"`
+	// MadeDir tells whether the sandbox made its directory and so removes it.
+	MadeDir bool `json:"madeDir"`
+	// Owner is the process of `sandbox run`, or of `sandbox up` while it works.
+	Owner process.Identity `json:"owner"`
+	// Bound sandboxes end with their owner.
+	Bound bool      `json:"bound"`
+	Began time.Time `json:"began"`
+	// ReadySeconds is how long it took until everything answered; zero before.
+	ReadySeconds float64     `json:"readySeconds"`
+	Cluster      Cluster     `json:"cluster"`
+	Components   []Component `json:"components"`
+	// BinDirs are the directories of the programs, for PATH.
+	BinDirs []string `json:"binDirs"`
+}
+
+// Cluster is what the simulated cloud plays.
+type Cluster struct {
+	Name        string `json:"name"`
+	ID          int    `json:"id"`
+	Tier        string `json:"tier"`
+	Region      string `json:"region"`
+	LinodeToken string `json:"linodeToken"`
+}
+
+// Component is one supervised process.
+type Component struct {
+	Name string `json:"name"`
+	process.Identity
+	Ports   map[string]int `json:"ports"`
+	Version string         `json:"version"`
+	Log     string         `json:"log"`
+}
+
+// ErrNoSandbox says that a directory holds no sandbox.
+var ErrNoSandbox = errors.New("no sandbox here")
+
+// Load reads the state of the sandbox in dir.
+func Load(dir string) (*State, error) {
+	text, err := os.ReadFile(layout(dir).state())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNoSandbox)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the sandbox: %w", err)
+	}
+	var s State
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("read the state of the sandbox: %s: %w", layout(dir).state(), err)
+	}
+	return &s, nil
+}
+
+// save replaces the state file in one step.
+func (s *State) save() error {
+	text, err := json.MarshalIndent(s, "", "  ")
+	if err != nil {
+		return err
+	}
+	path := layout(s.Dir).state()
+	if err := os.WriteFile(path+".new", append(text, '\n'), 0o600); err != nil {
+		return fmt.Errorf("write the state of the sandbox: %w", err)
+	}
+	return os.Rename(path+".new", path)
+}
+
+// put adds the component, or replaces the one of the same name.
+func (s *State) put(c Component) {
+	for i := range s.Components {
+		if s.Components[i].Name == c.Name {
+			s.Components[i] = c
+			return
+		}
+	}
+	s.Components = append(s.Components, c)
+}
+
+// Component returns the named component; ok is false if it was never started.
+func (s *State) Component(name string) (c Component, ok bool) {
+	for _, c := range s.Components {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Component{}, false
+}
+
+func (s *State) port(component, name string) int {
+	c, _ := s.Component(component)
+	return c.Ports[name]
+}
+
+// Running reports whether any of its processes is alive.
+func (s *State) Running() bool {
+	for _, c := range s.Components {
+		if c.Alive() {
+			return true
+		}
+	}
+	return false
+}
+
+// Dead lists the components that were started and are not running any more.
+func (s *State) Dead() []string {
+	var names []string
+	for _, c := range s.Components {
+		if !c.Alive() {
+			names = append(names, c.Name)
+		}
+	}
+	return names
+}
+
+// Ready reports whether the sandbox was seen ready once.
+func (s *State) Ready() bool { return s.ReadySeconds > 0 }
+
+// Program says where a file of that name is among the sandbox's programs, or "".
+func (s *State) Program(name string) string {
+	for _, dir := range s.BinDirs {
+		path := dir + string(os.PathSeparator) + name
+		if _, err := os.Stat(path); err == nil {
+			return path
+		}
+	}
+	return ""
+}

@@ -1,0 +1,183 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// readyWithin is how long all of a start may take. It takes seconds; the rest is
+// for machines that do much else.
+const readyWithin = 2 * time.Minute
+
+// Config says what to start.
+type Config struct {
+	// Dir is the sandbox's directory; empty means a fresh one.
+	Dir      string
+	Programs binaries.Set
+	// Self is the sandbox's own binary, which has the simulator.
+	Self    string
+	Cluster Cluster
+	// Simulator is written as JSON for the simulate command.
+	Simulator any
+	// APIServerPort and LinodePort are ports the user asked for; zero means any.
+	APIServerPort, LinodePort int
+	// Guard, if not nil, makes the components die with this process.
+	Guard    *process.Guard
+	Registry Registry
+	// Say gets the lines about progress.
+	Say func(format string, args ...any)
+}
+
+// Stack is a sandbox, running or not.
+type Stack struct {
+	*State
+	// Found tells that Up started nothing because it was running already.
+	Found bool
+	// processes are the components that are children of this process.
+	processes map[string]*process.Process
+	registry  Registry
+}
+
+// Up starts a sandbox and returns when everything in it answers. If it can not,
+// or the context ends before, everything it started is ended again, and only the
+// logs are left.
+func Up(ctx context.Context, c Config) (*Stack, error) {
+	if err := errors.Join(
+		requirePort(c.APIServerPort, "--apiserver-port"),
+		requirePort(c.LinodePort, "--linode-port"),
+	); err != nil {
+		return nil, err
+	}
+	dir, made, err := makeDirectory(c.Dir)
+	if err != nil {
+		return nil, err
+	}
+	waiting := func() { c.Say("another sandbox command works in %s; waiting for it", dir) }
+	unlock, err := process.Lock(ctx, layout(dir).lock(), waiting)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	old, err := takeOver(dir)
+	if err != nil {
+		return nil, err
+	}
+	if old != nil && old.Running() {
+		return &Stack{State: old, Found: true, registry: c.Registry}, nil
+	}
+	if old != nil {
+		made = old.MadeDir
+	}
+	return c.up(ctx, dir, made)
+}
+
+func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
+	owner, err := process.Identify(os.Getpid())
+	if err != nil {
+		return nil, fmt.Errorf("identify this process: %w", err)
+	}
+	s := &Stack{
+		State: &State{
+			Dir: dir, MadeDir: made, Owner: owner, Bound: c.Guard != nil, Began: time.Now(),
+			Cluster: c.Cluster, BinDirs: c.Programs.Dirs(),
+		},
+		processes: map[string]*process.Process{},
+		registry:  c.Registry,
+	}
+	if err := s.registry.add(dir); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready within %s", readyWithin))
+	defer cancel()
+	if err := newLaunch(c, s).run(ctx); err != nil {
+		// The context may be what failed, and the clearing up must not be.
+		if clear := s.abandon(context.WithoutCancel(ctx)); clear != nil {
+			err = fmt.Errorf("%w\nand then: %w", err, clear)
+		}
+		return nil, fmt.Errorf("%w\nnothing is left running; the logs are in %s", err, layout(dir).logs())
+	}
+	return s, nil
+}
+
+// makeDirectory returns the absolute path of the directory; made tells that it was
+// not there before.
+func makeDirectory(dir string) (path string, made bool, err error) {
+	if dir == "" {
+		path, err := os.MkdirTemp("", "lkeplan-sandbox-")
+		return path, true, err
+	}
+	path, err = filepath.Abs(dir)
+	if err != nil {
+		return "", false, err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return "", false, err
+	}
+	err = os.Mkdir(path, 0o700)
+	if errors.Is(err, os.ErrExist) {
+		return path, false, nil
+	}
+	return path, err == nil, err
+}
+
+// takeOver looks at what is in the directory: a sandbox that runs is returned; the
+// leftovers of one that does not are cleared away; what is not ours is refused.
+func takeOver(dir string) (*State, error) {
+	old, err := Load(dir)
+	if errors.Is(err, ErrNoSandbox) {
+		return nil, refuseForeign(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !old.Running() {
+		return old, layout(dir).clear()
+	}
+	if !old.Ready() {
+		return nil, fmt.Errorf("the start of the sandbox in %s was cut off: end it with `sandbox down --dir %s`", dir, dir)
+	}
+	if dead := old.Dead(); len(dead) > 0 {
+		return nil, fmt.Errorf("the sandbox in %s is broken, %s ended: end it with `sandbox down --dir %s`", dir, dead[0], dir)
+	}
+	return old, nil
+}
+
+func refuseForeign(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.Name() != lockName {
+			os.Remove(layout(dir).lock())
+			return fmt.Errorf("%s is not empty and holds no sandbox: name a directory of the sandbox's own", dir)
+		}
+	}
+	return nil
+}
+
+// furnish writes everything that can be written before anything runs.
+func (c Config) furnish(l layout, all users) error {
+	if err := l.furnish(); err != nil {
+		return err
+	}
+	if err := writePKI(l); err != nil {
+		return err
+	}
+	if err := writeTokens(l, all); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(c.Simulator, "", "  ")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(l.simulator(), append(text, '\n'), 0o600)
+}
