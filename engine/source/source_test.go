@@ -1,0 +1,122 @@
+package source
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+)
+
+func write(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	for name, content := range files {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func gitRun(t *testing.T, dir string, args ...string) {
+	t.Helper()
+	args = append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)
+	cmd := exec.Command("git", args...)
+	cmd.Dir = dir
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git %v: %v\n%s", args, err, out)
+	}
+}
+
+func revision(t *testing.T, s *Source) Revision {
+	t.Helper()
+	r, err := s.Revision()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func TestGitShowsTheCommitAndNotWhatLiesBesideIt(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, map[string]string{"clusters/dev/main.lke.hcl": "one", "modules/a/a.lke.hcl": "module"})
+	if err := os.Symlink("/etc/passwd", filepath.Join(repo, "clusters/dev/link.lke.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	gitRun(t, repo, "init", "-q")
+	gitRun(t, repo, "add", "-A")
+	gitRun(t, repo, "commit", "-qm", "one")
+	write(t, repo, map[string]string{"clusters/dev/main.lke.hcl": "uncommitted"})
+
+	s, err := Open(filepath.Join(repo, "clusters/dev"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := revision(t, s)
+	if first.Dir != "clusters/dev" {
+		t.Errorf("Dir = %q, want clusters/dev", first.Dir)
+	}
+	if got, err := fs.ReadFile(first.FS, "clusters/dev/main.lke.hcl"); err != nil || string(got) != "one" {
+		t.Errorf("main.lke.hcl = %q, %v; want the committed content", got, err)
+	}
+	if _, err := fs.ReadFile(first.FS, "clusters/dev/link.lke.hcl"); err == nil {
+		t.Error("a link was followed out of the repository")
+	}
+
+	gitRun(t, repo, "commit", "-qam", "two")
+	second := revision(t, s)
+	if second.ID == first.ID {
+		t.Error("a new commit did not change the revision")
+	}
+}
+
+func TestTreeIsAFileSystem(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, map[string]string{"a.lke.hcl": "a", "sub/b.lke.hcl": "b", "sub/deep/c.lke.hcl": "c"})
+	gitRun(t, repo, "init", "-q")
+	gitRun(t, repo, "add", "-A")
+	gitRun(t, repo, "commit", "-qm", "all")
+	s, err := Open(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := fstest.TestFS(revision(t, s).FS, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDirectoryRevisionFollowsContent(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, map[string]string{"main.lke.hcl": "one"})
+	s, err := Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := revision(t, s)
+	if again := revision(t, s); again.ID != first.ID {
+		t.Error("the revision changed although nothing else did")
+	}
+	write(t, dir, map[string]string{"notes.txt": "not configuration"})
+	if again := revision(t, s); again.ID != first.ID {
+		t.Error("a file that is not configuration changed the revision")
+	}
+	write(t, dir, map[string]string{"main.lke.hcl": "two"})
+	if again := revision(t, s); again.ID == first.ID {
+		t.Error("a changed file did not change the revision")
+	}
+}
+
+func TestOpenSaysWhatIsWrong(t *testing.T) {
+	if _, err := Open(filepath.Join(t.TempDir(), "missing")); err == nil {
+		t.Error("a missing directory was opened")
+	}
+	file := filepath.Join(t.TempDir(), "file")
+	write(t, filepath.Dir(file), map[string]string{"file": ""})
+	if _, err := Open(file); err == nil {
+		t.Error("a file was opened as a directory")
+	}
+}

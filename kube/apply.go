@@ -1,0 +1,177 @@
+// Package kube is the cluster's side: it validates objects as the API server
+// would, applies them, and watches them become ready.
+//
+// It works on plain objects; it knows nothing of HCL, of files, or of Linode.
+package kube
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// FieldManager owns the fields that lkeplan applies.
+const FieldManager = "lkeplan"
+
+// Cluster is a Kubernetes cluster to read from and apply to.
+type Cluster struct {
+	client client.Client
+	host   string
+}
+
+// NewCluster returns the cluster of a client configuration. Nothing is sent
+// before the first use.
+func NewCluster(cfg *rest.Config) (*Cluster, error) {
+	cfg = rest.CopyConfig(cfg)
+	cfg.QPS, cfg.Burst, cfg.UserAgent = 50, 100, "lkeplan"
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	if err != nil {
+		return nil, explain(err, cfg.Host)
+	}
+	return &Cluster{client: c, host: cfg.Host}, nil
+}
+
+// Outcome is what applying an object did.
+type Outcome string
+
+// What Apply may have done.
+const (
+	Created   Outcome = "created"
+	Changed   Outcome = "changed"
+	Unchanged Outcome = "unchanged"
+)
+
+// Apply makes the cluster's object have the fields of obj, by server-side apply
+// without force. A field that somebody else owns with another value makes it
+// fail with an error that names the field and its owner; nothing is changed
+// then.
+func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error) {
+	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
+	before, err := c.get(ctx, applied)
+	if err != nil {
+		return "", err
+	}
+	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(FieldManager))
+	switch {
+	case apierrors.IsConflict(err):
+		return "", fmt.Errorf("%s: %w", name(applied), conflict(err))
+	case err != nil:
+		return "", fmt.Errorf("apply %s: %w", name(applied), explain(err, c.host))
+	case before == nil:
+		return Created, nil
+	}
+	after, err := c.get(ctx, applied)
+	if err != nil {
+		return "", err
+	}
+	if after != nil && after.GetResourceVersion() == before.GetResourceVersion() {
+		return Unchanged, nil
+	}
+	return Changed, nil
+}
+
+// get returns the live object; nil where there is none.
+func (c *Cluster) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+	live := &unstructured.Unstructured{}
+	live.SetGroupVersionKind(like.GroupVersionKind())
+	err := c.client.Get(ctx, client.ObjectKeyFromObject(like), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", name(like), explain(err, c.host))
+	}
+	return live, nil
+}
+
+// WaitReady returns when the object's Ready condition is true for the present
+// generation. When ctx ends first the error says what was still missing.
+func (c *Cluster) WaitReady(ctx context.Context, obj map[string]any) error {
+	like := &unstructured.Unstructured{Object: obj}
+	state := "it was not read yet"
+	for {
+		live, err := c.get(ctx, like)
+		if ctx.Err() == nil && err != nil {
+			return err
+		}
+		if err == nil && live == nil {
+			return fmt.Errorf("%s was deleted while waiting for it to be ready", name(like))
+		}
+		if err == nil {
+			var ready bool
+			if ready, state = readiness(live); ready {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s is not ready: %s", name(like), state)
+		case <-time.After(250 * time.Millisecond):
+		}
+	}
+}
+
+// readiness reads the Ready condition, and says why it is not true.
+func readiness(live *unstructured.Unstructured) (ready bool, state string) {
+	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
+	for _, raw := range conditions {
+		var cond metav1.Condition
+		fields, ok := raw.(map[string]any)
+		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &cond) != nil || cond.Type != "Ready" {
+			continue
+		}
+		switch {
+		case cond.ObservedGeneration != 0 && cond.ObservedGeneration < live.GetGeneration():
+			return false, "the controller has not seen the change yet"
+		case cond.Status == metav1.ConditionTrue:
+			return true, ""
+		case cond.Message != "":
+			return false, cond.Message
+		}
+		return false, cond.Reason
+	}
+	return false, "no controller has looked at it; is the lkeplan controller running?"
+}
+
+// conflict words the API server's list of conflicts: which field, whose.
+func conflict(err error) error {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Details == nil {
+		return err
+	}
+	var lines []string
+	for _, cause := range answer.Status().Details.Causes {
+		lines = append(lines, fmt.Sprintf("  %s: %s", cause.Field, cause.Message))
+	}
+	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the configuration, or have its owner give it up", strings.Join(lines, "\n"))
+}
+
+// name is kind and name of an object, as messages have it.
+func name(obj *unstructured.Unstructured) string { return obj.GetKind() + " " + obj.GetName() }
+
+// explain turns the errors that a person meets first into what to do.
+func explain(err error, host string) error {
+	var dial *net.OpError
+	var request *url.Error
+	switch {
+	case meta.IsNoMatchError(err):
+		return fmt.Errorf("%w; install the definitions with: kubectl apply -f schemas/crd/", err)
+	case errors.As(err, &dial), errors.As(err, &request) && request.Timeout():
+		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", host, err)
+	case apierrors.IsUnauthorized(err):
+		return fmt.Errorf("the API server at %s does not know this user: %w; check KUBECONFIG", host, err)
+	}
+	return err
+}
