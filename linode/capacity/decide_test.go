@@ -1,0 +1,239 @@
+package capacity
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var (
+	now    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	policy = Policy{Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100}
+	web    = Group{NodePool: "web", Plan: "g6-standard-4"}
+	batch  = Group{NodePool: "batch", Plan: "g6-standard-4"}
+)
+
+func waits(uid string) Claim { return Claim{UID: uid, Group: web, Created: now} }
+
+func has(uid string, instance int) Claim {
+	return Claim{UID: uid, Group: web, Instance: instance, Created: now}
+}
+
+func released(c Claim) Claim {
+	c.Leaving, c.Released = true, true
+	return c
+}
+
+// pool is a pool of the group web with its slots; count is what LKE counts,
+// which may be more than it lists.
+func pool(id, count int, slots ...Slot) Pool {
+	return Pool{ID: id, Group: web.Key(), Plan: web.Plan, Count: count, Slots: slots}
+}
+
+// since is a memory of slots that are unowned and without an instance for so
+// long.
+func since(age time.Duration, slots ...string) Memory {
+	m := Memory{UnownedSince: map[string]time.Time{}, EmptySince: map[string]time.Time{}}
+	for _, s := range slots {
+		m.UnownedSince[s], m.EmptySince[s] = now.Add(-age), now.Add(-age)
+	}
+	return m
+}
+
+func TestDecide(t *testing.T) {
+	foreign := Pool{ID: 9, Plan: web.Plan, Count: 2, Slots: []Slot{{ID: "9-a", Instance: 90}, {ID: "9-b", Instance: 91}}}
+	tests := []struct {
+		name   string
+		claims []Claim
+		pools  []Pool
+		memory Memory
+		want   []string
+	}{{
+		name: "nothing to do without claims and pools",
+	}, {
+		name:   "the first claims make one pool in one call",
+		claims: []Claim{waits("a"), waits("b"), waits("c")},
+		want:   []string{"web: make a pool of 3 for a b c", "wait"},
+	}, {
+		name:   "further claims raise the count of the pool in one call",
+		claims: []Claim{has("a", 10), waits("b"), waits("c")},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+		want:   []string{"web: grow pool 1 to 3 for b c", "wait"},
+	}, {
+		name:   "slots on their way are waited for, not asked for again",
+		claims: []Claim{waits("a"), waits("b")},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0})},
+		want:   []string{"wait"},
+	}, {
+		name:   "slots that LKE counts and does not list are waited for",
+		claims: []Claim{waits("a"), waits("b")},
+		pools:  []Pool{pool(1, 2)},
+		want:   []string{"wait"},
+	}, {
+		name:   "an instance that nobody owns is bound, to the oldest claim first",
+		claims: []Claim{{UID: "young", Group: web, Created: now}, {UID: "old", Group: web, Created: now.Add(-time.Second)}},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 0})},
+		want:   []string{"bind old to 10", "wait"},
+	}, {
+		name:   "an instance of another group is not bound",
+		claims: []Claim{{UID: "a", Group: batch, Created: now}},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+		want:   []string{"batch: make a pool of 1 for a", "wait"},
+	}, {
+		name:   "an instance of a pool that is not ours is not bound and not deleted",
+		pools:  []Pool{foreign},
+		memory: since(time.Hour, "9-a", "9-b"),
+	}, {
+		name:   "a full pool is followed by a second one",
+		claims: append(ownersOf(99), waits("a"), waits("b"), waits("c")),
+		pools:  []Pool{pool(1, 99, slotsOf(99)...)},
+		want:   []string{"web: grow pool 1 to 100 for a b c", "web: make a pool of 2 for a b c", "wait"},
+	}, {
+		name:   "a released claim's slot goes and its neighbour stays",
+		claims: []Claim{released(has("a", 10)), has("b", 11)},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 11})},
+		want:   []string{"web: delete slot 1-a"},
+	}, {
+		name:   "the pool goes with its last slot",
+		claims: []Claim{released(has("a", 10)), released(has("b", 11))},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 11})},
+		want:   []string{"web: delete pool 1"},
+	}, {
+		name:   "a pool that hides a slot never goes whole",
+		claims: []Claim{released(has("a", 10))},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 10})},
+		want:   []string{"web: delete slot 1-a"},
+	}, {
+		name:   "a pool that grows loses its slots one by one",
+		claims: []Claim{released(has("a", 10)), waits("b")},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+		want:   []string{"web: grow pool 1 to 2 for b", "web: delete slot 1-a", "wait"},
+	}, {
+		name:   "a released claim's slot goes from a pool that lost its tag, and the pool stays",
+		claims: []Claim{released(has("a", 90)), released(has("b", 91))},
+		pools:  []Pool{foreign},
+		want:   []string{"foreign: delete slot 9-a", "foreign: delete slot 9-b"},
+	}, {
+		name:   "a claim that is deleted and not drained keeps its slot",
+		claims: []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+	}, {
+		name:  "a slot that nobody owns is left alone at first",
+		pools: []Pool{pool(1, 1, Slot{"1-a", 10})},
+	}, {
+		name:   "a slot that nobody owns goes after the grace period",
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 11})},
+		memory: since(time.Minute, "1-a"),
+		want:   []string{"web: delete slot 1-a"},
+	}, {
+		name:   "an overdue slot that a claim can take is bound instead",
+		claims: []Claim{waits("a")},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+		memory: since(time.Hour, "1-a"),
+		want:   []string{"bind a to 10"},
+	}, {
+		name:   "a claim that gives up waiting frees one slot at once, an empty one first",
+		claims: []Claim{released(waits("a")), has("c", 12)},
+		pools:  []Pool{pool(1, 3, Slot{"1-a", 10}, Slot{"1-b", 0}, Slot{"1-c", 12})},
+		want:   []string{"web: delete slot 1-b"},
+	}, {
+		name:   "a slot without an instance for too long starves the youngest claim",
+		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
+		pools:  []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0})},
+		memory: since(4*time.Minute, "1-b"),
+		want:   []string{"web: delete slot 1-b", "web: starve z", "wait"},
+	}}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			got := render(Decide(tt.claims, tt.pools, tt.memory, policy, now))
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("decision (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// render writes a decision as one line for each thing to do.
+func render(d Decision) []string {
+	var lines []string
+	for _, b := range d.Binds {
+		lines = append(lines, fmt.Sprintf("bind %s to %d", b.UID, b.Instance))
+	}
+	name := map[string]string{web.Key(): "web", batch.Key(): "batch", "": "foreign"}
+	for _, w := range d.Works {
+		add := func(format string, args ...any) {
+			lines = append(lines, name[w.Key]+": "+fmt.Sprintf(format, args...))
+		}
+		for _, g := range w.Grow {
+			add("grow pool %d to %d for %s", g.Pool, g.Count, strings.Join(w.For, " "))
+		}
+		for _, n := range w.Create {
+			add("make a pool of %d for %s", n, strings.Join(w.For, " "))
+		}
+		for _, s := range w.DeleteSlots {
+			add("delete slot %s", s)
+		}
+		for _, p := range w.DeletePools {
+			add("delete pool %d", p)
+		}
+		for _, u := range w.Starved {
+			add("starve %s", u)
+		}
+	}
+	if d.Waiting {
+		lines = append(lines, "wait")
+	}
+	return lines
+}
+
+// slotsOf and ownersOf are n slots and the claims that own them.
+func slotsOf(n int) []Slot {
+	slots := make([]Slot, n)
+	for i := range slots {
+		slots[i] = Slot{ID: fmt.Sprintf("1-%03d", i), Instance: 1000 + i}
+	}
+	return slots
+}
+
+func ownersOf(n int) []Claim {
+	claims := make([]Claim, n)
+	for i := range claims {
+		claims[i] = has(fmt.Sprintf("owner%03d", i), 1000+i)
+	}
+	return claims
+}
+
+func TestKeyIsTheIdentity(t *testing.T) {
+	base := Group{NodePool: "web", Plan: "g6-standard-4", Taints: []Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}}}
+	same := base
+	same.Taints = slices.Clone(base.Taints)
+	slices.Reverse(same.Taints)
+	same.Tags = []string{"env:prod"}
+	if base.Key() != same.Key() {
+		t.Error("the order of taints or a tag changed the identity")
+	}
+	others := []Group{
+		{NodePool: "web", Plan: "g6-standard-4"},
+		{NodePool: "api", Plan: base.Plan, Taints: base.Taints},
+		{NodePool: "web", Plan: "g6-standard-6", Taints: base.Taints},
+		{NodePool: "web", Plan: base.Plan, Taints: base.Taints, Labels: map[string]string{"a": "b"}},
+		{NodePool: "web", Plan: base.Plan, Taints: base.Taints, DiskEncryption: "enabled"},
+		{NodePool: "web", Plan: base.Plan, Taints: base.Taints, FirewallID: 1},
+		{NodePool: "web", Plan: base.Plan, Taints: base.Taints, Version: "v1.33.4+lke2"},
+	}
+	seen := map[string]bool{base.Key(): true}
+	for _, g := range others {
+		if seen[g.Key()] {
+			t.Errorf("%+v has the key of another group", g)
+		}
+		seen[g.Key()] = true
+	}
+	back, err := DecodeGroup(base.Encode())
+	if diff := cmp.Diff(base, back); err != nil || diff != "" {
+		t.Errorf("a group does not survive encoding: %v\n%s", err, diff)
+	}
+}

@@ -1,0 +1,234 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// world plays LKE and the API server for Decide, one step at a time.
+type world struct {
+	t      *testing.T
+	rng    *rand.Rand
+	now    time.Time
+	claims map[string]*Claim
+	pools  map[int]*Pool
+	memory Memory
+	nextID int
+	policy Policy
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	return &world{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now,
+		claims: map[string]*Claim{}, pools: map[int]*Pool{},
+		policy: Policy{Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7},
+	}
+}
+
+func (w *world) id() int { w.nextID++; return w.nextID }
+
+// look decides on the world as it is and carries the decision out; each call
+// to LKE may fail before or after it was carried out.
+func (w *world) look(faults bool) {
+	claims := make([]Claim, 0, len(w.claims))
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		claims = append(claims, *w.claims[uid])
+	}
+	pools := make([]Pool, 0, len(w.pools))
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		p := *w.pools[id]
+		p.Slots = slices.Clone(p.Slots)
+		pools = append(pools, p)
+	}
+	d := Decide(claims, pools, w.memory, w.policy, w.now)
+	w.memory = d.Memory
+	for _, b := range d.Binds {
+		w.bind(b)
+	}
+	for _, work := range d.Works {
+		w.carryOut(work, faults)
+	}
+}
+
+func (w *world) bind(b Bind) {
+	for _, c := range w.claims {
+		if c.Instance == b.Instance {
+			w.t.Fatalf("instance %d is bound to %s and to %s", b.Instance, c.UID, b.UID)
+		}
+	}
+	w.claims[b.UID].Instance = b.Instance
+}
+
+func (w *world) carryOut(work Work, faults bool) {
+	calls := []func(){}
+	for _, g := range work.Grow {
+		calls = append(calls, func() { w.resize(w.pools[g.Pool], g.Count) })
+	}
+	for _, n := range work.Create {
+		calls = append(calls, func() {
+			p := &Pool{ID: w.id(), Group: work.Key, Plan: work.Group.Plan}
+			w.pools[p.ID] = p
+			w.resize(p, n)
+		})
+	}
+	for _, s := range work.DeleteSlots {
+		calls = append(calls, func() { w.deleteSlot(s) })
+	}
+	for _, p := range work.DeletePools {
+		calls = append(calls, func() {
+			for _, s := range w.pools[p].Slots {
+				w.mayGo(s)
+			}
+			delete(w.pools, p)
+		})
+	}
+	for _, uid := range work.Starved {
+		w.claims[uid].Leaving, w.claims[uid].Released = true, true
+	}
+	for _, call := range calls {
+		switch fault := w.rng.IntN(6); {
+		case faults && fault == 0:
+			return // refused: this call and the rest do not happen
+		case faults && fault == 1:
+			call() // the answer is lost: the rest does not happen
+			return
+		}
+		call()
+	}
+}
+
+func (w *world) resize(p *Pool, count int) {
+	if count < p.Count {
+		w.t.Fatalf("the count of pool %d was lowered from %d to %d: LKE would pick the victims", p.ID, p.Count, count)
+	}
+	if count > w.policy.PoolSize {
+		w.t.Fatalf("pool %d was grown to %d, past the limit of %d", p.ID, count, w.policy.PoolSize)
+	}
+	for range count - p.Count {
+		p.Slots = append(p.Slots, Slot{ID: fmt.Sprintf("%d-%04d", p.ID, w.id())})
+	}
+	p.Count = count
+}
+
+func (w *world) deleteSlot(id string) {
+	for _, p := range w.pools {
+		i := slices.IndexFunc(p.Slots, func(s Slot) bool { return s.ID == id })
+		if i < 0 {
+			continue
+		}
+		w.mayGo(p.Slots[i])
+		p.Slots = slices.Delete(p.Slots, i, i+1)
+		p.Count--
+		if p.Count == 0 {
+			delete(w.pools, p.ID)
+		}
+	}
+}
+
+// mayGo fails the test when a slot goes that a claim still needs.
+func (w *world) mayGo(s Slot) {
+	for _, c := range w.claims {
+		if s.Instance != 0 && c.Instance == s.Instance && !c.Released {
+			w.t.Fatalf("slot %s was deleted under claim %s", s.ID, c.UID)
+		}
+	}
+}
+
+// provision gives some slots their instances.
+func (w *world) provision(chance float64) {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		for i := range w.pools[id].Slots {
+			if s := &w.pools[id].Slots[i]; s.Instance == 0 && w.rng.Float64() < chance {
+				s.Instance = w.id()
+			}
+		}
+	}
+}
+
+// finish drops released claims whose machine is gone, as the core does after
+// NotFound.
+func (w *world) finish() {
+	for uid, c := range w.claims {
+		gone := c.Released
+		for _, p := range w.pools {
+			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance }))
+		}
+		if gone {
+			delete(w.claims, uid)
+		}
+	}
+}
+
+// step does one random thing.
+func (w *world) step() {
+	w.now = w.now.Add(time.Duration(w.rng.IntN(20)) * time.Second)
+	groups := []Group{web, batch}
+	uids := slices.Sorted(maps.Keys(w.claims))
+	switch w.rng.IntN(10) {
+	case 0, 1, 2:
+		for range 1 + w.rng.IntN(5) {
+			uid := fmt.Sprintf("c%04d", w.id())
+			w.claims[uid] = &Claim{UID: uid, Group: groups[w.rng.IntN(2)], Created: w.now}
+		}
+	case 3, 4:
+		if len(uids) > 0 {
+			c := w.claims[uids[w.rng.IntN(len(uids))]]
+			c.Leaving, c.Released = true, w.rng.IntN(2) == 0
+		}
+	case 5:
+		w.provision(0.5)
+	case 6:
+		w.memory = Memory{} // the controller restarts
+	case 7:
+		w.finish()
+	default:
+		w.look(true)
+	}
+}
+
+// settle lets everything that was asked for happen without faults.
+func (w *world) settle() {
+	for _, c := range w.claims {
+		c.Released = c.Leaving || c.Released
+	}
+	for range 8 {
+		w.look(false)
+		w.provision(1)
+		w.finish()
+		w.now = w.now.Add(w.policy.Grace)
+	}
+}
+
+// TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before, in
+// the end each claim has an instance of its own and no slot is without a claim.
+func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {
+	for seed := range uint64(500) {
+		w := newWorld(t, seed)
+		for range 80 {
+			w.step()
+		}
+		w.settle()
+		owned := map[int]bool{}
+		for uid, c := range w.claims {
+			if c.Instance == 0 || owned[c.Instance] {
+				t.Fatalf("seed %d: claim %s has instance %d, which is none or another's", seed, uid, c.Instance)
+			}
+			owned[c.Instance] = true
+		}
+		for _, p := range w.pools {
+			for _, s := range p.Slots {
+				if !owned[s.Instance] {
+					t.Fatalf("seed %d: slot %s is nobody's and still there", seed, s.ID)
+				}
+				delete(owned, s.Instance)
+			}
+		}
+		if len(owned) > 0 {
+			t.Fatalf("seed %d: claims hold instances that are not there: %v", seed, owned)
+		}
+	}
+}
