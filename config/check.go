@@ -1,0 +1,63 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// check evaluates the check blocks. They come last and see all objects.
+func (c *compiler) check() {
+	for _, block := range c.module.blocks.OfType(schemas.Check.Type) {
+		content, diags := block.Body.Content(bodySchema(schemas.Check))
+		c.report(diags)
+		for _, assert := range content.Blocks {
+			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed"))
+		}
+	}
+}
+
+// assert evaluates a block with a condition and an error_message. What cannot
+// be evaluated because something else is wrong counts as kept.
+func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string) hcl.Diagnostics {
+	content, diags := block.Body.Content(bodySchema(table))
+	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
+	if diags.HasErrors() {
+		return diags
+	}
+	if len(condition.Expr.Variables()) == 0 {
+		return hcl.Diagnostics{problem("Condition that never changes", "The condition refers to nothing, so it is always true or always false.", condition.Expr)}
+	}
+	v, ctx, diags := c.scope.Value(condition.Expr)
+	if diags.HasErrors() || !v.IsKnown() {
+		return diags
+	}
+	v, err := convert.Convert(v, cty.Bool)
+	if err != nil || v.IsNull() {
+		return hcl.Diagnostics{problem("Invalid condition", "A condition must be true or false.", condition.Expr)}
+	}
+	if v.True() {
+		return nil
+	}
+	text, diags := c.message(message)
+	failed := problem(summary, text, condition.Expr)
+	failed.EvalContext = ctx
+	return append(diags, failed)
+}
+
+func (c *compiler) message(attr *hcl.Attribute) (string, hcl.Diagnostics) {
+	v, _, diags := c.scope.Value(attr.Expr)
+	if diags.HasErrors() || !v.IsKnown() {
+		return "The condition is false.", diags
+	}
+	v, err := convert.Convert(v, cty.String)
+	if err != nil || v.IsNull() {
+		return "The condition is false.", hcl.Diagnostics{problem("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+	}
+	return strings.TrimSpace(v.AsString()), nil
+}

@@ -1,0 +1,131 @@
+// Package config compiles a directory of HCL into Kubernetes objects.
+//
+// It is pure: files and the values of variables come in, objects and
+// diagnostics go out. It reads no environment, no clock and no network, so
+// that the same commit always compiles to the same objects. Whether Kubernetes
+// would accept an object is decided elsewhere, by the CRDs; each field carries
+// its place in the source so that their complaints find their line.
+package config
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// An Addr is the address of one compiled object in its directory.
+type Addr struct {
+	Type string // the block type: "pool"
+	Name string // the block's label
+	Key  string // the element of for_each, or ""
+}
+
+// String returns the address as an expression refers to the object:
+// pool.team["ml"].
+func (a Addr) String() string {
+	s := a.Type + "." + a.Name
+	if a.Key != "" {
+		s += `["` + a.Key + `"]`
+	}
+	return s
+}
+
+func compareAddr(a, b Addr) int {
+	if c := strings.Compare(a.Type, b.Type); c != 0 {
+		return c
+	}
+	if c := strings.Compare(a.Name, b.Name); c != 0 {
+		return c
+	}
+	return strings.Compare(a.Key, b.Key)
+}
+
+// A Resource is one compiled Kubernetes object.
+type Resource struct {
+	Addr     Addr
+	Manifest map[string]any // as JSON has it, whole numbers as int64
+	Origins  Origins
+}
+
+// Kind returns the Kubernetes kind of the object.
+func (r Resource) Kind() string {
+	kind, _ := r.Manifest["kind"].(string)
+	return kind
+}
+
+// Name returns the name of the object in the cluster.
+func (r Resource) Name() string {
+	metadata, _ := r.Manifest["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
+}
+
+// A Cluster is what the directory says about the cluster it is for.
+type Cluster struct {
+	Name   string
+	Region string
+	Tier   string // "standard" or "enterprise"
+}
+
+// Compiled is what a directory compiles to.
+type Compiled struct {
+	Cluster   Cluster
+	Resources []Resource // sorted by address
+}
+
+// An Origin is the place in the source that a field comes from, with what is
+// needed to explain its value.
+type Origin struct {
+	Range      hcl.Range
+	Expression hcl.Expression   // nil if the field is not from an expression
+	Context    *hcl.EvalContext // the values the expression was evaluated with
+}
+
+// Origins maps paths of a manifest to their origins. A path is its keys and
+// indexes joined by dots: spec.template.spec.taints.0.
+type Origins map[string]Origin
+
+// Find returns the origin of the field at path, or else of the nearest field
+// around it. Indexes and keys may be in brackets, as Kubernetes prints them.
+func (o Origins) Find(path string) Origin {
+	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
+	for {
+		if origin, ok := o[path]; ok {
+			return origin
+		}
+		end := strings.LastIndexByte(path, '.')
+		if end < 0 {
+			return o[""]
+		}
+		path = path[:end]
+	}
+}
+
+// sortDiagnostics orders by place, so that the output never depends on the
+// order of evaluation, and drops repetitions.
+func sortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
+	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
+		if c := compareRange(a.Subject, b.Subject); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Summary+a.Detail, b.Summary+b.Detail)
+	})
+	return slices.CompactFunc(diags, func(a, b *hcl.Diagnostic) bool {
+		return compareRange(a.Subject, b.Subject) == 0 && a.Summary == b.Summary && a.Detail == b.Detail
+	})
+}
+
+func compareRange(a, b *hcl.Range) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	case a.Filename != b.Filename:
+		return strings.Compare(a.Filename, b.Filename)
+	}
+	return a.Start.Byte - b.Start.Byte
+}

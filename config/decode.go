@@ -1,0 +1,219 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A decoder reads one block by its table: each argument becomes a value for
+// expressions and a field of the manifest, with its origin.
+type decoder struct {
+	*compiler
+	scope   *eval.Scope
+	origins Origins
+	diags   hcl.Diagnostics
+
+	requirements []requirementEntry // written last, with those that every pool has
+	incomplete   bool               // something is unknown, because something is in error
+}
+
+// A place is an object within a manifest.
+type place struct {
+	fields map[string]any
+	path   string // of fields in the manifest, "" at the top
+}
+
+func (p place) join(path string) string {
+	return strings.Trim(p.path+"."+path, ".")
+}
+
+// sub returns the object at path, made where it is missing.
+func (p place) sub(path string) place {
+	sub := place{p.fields, p.join(path)}
+	for key := range strings.SplitSeq(path, ".") {
+		next, ok := sub.fields[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			sub.fields[key] = next
+		}
+		sub.fields = next
+	}
+	return sub
+}
+
+func (p place) set(path string, v any) {
+	if parent, key, nested := cutLast(path); nested {
+		p.sub(parent).fields[key] = v
+		return
+	}
+	p.fields[path] = v
+}
+
+func cutLast(path string) (parent, key string, ok bool) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// object reads the block of an object: its dynamic blocks are expanded, and
+// what is not a plain argument is done at the end.
+func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
+	ctx, diags := d.scope.Context(expansionVariables(dynblock.WalkExpandVariables(body), table))
+	if diags.HasErrors() {
+		d.fail(diags)
+		return cty.EmptyObjectVal
+	}
+	body = dynblock.Expand(body, ctx)
+	value := d.block(table, body, at)
+	if table.Type == schemas.Pool.Type {
+		d.writeRequirements(at)
+	}
+	d.manifest(table, body, at)
+	return value
+}
+
+// expansionVariables collects what the dynamic blocks in a body refer to.
+func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+	references, children := node.Visit(bodySchema(table))
+	for _, child := range children {
+		for _, nested := range table.Blocks {
+			if nested.Type == child.BlockTypeName {
+				references = append(references, expansionVariables(child.Node, nested)...)
+			}
+		}
+	}
+	return references
+}
+
+// block reads the arguments and nested blocks of one body and returns them as
+// an object.
+func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
+	content, diags := body.Content(bodySchema(table))
+	d.fail(diags)
+	values := map[string]cty.Value{}
+	for _, arg := range table.Args {
+		attr, ok := content.Attributes[arg.Name]
+		if !ok || arg.Meta {
+			continue
+		}
+		if v, ok := d.argument(arg, attr, at); ok {
+			values[arg.Name] = v
+		}
+	}
+	for _, nested := range table.Blocks {
+		blocks := content.Blocks.OfType(nested.Type)
+		if len(blocks) > 0 {
+			values[nested.Type] = d.nested(nested, blocks, at)
+		}
+	}
+	return cty.ObjectVal(values)
+}
+
+// argument evaluates one argument and writes its field. The second result is
+// false where the argument counts as not written.
+func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
+	v, ctx, diags := d.scope.Value(attr.Expr)
+	d.fail(diags)
+	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
+	kind := kindOf(arg.Kind)
+	v, err := convert.Convert(v, kind.ty)
+	switch {
+	case err != nil:
+		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %s.", arg.Name, kind.takes, describe(err)))
+		return cty.DynamicVal, true
+	case v.IsNull() && arg.Required:
+		d.problem(src, "Value missing", nullDetail(arg))
+		return cty.DynamicVal, true
+	case v.IsNull():
+		return v, false
+	case !v.IsWhollyKnown():
+		d.unknown = append(d.unknown, attr.Expr.Range())
+		d.incomplete = true
+		return v, true
+	}
+	d.origins[src.path] = src.origin()
+	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {
+		at.set(arg.Path, field)
+	}
+	return v, true
+}
+
+func nullDetail(arg schemas.Arg) string {
+	if arg.Kind == schemas.NodeClassRef {
+		return "The argument node_class is null. A block with enabled = false is null where it is referred to."
+	}
+	return fmt.Sprintf("The argument %s is null, and it must have a value.", arg.Name)
+}
+
+// nested reads the blocks of one type within a body.
+func (d *decoder) nested(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	switch {
+	case table.List:
+		return d.list(table, blocks, at)
+	case len(table.Labels) > 0:
+		return d.labelled(table, blocks, at)
+	case len(blocks) > 1:
+		d.repeated(table, blocks[1])
+	}
+	d.origins[at.join(table.Path)] = Origin{Range: blocks[0].DefRange}
+	return d.block(table, blocks[0].Body, at.sub(table.Path))
+}
+
+func (d *decoder) list(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	var fields []any
+	var values []cty.Value
+	for i, block := range blocks {
+		element := place{map[string]any{}, at.join(table.Path + "." + strconv.Itoa(i))}
+		d.origins[element.path] = Origin{Range: block.DefRange}
+		values = append(values, d.block(table, block.Body, element))
+		fields = append(fields, element.fields)
+	}
+	at.set(table.Path, fields)
+	return cty.TupleVal(values)
+}
+
+func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	values := map[string]cty.Value{}
+	for _, block := range blocks {
+		label := block.Labels[0]
+		if _, taken := values[label]; taken {
+			d.repeated(table, block)
+		}
+		element := at.sub(table.Path + "." + label)
+		d.origins[element.path] = Origin{Range: block.DefRange}
+		values[label] = d.block(table, block.Body, element)
+	}
+	return cty.ObjectVal(values)
+}
+
+func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
+	d.fail(hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Block given twice",
+		Detail:   fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.", table.Type),
+		Subject:  &block.DefRange,
+	}})
+}
+
+func (d *decoder) fail(diags hcl.Diagnostics) {
+	d.diags = append(d.diags, diags...)
+	d.incomplete = d.incomplete || diags.HasErrors()
+}
+
+// problem reports an error about an argument's value.
+func (d *decoder) problem(src source, summary, detail string) {
+	p := problem(summary, detail, src.expr)
+	p.EvalContext = src.ctx
+	d.fail(hcl.Diagnostics{p})
+}

@@ -1,0 +1,48 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// advice is for blocks that people who know Terraform try first, and for which
+// there is another way here.
+var advice = []struct {
+	block schemas.Block
+	text  string
+}{
+	{schemas.Block{Type: "resource", Labels: []string{"type", "name"}}, `Pools and node classes have blocks of their own: pool "NAME" { } and node_class "NAME" { }.`},
+	{schemas.Block{Type: "provider", Labels: []string{"name"}}, "There are no providers: objects are applied to the cluster that kubectl would talk to."},
+	{schemas.Block{Type: "terraform"}, "Settings of the tool are in the lkeplan block, as in lkeplan { required_version = \"~> 0.3\" }."},
+	{schemas.Block{Type: "data", Labels: []string{"type", "name"}}, "Nothing is looked up while compiling, so that a commit always compiles to the same objects. Pass the value in as a variable."},
+	{schemas.Block{Type: "output", Labels: []string{"name"}}, "Nothing reads the outputs of a directory. A value for use in it is a local."},
+	{schemas.Block{Type: "module", Labels: []string{"name"}}, "A directory has no parts of its own. Repeat a pool with for_each, and keep what several directories share in a file given with --var-file."},
+	{schemas.Block{Type: "moved"}, `An object keeps its name in the cluster when the block gives it: name = "OLD".`},
+	{schemas.Block{Type: "import"}, `A block takes the name of the object it is to manage: name = "EXISTING".`},
+	{schemas.Block{Type: "removed"}, "Delete the block of the object, and the object in the cluster with kubectl."},
+	{schemas.Block{Type: "limits", Labels: []string{"name"}}, "Each pool has its limits in an argument: limits = { cpu = 400 }."},
+	{schemas.Block{Type: "policy", Labels: []string{"name"}}, "Rules for the compiled directory are written in check blocks."},
+}
+
+func elsewhere() (blocks []schemas.Block) {
+	for _, a := range advice {
+		blocks = append(blocks, a.block)
+	}
+	return blocks
+}
+
+// misplaced reports the blocks that do not exist here, and what to write.
+func misplaced(blocks hcl.Blocks) (diags hcl.Diagnostics) {
+	for _, a := range advice {
+		for _, block := range blocks.OfType(a.block.Type) {
+			diags = append(diags, &hcl.Diagnostic{
+				Severity: hcl.DiagError,
+				Summary:  "No such block",
+				Detail:   "There are no " + a.block.Type + " blocks here. " + a.text,
+				Subject:  &block.TypeRange,
+			})
+		}
+	}
+	return diags
+}

@@ -1,0 +1,111 @@
+// Package eval evaluates HCL expressions on demand: a name that an expression
+// refers to is worked out when the expression is, once, and its value kept.
+// No graph is built and no order is computed; a cycle is a name that is asked
+// for while it is being worked out.
+//
+// The package knows names and values. It knows no block types: what a name
+// stands for is a function that its creator provides.
+//
+// A value that cannot be worked out is unknown, and everything made from it is
+// unknown as well, silently: the cause has been reported where it is. Nothing
+// else in the language is unknown.
+package eval
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// maxChain is the longest chain of names that refer to one another.
+const maxChain = 500
+
+// A Run is one evaluation of one configuration: it collects the diagnostics of
+// all names and knows which of them are being worked out.
+type Run struct {
+	Meter *syntax.Meter
+	Diags hcl.Diagnostics // of names, in the order in which they were asked for
+
+	busy []*Node
+}
+
+// A Node is a name and the way to its value.
+type Node struct {
+	Name  string    // as written in expressions: "local.base"
+	Range hcl.Range // of its definition
+
+	// Eval works the value out. Where it returns errors, the value is taken
+	// as unknown.
+	Eval func() (cty.Value, hcl.Diagnostics)
+
+	// Check, where it is set, is called once with the value and may refer to
+	// the node itself. Errors make the value unknown to later readers.
+	Check func(cty.Value) hcl.Diagnostics
+
+	done  bool
+	value cty.Value
+}
+
+// Value returns the node's value, which is unknown where it, or something it
+// refers to, is in error.
+func (r *Run) Value(n *Node) cty.Value {
+	if n.done {
+		return n.value
+	}
+	if diags := r.enter(n); diags.HasErrors() {
+		r.Diags = append(r.Diags, diags...)
+		return cty.DynamicVal
+	}
+	value, diags := n.Eval()
+	r.busy = r.busy[:len(r.busy)-1]
+	r.settle(n, value, diags)
+	if n.Check != nil && value.IsWhollyKnown() {
+		r.settle(n, value, n.Check(value))
+	}
+	return n.value
+}
+
+func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
+	r.Diags = append(r.Diags, diags...)
+	if diags.HasErrors() {
+		value = cty.DynamicVal
+	}
+	n.value, n.done = value, true
+}
+
+// enter notes that n is being worked out, unless it already is.
+func (r *Run) enter(n *Node) hcl.Diagnostics {
+	for i, b := range r.busy {
+		if b == n {
+			return cycle(r.busy[i:])
+		}
+	}
+	if len(r.busy) == maxChain {
+		return hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Chain of references too long",
+			Detail:   fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", maxChain),
+			Subject:  &n.Range,
+		}}
+	}
+	r.busy = append(r.busy, n)
+	return nil
+}
+
+func cycle(steps []*Node) hcl.Diagnostics {
+	var names []string
+	for _, n := range steps {
+		names = append(names, fmt.Sprintf("%s (%s:%d)", n.Name, n.Range.Filename, n.Range.Start.Line))
+	}
+	names = append(names, steps[0].Name)
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Values refer to each other",
+		Detail:   fmt.Sprintf("None of these can be worked out, because each needs the next: %s.", strings.Join(names, " → ")),
+		Subject:  &steps[0].Range,
+	}}
+}

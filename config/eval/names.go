@@ -1,0 +1,106 @@
+package eval
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/agext/levenshtein"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// Suggest returns the name that was probably meant, or "". Names are tried in
+// order of likeness, then alphabetically.
+func Suggest(given string, names []string) string {
+	best, bestDistance := "", 3
+	for _, name := range slices.Sorted(slices.Values(names)) {
+		if d := levenshtein.Distance(given, name, nil); d < bestDistance && d < len(name) {
+			best, bestDistance = name, d
+		}
+	}
+	return best
+}
+
+// DidYouMean is the sentence that offers a suggestion, with a space in front,
+// or "" where there is none.
+func DidYouMean(given string, names []string) string {
+	if s := Suggest(given, names); s != "" {
+		return fmt.Sprintf(" Did you mean %q?", s)
+	}
+	return ""
+}
+
+func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
+	name := reference.RootName()
+	roots := slices.Sorted(maps.Keys(s.roots))
+	detail := fmt.Sprintf("There is nothing named %q here.%s", name, DidYouMean(name, roots))
+	if len(reference) == 1 {
+		detail += fmt.Sprintf(" Text is written in quotes: %q.", name)
+	} else {
+		detail += fmt.Sprintf(" References begin with one of: %s.", strings.Join(roots, ", "))
+	}
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Unknown name",
+		Detail:   detail,
+		Subject:  reference.SourceRange().Ptr(),
+	}}
+}
+
+func (t *Table) unknownName(root, name string, at hcl.Range) hcl.Diagnostics {
+	names := slices.Sorted(maps.Keys(t.Nodes))
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Reference to something that is not declared",
+		Detail:   fmt.Sprintf("There is no %s named %q in this directory, so %s.%s means nothing.%s", t.Noun, name, root, name, DidYouMean(name, names)),
+		Subject:  &at,
+	}}
+}
+
+func mixed(root string, at hcl.Range) hcl.Diagnostics {
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Reference to all and to one",
+		Detail:   fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME stands for one. Put one of the two into a local.", root),
+		Subject:  &at,
+	}}
+}
+
+// explain adds to HCL's own diagnostics what it cannot know: which attribute
+// was probably meant.
+func (s *Scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
+	for _, d := range diags {
+		if d.Summary != "Unsupported attribute" || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
+			continue
+		}
+		for _, reference := range d.Expression.Variables() {
+			d.Detail += attributeHint(reference, d)
+		}
+	}
+	return diags
+}
+
+// attributeHint looks for the step of a reference that a diagnostic is about.
+func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
+	for i, step := range reference {
+		attr, ok := step.(hcl.TraverseAttr)
+		if !ok || attr.SrcRange != *d.Subject {
+			continue
+		}
+		parent, diags := reference[:i].TraverseAbs(d.EvalContext)
+		if diags.HasErrors() || !parent.IsKnown() || parent.IsNull() {
+			return ""
+		}
+		return DidYouMean(attr.Name, attributes(parent.Type()))
+	}
+	return ""
+}
+
+func attributes(t cty.Type) []string {
+	if !t.IsObjectType() {
+		return nil
+	}
+	return slices.Sorted(maps.Keys(t.AttributeTypes()))
+}

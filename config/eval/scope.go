@@ -1,0 +1,173 @@
+package eval
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// A Scope is what expressions in one place can refer to.
+type Scope struct {
+	run       *Run
+	roots     map[string]Root
+	functions map[string]function.Function
+}
+
+// A Root is the first name of a reference: var in var.environment. Exactly one
+// of its fields is set.
+type Root struct {
+	Value cty.Value // a value that is at hand: each
+	Node  *Node     // a value to be worked out: cluster
+	Table *Table    // names below the root: var, local, pool
+}
+
+// A Table holds the names below one root.
+type Table struct {
+	Noun  string // for messages: "variable"
+	Nodes map[string]*Node
+
+	// Whole is the value of the root where it is used without a name, as in
+	// [for p in pool : p.name]; without it, the object of all names.
+	Whole func() cty.Value
+}
+
+// NewScope returns a scope with the given roots and functions.
+func NewScope(run *Run, roots map[string]Root, functions map[string]function.Function) *Scope {
+	return &Scope{run: run, roots: roots, functions: functions}
+}
+
+// With returns a scope that has one more root.
+func (s *Scope) With(name string, root Root) *Scope {
+	roots := maps.Clone(s.roots)
+	roots[name] = root
+	return &Scope{run: s.run, roots: roots, functions: s.functions}
+}
+
+// Value evaluates an expression and returns with its value the context it was
+// evaluated in, for use in further diagnostics. The value is unknown where the
+// expression, or something it refers to, is in error.
+func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Diagnostics) {
+	ctx, diags := s.Context(expr.Variables())
+	if diags.HasErrors() {
+		return cty.DynamicVal, ctx, diags
+	}
+	s.run.Meter.Begin(expr.Range())
+	value, diags := expr.Value(ctx)
+	if diags.HasErrors() {
+		return cty.DynamicVal, ctx, s.explain(diags)
+	}
+	if diags := tooLarge(value, expr); diags.HasErrors() {
+		return cty.DynamicVal, ctx, diags
+	}
+	return value, ctx, nil
+}
+
+// Context resolves references and returns a context that holds their values
+// and nothing else. All references are looked up before anything is worked
+// out, so a name that does not exist is reported even where other things fail.
+func (s *Scope) Context(references []hcl.Traversal) (*hcl.EvalContext, hcl.Diagnostics) {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: s.functions}
+	uses := map[string]use{}
+	var diags hcl.Diagnostics
+	for _, reference := range references {
+		diags = append(diags, s.lookup(reference, uses)...)
+	}
+	if diags.HasErrors() {
+		return ctx, diags
+	}
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		ctx.Variables[name] = s.value(s.roots[name], uses[name])
+	}
+	return ctx, nil
+}
+
+// A use says which names below a root are referred to: some, or all of them.
+type use struct {
+	names map[string]bool
+	whole *hcl.Range
+}
+
+// lookup finds what a reference refers to and notes it in uses.
+func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnostics {
+	rootName := reference.RootName()
+	root, ok := s.roots[rootName]
+	if !ok {
+		return s.unknownRoot(reference)
+	}
+	u := uses[rootName]
+	if root.Table != nil {
+		name, at, named := second(reference)
+		switch {
+		case !named:
+			u.whole = &at
+		case root.Table.Nodes[name] == nil:
+			return root.Table.unknownName(rootName, name, at)
+		default:
+			if u.names == nil {
+				u.names = map[string]bool{}
+			}
+			u.names[name] = true
+		}
+		if u.whole != nil && u.names != nil && root.Table.Whole != nil {
+			return mixed(rootName, *u.whole)
+		}
+	}
+	uses[rootName] = u
+	return nil
+}
+
+// second returns the name after the root, written pool.x or pool["x"].
+func second(reference hcl.Traversal) (name string, at hcl.Range, ok bool) {
+	if len(reference) > 1 {
+		switch step := reference[1].(type) {
+		case hcl.TraverseAttr:
+			return step.Name, step.SrcRange, true
+		case hcl.TraverseIndex:
+			if step.Key.Type() == cty.String {
+				return step.Key.AsString(), step.SrcRange, true
+			}
+		}
+	}
+	return "", reference.SourceRange(), false
+}
+
+func (s *Scope) value(root Root, u use) cty.Value {
+	switch {
+	case root.Table == nil && root.Node == nil:
+		return root.Value
+	case root.Table == nil:
+		return s.run.Value(root.Node)
+	case u.whole != nil && root.Table.Whole != nil:
+		return root.Table.Whole()
+	}
+	names := u.names
+	if u.whole != nil {
+		names = map[string]bool{}
+		for name := range root.Table.Nodes {
+			names[name] = true
+		}
+	}
+	values := map[string]cty.Value{}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		values[name] = s.run.Value(root.Table.Nodes[name])
+	}
+	return cty.ObjectVal(values)
+}
+
+func tooLarge(value cty.Value, expr hcl.Expression) hcl.Diagnostics {
+	if syntax.Size(value, syntax.MaxSize) <= syntax.MaxSize {
+		return nil
+	}
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Value too large",
+		Detail:   fmt.Sprintf("This value has more than %d elements.", syntax.MaxSize),
+		Subject:  expr.Range().Ptr(),
+	}}
+}

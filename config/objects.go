@@ -1,0 +1,240 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// An object is a block that compiles to an object in the cluster, or with
+// for_each to several.
+type object struct {
+	table     schemas.Block
+	block     *hcl.Block
+	node      *eval.Node
+	instances []instance // once the node has a value
+}
+
+// An instance is one object in the cluster, compiled.
+type instance struct {
+	name     string
+	resource Resource
+	value    cty.Value // as expressions see it
+	whole    bool      // nothing in it is in error
+}
+
+// declareObjects makes TYPE.NAME for the blocks of one type.
+func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
+	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
+	var objects []*object
+	for _, block := range c.module.blocks.OfType(table.Type) {
+		o := &object{table: table, block: block, node: &eval.Node{}}
+		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
+		c.declare(t, table.Type+"."+block.Labels[0], block, o.node)
+		objects = append(objects, o)
+	}
+	c.objects = append(c.objects, objects...)
+	t.Whole = func() cty.Value { return c.allOf(objects) }
+	return t
+}
+
+// allOf is the value of pool or node_class as a whole: every object by its
+// name in the cluster.
+func (c *compiler) allOf(objects []*object) cty.Value {
+	all := map[string]cty.Value{}
+	for _, o := range objects {
+		if !c.run.Value(o.node).IsKnown() {
+			return cty.DynamicVal
+		}
+		for _, i := range o.instances {
+			all[i.name] = i.value
+		}
+	}
+	return cty.ObjectVal(all)
+}
+
+// instantiate compiles a block: once, or once for each element.
+func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
+	content, _, _ := o.block.Body.PartialContent(bodySchema(o.table))
+	on, diags := c.enabled(content.Attributes["enabled"])
+	if diags.HasErrors() || !on {
+		return cty.NullVal(cty.DynamicPseudoType), diags
+	}
+	forEach, ok := content.Attributes["for_each"]
+	if !ok {
+		diags := c.compileInstance(o, c.scope, "")
+		return o.instances[0].value, diags
+	}
+	elements, diags := c.elements(forEach)
+	if diags.HasErrors() || elements == nil {
+		return cty.DynamicVal, diags
+	}
+	values := map[string]cty.Value{}
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		each := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": elements[key]})
+		diags = append(diags, c.compileInstance(o, c.scope.With("each", eval.Root{Value: each}), key)...)
+		values[key] = o.instances[len(o.instances)-1].value
+	}
+	return cty.ObjectVal(values), diags
+}
+
+func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
+	if attr == nil {
+		return true, nil
+	}
+	v, _, diags := c.scope.Value(attr.Expr)
+	if diags.HasErrors() || !v.IsKnown() {
+		return false, diags
+	}
+	v, err := convert.Convert(v, cty.Bool)
+	if err != nil || v.IsNull() {
+		return false, hcl.Diagnostics{problem("Wrong type of value", "The argument enabled is true or false.", attr.Expr)}
+	}
+	return v.True(), nil
+}
+
+// elements returns what for_each asks for, by key; nil if it is not known.
+func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diagnostics) {
+	v, ctx, diags := c.scope.Value(attr.Expr)
+	if diags.HasErrors() || !v.IsKnown() {
+		return nil, diags
+	}
+	ty := v.Type()
+	var wrong string
+	switch {
+	case v.IsNull():
+		wrong = "It is null; to make nothing, give an empty map."
+	case ty.IsSetType() && ty.ElementType() == cty.String:
+		v = mapOfSet(v)
+	case ty.IsMapType(), ty.IsObjectType():
+	case ty.IsListType(), ty.IsTupleType():
+		wrong = "It is a list, whose elements have no names: when one is taken out, the others would change theirs. Write toset([...])."
+	default:
+		wrong = "It is " + ty.FriendlyName() + "."
+	}
+	if wrong != "" {
+		d := problem("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
+		d.EvalContext = ctx
+		return nil, hcl.Diagnostics{d}
+	}
+	elements := v.AsValueMap()
+	if elements == nil {
+		elements = map[string]cty.Value{}
+	}
+	if len(elements)+c.objectCount() > maxObjects {
+		return nil, hcl.Diagnostics{problem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
+	}
+	return elements, nil
+}
+
+func mapOfSet(set cty.Value) cty.Value {
+	elements := map[string]cty.Value{}
+	for _, v := range set.AsValueSlice() {
+		if !v.IsNull() {
+			elements[v.AsString()] = v
+		}
+	}
+	return cty.ObjectVal(elements)
+}
+
+func (c *compiler) objectCount() (n int) {
+	for _, o := range c.objects {
+		n += len(o.instances)
+	}
+	return n
+}
+
+// compileInstance adds one instance to the object's. An instance in error is
+// added too, so that its name is still taken.
+func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
+	d := &decoder{compiler: c, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
+	manifest := map[string]any{"apiVersion": o.table.Object.APIVersion, "kind": o.table.Object.Kind}
+	value := d.object(o.table, o.block.Body, place{fields: manifest})
+	name, at := d.name(o.block, manifest, key)
+	d.checkName(name, at)
+
+	fields := value.AsValueMap()
+	if fields == nil {
+		fields = map[string]cty.Value{}
+	}
+	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
+	o.instances = append(o.instances, instance{
+		name:     name,
+		resource: Resource{Addr: Addr{o.table.Type, o.block.Labels[0], key}, Manifest: manifest, Origins: d.origins},
+		value:    cty.ObjectVal(fields),
+		whole:    !d.incomplete && !d.diags.HasErrors(),
+	})
+	return d.diags
+}
+
+// name completes the object's name: the argument, else the label, and with
+// for_each the key.
+func (d *decoder) name(block *hcl.Block, manifest map[string]any, key string) (string, hcl.Range) {
+	metadata := place{fields: manifest}.sub("metadata")
+	if name, ok := metadata.fields["name"].(string); ok {
+		return name, d.origins["metadata.name"].Range
+	}
+	name := block.Labels[0]
+	if key != "" {
+		name += "-" + key
+	}
+	metadata.fields["name"] = name
+	d.origins["metadata.name"] = Origin{Range: block.LabelRanges[0]}
+	return name, block.LabelRanges[0]
+}
+
+var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
+
+// checkName holds names to DNS labels. Kubernetes would take longer ones with
+// dots, but the name becomes a label of each node.
+func (d *decoder) checkName(name string, at hcl.Range) {
+	if namePattern.MatchString(name) && len(name) <= 63 {
+		return
+	}
+	detail := fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most.", name)
+	if better := strings.Trim(strings.ReplaceAll(strings.ToLower(name), "_", "-"), "-"); better != name && namePattern.MatchString(better) && len(better) <= 63 {
+		detail += fmt.Sprintf(" For example: name = %q.", better)
+	}
+	d.diags = d.diags.Append(&hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Invalid object name", Detail: detail, Subject: &at})
+}
+
+// resources returns the objects without errors, sorted by address, and reports
+// names that are used twice.
+func (c *compiler) resources() []Resource {
+	var all []Resource
+	names := map[string]Resource{}
+	for _, o := range c.objects {
+		for _, i := range o.instances {
+			id := i.resource.Kind() + "/" + i.name
+			if earlier, taken := names[id]; taken {
+				c.report(sameName(earlier, i.resource))
+				continue
+			}
+			names[id] = i.resource
+			if i.whole {
+				all = append(all, i.resource)
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b Resource) int { return compareAddr(a.Addr, b.Addr) })
+	return all
+}
+
+func sameName(a, b Resource) hcl.Diagnostics {
+	at := a.Origins["metadata.name"].Range
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Object name used twice",
+		Detail:   fmt.Sprintf("%s and %s (%s:%d) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, at.Filename, at.Start.Line, b.Kind(), b.Name()),
+		Subject:  b.Origins["metadata.name"].Range.Ptr(),
+	}}
+}

@@ -1,0 +1,152 @@
+package requirement
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// Encode writes r as entries of a NodePool's requirements, with the label's
+// key and in its unit. It refuses amounts that are not whole numbers and
+// bounds that leave nothing between them.
+func (r Requirement) Encode(key schemas.Key) ([]any, error) {
+	entries := make([]any, 0, len(r.Terms))
+	for _, term := range r.Terms {
+		values, err := term.values(key.Unit)
+		if err != nil {
+			return nil, err
+		}
+		entry := map[string]any{"key": key.Label, "operator": string(term.Operator)}
+		if len(values) > 0 {
+			entry["values"] = values
+		}
+		if term.MinValues > 0 {
+			entry["minValues"] = term.MinValues
+		}
+		entries = append(entries, entry)
+	}
+	return entries, bounds(entries)
+}
+
+// values returns the term's values in the label's unit, as JSON has them.
+func (t Term) values(unit schemas.Unit) ([]any, error) {
+	var values []any
+	for _, text := range t.Values {
+		value := text
+		var err error
+		switch {
+		case unit == schemas.MiB:
+			value, err = mebibytes(text)
+		case t.Operator.compares():
+			err = whole(text)
+		}
+		if err != nil {
+			return nil, err
+		}
+		values = append(values, value)
+	}
+	return values, nil
+}
+
+// compares reports whether the operator orders its value, which must then be
+// one whole number.
+func (o Operator) compares() bool {
+	return slices.Contains([]Operator{Gt, Lt, Gte, Lte}, o)
+}
+
+func whole(text string) error {
+	if n, err := strconv.ParseInt(text, 10, 64); err != nil || n < 0 {
+		return fmt.Errorf("%q is not a whole number", text)
+	}
+	return nil
+}
+
+// bounds refuses comparisons that no number satisfies, the usual sign of two
+// amounts in the wrong order.
+func bounds(entries []any) error {
+	low, high := int64(0), int64(1<<62)
+	for _, e := range entries {
+		entry := e.(map[string]any)
+		op := Operator(entry["operator"].(string))
+		if !op.compares() {
+			continue
+		}
+		n, _ := strconv.ParseInt(entry["values"].([]any)[0].(string), 10, 64)
+		switch op {
+		case Gt:
+			low = max(low, n+1)
+		case Gte:
+			low = max(low, n)
+		case Lt:
+			high = min(high, n-1)
+		case Lte:
+			high = min(high, n)
+		}
+	}
+	if low > high {
+		return fmt.Errorf("no number is at least %d and at most %d", low, high)
+	}
+	return nil
+}
+
+// Decode reads the requirements of a NodePool, grouped by label key. It is the
+// inverse of Encode, except that amounts stay in the label's unit.
+func Decode(entries []any) (map[string]Requirement, error) {
+	all := map[string]Requirement{}
+	for i, e := range entries {
+		key, term, err := decodeTerm(e)
+		if err != nil {
+			return nil, fmt.Errorf("requirements[%d]: %w", i, err)
+		}
+		r := all[key]
+		r.Terms = append(r.Terms, term)
+		all[key] = r
+	}
+	return all, nil
+}
+
+func decodeTerm(e any) (string, Term, error) {
+	entry, _ := e.(map[string]any)
+	key, _ := entry["key"].(string)
+	op, _ := entry["operator"].(string)
+	term := Term{Operator: Operator(op)}
+	term.MinValues, _ = entry["minValues"].(int64)
+	values, _ := entry["values"].([]any)
+	for _, v := range values {
+		s, ok := v.(string)
+		if !ok {
+			return "", Term{}, fmt.Errorf("values must be strings")
+		}
+		term.Values = append(term.Values, s)
+	}
+	slices.Sort(term.Values)
+	term.Values = slices.Compact(term.Values)
+	return key, term, term.check(key)
+}
+
+// check refuses what no requirement value can say.
+func (t Term) check(key string) error {
+	n := len(t.Values)
+	switch {
+	case key == "":
+		return fmt.Errorf("the key is missing")
+	case t.Operator == Exists || t.Operator == DoesNotExist:
+		if n > 0 {
+			return fmt.Errorf("%s takes no values", t.Operator)
+		}
+	case t.Operator == In || t.Operator == NotIn:
+		if n == 0 {
+			return fmt.Errorf("%s needs values", t.Operator)
+		}
+	case t.Operator.compares():
+		if n != 1 {
+			return fmt.Errorf("%s takes one value", t.Operator)
+		}
+		return whole(t.Values[0])
+	default:
+		return fmt.Errorf("unknown operator %q", t.Operator)
+	}
+	return nil
+}

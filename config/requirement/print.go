@@ -1,0 +1,72 @@
+package requirement
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// String returns the HCL expression for r: parsed and evaluated, it gives r
+// again.
+func (r Requirement) String() string {
+	if from, to, ok := r.between(); ok {
+		return fmt.Sprintf("between(%s, %s)", literal(from), literal(to))
+	}
+	terms := make([]string, len(r.Terms))
+	for i, term := range r.Terms {
+		terms[i] = term.String()
+	}
+	if len(terms) == 1 {
+		return terms[0]
+	}
+	return "all(" + strings.Join(terms, ", ") + ")"
+}
+
+// between recognises the two terms that between(from, to) makes.
+func (r Requirement) between() (from, to string, ok bool) {
+	if len(r.Terms) != 2 {
+		return "", "", false
+	}
+	a, b := r.Terms[0], r.Terms[1]
+	if a.Operator != Gte || b.Operator != Lte || a.MinValues+b.MinValues > 0 {
+		return "", "", false
+	}
+	return a.Values[0], b.Values[0], true
+}
+
+// String returns the HCL expression for one term.
+func (t Term) String() string {
+	if t.MinValues > 0 {
+		return fmt.Sprintf("atleast(%d, %s)", t.MinValues, t.condition())
+	}
+	return t.condition()
+}
+
+// condition is the term without its minimum.
+func (t Term) condition() string {
+	values := make([]string, len(t.Values))
+	for i, v := range t.Values {
+		values[i] = literal(v)
+	}
+	list := strings.Join(values, ", ")
+	switch {
+	case t.Operator == In && len(values) == 1:
+		return list
+	case t.Operator == In:
+		return "[" + list + "]"
+	case t.Operator == DoesNotExist:
+		return "absent()"
+	}
+	return fmt.Sprintf("%s(%s)", strings.ToLower(string(t.Operator)), list)
+}
+
+// literal writes a value as HCL: whole numbers bare, all else quoted.
+func literal(value string) string {
+	if n, err := strconv.ParseInt(value, 10, 64); err == nil && strconv.FormatInt(n, 10) == value {
+		return value
+	}
+	return string(hclwrite.TokensForValue(cty.StringVal(value)).Bytes())
+}

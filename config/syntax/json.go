@@ -1,0 +1,100 @@
+package syntax
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// A nativeBody presents a body in JSON syntax with native expressions. HCL's
+// own JSON expressions parse the templates in their strings anew each time
+// they are evaluated, where nothing can check or count them.
+type nativeBody struct {
+	hcl.Body
+	meter *Meter
+}
+
+func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
+	content, diags := b.Body.Content(schema)
+	return content, append(diags, b.convert(content)...)
+}
+
+func (b nativeBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
+	content, remain, diags := b.Body.PartialContent(schema)
+	return content, nativeBody{remain, b.meter}, append(diags, b.convert(content)...)
+}
+
+func (b nativeBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
+	attrs, diags := b.Body.JustAttributes()
+	return attrs, append(diags, b.convertAttributes(attrs)...)
+}
+
+func (b nativeBody) convert(content *hcl.BodyContent) hcl.Diagnostics {
+	for _, block := range content.Blocks {
+		block.Body = nativeBody{block.Body, b.meter}
+	}
+	return b.convertAttributes(content.Attributes)
+}
+
+func (b nativeBody) convertAttributes(attrs hcl.Attributes) (diags hcl.Diagnostics) {
+	for _, attr := range attrs {
+		expr, exprDiags := native(attr.Expr)
+		if !exprDiags.HasErrors() {
+			exprDiags = append(exprDiags, guard(expr, b.meter)...)
+		}
+		attr.Expr = expr
+		diags = append(diags, exprDiags...)
+	}
+	return diags
+}
+
+// native translates a JSON value: arrays and objects to their native
+// counterparts, strings to templates. The range of a template is that of the
+// string, which is exact unless it has escapes.
+func native(expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+	if items, diags := hcl.ExprList(expr); !diags.HasErrors() {
+		return nativeTuple(items, expr)
+	}
+	if items, diags := hcl.ExprMap(expr); !diags.HasErrors() {
+		return nativeObject(items, expr)
+	}
+	v, diags := expr.Value(nil) // without a context, strings are not templates
+	if v.Type() != cty.String || v.IsNull() || diags.HasErrors() {
+		return &hclsyntax.LiteralValueExpr{Val: v, SrcRange: expr.Range()}, diags
+	}
+	return template(v.AsString(), expr.Range())
+}
+
+func nativeTuple(items []hcl.Expression, expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+	tuple := &hclsyntax.TupleConsExpr{SrcRange: expr.Range(), OpenRange: expr.StartRange()}
+	var diags hcl.Diagnostics
+	for _, item := range items {
+		e, d := native(item)
+		tuple.Exprs = append(tuple.Exprs, e)
+		diags = append(diags, d...)
+	}
+	return tuple, diags
+}
+
+func nativeObject(items []hcl.KeyValuePair, expr hcl.Expression) (hclsyntax.Expression, hcl.Diagnostics) {
+	object := &hclsyntax.ObjectConsExpr{SrcRange: expr.Range(), OpenRange: expr.StartRange()}
+	var diags hcl.Diagnostics
+	for _, item := range items {
+		key, keyDiags := native(item.Key)
+		value, valueDiags := native(item.Value)
+		object.Items = append(object.Items, hclsyntax.ObjectConsItem{KeyExpr: key, ValueExpr: value})
+		diags = append(append(diags, keyDiags...), valueDiags...)
+	}
+	return object, diags
+}
+
+func template(text string, at hcl.Range) (hclsyntax.Expression, hcl.Diagnostics) {
+	start := at.Start
+	start.Byte++ // the opening quote
+	start.Column++
+	tokens, _ := hclsyntax.LexTemplate([]byte(text), at.Filename, start)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, diags
+	}
+	return hclsyntax.ParseTemplate([]byte(text), at.Filename, start)
+}

@@ -1,0 +1,122 @@
+package syntax
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// maxNesting bounds the parser's recursion. People nest about ten deep.
+const maxNesting = 100
+
+// A nesting counts how deep the parser would recurse at the present token:
+// brackets and templates, conditionals, template directives, runs of unary
+// operators. Each of them overflows the stack when there are enough of it.
+type nesting struct {
+	levels       []level
+	conditionals int // over all levels
+	directives   int
+	unary        int
+}
+
+// A level is one open bracket, quote or template sequence.
+type level struct {
+	conditionals int // question marks since the last comma or equals sign
+}
+
+// checkNesting refuses text that would overflow the parser's stack. The lexer
+// itself does not recurse.
+func checkNesting(tokens hclsyntax.Tokens) hcl.Diagnostics {
+	n := nesting{levels: []level{{}}}
+	for i, token := range tokens {
+		n.step(token.Type)
+		if token.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
+			n.directive(string(tokens[i+1].Bytes))
+		}
+		if n.depth() > maxNesting {
+			return tooDeep(token.Range)
+		}
+	}
+	return nil
+}
+
+func (n *nesting) depth() int {
+	return len(n.levels) + n.conditionals + n.directives + n.unary
+}
+
+func (n *nesting) step(t hclsyntax.TokenType) {
+	switch t {
+	case hclsyntax.TokenBang, hclsyntax.TokenMinus:
+		n.unary++
+		return
+	case hclsyntax.TokenComment, hclsyntax.TokenNewline:
+		return
+	}
+	n.unary = 0
+	top := &n.levels[len(n.levels)-1]
+	switch t {
+	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
+		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
+		n.levels = append(n.levels, level{})
+	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
+		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
+		n.conditionals -= top.conditionals
+		top.conditionals = 0
+		if len(n.levels) > 1 {
+			n.levels = n.levels[:len(n.levels)-1]
+		}
+	case hclsyntax.TokenQuestion:
+		top.conditionals++
+		n.conditionals++
+	case hclsyntax.TokenComma, hclsyntax.TokenEqual:
+		n.conditionals -= top.conditionals
+		top.conditionals = 0
+	}
+}
+
+// directive follows %{ if } and %{ for }, which nest without brackets.
+func (n *nesting) directive(keyword string) {
+	switch keyword {
+	case "if", "for":
+		n.directives++
+	case "endif", "endfor":
+		n.directives--
+	}
+}
+
+// checkJSONNesting is checkNesting for JSON. Templates inside its strings are
+// checked when they are parsed.
+func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
+	depth, quoted := 0, false
+	pos := hcl.InitialPos
+	for i := 0; i < len(src); i++ {
+		switch c := src[i]; {
+		case c == '\n':
+			pos.Line++
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			depth--
+		}
+		if depth > maxNesting {
+			pos.Byte = i
+			return tooDeep(hcl.Range{Filename: name, Start: pos, End: pos})
+		}
+	}
+	return nil
+}
+
+func tooDeep(at hcl.Range) hcl.Diagnostics {
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "Nested too deeply",
+		Detail:   fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here. Move the inner parts into locals.", maxNesting),
+		Subject:  &at,
+	}}
+}

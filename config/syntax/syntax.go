@@ -1,0 +1,80 @@
+// Package syntax turns the text of a configuration into bodies and expressions
+// that are safe to evaluate, whoever wrote them.
+//
+// HCL trusts its input: deep nesting overflows the parser's stack, a number
+// with a large exponent takes minutes to print, and nested loops run for
+// hours; an evaluation cannot be interrupted. So text is measured before it is
+// parsed, numbers and loops are checked before they are evaluated, and a Meter
+// counts the work while it is done. Both syntaxes, native and JSON, end as
+// native expressions, so that one set of limits serves both.
+//
+// The package knows no block types and no functions.
+package syntax
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/json"
+)
+
+// MaxFileSize is the largest file that is read, in bytes. A pool takes about
+// 500, so it is room for 500 pools.
+const MaxFileSize = 256 << 10
+
+// Parse reads one file; a name ending in .json is JSON, any other is native
+// syntax. The evaluation of what is in it is counted by the meter. Where there
+// are errors, the file holds what could be read and is never nil.
+func Parse(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
+	if len(src) > MaxFileSize {
+		return empty(), hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "File too large",
+			Detail:   fmt.Sprintf("%s has %d bytes, and %d is the limit. Split it into several files.", name, len(src), MaxFileSize),
+			Subject:  &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
+		}}
+	}
+	if strings.HasSuffix(name, ".json") {
+		return parseJSON(name, src, meter)
+	}
+	return parseNative(name, src, meter)
+}
+
+func parseNative(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
+	tokens, diags := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
+	}
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	diags = append(diags, guard(file.Body.(*hclsyntax.Body), meter)...)
+	return file, diags
+}
+
+func parseJSON(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
+	if diags := checkJSONNesting(name, src); diags.HasErrors() {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
+	}
+	file, diags := json.Parse(src, name)
+	file.Body = nativeBody{file.Body, meter}
+	return file, diags
+}
+
+// ParseExpression reads an expression that is not in a file, such as the value
+// of a flag; name stands for it in messages.
+func ParseExpression(name, src string, meter *Meter) (hcl.Expression, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexExpression([]byte(src), name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return nil, diags
+	}
+	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return expr, guard(expr, meter)
+}
+
+func empty() *hcl.File {
+	return &hcl.File{Body: hcl.EmptyBody()}
+}

@@ -1,0 +1,190 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/typeexpr"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// An input is the value of a variable and where it was set.
+type input struct {
+	source string         // for messages: "prod.lkevars.hcl:3", "--var"
+	expr   hcl.Expression // nil for text
+	text   string
+}
+
+// inputs holds the strongest value of each variable: what is added later
+// replaces what was there.
+type inputs map[string]input
+
+func (in inputs) addFile(body hcl.Body, name string) hcl.Diagnostics {
+	attrs, diags := body.JustAttributes()
+	for _, attr := range attrs {
+		in[attr.Name] = input{source: fmt.Sprintf("%s:%d", name, attr.Range.Start.Line), expr: attr.Expr}
+	}
+	return diags
+}
+
+func (in inputs) addFlag(v Var) (source string) {
+	source = "--var " + v.Name
+	in[v.Name] = input{source: source, text: v.Value}
+	return source
+}
+
+// A constraint is the type of a variable, with the defaults of the optional
+// attributes in it: a value gets the defaults first and the type after.
+type constraint struct {
+	ty       cty.Type
+	defaults *typeexpr.Defaults
+}
+
+func (c constraint) convert(v cty.Value) (cty.Value, error) {
+	if c.defaults != nil && !v.IsNull() && v.IsKnown() {
+		v = c.defaults.Apply(v)
+	}
+	return convert.Convert(v, c.ty)
+}
+
+// declareVariables makes var.NAME for each variable block, and reports values
+// for variables that are not declared.
+func (c *compiler) declareVariables() *eval.Table {
+	table := &eval.Table{Noun: "variable", Nodes: map[string]*eval.Node{}}
+	for _, block := range c.module.blocks.OfType(schemas.Variable.Type) {
+		c.declare(table, "var."+block.Labels[0], block, c.variable(block))
+	}
+	for _, name := range slices.Sorted(maps.Keys(c.module.inputs)) {
+		if table.Nodes[name] == nil {
+			c.report(failure("Value for a variable that is not declared", fmt.Sprintf(
+				"%s sets %q, and the directory has no variable of that name.%s",
+				c.module.inputs[name].source, name, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
+		}
+	}
+	return table
+}
+
+// variable makes the node of one variable block.
+func (c *compiler) variable(block *hcl.Block) *eval.Node {
+	content, diags := block.Body.Content(bodySchema(schemas.Variable))
+	c.report(diags)
+	node := &eval.Node{}
+	node.Eval = func() (cty.Value, hcl.Diagnostics) {
+		ty, diags := c.constraint(content.Attributes["type"])
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		if in, ok := c.module.inputs[block.Labels[0]]; ok {
+			return c.given(block, in, ty)
+		}
+		return c.defaultValue(block, content.Attributes["default"], ty)
+	}
+	node.Check = func(cty.Value) (diags hcl.Diagnostics) {
+		for _, validation := range content.Blocks {
+			diags = append(diags, c.assert(schemas.Validation, validation, "Invalid value for variable")...)
+		}
+		return diags
+	}
+	return node
+}
+
+func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics) {
+	if attr == nil {
+		return constraint{ty: cty.DynamicPseudoType}, nil
+	}
+	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(attr.Expr)
+	return constraint{ty, defaults}, diags
+}
+
+// given converts the value that was passed in. Messages name the place it was
+// set in, which may be far from here.
+func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, hcl.Diagnostics) {
+	v, diags := c.inputValue(in, ty)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v, err := ty.convert(v)
+	if err != nil {
+		return cty.DynamicVal, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "Wrong type for variable",
+			Detail:   fmt.Sprintf("The value of var.%s, set by %s, does not have the declared type: %s.", block.Labels[0], in.source, describe(err)),
+			Subject:  &block.DefRange,
+		}}
+	}
+	return v, nil
+}
+
+// inputValue evaluates a value outside the directory's scope: it may use
+// functions and nothing else. Text on a command line is taken literally where
+// text is wanted, so that nobody needs quotes within quotes.
+func (c *compiler) inputValue(in input, ty constraint) (cty.Value, hcl.Diagnostics) {
+	if in.expr == nil {
+		if ty.ty == cty.String {
+			return cty.StringVal(in.text), nil
+		}
+		expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
+		if ty.ty == cty.DynamicPseudoType && (diags.HasErrors() || len(expr.Variables()) > 0) {
+			return cty.StringVal(in.text), nil
+		}
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
+		}
+		in.expr = expr
+	}
+	v, _, diags := eval.NewScope(c.run, nil, c.functions).Value(in.expr)
+	return v, diags
+}
+
+func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constraint) (cty.Value, hcl.Diagnostics) {
+	name := block.Labels[0]
+	if attr == nil {
+		return cty.DynamicVal, hcl.Diagnostics{{
+			Severity: hcl.DiagError,
+			Summary:  "No value for variable",
+			Detail:   fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var %s=VALUE.", name, name),
+			Subject:  &block.DefRange,
+		}}
+	}
+	v, ctx, diags := eval.NewScope(c.run, nil, c.functions).Value(attr.Expr)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v, err := ty.convert(v)
+	if err != nil {
+		d := problem("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %s.", name, describe(err)), attr.Expr)
+		d.EvalContext = ctx
+		return cty.DynamicVal, hcl.Diagnostics{d}
+	}
+	return v, nil
+}
+
+// describe makes a sentence's part of a conversion error, with the way to the
+// part of the value that is wrong.
+func describe(err error) string {
+	path, ok := err.(cty.PathError)
+	if !ok || len(path.Path) == 0 {
+		return err.Error()
+	}
+	where := ""
+	for _, step := range path.Path {
+		switch step := step.(type) {
+		case cty.GetAttrStep:
+			where += "." + step.Name
+		case cty.IndexStep:
+			if step.Key.Type() == cty.String {
+				where += fmt.Sprintf("[%q]", step.Key.AsString())
+			} else {
+				where += fmt.Sprintf("[%s]", step.Key.AsBigFloat().Text('f', 0))
+			}
+		}
+	}
+	return fmt.Sprintf("at %s, %s", where, err)
+}

@@ -1,0 +1,68 @@
+package schemas
+
+// Lkeplan holds what the directory asks of the tool that reads it.
+var Lkeplan = Block{
+	Type: "lkeplan",
+	Doc:  "Settings for lkeplan itself.",
+	Args: []Arg{
+		{Name: "required_version", Kind: String, Doc: `The versions of lkeplan that may read this directory: "~> 0.3", ">= 0.2, < 1.0".`},
+	},
+}
+
+// Cluster names the cluster a directory is for; there is one in each root
+// directory.
+var Cluster = Block{
+	Type: "cluster",
+	Doc:  "The LKE cluster this directory is for.",
+	Args: []Arg{
+		{Name: "name", Kind: String, Required: true, Doc: "The cluster's label in LKE."},
+		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
+		{Name: "tier", Kind: String, Default: "standard", Doc: `"standard" or "enterprise".`},
+	},
+}
+
+// Variable is an input of the directory.
+var Variable = Block{
+	Type:   "variable",
+	Labels: []string{"name"},
+	Doc:    "A value that is given from outside: var.NAME.",
+	Args: []Arg{
+		{Name: "type", Kind: Type, Default: "any", Doc: "The type the value is converted to, such as string, number or map(object({ max_cpu = number }))."},
+		{Name: "default", Kind: Any, Doc: "The value where none is given. A variable without a default must be set."},
+		{Name: "description", Kind: String, Doc: "What the variable is for."},
+	},
+	Blocks: []Block{Validation},
+}
+
+// Validation is a rule for the value of a variable.
+var Validation = Block{
+	Type: "validation",
+	List: true,
+	Doc:  "A rule the value of the variable must keep.",
+	Args: assertion,
+}
+
+// Locals names values for use in the same directory. Its arguments are chosen
+// by the user, so the table lists none.
+var Locals = Block{
+	Type: "locals",
+	Doc:  "Named values, for use as local.NAME in the same directory.",
+}
+
+// Check is a rule the compiled directory must keep.
+var Check = Block{
+	Type:   "check",
+	Labels: []string{"name"},
+	Doc:    "Rules for the compiled directory as a whole.",
+	Blocks: []Block{{
+		Type: "assert",
+		List: true,
+		Doc:  "One rule.",
+		Args: assertion,
+	}},
+}
+
+var assertion = []Arg{
+	{Name: "condition", Kind: Condition, Required: true, Doc: "True where the rule is kept."},
+	{Name: "error_message", Kind: Condition, Required: true, Doc: "What to say where it is not: a full sentence."},
+}

@@ -1,0 +1,92 @@
+package schemas
+
+// NodeClassGroup is the API group of LinodeNodeClass, as pools refer to it.
+const NodeClassGroup = "karpenter.k8s.linode"
+
+// NodeClass is a LinodeNodeClass. Field names are those of the provider
+// Linode publishes, whose manifests apply to our controller unchanged. On LKE
+// the fields marked "Instances" have no effect: LKE decides these things.
+var NodeClass = Block{
+	Type:   "node_class",
+	Labels: []string{"name"},
+	Doc:    "How machines are set up. Compiles to a LinodeNodeClass.",
+	Object: &Object{APIVersion: NodeClassGroup + "/v1", Kind: "LinodeNodeClass"},
+	Args: []Arg{
+		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label", Doc: "The object's name in the cluster."},
+		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
+		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID, Doc: "The Cloud Firewall the machines are put behind."},
+		{Name: "lke_k8s_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "the cluster's version", Doc: `The nodes' Kubernetes version on LKE Enterprise, such as "v1.33.4+lke2".`},
+		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default", Doc: `"enabled" or "disabled".`},
+
+		{Name: "image", Path: "spec.image", Kind: String, Doc: "Instances: the image to boot."},
+		{Name: "authorized_keys", Path: "spec.authorizedKeys", Kind: Tags, Doc: "Instances: SSH public keys for root."},
+		{Name: "authorized_users", Path: "spec.authorizedUsers", Kind: Tags, Doc: "Instances: Linode users whose SSH keys are put on the machine."},
+		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool, Doc: "Instances: whether Linode backs the machine up."},
+		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Doc: "Instances: the size of the swap disk in MiB."},
+		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Doc: "Instances: the VPC the machine joins."},
+		{Name: "kernel", Path: "spec.configuration.kernel", Kind: String, Doc: `Instances: the kernel to boot, such as "linode/latest-64bit".`},
+		forEach, enabled, manifest,
+	},
+	Blocks: []Block{kubelet, placementGroup, ipv6, osDisk, dataDisk, Metadata},
+}
+
+var kubelet = Block{
+	Type: "kubelet",
+	Path: "spec.kubelet",
+	Doc:  "What the scheduler is told about the kubelet's settings. LKE sets the kubelet itself up.",
+	Args: []Arg{
+		{Name: "max_pods", Path: "maxPods", Kind: Number, Default: "110", Doc: "The number of pods a node can run."},
+		{Name: "pods_per_core", Path: "podsPerCore", Kind: Number, Doc: "The number of pods a node can run for each of its CPUs."},
+		{Name: "system_reserved", Path: "systemReserved", Kind: Quantities, Doc: "What is kept back for the operating system."},
+		{Name: "kube_reserved", Path: "kubeReserved", Kind: Quantities, Doc: "What is kept back for Kubernetes' own processes."},
+		{Name: "eviction_hard", Path: "evictionHard", Kind: StringMap, Doc: `Thresholds below which pods are evicted at once, such as { "memory.available" = "100Mi" }.`},
+		{Name: "eviction_soft", Path: "evictionSoft", Kind: StringMap, Doc: "Thresholds below which pods are evicted after a grace period."},
+		{Name: "eviction_soft_grace_period", Path: "evictionSoftGracePeriod", Kind: StringMap, Doc: "The grace period of each soft threshold."},
+		{Name: "eviction_max_pod_grace_period", Path: "evictionMaxPodGracePeriod", Kind: Number, Doc: "The longest grace period of a pod evicted by a soft threshold, in seconds."},
+		{Name: "cluster_dns", Path: "clusterDNS", Kind: Strings, Doc: "The addresses of the cluster's DNS servers."},
+		{Name: "cpu_cfs_quota", Path: "cpuCFSQuota", Kind: Bool, Doc: "Whether CPU limits of containers are enforced."},
+	},
+}
+
+var placementGroup = Block{
+	Type: "placement_group",
+	Path: "spec.placementGroup",
+	Doc:  "Instances: the placement group the machine is made in.",
+	Args: []Arg{
+		{Name: "id", Path: "id", Kind: ID, Required: true, Doc: "The group's id."},
+		{Name: "compliant_only", Path: "compliant_only", Kind: Bool, Doc: "Whether a machine that would break the group's rule is refused."},
+	},
+}
+
+var ipv6 = Block{
+	Type: "ipv6",
+	Path: "spec.ipv6Options",
+	Doc:  "Instances: IPv6 settings.",
+	Args: []Arg{
+		{Name: "slaac", Path: "enableSLAAC", Kind: Bool, Doc: "Whether the machine configures its address by itself."},
+		{Name: "ranges", Path: "enableRanges", Kind: Bool, Doc: "Whether the machine gets a range of addresses."},
+		{Name: "public", Path: "isPublicIPv6", Kind: Bool, Doc: "Whether its range is reachable from outside."},
+	},
+}
+
+var osDisk = Block{
+	Type: "os_disk",
+	Path: "spec.osDisk",
+	Doc:  "Instances: the disk the system is on.",
+	Args: disk,
+}
+
+var dataDisk = Block{
+	Type:   "data_disk",
+	Labels: []string{"device"},
+	Path:   "spec.dataDisks",
+	Doc:    `Instances: a further disk, labelled with its device: "sdb" to "sdh".`,
+	Args:   disk,
+}
+
+var disk = []Arg{
+	{Name: "size", Path: "size", Kind: String, Required: true, Doc: `The size, such as "20Gi".`},
+	{Name: "label", Path: "label", Kind: String, Default: "the device's name", Doc: "The disk's label."},
+	{Name: "filesystem", Path: "filesystem", Kind: String, Default: "ext4", Doc: `"ext4", "ext3", "raw", "swap" or "initrd".`},
+	{Name: "disk_id", Path: "diskID", Kind: ID, Doc: "The id Linode gave the disk."},
+}

@@ -1,0 +1,102 @@
+// Package schemas is the language as data: every block and every argument is
+// one row of a table. Decoding, the compiled objects, the reference and the
+// editors' schema are all read from it, so a new argument is one new row.
+//
+// The package knows no HCL, no Kubernetes client and no cloud: it says how a
+// thing is spelled and where it goes, never how it is read or written.
+package schemas
+
+// A Block is one block type: its header, its arguments, the blocks inside it.
+type Block struct {
+	Type   string
+	Labels []string // the names of the labels in the header, for messages and documentation
+	Doc    string
+
+	// Object is what each block of this type compiles to; nil for blocks that
+	// compile to nothing of their own.
+	Object *Object
+
+	// Path is where a nested block's fields go, relative to the block around
+	// it. A block with a label is an entry of a map, keyed by that label; a
+	// List block is an element of a list; any other is the object at Path.
+	Path string
+	List bool
+
+	Args   []Arg
+	Blocks []Block
+}
+
+// An Object names a kind of Kubernetes object.
+type Object struct {
+	APIVersion string
+	Kind       string
+}
+
+// An Arg is one argument of a block.
+type Arg struct {
+	Name     string
+	Path     string // the Kubernetes field, relative to the block's Path; empty if there is none
+	Kind     Kind
+	Required bool
+	Meta     bool // read by lkeplan before the object is made, and no part of it
+	Doc      string
+	Default  string // what an omitted argument means, for readers; nothing is derived from it
+}
+
+// Kind says what an argument's value looks like. It is only a name here: how a
+// kind is read and written is decided in package config.
+type Kind int
+
+// The kinds of value. Where HCL and Kubernetes spell a value alike, the kind
+// is named for the value; where they differ, for the thing it stands for.
+const (
+	String       Kind = iota // text; a number or a bool is taken as text
+	Bool                     //
+	Number                   // a whole number
+	ID                       // a whole number above zero, given out by Linode
+	Duration                 // "720h", "5m", or "Never" where the field allows it
+	Strings                  // a list of strings, order kept
+	Tags                     // a set of strings, sorted
+	StringMap                // keys chosen by the user
+	Quantities               // a map of resource names to amounts: { cpu = 400, memory = "1600Gi" }
+	Taints                   // a list of "key=value:Effect"
+	Requirements             // a map of keys to requirement values
+	NodeClassRef             // a reference: node_class.default
+	Any                      // any value, passed on as it is
+	Type                     // a type expression; only in variable blocks
+	Condition                // an expression that is true or false, evaluated in its own place
+)
+
+// Document lists the blocks that may stand at the top of a file.
+func Document() []Block {
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Check}
+}
+
+// Metadata is the block for the labels and annotations of the object itself,
+// as opposed to those of the nodes made from it.
+var Metadata = Block{
+	Type: "metadata",
+	Doc:  "Labels and annotations of the Kubernetes object itself.",
+	Path: "metadata",
+	Args: []Arg{
+		{Name: "labels", Path: "labels", Kind: StringMap, Doc: "Labels of the object."},
+		{Name: "annotations", Path: "annotations", Kind: StringMap, Doc: "Annotations of the object."},
+	},
+}
+
+// forEach, enabled and manifest are the same in every block that compiles to
+// objects.
+var (
+	forEach = Arg{
+		Name: "for_each", Kind: Any, Meta: true,
+		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key and each.value.",
+	}
+	enabled = Arg{
+		Name: "enabled", Kind: Bool, Meta: true, Default: "true",
+		Doc: "False leaves the block out, as if it were not written.",
+	}
+	manifest = Arg{
+		Name: "manifest", Kind: Any, Meta: true,
+		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and validated with it.",
+	}
+)
