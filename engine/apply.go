@@ -1,0 +1,86 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lkeplan/lkeplan/kube"
+)
+
+// applier is the cluster as Apply needs it; kube.Cluster is one.
+type applier interface {
+	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	WaitReady(ctx context.Context, obj map[string]any) error
+}
+
+// Progress is one thing that Apply has done with one object: an Outcome, or
+// Ready.
+type Progress struct {
+	Kind, Name string
+	Outcome    kube.Outcome // "" when the object has become ready
+	Ready      bool
+}
+
+// Apply brings objects into a cluster, node classes before the pools that refer
+// to them, and tells report of each one as it is done. It stops at the first
+// object that cannot be applied: what was applied before stays, and applying
+// again continues there. Objects that are not named stay as they are.
+func Apply(ctx context.Context, to applier, objects []map[string]any, report func(Progress)) error {
+	for _, obj := range inOrder(objects) {
+		outcome, err := to.Apply(ctx, obj)
+		if err != nil {
+			return err
+		}
+		report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Outcome: outcome})
+	}
+	return nil
+}
+
+// WaitReady returns when all objects are ready, telling report of each one as
+// it gets there. When ctx ends first the error names all that are not.
+func WaitReady(ctx context.Context, in applier, objects []map[string]any, report func(Progress)) error {
+	var (
+		wg    sync.WaitGroup
+		mu    sync.Mutex
+		fails []error
+	)
+	for _, obj := range inOrder(objects) {
+		wg.Go(func() {
+			err := in.WaitReady(ctx, obj)
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				fails = append(fails, err)
+				return
+			}
+			report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Ready: true})
+		})
+	}
+	wg.Wait()
+	slices.SortFunc(fails, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(fails...)
+}
+
+// inOrder puts what is referred to before what refers to it.
+func inOrder(objects []map[string]any) []map[string]any {
+	rank := func(obj map[string]any) int {
+		if kindOf(obj) == "LinodeNodeClass" {
+			return 0
+		}
+		return 1
+	}
+	sorted := slices.Clone(objects)
+	slices.SortStableFunc(sorted, func(a, b map[string]any) int { return rank(a) - rank(b) })
+	return sorted
+}
+
+func kindOf(obj map[string]any) string { return fmt.Sprint(obj["kind"]) }
+
+func nameOf(obj map[string]any) string {
+	metadata, _ := obj["metadata"].(map[string]any)
+	return fmt.Sprint(metadata["name"])
+}
