@@ -1,0 +1,158 @@
+package lkeapi
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// serve answers every request by handler and returns a client for it.
+func serve(t *testing.T, handler http.HandlerFunc) *Client {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	c, err := New(server.URL, "token", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func TestClassOfAnswers(t *testing.T) {
+	tests := []struct {
+		status int
+		body   string
+		want   Class
+	}{
+		{401, `{"errors":[{"reason":"Invalid Token"}]}`, ClassAuth},
+		{403, `{"errors":[{"reason":"Your OAuth token is not authorized to use this endpoint."}]}`, ClassAuth},
+		{404, `{"errors":[{"reason":"Not found"}]}`, ClassNotFound},
+		{408, `{"errors":[{"reason":"Please try again"}]}`, ClassBusy},
+		{429, `{"errors":[{"reason":"Too many requests"}]}`, ClassBusy},
+		{400, `{"errors":[{"reason":"Linode busy."}]}`, ClassBusy},
+		{400, `{"errors":[{"reason":"Account Limit reached. Please open a support ticket."}]}`, ClassAccountLimit},
+		{400, `{"errors":[{"reason":"Insufficient capacity for instance type g6-standard-2 in region us-ord"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"No open slots for this plan!"}]}`, ClassNoCapacity},
+		// A reason with a field is about the request, even one with such words.
+		{400, `{"errors":[{"reason":"capacity is not a valid tag","field":"tags"}]}`, ClassValidation},
+		{400, `{"errors":[{"reason":"Invalid count","field":"count"},{"reason":"No open slots for this plan!"}]}`, ClassValidation},
+		{400, `<html>400 Bad Request</html>`, ClassValidation},
+		{500, `{}`, ClassUnknown},
+		{502, `<html>Bad Gateway</html>`, ClassUnknown},
+		{503, `{"errors":[{"reason":"temporarily unavailable"}]}`, ClassUnknown},
+	}
+	for _, tt := range tests {
+		t.Run(fmt.Sprint(tt.status, tt.body), func(t *testing.T) {
+			c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			})
+			_, err := c.CreatePool(t.Context(), 1, PoolSpec{Type: "g6-standard-2", Count: 1})
+			if got := ClassOf(err); got != tt.want {
+				t.Errorf("class = %q, want %q (%v)", got, tt.want, err)
+			}
+		})
+	}
+}
+
+func TestNoAnswerIsUnknownAndNothingIsSentTwice(t *testing.T) {
+	requests := 0
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		requests++
+		panic(http.ErrAbortHandler) // the work may be done; the answer is lost
+	})
+	_, err := c.GrowPool(t.Context(), 1, 2, 3)
+	if ClassOf(err) != ClassUnknown {
+		t.Errorf("class = %q, want unknown (%v)", ClassOf(err), err)
+	}
+	if requests != 1 {
+		t.Errorf("the request was sent %d times", requests)
+	}
+}
+
+func TestWhatWasNotSentIsNotUnknown(t *testing.T) {
+	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	c.limiter.states[bucketOther].blocked = farFuture
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := c.CreatePool(ctx, 1, PoolSpec{})
+	if ClassOf(err) != ClassBusy || !errors.Is(err, context.Canceled) {
+		t.Errorf("class = %q, err = %v; want busy and canceled", ClassOf(err), err)
+	}
+}
+
+func TestListsReadAllPages(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		n := r.URL.Query().Get("page")
+		fmt.Fprintf(w, `{"data":[{"id":%s0},{"id":%s1}],"page":%s,"pages":3,"results":6}`, n, n, n)
+	})
+	pools, err := c.Pools(t.Context(), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ids []int
+	for _, p := range pools {
+		ids = append(ids, p.ID)
+	}
+	if diff := cmp.Diff([]int{10, 11, 20, 21, 30, 31}, ids); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestAnEmptyTaintValueIsSent(t *testing.T) {
+	var body map[string]any
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, `{}`)
+	})
+	if _, err := c.CreatePool(t.Context(), 1, PoolSpec{Type: "x", Count: 2, Taints: []Taint{{Key: "a", Effect: "NoSchedule"}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"type": "x", "count": 2.0, "taints": []any{map[string]any{"key": "a", "value": "", "effect": "NoSchedule"}}}
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestDeletingWhatIsGoneIsFine(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"errors":[{"reason":"Not found"}]}`)
+	})
+	if err := errors.Join(c.DeletePool(t.Context(), 1, 2), c.DeleteSlot(t.Context(), 1, "2-abc")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNewSaysWhatIsWrong(t *testing.T) {
+	for _, tt := range []struct{ url, token, want string }{
+		{"ftp://x", "t", "is not the URL of a Linode API"},
+		{"api.linode.com", "t", "is not the URL of a Linode API"},
+		{"https://api.linode.com", " ", "no Linode API token"},
+	} {
+		if _, err := New(tt.url, tt.token, Options{}); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New(%q, %q) = %v; want %q", tt.url, tt.token, err, tt.want)
+		}
+	}
+}
+
+func TestRouteHasNoNumbers(t *testing.T) {
+	for path, want := range map[string]string{
+		"lke/clusters/12/pools?page=1":              "lke/clusters/{}/pools",
+		"lke/clusters/12/nodes/855500-0147dc250000": "lke/clusters/{}/nodes/{}",
+	} {
+		if got := route(path); got != want {
+			t.Errorf("route(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
