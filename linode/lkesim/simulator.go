@@ -11,17 +11,26 @@
 package lkesim
 
 import (
-	"context"
-	"errors"
-	"log/slog"
 	"net/http"
+	"strings"
+	"sync"
+	"time"
 
-	"k8s.io/client-go/kubernetes"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Simulator is one Linode account. It is safe for concurrent use.
 type Simulator struct {
-	cfg Config
+	cfg     Config
+	first   int // the cluster of the configuration
+	api     http.Handler
+	control http.Handler
+
+	mu       sync.Mutex // guards the rest
+	state    *state
+	limiter  limiter
+	log      *callLog
+	watchers []chan<- struct{}
 }
 
 // New makes an account with one cluster and no pools.
@@ -30,66 +39,68 @@ func New(cfg Config) (*Simulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Simulator{cfg: cfg}, nil
+	s := &Simulator{
+		cfg:     cfg,
+		state:   newState(cfg),
+		limiter: limiter{limit: cfg.RateLimit, windows: map[windowKey]*window{}},
+		log:     newCallLog(cfg.CallLog),
+	}
+	s.api, s.control = s.routes(), s.controls()
+	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier), time.Now())
+	s.first = first.id
+	return s, nil
 }
 
 // ServeHTTP answers the Linode API under /v4 and /v4beta, and the control API under /simulator/.
 func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	http.Error(w, "not yet", http.StatusNotImplemented)
+	for _, version := range []string{"/v4beta", "/v4"} {
+		if path, ok := strings.CutPrefix(r.URL.Path, version); ok && strings.HasPrefix(path, "/") {
+			s.api.ServeHTTP(w, withPath(r, path))
+			return
+		}
+	}
+	if strings.HasPrefix(r.URL.Path, "/simulator/") {
+		s.control.ServeHTTP(w, r)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusNotFound)
+	_, _ = w.Write(errorBody(notFound().errs))
 }
 
-var errTodo = errors.New("not yet")
-
-// Client returns a client whose calls are answered in this process, without a listener or a connection: any host
-// name will do. It works under testing/synctest.
-func (s *Simulator) Client() *http.Client { return nil }
+// withPath is the request with another path. ids and versions need no escapes, so the raw path is not kept.
+func withPath(r *http.Request, path string) *http.Request {
+	in := *r
+	url := *r.URL
+	url.Path, url.RawPath = path, ""
+	in.URL = &url
+	return &in
+}
 
 // Config returns the configuration with what [New] filled in.
 func (s *Simulator) Config() Config { return s.cfg }
 
-// RunNodes plays the kubelets that join the first cluster and its cloud controller manager against an API server, until
-// ctx ends; then it returns nil. log may be nil.
-func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *slog.Logger) error {
-	return errTodo
+// ClusterID is the id of the first cluster.
+func (s *Simulator) ClusterID() int { return s.first }
+
+// settled runs look with the lock held and the state up to date.
+func (s *Simulator) settled(look func(st *state, now time.Time)) {
+	now := time.Now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.agenda.settle(now)
+	look(s.state, now)
 }
 
-// Inject makes something go wrong from now on.
-func (s *Simulator) Inject(f Fault) error { return errTodo }
-
-// ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
-func (s *Simulator) ClearFaults() {}
-
-// Stats returns the counters.
-func (s *Simulator) Stats() Stats { return Stats{} }
-
-// Calls returns the last calls, oldest first.
-func (s *Simulator) Calls() []Call { return nil }
-
-// Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
-func (s *Simulator) Reset() {}
-
-// ClusterID is the id of the first cluster.
-func (s *Simulator) ClusterID() int { return 0 }
-
-// AddCluster makes another cluster in the account; of cfg only what describes the cluster counts.
-func (s *Simulator) AddCluster(cfg Config) (Cluster, error) { return Cluster{}, errTodo }
-
-// Clusters returns all clusters of the account.
-func (s *Simulator) Clusters() []Cluster { return nil }
-
-// Pools returns the pools of the first cluster, with what Enterprise does not list yet.
-func (s *Simulator) Pools() []Pool { return nil }
-
-// PoolsOf returns the pools of any cluster.
-func (s *Simulator) PoolsOf(cluster int) []Pool { return nil }
-
-// Instances returns all instances of the account, by id.
-func (s *Simulator) Instances() []Instance { return nil }
-
-// LoseInstance takes an instance away as a dying host does; LKE then makes another for its slot. It says whether there
-// was one.
-func (s *Simulator) LoseInstance(id int) bool { return false }
-
-// AbandonInstance takes an instance away, and LKE does not notice: its slot stays without one. It says whether there
-// was one.
-func (s *Simulator) AbandonInstance(id int) bool { return false }
+// changed tells those who play nodes that there may be something to do. Each has room for one message and needs no
+// more.
+func (s *Simulator) changed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, watcher := range s.watchers {
+		select {
+		case watcher <- struct{}{}:
+		default:
+		}
+	}
+}

@@ -1,0 +1,123 @@
+package lkesim
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+)
+
+// The control API is for whoever runs the simulator as a process of its own. Nothing protects it.
+//
+//	GET    /simulator/stats                      counters, see [Stats]
+//	GET    /simulator/calls?after=SEQ            the call log, see [Call]
+//	GET    /simulator/state                      clusters, their pools, and instances
+//	GET    /simulator/faults                     what is injected, with how often it was met
+//	POST   /simulator/faults                     inject one [Fault] or a list of them
+//	DELETE /simulator/faults                     end all faults
+//	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
+//	POST   /simulator/reset                      counters to zero, call log empty
+func (s *Simulator) controls() *http.ServeMux {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /simulator/stats", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.Stats()) })
+	mux.HandleFunc("GET /simulator/calls", s.controlCalls)
+	mux.HandleFunc("GET /simulator/state", s.controlState)
+	mux.HandleFunc("GET /simulator/faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.faultList()) })
+	mux.HandleFunc("POST /simulator/faults", s.controlInject)
+	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, _ *http.Request) {
+		s.ClearFaults()
+		reply(w, struct{}{})
+	})
+	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
+	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, _ *http.Request) {
+		s.Reset()
+		reply(w, struct{}{})
+	})
+	return mux
+}
+
+func (s *Simulator) controlCalls(w http.ResponseWriter, r *http.Request) {
+	after, _ := strconv.Atoi(r.URL.Query().Get("after"))
+	calls := []Call{}
+	for _, call := range s.Calls() {
+		if call.Seq > after {
+			calls = append(calls, call)
+		}
+	}
+	reply(w, calls)
+}
+
+func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
+	clusters := s.Clusters()
+	pools := map[int][]Pool{}
+	for _, c := range clusters {
+		pools[c.ID] = s.PoolsOf(c.ID)
+	}
+	reply(w, map[string]any{"clusters": clusters, "pools": pools, "instances": s.Instances()})
+}
+
+func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	if err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	faults := make([]Fault, 1)
+	if err = json.Unmarshal(data, &faults[0]); err != nil {
+		if list := json.Unmarshal(data, &faults); list != nil {
+			complain(w, http.StatusBadRequest, err)
+			return
+		}
+	}
+	for _, f := range faults {
+		if err := s.Inject(f); err != nil {
+			complain(w, http.StatusBadRequest, err)
+			return
+		}
+	}
+	reply(w, s.faultList())
+}
+
+func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
+	id, _ := strconv.Atoi(r.PathValue("id"))
+	lose := s.LoseInstance
+	if r.URL.Query().Get("replaced") == "false" {
+		lose = s.AbandonInstance
+	}
+	if !lose(id) {
+		complain(w, http.StatusNotFound, fmt.Errorf("instance %s: there is none", r.PathValue("id")))
+		return
+	}
+	reply(w, struct{}{})
+}
+
+// injectedView shows a fault and its counters.
+type injectedView struct {
+	Fault Fault `json:"fault"`
+	Seen  int   `json:"seen"`
+	Hit   int   `json:"hit"`
+}
+
+func (s *Simulator) faultList() []injectedView {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	list := []injectedView{}
+	for _, f := range s.state.faults.list {
+		list = append(list, injectedView{Fault: f.Fault, Seen: f.seen, Hit: f.hit})
+	}
+	return list
+}
+
+func reply(w http.ResponseWriter, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	_ = encoder.Encode(v)
+}
+
+func complain(w http.ResponseWriter, status int, err error) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(errorBody([]fieldError{{Reason: err.Error()}}))
+}

@@ -1,0 +1,141 @@
+package lkesim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Inject makes something go wrong from now on, or, with LoseInstance, once and now.
+func (s *Simulator) Inject(f Fault) error {
+	if err := f.check(); err != nil {
+		return fmt.Errorf("inject fault: %w", err)
+	}
+	if f.LoseInstance != 0 {
+		if !s.takeAway(f.LoseInstance, !f.NotReplaced) {
+			return fmt.Errorf("inject fault: instance %d: there is none", f.LoseInstance)
+		}
+		return nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
+	return nil
+}
+
+// ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
+func (s *Simulator) ClearFaults() {
+	s.settled(func(st *state, now time.Time) {
+		st.faults.list = nil
+		st.feed(now)
+	})
+	s.changed()
+}
+
+// Stats returns the counters.
+func (s *Simulator) Stats() Stats {
+	var stats Stats
+	s.settled(func(st *state, _ time.Time) {
+		s.log.stats(&stats)
+		st.stats(&stats)
+	})
+	return stats
+}
+
+// Calls returns the last calls, oldest first.
+func (s *Simulator) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	calls := make([]Call, 0, len(s.log.calls))
+	for _, call := range s.log.calls {
+		calls = append(calls, *call)
+	}
+	return calls
+}
+
+// Reset sets the counters to zero, the peaks to what there is now, and forgets the call log.
+func (s *Simulator) Reset() {
+	s.settled(func(st *state, _ time.Time) {
+		s.log = newCallLog(s.cfg.CallLog)
+		st.tally.reset(st)
+	})
+}
+
+// AddCluster makes another cluster in the account. Of cfg only what describes the cluster counts; empty fields are filled
+// in as [New] does.
+func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
+	cfg.Catalog = s.cfg.Catalog
+	cfg, err := cfg.withDefaults()
+	if err != nil {
+		return Cluster{}, err
+	}
+	var made Cluster
+	s.settled(func(st *state, now time.Time) {
+		if st.clusters[cfg.ClusterID] != nil {
+			err = fmt.Errorf("cluster %d: there is one already", cfg.ClusterID)
+			return
+		}
+		made = st.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier), now).view()
+	})
+	return made, err
+}
+
+// Clusters returns all clusters of the account.
+func (s *Simulator) Clusters() []Cluster {
+	var all []Cluster
+	s.settled(func(st *state, _ time.Time) {
+		for _, c := range st.clustersByID() {
+			all = append(all, c.view())
+		}
+	})
+	return all
+}
+
+// Pools returns the pools of the first cluster, with the nodes that Enterprise does not list yet.
+func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
+
+// PoolsOf returns the pools of any cluster; none for one that is not there.
+func (s *Simulator) PoolsOf(cluster int) []Pool {
+	var all []Pool
+	s.settled(func(st *state, now time.Time) {
+		c := st.clusters[cluster]
+		if c == nil {
+			return
+		}
+		for _, p := range c.byID() {
+			all = append(all, p.show(now, func(*slot) bool { return true }))
+		}
+	})
+	return all
+}
+
+// Instances returns all instances of the account, by id, with those that are on their way out.
+func (s *Simulator) Instances() []Instance {
+	var all []Instance
+	s.settled(func(st *state, now time.Time) {
+		for _, i := range st.byID() {
+			all = append(all, i.view(now))
+		}
+	})
+	return all
+}
+
+// LoseInstance takes an instance away as a dying host does; LKE then makes another for its slot. It says whether there
+// was one.
+func (s *Simulator) LoseInstance(id int) bool { return s.takeAway(id, true) }
+
+// AbandonInstance takes an instance away, and LKE does not notice: its slot stays without one until it is recycled or
+// deleted. It says whether there was one.
+func (s *Simulator) AbandonInstance(id int) bool { return s.takeAway(id, false) }
+
+func (s *Simulator) takeAway(id int, replaced bool) (found bool) {
+	s.settled(func(st *state, now time.Time) {
+		if i := st.instances[id]; i != nil {
+			st.lose(i, replaced, now)
+			found = true
+		}
+	})
+	s.changed()
+	return found
+}

@@ -1,0 +1,60 @@
+package lkesim
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// page is the envelope of every list but one.
+type page[T any] struct {
+	Data    []T `json:"data"`
+	Page    int `json:"page"`
+	Pages   int `json:"pages"`
+	Results int `json:"results"`
+}
+
+const (
+	minPageSize     = 25
+	defaultPageSize = 100
+	maxPageSize     = 500
+)
+
+// list filters rows by X-Filter and cuts out the page that is asked for. fields are what can be filtered on; nil is for
+// lists where the header is read, and does nothing.
+func list[T any](q *request, rows []T, fields map[string]func(T) any) (any, error) {
+	rows, err := filtered(q.http.Header.Get("X-Filter"), rows, fields)
+	if err != nil {
+		return nil, err
+	}
+	number, size, err := paging(q.http.URL.Query())
+	if err != nil {
+		return nil, err
+	}
+	pages := max(1, (len(rows)+size-1)/size)
+	if number > pages {
+		return nil, notFound() // assumption
+	}
+	from := (number - 1) * size
+	data := append([]T{}, rows[from:min(from+size, len(rows))]...)
+	return page[T]{Data: data, Page: number, Pages: pages, Results: len(rows)}, nil
+}
+
+// paging reads page and page_size. The text for the latter was observed; that for the former is an assumption.
+func paging(query url.Values) (number, size int, err error) {
+	var c checker
+	number, size = 1, defaultPageSize
+	if text := query.Get("page"); text != "" {
+		number, err = strconv.Atoi(text)
+		c.must(err == nil && number >= 1, "page", "Must be 1 or greater")
+	}
+	if text := query.Get("page_size"); text != "" {
+		size, err = strconv.Atoi(text)
+		c.must(err == nil && size >= minPageSize && size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
+	}
+	return number, size, c.err()
+}
+
+func badFilter(reason string) *apiError {
+	return refusal(http.StatusBadRequest, "X-Filter", reason)
+}

@@ -1,0 +1,271 @@
+package lkesim
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+func (st *state) listPools(q *request) (any, error) {
+	c, err := st.cluster(q)
+	if err != nil {
+		return nil, err
+	}
+	var pools []Pool
+	for _, p := range c.byID() {
+		pools = append(pools, p.view(q.now))
+	}
+	// The existing provider found that X-Filter on pools cannot be relied on, and filters for itself: here it is
+	// accepted and does nothing.
+	return list(q, pools, nil)
+}
+
+func (st *state) getPool(q *request) (any, error) {
+	p, err := st.pool(q)
+	if err != nil {
+		return nil, err
+	}
+	return p.view(q.now), nil
+}
+
+func (st *state) createPool(q *request) (any, error) {
+	cl, err := st.cluster(q)
+	if err != nil {
+		return nil, err
+	}
+	var c checker
+	spec := readPoolSpec(&c, q.fields)
+	spec.check(&c, cl)
+	spec.checkNew(&c, cl, st.cfg.Catalog)
+	if cl.tier == catalog.Enterprise { // by the API's specification
+		c.must(spec.version != nil, "k8s_version", "k8s_version is required")
+		c.must(spec.strategy != nil, "update_strategy", "update_strategy is required")
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if err := st.room(cl, *spec.plan, *spec.count); err != nil {
+		return nil, err
+	}
+	p := st.addPool(cl, spec)
+	st.grow(p, *spec.count, q.now)
+	st.agenda.settle(q.now)
+	return st.firstView(p, q), nil
+}
+
+// firstView is the answer to a creation: the node that was made last has no instance in it, even where the next call
+// shows one; on Enterprise there are no nodes at all. Both as recorded.
+func (st *state) firstView(p *pool, q *request) Pool {
+	v := p.view(q.now)
+	if p.cluster.tier == catalog.Enterprise {
+		v.Nodes = []Node{}
+		return v
+	}
+	last := -1
+	for n := range v.Nodes {
+		if id := v.Nodes[n].InstanceID; id != nil && (last < 0 || *id > *v.Nodes[last].InstanceID) {
+			last = n
+		}
+	}
+	if last >= 0 && !slices.ContainsFunc(v.Nodes, func(n Node) bool { return n.InstanceID == nil }) {
+		v.Nodes[last] = Node{ID: v.Nodes[last].ID, Status: "not_ready"}
+	}
+	return v
+}
+
+// addPool makes a pool without nodes from a checked spec.
+func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
+	plan, _ := st.cfg.Catalog.Plan(*spec.plan)
+	st.lastPool++
+	p := &pool{
+		id: st.lastPool, cluster: cl, plan: plan, disks: []Disk{}, labels: map[string]string{}, taints: []Taint{}, tags: []string{},
+		autoscaler: Autoscaler{Min: *spec.count, Max: *spec.count},
+		encryption: "enabled",
+	}
+	if cl.tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
+		p.encryption = "disabled"
+		p.enterprise = &EnterpriseFields{KubernetesVersion: cl.version, UpdateStrategy: "on_recycle"}
+	}
+	if spec.disks != nil {
+		p.disks = *spec.disks
+	}
+	if spec.encryption != nil {
+		p.encryption = *spec.encryption
+	}
+	st.apply(p, spec)
+	cl.pools[p.id] = p
+	return p
+}
+
+func (st *state) updatePool(q *request) (any, error) {
+	p, err := st.pool(q)
+	if err != nil {
+		return nil, err
+	}
+	var c checker
+	spec := readPoolSpec(&c, q.fields)
+	spec.check(&c, p.cluster)
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	more := 0
+	if spec.count != nil {
+		more = *spec.count - len(p.slots)
+	}
+	if err := st.room(p.cluster, p.plan.ID, more); err != nil {
+		return nil, err
+	}
+	st.apply(p, spec)
+	if more > 0 {
+		st.grow(p, more, q.now)
+	} else {
+		st.shrink(p, -more, q.now)
+	}
+	st.agenda.settle(q.now)
+	return p.view(q.now), nil
+}
+
+// apply sets what a spec says and a pool can change. Type, disks and encryption are fixed at creation; a PUT that names
+// them is taken and they are left as they are (an assumption).
+func (st *state) apply(p *pool, spec poolSpec) {
+	if spec.label != nil {
+		p.label = *spec.label
+	}
+	if spec.tags != nil {
+		st.retag(p, *spec.tags)
+	}
+	if spec.labels != nil && !maps.Equal(p.labels, *spec.labels) {
+		p.labels = maps.Clone(*spec.labels)
+		p.edition++
+	}
+	if spec.taints != nil {
+		p.retaint(*spec.taints)
+	}
+	p.autoscale(spec.autoscaler)
+	if e := p.enterprise; e != nil {
+		set(&e.KubernetesVersion, spec.version)
+		set(&e.UpdateStrategy, spec.strategy)
+		if spec.firewall != nil {
+			e.FirewallID = spec.firewall
+		}
+	}
+}
+
+func (p *pool) retaint(specs []taintSpec) {
+	taints := []Taint{}
+	for _, t := range specs {
+		taints = append(taints, Taint{Key: *t.Key, Value: *t.Value, Effect: *t.Effect})
+	}
+	if !slices.Equal(p.taints, taints) {
+		p.taints = taints
+		p.edition++
+	}
+}
+
+func (p *pool) autoscale(spec *autoscalerSpec) {
+	if spec == nil {
+		return
+	}
+	set(&p.autoscaler.Enabled, spec.Enabled)
+	set(&p.autoscaler.Min, spec.Min)
+	set(&p.autoscaler.Max, spec.Max)
+}
+
+// room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error that
+// names the field; the others, as far as anybody has seen them, name none.
+func (st *state) room(cl *cluster, plan string, more int) error {
+	if more <= 0 {
+		return nil
+	}
+	if cl.tier == catalog.Standard && cl.size()+more > maxClusterStandard {
+		return refusal(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
+	}
+	if st.cfg.MaxInstances > 0 && st.slotCount()+more > st.cfg.MaxInstances {
+		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
+	}
+	if reason := st.faults.refuse(plan, cl.region); reason != "" {
+		return refusal(http.StatusBadRequest, "", reason)
+	}
+	return nil
+}
+
+func (st *state) removePool(q *request) (any, error) {
+	p, err := st.pool(q)
+	if err != nil {
+		return nil, err
+	}
+	st.deletePool(p, q.now)
+	return struct{}{}, nil
+}
+
+func (st *state) recyclePool(q *request) (any, error) {
+	p, err := st.pool(q)
+	if err != nil {
+		return nil, err
+	}
+	for _, sl := range p.slots {
+		st.recycle(sl, q.now)
+	}
+	return struct{}{}, nil
+}
+
+func (st *state) getNode(q *request) (any, error) {
+	sl, err := st.slot(q)
+	if err != nil {
+		return nil, err
+	}
+	if sl.listed.After(q.now) {
+		return nil, notFound()
+	}
+	return sl.view(q.now), nil
+}
+
+// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded. The
+// last one can go too and leaves a pool without nodes, which is an assumption.
+func (st *state) removeNode(q *request) (any, error) {
+	sl, err := st.slot(q)
+	if err != nil {
+		return nil, err
+	}
+	st.remove(sl, q.now)
+	return struct{}{}, nil
+}
+
+func (st *state) recycleNode(q *request) (any, error) {
+	sl, err := st.slot(q)
+	if err != nil {
+		return nil, err
+	}
+	st.recycle(sl, q.now)
+	return struct{}{}, nil
+}
+
+func (st *state) pool(q *request) (*pool, error) {
+	c, err := st.cluster(q)
+	if err != nil {
+		return nil, err
+	}
+	if p := c.pools[q.id("pool")]; p != nil {
+		return p, nil
+	}
+	return nil, notFound()
+}
+
+func (st *state) slot(q *request) (*slot, error) {
+	c, err := st.cluster(q)
+	if err != nil {
+		return nil, err
+	}
+	if sl := c.slot(q.http.PathValue("node")); sl != nil {
+		return sl, nil
+	}
+	return nil, notFound()
+}
+
+func set[T any](field *T, value *T) {
+	if value != nil {
+		*field = *value
+	}
+}

@@ -1,0 +1,221 @@
+package lkesim
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// poolSpec is what a POST or PUT says about a pool; nil is left out.
+type poolSpec struct {
+	count      *int
+	plan       *string
+	label      *string
+	disks      *[]Disk
+	tags       *[]string
+	labels     *map[string]string
+	taints     *[]taintSpec
+	autoscaler *autoscalerSpec
+	encryption *string
+	version    *string
+	strategy   *string
+	firewall   *int
+}
+
+// taintSpec tells an empty value, which is fine, from none, which is not.
+type taintSpec struct {
+	Key    *string `json:"key"`
+	Value  *string `json:"value"`
+	Effect *string `json:"effect"`
+}
+
+type autoscalerSpec struct {
+	Enabled *bool `json:"enabled"`
+	Min     *int  `json:"min"`
+	Max     *int  `json:"max"`
+}
+
+func readPoolSpec(c *checker, fields bodyFields) poolSpec {
+	return poolSpec{
+		count:      take[int](c, fields, "count"),
+		plan:       take[string](c, fields, "type"),
+		label:      take[string](c, fields, "label"),
+		disks:      take[[]Disk](c, fields, "disks"),
+		tags:       take[[]string](c, fields, "tags"),
+		labels:     take[map[string]string](c, fields, "labels"),
+		taints:     take[[]taintSpec](c, fields, "taints"),
+		autoscaler: take[autoscalerSpec](c, fields, "autoscaler"),
+		encryption: take[string](c, fields, "disk_encryption"),
+		version:    take[string](c, fields, "k8s_version"),
+		strategy:   take[string](c, fields, "update_strategy"),
+		firewall:   take[int](c, fields, "firewall_id"),
+	}
+}
+
+// The limits of LKE: per pool from the API's specification (standard) and Cloud Manager's constants, per cluster from
+// the latter.
+const (
+	maxPoolStandard    = 100
+	maxPoolEnterprise  = 500
+	maxClusterStandard = 250
+	maxDisks           = 7
+	maxAutoscale       = 100
+)
+
+// check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
+// validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
+func (s *poolSpec) check(c *checker, cl *cluster) {
+	if s.count != nil {
+		most := maxPoolStandard
+		if cl.tier == catalog.Enterprise {
+			most = maxPoolEnterprise
+		}
+		c.must(*s.count >= 1 && *s.count <= most, "count", "Must be 1-%d", most)
+	}
+	s.checkNames(c)
+	s.checkLabels(c)
+	s.checkTaints(c)
+	s.checkDisks(c)
+	s.checkAutoscaler(c)
+	s.checkTier(c, cl)
+}
+
+// newPool has what only a creation needs.
+func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
+	c.must(s.count != nil, "count", "count is required")
+	if s.plan == nil {
+		c.add("type", "type is required")
+		return
+	}
+	if _, ok := cat.Plan(*s.plan); !ok {
+		c.add("type", "A valid plan type by that ID was not found") // recorded, for instances
+		return
+	}
+	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
+	c.must(cat.Sold(*s.plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.plan, cl.region)
+}
+
+var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
+
+func (s *poolSpec) checkNames(c *checker) {
+	if s.label != nil && *s.label != "" {
+		c.must(len(*s.label) <= 32 && poolLabel.MatchString(*s.label), "label",
+			"Must be up to 32 lower case letters, digits and hyphens, begin and end with a letter or digit")
+	}
+	if s.tags != nil {
+		checkTags(c, *s.tags)
+	}
+}
+
+func checkTags(c *checker, tags []string) {
+	for _, tag := range tags {
+		c.must(len(tag) >= 3 && len(tag) <= 50, "tags", "Length must be 3-50 characters")
+	}
+}
+
+var (
+	labelName  = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
+	dnsName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
+)
+
+func (s *poolSpec) checkLabels(c *checker) {
+	if s.labels == nil {
+		return
+	}
+	for _, key := range sortedKeys(*s.labels) {
+		checkKey(c, "labels", key)
+		value := (*s.labels)[key]
+		c.must(len(value) <= 63 && labelValue.MatchString(value), "labels", "Invalid value for label %s", key)
+	}
+}
+
+// checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own. That
+// the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
+func checkKey(c *checker, field, key string) {
+	prefix, name, split := strings.Cut(key, "/")
+	longest := 62
+	if !split {
+		prefix, name, longest = "", key, 63
+	}
+	ok := len(name) <= longest && labelName.MatchString(name) && len(key) <= 128
+	if split {
+		ok = ok && dnsName.MatchString(prefix)
+	}
+	c.must(ok, field, "Invalid key %q", key)
+	c.must(!reserved(key), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
+}
+
+func reserved(s string) bool {
+	return strings.Contains(s, "kubernetes.io") || strings.Contains(s, "linode.com")
+}
+
+var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+
+func (s *poolSpec) checkTaints(c *checker) {
+	if s.taints == nil {
+		return
+	}
+	for _, t := range *s.taints {
+		if t.Key == nil || t.Value == nil || t.Effect == nil {
+			c.add("taints", "key, value and effect are required")
+			continue
+		}
+		checkKey(c, "taints", *t.Key)
+		value := *t.Value
+		c.must(len(value) <= 63 && labelValue.MatchString(value) && !reserved(value), "taints", "Invalid value for taint %s", *t.Key)
+		c.must(slices.Contains(effects, *t.Effect), "taints", "Effect must be one of: %s", strings.Join(effects, ", "))
+	}
+}
+
+func (s *poolSpec) checkDisks(c *checker) {
+	if s.disks == nil {
+		return
+	}
+	c.must(len(*s.disks) <= maxDisks, "disks", "At most %d disks", maxDisks)
+	for _, d := range *s.disks {
+		c.must(d.Size > 0 && (d.Type == "raw" || d.Type == "ext4"), "disks", "A disk needs a size and type raw or ext4")
+	}
+}
+
+func (s *poolSpec) checkAutoscaler(c *checker) {
+	a := s.autoscaler
+	if a == nil {
+		return
+	}
+	c.must((a.Min == nil) == (a.Max == nil), "autoscaler", "min and max require each other")
+	if a.Min == nil || a.Max == nil {
+		return
+	}
+	c.must(*a.Min >= 1 && *a.Max <= maxAutoscale && *a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", maxAutoscale)
+}
+
+// checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
+func (s *poolSpec) checkTier(c *checker, cl *cluster) {
+	if s.encryption != nil {
+		c.must(*s.encryption == "enabled" || *s.encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
+	}
+	if cl.tier != catalog.Enterprise {
+		const only = "Only for LKE Enterprise clusters"
+		c.must(s.version == nil, "k8s_version", only)
+		c.must(s.strategy == nil, "update_strategy", only)
+		c.must(s.firewall == nil, "firewall_id", only)
+		return
+	}
+	if s.version != nil {
+		c.must(offers(cl, *s.version), "k8s_version", "k8s_version is not valid")
+	}
+	if s.strategy != nil {
+		c.must(*s.strategy == "rolling_update" || *s.strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
+	}
+	if s.firewall != nil {
+		c.must(*s.firewall > 0, "firewall_id", "firewall_id is not valid")
+	}
+}
+
+// offers also knows the version that the cluster has, which may have come from the configuration.
+func offers(cl *cluster, version string) bool {
+	return version == cl.version || slices.Contains(versions(cl.tier), version)
+}

@@ -1,0 +1,114 @@
+package lkesim
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Scopes of a token, as X-Accepted-OAuth-Scopes names them.
+const (
+	lkeRead      = "lke:read_only"
+	lkeWrite     = "lke:read_write"
+	linodesRead  = "linodes:read_only"
+	linodesWrite = "linodes:read_write"
+	accountRead  = "account:read_only"
+)
+
+// route is one call of the API.
+type route struct {
+	pattern string // as http.ServeMux has them, without the version
+	scope   string // what a token needs; "" is public
+	list    bool   // counts as a GET of a list
+	serve   func(*state, *request) (any, error)
+	// signedIn: any token will do, but there must be one.
+	signedIn bool
+	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
+	unmetered bool
+}
+
+func routes() []route {
+	return []route{
+		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
+		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
+		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: (*state).getCluster},
+		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).updateCluster},
+		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).removeCluster},
+		{pattern: "POST /lke/clusters/{cluster}/recycle", scope: lkeWrite, serve: (*state).recycleCluster},
+
+		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: (*state).listPools},
+		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: (*state).createPool},
+		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: (*state).getPool},
+		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: (*state).updatePool},
+		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: (*state).removePool},
+		{pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite, serve: (*state).recyclePool},
+
+		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: (*state).getNode},
+		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: (*state).removeNode},
+		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: (*state).recycleNode},
+
+		{pattern: "GET /lke/versions", list: true, serve: (*state).listVersions},
+		{pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true, serve: (*state).listTierVersions},
+		{pattern: "GET /lke/tiers/{tier}/versions/{version}", scope: lkeRead, serve: (*state).getTierVersion},
+		{pattern: "GET /lke/types", list: true, serve: (*state).listLKETypes},
+
+		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
+		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: (*state).getInstance},
+		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: (*state).updateInstance},
+		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: (*state).removeInstance},
+
+		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
+		{pattern: "GET /linode/types/{type}", serve: (*state).getType},
+		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
+		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
+		{pattern: "GET /regions/{region}", serve: (*state).getRegion},
+		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
+
+		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
+		{pattern: "GET /account/availability", scope: accountRead, list: true, serve: (*state).listAccountAvailability},
+		{pattern: "GET /account/availability/{region}", scope: accountRead, serve: (*state).getAccountAvailability},
+		{pattern: "GET /profile", signedIn: true, serve: (*state).getProfile},
+	}
+}
+
+// mux routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
+func (s *Simulator) routes() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, rt := range routes() {
+		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
+	}
+	known := func(method string, r *http.Request) bool {
+		other := *r
+		other.Method = method
+		_, pattern := mux.Handler(&other)
+		return pattern != "/"
+	}
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		rt := route{pattern: r.Method + " (unknown)", serve: func(*state, *request) (any, error) { return nil, notFound() }}
+		for _, method := range []string{http.MethodGet, http.MethodPost, http.MethodPut, http.MethodDelete} {
+			if known(method, r) {
+				rt.serve = func(*state, *request) (any, error) {
+					return nil, refusal(http.StatusMethodNotAllowed, "", "Method Not Allowed")
+				}
+			}
+		}
+		s.serve(w, r, rt)
+	})
+	return mux
+}
+
+// request is a call as the state sees it.
+type request struct {
+	http   *http.Request
+	fields bodyFields
+	now    time.Time
+}
+
+// id reads a numeric part of the path; 0, which is nobody's id, where it is none.
+func (q *request) id(name string) int {
+	n, err := strconv.Atoi(q.http.PathValue(name))
+	if err != nil {
+		return 0
+	}
+	return n
+}

@@ -1,0 +1,190 @@
+package lkesim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// state is the account. It knows no HTTP; its caller holds the lock and has settled it.
+type state struct {
+	cfg       Config
+	rng       *rand.Rand
+	agenda    agenda
+	faults    faults
+	tally     tally
+	clusters  map[int]*cluster
+	instances map[int]*instance
+
+	lastCluster, lastPool, lastInstance int
+}
+
+type cluster struct {
+	id               int
+	label, region    string
+	tier             catalog.Tier
+	version          string
+	ha               bool
+	tags             []string
+	created, updated time.Time
+	pools            map[int]*pool
+}
+
+type pool struct {
+	id         int
+	cluster    *cluster
+	plan       catalog.Plan
+	label      string
+	slots      []*slot // by id, as the API lists them
+	disks      []Disk
+	autoscaler Autoscaler
+	labels     map[string]string
+	taints     []Taint
+	tags       []string // sorted, as the API gives them back
+	encryption string
+	enterprise *EnterpriseFields
+	// edition counts changes of labels and taints, for who puts them on nodes.
+	edition int
+}
+
+// slot is a place for a node in a pool. It keeps its id and the node's name while instances come and go.
+type slot struct {
+	id   string // <pool>-<hash>
+	name string // of the Linode and of the Node object
+	pool *pool
+	// listed is from when on Enterprise the pool shows the slot.
+	listed   time.Time
+	instance *instance
+	// starved: there was no capacity; forgotten: LKE does not know that the instance is gone.
+	starved, forgotten bool
+	gone               bool
+}
+
+// instance is a Linode. It stays after its slot is gone, until it is gone itself.
+type instance struct {
+	id        int
+	slot      *slot
+	tags      []string
+	label     string
+	created   time.Time
+	updated   time.Time
+	joins     time.Time     // when its kubelet registers
+	ccm       time.Duration // from there to its providerID
+	gone      time.Time     // when it will be gone; zero: it stays
+	hostUUID  string
+	machineID string
+	// registered is when its Node object was made. A kubelet does this once; one that is deleted afterwards does not come
+	// back by itself.
+	registered time.Time
+}
+
+func newState(cfg Config) *state {
+	st := &state{
+		cfg:       cfg,
+		rng:       rand.New(rand.NewPCG(cfg.Seed, 0x6c6b65)),
+		clusters:  map[int]*cluster{},
+		instances: map[int]*instance{},
+	}
+	// Ids are of the size of recorded ones, so that widths and types are tried.
+	st.lastCluster = 400_000 + st.rng.IntN(100_000)
+	st.lastPool = 800_000 + st.rng.IntN(100_000)
+	st.lastInstance = 90_000_000 + st.rng.IntN(9_000_000)
+	return st
+}
+
+// after is a time that far from now, give or take the jitter.
+func (st *state) after(now time.Time, delay time.Duration) time.Time {
+	return now.Add(st.jittered(delay))
+}
+
+func (st *state) jittered(delay time.Duration) time.Duration {
+	if st.cfg.Jitter == 0 || delay == 0 {
+		return delay
+	}
+	return time.Duration(float64(delay) * (1 + st.cfg.Jitter*(2*st.rng.Float64()-1)))
+}
+
+// hash is some hexadecimal digits, an even number of them.
+func (st *state) hash(digits int) string {
+	b := make([]byte, digits/2)
+	for i := range b {
+		b[i] = byte(st.rng.Uint32())
+	}
+	return fmt.Sprintf("%x", b)
+}
+
+// addCluster makes a cluster. Recorded clusters are "ready" at once, and highly available always on Enterprise.
+func (st *state) addCluster(id int, label, region, version string, tier catalog.Tier, now time.Time) *cluster {
+	if id == 0 {
+		st.lastCluster++
+		id = st.lastCluster
+	}
+	c := &cluster{
+		id: id, label: label, region: region, version: version, tier: tier,
+		ha: tier == catalog.Enterprise, created: now, updated: now, pools: map[int]*pool{},
+	}
+	st.clusters[id] = c
+	return c
+}
+
+func (st *state) clustersByID() []*cluster {
+	all := make([]*cluster, 0, len(st.clusters))
+	for _, c := range st.clusters {
+		all = append(all, c)
+	}
+	slices.SortFunc(all, func(a, b *cluster) int { return a.id - b.id })
+	return all
+}
+
+func (st *state) deleteCluster(c *cluster, now time.Time) {
+	for _, p := range c.byID() {
+		st.deletePool(p, now)
+	}
+	delete(st.clusters, c.id)
+}
+
+// byID lists the pools in the order of the API.
+func (c *cluster) byID() []*pool {
+	pools := make([]*pool, 0, len(c.pools))
+	for _, p := range c.pools {
+		pools = append(pools, p)
+	}
+	slices.SortFunc(pools, func(a, b *pool) int { return a.id - b.id })
+	return pools
+}
+
+func (c *cluster) size() int {
+	n := 0
+	for _, p := range c.pools {
+		n += len(p.slots)
+	}
+	return n
+}
+
+// slot finds a slot of any pool by its id.
+func (c *cluster) slot(id string) *slot {
+	for _, p := range c.pools {
+		for _, sl := range p.slots {
+			if sl.id == id {
+				return sl
+			}
+		}
+	}
+	return nil
+}
+
+// byID lists all instances of the account.
+func (st *state) byID() []*instance {
+	all := make([]*instance, 0, len(st.instances))
+	for _, i := range st.instances {
+		all = append(all, i)
+	}
+	slices.SortFunc(all, func(a, b *instance) int { return a.id - b.id })
+	return all
+}
+
+func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }
