@@ -15,7 +15,7 @@ func (a *app) build() *cobra.Command {
 		Short: "Build the control plane, without starting anything",
 		Long: `Build the programs a sandbox is made of, if they are not built yet, and print where
 they are. "sandbox up" does this by itself.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			set, err := a.programs(cmd.Context())
 			if err != nil {

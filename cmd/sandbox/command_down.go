@@ -20,7 +20,7 @@ func (a *app) down() *cobra.Command {
 		Short: "End a sandbox and remove its directory",
 		Long: `End the processes of a sandbox, wait until they are gone, and remove its directory.
 Without --dir it is the one that is running; if several are, they are listed.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			st, err := a.toEnd(cmd.Context(), dir)
 			if err != nil || st == nil {

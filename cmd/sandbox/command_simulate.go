@@ -15,7 +15,7 @@ func (a *app) simulate() *cobra.Command {
 		Use:    stack.SimulateCommand,
 		Short:  "Run the Linode simulator of a sandbox",
 		Hidden: true,
-		Args:   cobra.NoArgs,
+		Args:   noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return simulator.Serve(cmd.Context(), config, address, kubeconfig, a.stderr)
 		},

@@ -24,7 +24,7 @@ func (a *app) status() *cobra.Command {
 		Short: "Show the sandboxes that are running",
 		Long: `Show what is running where, whether it answers, and what the Linode simulator counted.
 The exit status is 0 if a sandbox is running and everything in it is ready, else 1.`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "text" && output != "json" {
 				return fmt.Errorf("--output %q: want text or json", output)

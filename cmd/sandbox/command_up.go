@@ -23,7 +23,7 @@ func (a *app) up() *cobra.Command {
 there. It goes on until "sandbox down". Progress goes to standard error, so this works:
 
     eval "$(bin/sandbox up)"`,
-		Args: cobra.NoArgs,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output != "env" && output != "json" {
 				return fmt.Errorf("--output %q: want env or json", output)

@@ -5,6 +5,7 @@ go 1.26.6
 replace github.com/lkeplan/lkeplan => ../..
 
 require (
+	github.com/google/go-cmp v0.7.0
 	github.com/lkeplan/lkeplan v0.0.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10

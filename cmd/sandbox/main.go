@@ -127,6 +127,14 @@ func (a *app) programs(ctx context.Context) (binaries.Set, error) {
 	return store.Ensure(ctx, binaries.ControlPlane())
 }
 
+// noArguments is cobra.NoArgs in words that fit.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
 // lockedWriter keeps lines whole that are written at the same time.
 type lockedWriter struct {
 	mu  sync.Mutex

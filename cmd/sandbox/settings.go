@@ -25,6 +25,9 @@ const (
 	defaultInstanceDelay = 2 * time.Second
 	defaultJoinDelay     = 8 * time.Second
 	defaultCCMDelay      = 2 * time.Second
+	defaultDeleteDelay   = 2 * time.Second
+	defaultListDelay     = 5 * time.Second
+	defaultNodeGoneDelay = time.Second
 )
 
 func (s *settings) register(flags *pflag.FlagSet) {
@@ -38,11 +41,17 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.Region, "region", "us-ord", "the region of the LKE cluster")
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the LKE cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
+	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
 	flags.DurationVar(&c.InstanceDelay, "instance-delay", defaultInstanceDelay, "time until a slot of a pool has its instance")
 	flags.DurationVar(&c.JoinDelay, "join-delay", defaultJoinDelay, "time until an instance has joined as a node")
 	flags.DurationVar(&c.CCMDelay, "ccm-delay", defaultCCMDelay, "time until the cloud controller has completed a node")
+	flags.DurationVar(&c.DeleteDelay, "delete-delay", defaultDeleteDelay, "time until a deleted instance is gone")
+	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", defaultNodeGoneDelay, "time until the node of an instance that is gone is removed")
+	flags.DurationVar(&c.ListDelay, "list-delay", defaultListDelay, "time until a pool of the enterprise tier lists a new node")
+	flags.Float64Var(&c.Jitter, "jitter", 0, "by what fraction the delays vary: 0.2 makes 10s into 8s to 12s")
 	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")
-	flags.StringVar(&c.RateLimit, "rate-limit", "off", "what the API allows: off, documented, or a number of requests a minute")
+	flags.StringVar(&c.RateLimit, "rate-limit", "off", "what the API allows: off, documented (200 lists and 1600 other calls a minute), or N/min")
+	flags.IntVar(&c.MaxInstances, "max-instances", 0, "the account's limit of instances (default: none)")
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }
 
@@ -50,14 +59,6 @@ func (s *settings) register(flags *pflag.FlagSet) {
 // started.
 func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
 	c := s.simulated
-	for _, d := range []struct {
-		flag  string
-		value time.Duration
-	}{{"--instance-delay", c.InstanceDelay}, {"--join-delay", c.JoinDelay}, {"--ccm-delay", c.CCMDelay}} {
-		if d.value < 0 {
-			return stack.Cluster{}, c, fmt.Errorf("%s %s: want a duration that is not negative", d.flag, d.value)
-		}
-	}
 	if c.Catalog != "" {
 		path, err := filepath.Abs(c.Catalog) // the simulator runs elsewhere
 		if err != nil {

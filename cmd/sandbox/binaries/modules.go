@@ -9,6 +9,7 @@ package binaries
 import (
 	"embed"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -18,11 +19,12 @@ import (
 //go:embed modules
 var files embed.FS
 
-// Module is a set of programs that are built from one embedded go.mod. It is
-// kept as modules/NAME.mod and modules/NAME.sum, because a directory with a file
-// called go.mod can not be embedded.
+// Module is a set of programs that are built from one go.mod.
 type Module struct {
 	Name string
+	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory
+	// with a file called go.mod can not be embedded.
+	Source fs.FS
 	// Main is the required module whose version is the version of the set.
 	Main     string
 	Programs []Program
@@ -73,10 +75,19 @@ func ControlPlane() []Module {
 	return []Module{kubernetes(), kwok()}
 }
 
+// embedded returns the directory of the embedded modules.
+func embedded() fs.FS {
+	dir, err := fs.Sub(files, "modules")
+	if err != nil {
+		panic(err) // the name is not a valid path: it is, two lines above
+	}
+	return dir
+}
+
 func kubernetes() Module {
 	const kube = "k8s.io/kubernetes"
 	return Module{
-		Name: "kubernetes",
+		Name: "kubernetes", Source: embedded(),
 		Main: kube,
 		Programs: []Program{
 			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: time.Minute},
@@ -110,7 +121,7 @@ func kwok() Module {
 		return Asset{Module: module, Path: "kustomize/stage/" + path, Name: name}
 	}
 	return Module{
-		Name: "kwok",
+		Name: "kwok", Source: embedded(),
 		Main: module,
 		Programs: []Program{
 			{Name: KWOK, Package: module + "/cmd/kwok", Usual: time.Minute},
@@ -127,10 +138,10 @@ func kwok() Module {
 
 // source returns the module's two files.
 func (m Module) source() (mod, sum []byte, err error) {
-	if mod, err = files.ReadFile("modules/" + m.Name + ".mod"); err != nil {
+	if mod, err = fs.ReadFile(m.Source, m.Name+".mod"); err != nil {
 		return nil, nil, err
 	}
-	if sum, err = files.ReadFile("modules/" + m.Name + ".sum"); err != nil {
+	if sum, err = fs.ReadFile(m.Source, m.Name+".sum"); err != nil {
 		return nil, nil, err
 	}
 	return mod, sum, nil

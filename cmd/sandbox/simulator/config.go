@@ -24,6 +24,11 @@ type Config struct {
 	InstanceDelay     time.Duration `json:"instanceDelay"`
 	JoinDelay         time.Duration `json:"joinDelay"`
 	CCMDelay          time.Duration `json:"ccmDelay"`
+	DeleteDelay       time.Duration `json:"deleteDelay"`
+	ListDelay         time.Duration `json:"listDelay"`
+	NodeGoneDelay     time.Duration `json:"nodeGoneDelay"`
+	Jitter            float64       `json:"jitter"`
+	MaxInstances      int           `json:"maxInstances"`
 	Seed              uint64        `json:"seed"`
 	RateLimit         string        `json:"rateLimit"`
 	// Catalog is a file with a snapshot of plans and prices; empty means the
@@ -36,7 +41,7 @@ type Config struct {
 func (c Config) New() (*lkesim.Simulator, error) {
 	limit, err := lkesim.ParseRateLimit(c.RateLimit)
 	if err != nil {
-		return nil, fmt.Errorf("rate limit: %w", err)
+		return nil, err
 	}
 	plans, err := c.catalog()
 	if err != nil {
@@ -52,6 +57,11 @@ func (c Config) New() (*lkesim.Simulator, error) {
 		InstanceDelay:     c.InstanceDelay,
 		JoinDelay:         c.JoinDelay,
 		CCMDelay:          c.CCMDelay,
+		DeleteDelay:       c.DeleteDelay,
+		ListDelay:         c.ListDelay,
+		NodeGoneDelay:     c.NodeGoneDelay,
+		Jitter:            c.Jitter,
+		MaxInstances:      c.MaxInstances,
 		Seed:              c.Seed,
 		RateLimit:         limit,
 		Catalog:           plans,

@@ -60,6 +60,8 @@ func (l *launch) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	// The API server would wait for this connection when it is to stop.
+	l.check.kube.CloseIdleConnections()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.stack.ReadySeconds = time.Since(l.began).Seconds()

@@ -1,0 +1,160 @@
+package stack
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
+)
+
+// example is the state of a sandbox whose processes are long gone, except that
+// kwok's pid now belongs to this test.
+func example(dir string) *State {
+	gone := process.Identity{PID: 1 << 30, Start: "1"}
+	return &State{
+		Dir: dir, MadeDir: true, Owner: gone, Began: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), ReadySeconds: 2.5,
+		Cluster: Cluster{Name: "sandbox", ID: 100001, Tier: "standard", Region: "us-ord", LinodeToken: "secret"},
+		Components: []Component{
+			{Name: etcd, Identity: gone, Ports: map[string]int{"client": 2379, "peer": 2380}, Version: "v3.6.8", Log: "etcd.log"},
+			{Name: kwok, Identity: process.Identity{PID: os.Getpid(), Start: "1"}, Ports: map[string]int{"health": 1}},
+			{Name: linode, Identity: gone, Ports: map[string]int{"api": 8080}},
+		},
+		BinDirs: []string{"/cache/kubernetes/bin", "/cache/kwok/bin"},
+	}
+}
+
+func TestStateRoundTrip(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Load(dir); !errors.Is(err, ErrNoSandbox) {
+		t.Errorf("Load of an empty directory: %v, want ErrNoSandbox", err)
+	}
+	want := example(dir)
+	if err := want.save(); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the state changed (-want +got):\n%s", diff)
+	}
+	if err := os.WriteFile(layout(dir).state(), []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(dir); err == nil || !strings.Contains(err.Error(), stateName) {
+		t.Errorf("Load of a broken file: %v, want an error that names it", err)
+	}
+}
+
+func TestStateRunning(t *testing.T) {
+	s := example(t.TempDir())
+	if s.Running() {
+		t.Error("a sandbox of recycled pids runs")
+	}
+	if diff := cmp.Diff([]string{etcd, kwok, linode}, s.Dead()); diff != "" {
+		t.Errorf("Dead (-want +got):\n%s", diff)
+	}
+	self, err := process.Identify(os.Getpid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.put(Component{Name: kwok, Identity: self})
+	if !s.Running() || len(s.Components) != 3 {
+		t.Errorf("after put: running %v, %d components", s.Running(), len(s.Components))
+	}
+}
+
+func TestExports(t *testing.T) {
+	s := example("/tmp/my sandbox")
+	var got []string
+	for _, e := range s.Exports() {
+		got = append(got, e.Shell())
+	}
+	want := []string{
+		"export KUBECONFIG='/tmp/my sandbox/kubeconfig'",
+		"export LINODE_URL=http://127.0.0.1:8080",
+		"export LINODE_TOKEN=secret",
+		"export CLUSTER_NAME=sandbox",
+		"export LKE_CLUSTER_ID=100001",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("exports (-want +got):\n%s", diff)
+	}
+}
+
+func TestShellQuote(t *testing.T) {
+	for in, want := range map[string]string{
+		"":           "''",
+		"/a/b-c.d":   "/a/b-c.d",
+		"a b":        "'a b'",
+		"it's":       `'it'\''s'`,
+		"$(rm -r x)": "'$(rm -r x)'",
+		"ä":          "'ä'",
+	} {
+		if got := shellQuote(in); got != want {
+			t.Errorf("shellQuote(%q) = %s, want %s", in, got, want)
+		}
+	}
+}
+
+func TestEnviron(t *testing.T) {
+	s := example("/sb")
+	got := s.Environ([]string{"HOME=/home/x", "KUBECONFIG=/mine", "PATH=/usr/bin:/bin", "LINODE_TOKEN=real"})
+	want := []string{
+		"HOME=/home/x",
+		"KUBECONFIG=/sb/kubeconfig",
+		"LINODE_URL=http://127.0.0.1:8080",
+		"LINODE_TOKEN=secret",
+		"CLUSTER_NAME=sandbox",
+		"LKE_CLUSTER_ID=100001",
+		"PATH=/usr/bin:/bin:/cache/kubernetes/bin:/cache/kwok/bin",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+}
+
+func TestRegistry(t *testing.T) {
+	registry := Registry(filepath.Join(t.TempDir(), "running"))
+	if all, err := registry.List(); err != nil || len(all) != 0 {
+		t.Errorf("an empty registry lists %v, %v", all, err)
+	}
+	newer, older, empty := example(t.TempDir()), example(t.TempDir()), t.TempDir()
+	older.Began = newer.Began.Add(-time.Hour)
+	for _, s := range []*State{newer, older} {
+		if err := s.save(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gone := filepath.Join(t.TempDir(), "gone")
+	for _, dir := range []string{newer.Dir, older.Dir, empty, gone} {
+		if err := registry.add(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all, err := registry.List()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]*State{older, newer}, all); diff != "" {
+		t.Errorf("List (-want +got):\n%s", diff)
+	}
+	if _, err := os.Stat(registry.entry(gone)); err == nil {
+		t.Error("the entry of a directory that is gone stays")
+	}
+	if _, err := os.Stat(registry.entry(empty)); err != nil {
+		t.Error("the entry of a sandbox that is about to start is dropped")
+	}
+	for range 2 {
+		if err := registry.remove(newer.Dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
