@@ -40,7 +40,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	resources := c.resources()
 	c.check()
 	c.settle()
-	return Compiled{Cluster: clusterOf(c.run.Value(clusterNode)), Resources: resources}, sortDiagnostics(c.diags)
+	return Compiled{Cluster: clusterOf(c.run.Value(clusterNode)), Resources: resources}, SortDiagnostics(c.diags)
 }
 
 // A compiler is one compilation of one module.

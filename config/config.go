@@ -102,9 +102,9 @@ func (o Origins) Find(path string) Origin {
 	}
 }
 
-// sortDiagnostics orders by place, so that the output never depends on the
+// SortDiagnostics orders by place, so that the output never depends on the
 // order of evaluation, and drops repetitions.
-func sortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
+func SortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
 	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
 		if c := compareRange(a.Subject, b.Subject); c != 0 {
 			return c

@@ -79,7 +79,7 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 		source := m.inputs.addFlag(v)
 		m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
 	}
-	return m, sortDiagnostics(diags)
+	return m, SortDiagnostics(diags)
 }
 
 // parse reads one file. The names of files in diagnostics are those within the

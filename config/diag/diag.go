@@ -1,0 +1,122 @@
+// Package diag shows diagnostics to people and to programs. Both renderings
+// come from one data model, so they cannot disagree.
+//
+// The text shown comes from files that anybody may have written: characters
+// that would steer a terminal are made visible.
+package diag
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// A Diagnostic is one message. The JSON names are part of the command line's
+// interface.
+type Diagnostic struct {
+	Severity string   `json:"severity"` // "error" or "warning"
+	Summary  string   `json:"summary"`
+	Detail   string   `json:"detail,omitempty"`
+	Range    *Range   `json:"range,omitempty"`
+	Snippet  *Snippet `json:"snippet,omitempty"`
+}
+
+// A Range is a part of a file. Lines and columns count from 1, columns in
+// characters; the end is the first character that is not part of it.
+type Range struct {
+	Filename string `json:"filename"`
+	Start    Pos    `json:"start"`
+	End      Pos    `json:"end"`
+}
+
+// A Pos is a place in a file.
+type Pos struct {
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// A Snippet is the source a message is about.
+type Snippet struct {
+	Context string   `json:"context,omitempty"` // the block it is in: pool "web"
+	Line    string   `json:"line"`              // the first line of the range, whole
+	Values  []string `json:"values,omitempty"`  // of what the expression refers to: each.value is "30d"
+
+	start, end int // of the range in Line, in bytes
+}
+
+// New makes the model of diagnostics. Source is shown for the files given.
+func New(diags hcl.Diagnostics, files map[string]*hcl.File) []Diagnostic {
+	list := make([]Diagnostic, 0, len(diags))
+	for _, d := range diags {
+		list = append(list, build(d, files))
+	}
+	return list
+}
+
+func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
+	model := Diagnostic{Severity: "error", Summary: visible(d.Summary), Detail: visible(d.Detail)}
+	if d.Severity == hcl.DiagWarning {
+		model.Severity = "warning"
+	}
+	if d.Subject == nil {
+		return model
+	}
+	model.Range = &Range{
+		Filename: visible(d.Subject.Filename),
+		Start:    Pos{d.Subject.Start.Line, d.Subject.Start.Column},
+		End:      Pos{d.Subject.End.Line, d.Subject.End.Column},
+	}
+	if file := files[d.Subject.Filename]; file != nil {
+		model.Snippet = snippet(d, file)
+	}
+	return model
+}
+
+// Count says how many errors and warnings there are, in words: "2 errors and
+// 1 warning". Without any it is "".
+func Count(diags hcl.Diagnostics) string {
+	errors, warnings := 0, 0
+	for _, d := range diags {
+		if d.Severity == hcl.DiagWarning {
+			warnings++
+		} else {
+			errors++
+		}
+	}
+	var parts []string
+	for _, n := range []struct {
+		count int
+		noun  string
+	}{{errors, "error"}, {warnings, "warning"}} {
+		switch {
+		case n.count == 1:
+			parts = append(parts, "1 "+n.noun)
+		case n.count > 1:
+			parts = append(parts, fmt.Sprintf("%d %ss", n.count, n.noun))
+		}
+	}
+	return strings.Join(parts, " and ")
+}
+
+// visible replaces characters that a terminal would obey, or that change the
+// order in which text is read, by their escapes.
+func visible(text string) string {
+	if strings.IndexFunc(text, hidden) < 0 {
+		return text
+	}
+	var b strings.Builder
+	for _, r := range text {
+		if hidden(r) {
+			fmt.Fprintf(&b, "\\u%04x", r)
+		} else {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}
+
+func hidden(r rune) bool {
+	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar)
+}

@@ -1,0 +1,104 @@
+package diag
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// maxLine is the longest line shown, in bytes.
+const maxLine = 400
+
+// snippet cuts the first line of the diagnostic's range out of its file.
+func snippet(d *hcl.Diagnostic, file *hcl.File) *Snippet {
+	at := d.Subject
+	start := min(at.Start.Byte, len(file.Bytes))
+	lineStart := bytes.LastIndexByte(file.Bytes[:start], '\n') + 1
+	lineEnd := len(file.Bytes)
+	if i := bytes.IndexByte(file.Bytes[start:], '\n'); i >= 0 {
+		lineEnd = start + i
+	}
+	line := file.Bytes[lineStart:lineEnd]
+	s := &Snippet{
+		Context: contextOf(file, at.Start.Byte),
+		Line:    string(bytes.TrimRight(line[:min(len(line), maxLine)], "\r")),
+		Values:  values(d),
+	}
+	s.start = min(start-lineStart, len(s.Line))
+	s.end = max(s.start, min(at.End.Byte-lineStart, len(s.Line)))
+	return s
+}
+
+// contextOf names the block around a place: the header as it is written.
+func contextOf(file *hcl.File, offset int) string {
+	nav, ok := file.Nav.(interface{ ContextString(offset int) string })
+	if !ok {
+		return ""
+	}
+	return visible(nav.ContextString(offset))
+}
+
+// values lists what the expression's references stood for, as far as it is
+// short enough to help.
+func values(d *hcl.Diagnostic) []string {
+	if d.Expression == nil || d.EvalContext == nil {
+		return nil
+	}
+	var list []string
+	for _, reference := range d.Expression.Variables() {
+		v, diags := reference.TraverseAbs(d.EvalContext)
+		if diags.HasErrors() || !v.IsWhollyKnown() || v.ContainsMarked() {
+			continue
+		}
+		list = append(list, fmt.Sprintf("%s is %s", written(reference), short(v)))
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// written returns a reference as it is written in HCL.
+func written(reference hcl.Traversal) string {
+	return visible(string(hclwrite.TokensForTraversal(reference).Bytes()))
+}
+
+// short shows primitive values, and of others only what they are.
+func short(v cty.Value) string {
+	switch {
+	case v.IsNull():
+		return "null"
+	case v.Type().IsPrimitiveType():
+		text := string(hclwrite.TokensForValue(v).Bytes())
+		if len(text) > 60 {
+			text = text[:60] + "..."
+		}
+		return visible(text)
+	case v.Type().IsObjectType() || v.Type().IsMapType():
+		return object(v)
+	case v.Type().IsCapsuleType():
+		return v.Type().FriendlyName()
+	}
+	return fmt.Sprintf("%s with %d elements", v.Type().FriendlyNameForConstraint(), v.LengthInt())
+}
+
+// object shows the names in an object.
+func object(v cty.Value) string {
+	var names []string
+	for it := v.ElementIterator(); it.Next(); {
+		name, _ := it.Element()
+		text := name.AsString()
+		if !hclsyntax.ValidIdentifier(text) {
+			text = fmt.Sprintf("%q", text)
+		}
+		names = append(names, text)
+	}
+	if len(names) > 6 {
+		names = append(names[:6], "...")
+	}
+	return visible("an object with " + strings.Join(names, ", "))
+}

@@ -1,0 +1,112 @@
+package diag
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Text writes diagnostics for people, with the line each is about and a mark
+// under the part that matters. Color uses the terminal's escape sequences.
+func Text(w io.Writer, diags []Diagnostic, color bool) error {
+	out := bufio.NewWriter(w)
+	style := plain
+	if color {
+		style = colored
+	}
+	for _, d := range diags {
+		style.write(out, d)
+	}
+	return out.Flush()
+}
+
+// JSON writes diagnostics for programs, as one array.
+func JSON(w io.Writer, diags []Diagnostic) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(diags)
+}
+
+// A style is the escape sequences around the parts of a message.
+type style struct {
+	err, warning, bold, mark, reset string
+}
+
+var (
+	plain   style
+	colored = style{err: "\x1b[1;31m", warning: "\x1b[1;33m", bold: "\x1b[1m", mark: "\x1b[31m", reset: "\x1b[0m"}
+)
+
+func (s style) write(w *bufio.Writer, d Diagnostic) {
+	title, color := "Error", s.err
+	if d.Severity == "warning" {
+		title, color = "Warning", s.warning
+	}
+	fmt.Fprintf(w, "%s%s: %s%s%s%s\n\n", color, title, s.reset, s.bold, d.Summary, s.reset)
+	if d.Range != nil {
+		s.source(w, d.Range, d.Snippet)
+	}
+	for _, line := range wrap(d.Detail, 78) {
+		fmt.Fprintf(w, "  %s\n", line)
+	}
+	fmt.Fprintln(w)
+}
+
+// source shows the place: file and line in the form that editors follow.
+func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
+	fmt.Fprintf(w, "  on %s:%d", at.Filename, at.Start.Line)
+	if snippet == nil {
+		fmt.Fprint(w, "\n\n")
+		return
+	}
+	if snippet.Context != "" {
+		fmt.Fprintf(w, ", in %s", snippet.Context)
+	}
+	number := fmt.Sprint(at.Start.Line)
+	gutter := strings.Repeat(" ", len(number))
+	before, marked := snippet.Line[:snippet.start], snippet.Line[snippet.start:snippet.end]
+	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, visible(snippet.Line))
+	fmt.Fprintf(w, "  %s | %s%s%s%s\n", gutter, indent(before), s.mark, strings.Repeat("^", max(1, width(marked))), s.reset)
+	for _, value := range snippet.Values {
+		fmt.Fprintf(w, "  %s | %s\n", gutter, value)
+	}
+	fmt.Fprintln(w)
+}
+
+// indent is white space as wide as the text, tabs kept.
+func indent(text string) string {
+	return strings.Map(func(r rune) rune {
+		if r == '\t' {
+			return '\t'
+		}
+		return ' '
+	}, visible(text))
+}
+
+func width(text string) int {
+	return utf8.RuneCountInString(visible(text))
+}
+
+// wrap breaks text into lines of the given width. Lines that begin with white
+// space are left as they are.
+func wrap(text string, width int) (lines []string) {
+	for paragraph := range strings.Lines(text) {
+		if strings.HasPrefix(paragraph, " ") {
+			lines = append(lines, strings.TrimRight(paragraph, "\n"))
+			continue
+		}
+		line := ""
+		for _, word := range strings.Fields(paragraph) {
+			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+				lines, line = append(lines, line), ""
+			}
+			line = strings.TrimPrefix(line+" "+word, " ")
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}

@@ -1,0 +1,138 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"regexp"
+
+	"github.com/hashicorp/hcl/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+// CompileOptions are the inputs of Compile beside the files.
+type CompileOptions struct {
+	config.Options
+
+	// Validator checks the objects; nil stands for one with the definitions
+	// that are compiled in.
+	Validator *kube.Validator
+
+	// Old returns an object as it is now, for rules about changes; nil where
+	// it does not exist, and for all where there is nothing to compare with.
+	Old func(apiVersion, kind, name string) map[string]any
+}
+
+// Compiled is a directory that has been compiled and validated.
+type Compiled struct {
+	Cluster   config.Cluster
+	Resources []Resource           // sorted by address
+	Files     map[string]*hcl.File // for showing source with diagnostics
+}
+
+// A Resource is one object, as written and as the API server would store it.
+type Resource struct {
+	config.Resource
+	Defaulted map[string]any
+}
+
+// Manifests returns the objects to apply, without defaults: a field that is
+// not written is not owned.
+func (c Compiled) Manifests() []map[string]any {
+	manifests := make([]map[string]any, len(c.Resources))
+	for i, r := range c.Resources {
+		manifests[i] = r.Manifest
+	}
+	return manifests
+}
+
+// Compile reads a directory, compiles it and validates what comes out, without
+// a cluster. Where the diagnostics have errors, the result has the files for
+// showing them and is not to be applied.
+func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hcl.Diagnostics) {
+	module, diags := config.Load(fsys, opts.Options)
+	result := Compiled{Files: module.Files}
+	if diags.HasErrors() {
+		return result, diags // what was not read would be missed everywhere
+	}
+	compiled, compileDiags := module.Compile()
+	diags = append(diags, compileDiags...)
+	result.Cluster = compiled.Cluster
+
+	validator := opts.Validator
+	if validator == nil {
+		var err error
+		if validator, err = defaultValidator(); err != nil {
+			return result, append(diags, failure("Definitions are broken", err))
+		}
+	}
+	for _, r := range compiled.Resources {
+		if err := ctx.Err(); err != nil {
+			return result, append(diags, failure("Compilation was stopped", err))
+		}
+		defaulted, errs := validator.Validate(r.Manifest, opts.old(r))
+		diags = append(diags, explain(r, errs)...)
+		result.Resources = append(result.Resources, Resource{r, defaulted})
+	}
+	return result, config.SortDiagnostics(diags)
+}
+
+func (o CompileOptions) old(r config.Resource) map[string]any {
+	if o.Old == nil {
+		return nil
+	}
+	apiVersion, _ := r.Manifest["apiVersion"].(string)
+	return o.Old(apiVersion, r.Kind(), r.Name())
+}
+
+func defaultValidator() (*kube.Validator, error) {
+	crds, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	return kube.NewValidator(crds)
+}
+
+func failure(summary string, err error) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: err.Error() + "."}
+}
+
+// explain turns the API server's errors about an object into diagnostics at
+// the lines its fields come from. Errors about the same field are one cause.
+func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
+	seen := map[string]bool{}
+	for _, err := range errs {
+		if seen[err.Field] {
+			continue
+		}
+		seen[err.Field] = true
+		origin := r.Origins.Find(err.Field)
+		at := origin.Range
+		diags = append(diags, &hcl.Diagnostic{
+			Severity:    hcl.DiagError,
+			Summary:     "Invalid " + r.Kind(),
+			Detail:      fmt.Sprintf("%s: %s.", err.Field, complaint(err)),
+			Subject:     &at,
+			Expression:  origin.Expression,
+			EvalContext: origin.Context,
+		})
+	}
+	return diags
+}
+
+// Errors from OpenAPI say the field's path once more; those from CEL do not.
+var pathPrefix = regexp.MustCompile(`^\S+ in body `)
+
+func complaint(err *field.Error) string {
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		return "a value is required"
+	case field.ErrorTypeNotSupported:
+		return err.ErrorBody()
+	}
+	return pathPrefix.ReplaceAllString(err.Detail, "")
+}

@@ -1,0 +1,179 @@
+package kube
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/pruning"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
+	apivalidation "k8s.io/apimachinery/pkg/api/validation"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/common"
+)
+
+// A Validator decides what an API server would say to objects, without one: it
+// runs the same code on the same definitions, in the same order. It is safe
+// for use by several goroutines.
+type Validator struct {
+	kinds map[string]*definition // by apiVersion and kind
+}
+
+// A definition is one version of one kind, compiled when it is first needed:
+// compiling the rules of NodePool takes longer than validating a fleet.
+type definition struct {
+	crd     *apiextensionsv1.CustomResourceDefinition
+	version string
+	compile func() (*rules, error)
+}
+
+// rules are what is checked of an object of one kind.
+type rules struct {
+	structure *structuralschema.Structural
+	openAPI   validation.SchemaValidator
+	cel       *schemacel.Validator // nil where the kind has no such rules
+}
+
+// NewValidator returns a validator for the kinds that the definitions have, in
+// all their served versions. The definitions are not changed.
+func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator, error) {
+	v := &Validator{kinds: map[string]*definition{}}
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			if !version.Served {
+				continue
+			}
+			if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+				return nil, fmt.Errorf("definition %s: version %s has no schema", crd.Name, version.Name)
+			}
+			d := &definition{crd: crd, version: version.Name}
+			d.compile = sync.OnceValues(func() (*rules, error) { return compile(version.Schema.OpenAPIV3Schema) })
+			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
+		}
+	}
+	return v, nil
+}
+
+func kindKey(apiVersion, kind string) string { return apiVersion + " " + kind }
+
+func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
+	internal := &apiextensions.JSONSchemaProps{}
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
+		return nil, err
+	}
+	structure, err := structuralschema.NewStructural(internal)
+	if err != nil {
+		return nil, err
+	}
+	if err := defaulting.PruneDefaults(structure); err != nil {
+		return nil, err
+	}
+	openAPI, _, err := validation.NewSchemaValidator(internal)
+	if err != nil {
+		return nil, err
+	}
+	return &rules{
+		structure: structure,
+		openAPI:   openAPI,
+		cel:       schemacel.NewValidator(structure, true, celconfig.PerCallLimit),
+	}, nil
+}
+
+// Validate returns the object as the API server would store it, with defaults,
+// and every error it would refuse it for. Fields that the kind does not have
+// are errors as well. With old, the object as it is now, the change is checked
+// as an update: rules about transitions apply, and what was invalid before and
+// is not touched is let through.
+//
+// Neither object is changed. Whole numbers must be int64, not float64.
+func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	if !ok {
+		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), apiVersion+" "+kind, v.Kinds())}
+	}
+	rules, err := d.compile()
+	if err != nil {
+		return nil, field.ErrorList{field.InternalError(nil, fmt.Errorf("definition %s: %w", d.crd.Name, err))}
+	}
+	obj = runtime.DeepCopyJSON(obj)
+	errs = rules.complete(obj)
+	if old != nil {
+		old = runtime.DeepCopyJSON(old)
+		rules.complete(old)
+	}
+	return obj, append(errs, rules.validate(obj, old)...)
+}
+
+// Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
+func (v *Validator) Kinds() []string {
+	var kinds []string
+	for kind := range v.kinds {
+		kinds = append(kinds, kind)
+	}
+	slices.Sort(kinds)
+	return kinds
+}
+
+// complete removes unknown fields, reporting each, and fills in defaults.
+func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
+	unknown := pruning.PruneWithOptions(obj, r.structure, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	for _, path := range unknown {
+		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, Detail: "there is no such field"})
+	}
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, r.structure)
+	defaulting.Default(obj, r.structure)
+	return errs
+}
+
+// validate runs the checks of an API server in its order: the rules in CEL
+// come last, and only where types and sizes are right.
+func (r *rules) validate(obj, old map[string]any) field.ErrorList {
+	errs := validateMetadata(obj)
+	var oldValue any // nil on creation, which a nil map would not be
+	var options []schemacel.Option
+	if old == nil {
+		errs = append(errs, validation.ValidateCustomResource(nil, obj, r.openAPI)...)
+	} else {
+		correlation := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: r.structure})
+		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, obj, old, r.openAPI, validation.WithRatcheting(correlation))...)
+		oldValue, options = old, []schemacel.Option{schemacel.WithRatcheting(correlation)}
+	}
+	errs = append(errs, objectmeta.Validate(nil, obj, r.structure, true)...)
+	errs = append(errs, listtype.ValidateListSetsAndMaps(nil, r.structure, obj)...)
+	if r.cel == nil || slices.ContainsFunc(errs, blocksRules) {
+		return errs
+	}
+	celErrs, _ := r.cel.Validate(context.Background(), nil, r.structure, obj, oldValue, celconfig.RuntimeCELCostBudget, options...)
+	return append(errs, celErrs...)
+}
+
+// blocksRules tells the errors after which the rules in CEL cannot be trusted
+// to end, or to make sense.
+func blocksRules(err *field.Error) bool {
+	switch err.Type {
+	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid, field.ErrorTypeNotSupported:
+		return true
+	}
+	return false
+}
+
+func validateMetadata(obj map[string]any) field.ErrorList {
+	meta, _, err := objectmeta.GetObjectMeta(obj, false)
+	if err != nil {
+		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
+	}
+	return apivalidation.ValidateObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+}
