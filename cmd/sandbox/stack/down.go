@@ -51,11 +51,6 @@ func (s *Stack) Down(ctx context.Context) error {
 	return nil
 }
 
-// abandon ends a sandbox that could not be started; the logs stay.
-func (s *Stack) abandon(ctx context.Context) error {
-	return errors.Join(s.end(ctx), s.registry.remove(s.Dir), layout(s.Dir).clear())
-}
-
 // end ends the processes in order, those of one rank together.
 func (s *Stack) end(ctx context.Context) error {
 	components := Config{}.components()

@@ -25,6 +25,9 @@ type launch struct {
 	users      users
 	began      time.Time
 
+	// fail ends the launch: something that was up has gone down again.
+	fail context.CancelCauseFunc
+
 	// mu guards the stack and its state, for several components start at once.
 	mu    sync.Mutex
 	stack *Stack
@@ -48,6 +51,8 @@ func (l *launch) run(ctx context.Context) error {
 	if err := l.config.furnish(layout(l.stack.Dir), l.users); err != nil {
 		return fmt.Errorf("furnish the directory: %w", err)
 	}
+	ctx, l.fail = context.WithCancelCause(ctx)
+	defer l.fail(nil)
 	for _, name := range []string{etcd, apiServer} {
 		if err := l.start(ctx, name); err != nil {
 			return err
@@ -81,8 +86,10 @@ func (l *launch) startNodes(ctx context.Context) error {
 	if err := l.start(ctx, kwok); err != nil {
 		return err
 	}
-	if err := l.await(ctx, kwok, "play a node", l.check.probeKWOK); err != nil {
-		return err
+	for _, p := range l.check.probes() {
+		if err := l.await(ctx, kwok, p.what, p.step); err != nil {
+			return err
+		}
 	}
 	return l.start(ctx, linode)
 }
@@ -96,6 +103,7 @@ func (l *launch) start(ctx context.Context, name string) error {
 		}
 		err := l.await(ctx, name, "start", func(ctx context.Context) error { return l.check.check(ctx, name) })
 		if err == nil {
+			l.watch(ctx, name)
 			l.config.Say("%s is ready (%.1fs)", name, time.Since(l.began).Seconds())
 			return nil
 		}
@@ -173,11 +181,21 @@ func (l *launch) stages() []string {
 	return paths
 }
 
+// watch ends the launch if the component, which was ready, ends before it is done.
+func (l *launch) watch(ctx context.Context, name string) {
+	p := l.process(name)
+	go func() {
+		select {
+		case <-ctx.Done():
+		case <-p.Exited():
+			l.fail(l.blame(name, "stay up", fmt.Errorf("%w (%s)", errExited, ending(p))))
+		}
+	}()
+}
+
 // await polls ready while the component's process lives. what words the failure.
 func (l *launch) await(ctx context.Context, name, what string, ready func(context.Context) error) error {
-	l.mu.Lock()
-	p := l.stack.processes[name]
-	l.mu.Unlock()
+	p := l.process(name)
 	err := poll(ctx, p.Exited(), ready)
 	if err == nil {
 		return nil
@@ -189,8 +207,19 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 	if errors.Is(err, errExited) {
 		err = fmt.Errorf("%w (%s)", err, ending(p))
 	}
+	return l.blame(name, what, err)
+}
+
+// blame words what a component did not do, with the end of its log.
+func (l *launch) blame(name, what string, err error) error {
 	log := layout(l.stack.Dir).log(name)
 	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log), process.Tail(log, 8))
+}
+
+func (l *launch) process(name string) *process.Process {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.stack.processes[name]
 }
 
 func ending(p *process.Process) string {

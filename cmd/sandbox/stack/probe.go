@@ -2,6 +2,7 @@ package stack
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -14,11 +15,25 @@ import (
 // anybody is told that the sandbox is ready.
 const probeNode = "sandbox-probe"
 
-// probeKWOK makes a node, waits until KWOK has made it ready, and removes it with
-// what else bears its name. An answer on KWOK's port would only show that the
-// process listens.
-func (c *checker) probeKWOK(ctx context.Context) error {
-	nodes := c.client.CoreV1().Nodes()
+// probe is one step of showing that KWOK plays nodes; each is repeated until it
+// succeeds.
+type probe struct {
+	what string
+	step func(context.Context) error
+}
+
+// probes make a node, wait until KWOK has made it ready, and remove it with what
+// else bears its name. An answer on KWOK's port would only show that the process
+// listens.
+func (c *checker) probes() []probe {
+	return []probe{
+		{"let a node be made", c.makeProbe},
+		{"make a node ready", c.probeReady},
+		{"let a node go", c.removeProbe},
+	}
+}
+
+func (c *checker) makeProbe(ctx context.Context) error {
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: probeNode},
 		Spec: corev1.NodeSpec{
@@ -26,23 +41,19 @@ func (c *checker) probeKWOK(ctx context.Context) error {
 			Taints:        []corev1.Taint{{Key: "lkeplan.dev/" + probeNode, Effect: corev1.TaintEffectNoExecute}},
 		},
 	}
-	if _, err := nodes.Create(ctx, node, metav1.CreateOptions{}); err != nil {
-		return fmt.Errorf("create a node: %w", err)
+	_, err := c.client.CoreV1().Nodes().Create(ctx, node, metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return nil
 	}
-	err := poll(ctx, nil, func(ctx context.Context) error {
-		node, err := nodes.Get(ctx, probeNode, metav1.GetOptions{})
-		if err != nil {
-			return err
-		}
-		return nodeReady(node)
-	})
+	return err
+}
+
+func (c *checker) probeReady(ctx context.Context) error {
+	node, err := c.client.CoreV1().Nodes().Get(ctx, probeNode, metav1.GetOptions{})
 	if err != nil {
 		return err
 	}
-	if err := nodes.Delete(ctx, probeNode, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)}); err != nil {
-		return fmt.Errorf("delete a node: %w", err)
-	}
-	return poll(ctx, nil, c.probeGone)
+	return nodeReady(node)
 }
 
 func nodeReady(node *corev1.Node) error {
@@ -54,17 +65,25 @@ func nodeReady(node *corev1.Node) error {
 	return fmt.Errorf("node %s does not become ready", node.Name)
 }
 
-// probeGone returns nil when neither the node nor its lease is left. KWOK may
-// renew the lease once more after the node went, so it is deleted until it stays
-// away.
-func (c *checker) probeGone(ctx context.Context) error {
-	_, err := c.client.CoreV1().Nodes().Get(ctx, probeNode, metav1.GetOptions{})
+// removeProbe returns nil when neither the node nor its lease is left. KWOK may renew
+// the lease once more after the node went, so it is deleted until it stays away.
+func (c *checker) removeProbe(ctx context.Context) error {
+	err := c.client.CoreV1().Nodes().Delete(ctx, probeNode, metav1.DeleteOptions{GracePeriodSeconds: ptr.To[int64](0)})
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("node %s does not go away: %v", probeNode, err)
+		return fmt.Errorf("node %s does not go away: %w", probeNode, orStill(err))
 	}
 	err = c.client.CoordinationV1().Leases(corev1.NamespaceNodeLease).Delete(ctx, probeNode, metav1.DeleteOptions{})
 	if !apierrors.IsNotFound(err) {
-		return fmt.Errorf("the lease of node %s does not go away: %v", probeNode, err)
+		return fmt.Errorf("the lease of node %s does not go away: %w", probeNode, orStill(err))
 	}
 	return nil
+}
+
+// orStill gives a deletion that was accepted, and so has to be looked at again, an
+// error to be.
+func orStill(err error) error {
+	if err == nil {
+		return errors.New("it was there a moment ago")
+	}
+	return err
 }

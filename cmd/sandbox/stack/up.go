@@ -95,16 +95,32 @@ func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
 	if err := s.registry.add(dir); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready within %s", readyWithin))
+	limited, cancel := context.WithTimeoutCause(ctx, readyWithin, fmt.Errorf("not ready within %s", readyWithin))
 	defer cancel()
-	if err := newLaunch(c, s).run(ctx); err != nil {
-		// The context may be what failed, and the clearing up must not be.
-		if clear := s.abandon(context.WithoutCancel(ctx)); clear != nil {
-			err = fmt.Errorf("%w\nand then: %w", err, clear)
-		}
-		return nil, fmt.Errorf("%w\nnothing is left running; the logs are in %s", err, layout(dir).logs())
+	if err := newLaunch(c, s).run(limited); err != nil {
+		return nil, s.abandon(ctx, err)
 	}
 	return s, nil
+}
+
+// abandon ends a sandbox that could not be started. What is left are the logs, if
+// it failed by itself, and nothing, if somebody cancelled it.
+func (s *Stack) abandon(ctx context.Context, reason error) error {
+	cancelled := ctx.Err() != nil
+	// The clearing up must not be cancelled as well.
+	err := errors.Join(s.end(context.WithoutCancel(ctx)), s.registry.remove(s.Dir))
+	if err == nil && cancelled {
+		err = layout(s.Dir).remove(s.MadeDir)
+	} else if err == nil {
+		err = layout(s.Dir).clear()
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w\nand then: %w", reason, err)
+	case cancelled:
+		return fmt.Errorf("%w: nothing is left running", reason)
+	}
+	return fmt.Errorf("%w\nnothing is left running; the logs are in %s", reason, layout(s.Dir).logs())
 }
 
 // makeDirectory returns the absolute path of the directory; made tells that it was

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
+)
+
+// asMain makes this test binary behave like the sandbox itself.
+const asMain = "SANDBOX_TEST_AS_MAIN"
+
+func TestMain(m *testing.M) {
+	// A sandbox starts its own binary for the simulator, with an empty environment.
+	simulates := len(os.Args) > 1 && os.Args[1] == stack.SimulateCommand
+	if simulates || os.Getenv(asMain) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// sandbox runs the command in this process.
+func sandbox(t *testing.T, environ []string, args ...string) (status int, stdout, stderr string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	status = run(t.Context(), args, environ, strings.NewReader(""), &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// sandboxCommand runs the command in a process of its own.
+func sandboxCommand(t *testing.T, environ []string, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(environ, asMain+"=1")
+	return cmd
+}
+
+// controlPlane builds the control plane, if it is not built, and returns an
+// environment whose cache has it and is otherwise the test's own: the list of
+// running sandboxes in there is nobody else's.
+func controlPlane(t *testing.T) []string {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts a control plane")
+	}
+	a := &app{environ: os.Environ(), stderr: os.Stderr}
+	set, err := a.programs(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	cache := t.TempDir()
+	for _, program := range set.Programs {
+		built := filepath.Dir(filepath.Dir(program.Path))
+		err := os.Symlink(built, filepath.Join(cache, filepath.Base(built)))
+		if err != nil && !errors.Is(err, os.ErrExist) {
+			t.Fatal(err)
+		}
+	}
+	return append(os.Environ(), "LKEPLAN_SANDBOX_CACHE="+cache)
+}
+
+// up starts a sandbox that is taken down with the test.
+func up(t *testing.T, environ []string, args ...string) upReport {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "sandbox")
+	args = append([]string{"up", "--output", "json", "--dir", dir}, args...)
+	status, stdout, stderr := sandbox(t, environ, args...)
+	if status != 0 {
+		t.Fatalf("sandbox up: status %d\n%s", status, stderr)
+	}
+	t.Cleanup(func() {
+		if _, err := os.Stat(dir); err != nil {
+			return
+		}
+		var errs bytes.Buffer
+		if run(context.Background(), []string{"down", "--dir", dir}, environ, strings.NewReader(""), &errs, &errs) != 0 {
+			t.Errorf("sandbox down: %s", errs.String())
+		}
+	})
+	var report upReport
+	if err := json.Unmarshal([]byte(stdout), &report); err != nil {
+		t.Fatalf("sandbox up printed %s: %v", stdout, err)
+	}
+	if report.Dir != dir {
+		t.Fatalf("the sandbox is in %s, want %s", report.Dir, dir)
+	}
+	t.Logf("ready in %.1fs", report.ReadySeconds)
+	return report
+}
+
+// eventually polls until check returns nil.
+func eventually(t *testing.T, within time.Duration, check func() error) {
+	t.Helper()
+	began := time.Now()
+	for {
+		err := check()
+		if err == nil {
+			return
+		}
+		if time.Since(began) > within {
+			t.Fatalf("after %s: %v", within, err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// leftovers returns an error while a process is running that has the directory in
+// its command line.
+func leftovers(dir string) error {
+	out, err := exec.Command("ps", "-A", "-ww", "-o", "pid=,stat=,args=").Output()
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if strings.Contains(line, dir) && !strings.HasPrefix(fields[1], "Z") && fields[0] != fmt.Sprint(os.Getpid()) {
+			return fmt.Errorf("still running: %s", strings.TrimSpace(line))
+		}
+	}
+	return nil
+}
+
+func TestBadInput(t *testing.T) {
+	environ := []string{"LKEPLAN_SANDBOX_CACHE=" + t.TempDir(), "PATH=/usr/bin:/bin"}
+	foreign := t.TempDir()
+	if err := os.WriteFile(filepath.Join(foreign, "mine"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct{ args, want string }{
+		{"up --tier gold", `tier "gold": want standard or enterprise`},
+		{"up --region mars", `region "mars"`},
+		{"up --rate-limit 5", `rate limit "5"`},
+		{"up --join-delay -1s", "delay"},
+		{"up --join-delay 1", "missing unit"},
+		{"up --catalog /no/such/file", "/no/such/file"},
+		{"up --output xml", `--output "xml": want env or json`},
+		{"up there", `sandbox up takes no arguments, got "there"`},
+		{"status --output xml", `--output "xml": want text or json`},
+		{"status --dir /no/such/dir", "/no/such/dir: no sandbox here"},
+		{"down --dir " + foreign, "no sandbox here"},
+		{"run", "no command: want"},
+		{"logs", "no sandbox is running"},
+		{"fly", `unknown command "fly"`},
+	} {
+		status, stdout, stderr := sandbox(t, environ, strings.Fields(test.args)...)
+		if status != 1 || !strings.Contains(stderr, test.want) {
+			t.Errorf("sandbox %s: status %d, it said %q, want %q", test.args, status, stderr, test.want)
+		}
+		if lines := strings.Count(stderr, "\n"); lines != 1 || stdout != "" {
+			t.Errorf("sandbox %s: %d lines, want one, and nothing on standard output: %q", test.args, lines, stdout)
+		}
+	}
+}
+
+func TestNothingRuns(t *testing.T) {
+	environ := []string{"LKEPLAN_SANDBOX_CACHE=" + t.TempDir()}
+	for _, test := range []struct {
+		args           string
+		status         int
+		stdout, stderr string
+	}{
+		{"status", 1, "no sandbox is running\n", ""},
+		{"status -o json", 1, "[]\n", ""},
+		{"down", 0, "", "sandbox: no sandbox is running\n"},
+	} {
+		status, stdout, stderr := sandbox(t, environ, strings.Fields(test.args)...)
+		if status != test.status || stdout != test.stdout || stderr != test.stderr {
+			t.Errorf("sandbox %s: %d, %q, %q", test.args, status, stdout, stderr)
+		}
+	}
+}
+
+func TestLookPath(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	for _, path := range []string{filepath.Join(first, "a"), filepath.Join(second, "a"), filepath.Join(second, "b")} {
+		if err := os.WriteFile(path, nil, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(first, "b"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"HOME=/", "PATH=" + first + ":" + second}
+	for name, want := range map[string]string{
+		"a": filepath.Join(first, "a"), "b": filepath.Join(second, "b"), "./c": "./c", "d": "",
+	} {
+		got, err := lookPath(name, env)
+		if got != want || (err != nil) != (want == "") {
+			t.Errorf("lookPath(%q) = %q, %v; want %q", name, got, err, want)
+		}
+	}
+}
+
+func TestStatusOf(t *testing.T) {
+	for script, want := range map[string]int{"exit 0": 0, "exit 7": 7, "kill -TERM $$": 143} {
+		status, err := statusOf(exec.Command("/bin/sh", "-c", script).Run())
+		if err != nil || status != want {
+			t.Errorf("%s: status %d, %v; want %d", script, status, err, want)
+		}
+	}
+	if _, err := statusOf(exec.Command("/no/such/program").Run()); err == nil {
+		t.Error("a program that could not be run has a status")
+	}
+}
+
+// The components a sandbox starts must all come out of the table.
+func TestEveryProgramIsBuilt(t *testing.T) {
+	built := map[string]bool{}
+	for _, m := range binaries.ControlPlane() {
+		for _, p := range m.Programs {
+			built[p.Name] = true
+		}
+	}
+	for _, name := range stack.Names() {
+		if !built[name] && name != "linode-simulator" {
+			t.Errorf("nothing builds %s", name)
+		}
+	}
+}
+
+// lockedBuffer is written by a process while the test reads it.
+type lockedBuffer struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buf.String()
+}
