@@ -1,6 +1,7 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -71,7 +72,7 @@ func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) error {
 		f.log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
 	}
 	for _, n := range w.Create {
-		pool, err := f.api.CreatePool(ctx, f.cluster.ID, poolSpec(w.Group, n, f.cluster.Tier))
+		pool, err := f.api.CreatePool(ctx, f.cluster.ID, poolSpec(w.Group, n, f.cluster))
 		if err != nil {
 			return err
 		}
@@ -151,8 +152,9 @@ func (f *Fleet) deleted(what string, id any, err error) error {
 	return nil
 }
 
-// poolSpec is the request for a pool of a group.
-func poolSpec(g capacity.Group, count int, tier catalog.Tier) lkeapi.PoolSpec {
+// poolSpec is the request for a pool of a group. Enterprise wants a version for
+// each pool: the control plane's, where the class names none.
+func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSpec {
 	spec := lkeapi.PoolSpec{
 		Type:           g.Plan,
 		Count:          count,
@@ -163,8 +165,8 @@ func poolSpec(g capacity.Group, count int, tier catalog.Tier) lkeapi.PoolSpec {
 	for _, t := range g.Taints {
 		spec.Taints = append(spec.Taints, lkeapi.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
 	}
-	if tier == catalog.Enterprise {
-		spec.Version, spec.UpdateStrategy = g.Version, "on_recycle"
+	if cluster.Tier == catalog.Enterprise {
+		spec.Version, spec.UpdateStrategy = cmp.Or(g.Version, cluster.Version), "on_recycle"
 		if g.FirewallID != 0 {
 			spec.FirewallID = &g.FirewallID
 		}

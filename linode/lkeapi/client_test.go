@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -64,17 +65,17 @@ func TestClassOfAnswers(t *testing.T) {
 }
 
 func TestNoAnswerIsUnknownAndNothingIsSentTwice(t *testing.T) {
-	requests := 0
-	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
-		requests++
+	var requests atomic.Int32
+	c := serve(t, func(http.ResponseWriter, *http.Request) {
+		requests.Add(1)
 		panic(http.ErrAbortHandler) // the work may be done; the answer is lost
 	})
 	_, err := c.GrowPool(t.Context(), 1, 2, 3)
 	if ClassOf(err) != ClassUnknown {
 		t.Errorf("class = %q, want unknown (%v)", ClassOf(err), err)
 	}
-	if requests != 1 {
-		t.Errorf("the request was sent %d times", requests)
+	if n := requests.Load(); n != 1 {
+		t.Errorf("the request was sent %d times", n)
 	}
 }
 
