@@ -2,8 +2,16 @@
 // HCL. Each command is a file of its own.
 package main
 
-import "os"
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
 
 func main() {
-	os.Exit(run(os.Args[1:], processEnv()))
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], processEnv())
+	stop()
+	os.Exit(code)
 }

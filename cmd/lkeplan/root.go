@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,6 +49,8 @@ func newRoot(env *env) *cobra.Command {
 	root.AddCommand(
 		newValidate(env),
 		newRender(env),
+		newApply(env),
+		newCatalog(env),
 		newVersion(env),
 	)
 	return root
@@ -58,7 +61,7 @@ var errReported = errors.New("reported")
 
 // run executes one command line and returns its exit code: 0 if all is well, 1
 // for every error, a mistake in the command line and a crash included.
-func run(args []string, env *env) (code int) {
+func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			fmt.Fprintf(env.Stderr, "lkeplan %s crashed: %v\nThis is a bug. Please report it together with these lines and the files it happened with:\n\n%s", version(), cause, debug.Stack())
@@ -67,7 +70,7 @@ func run(args []string, env *env) (code int) {
 	}()
 	root := newRoot(env)
 	root.SetArgs(args)
-	switch err := root.Execute(); {
+	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return 0
 	case errors.Is(err, errReported):
