@@ -77,7 +77,9 @@ func (st *state) boot(sl *slot, now time.Time) {
 	i := &instance{
 		id: st.lastInstance, slot: sl, label: sl.name, tags: []string{}, created: now, updated: now,
 		joins: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
-		hostUUID: st.hash(40), machineID: st.hash(32),
+		hostUUID: st.hash(40),
+		// A letter first: tools that write this into YAML without quotes could take digits for a number.
+		machineID: "c" + st.hash(32)[1:],
 	}
 	if sl.pool.cluster.tier == catalog.Enterprise {
 		i.tags = sl.pool.cascaded()

@@ -1,0 +1,89 @@
+package lkesim
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// machine is what those who play its kubelet and cloud controller need to know of an instance. It shares nothing with
+// the state.
+type machine struct {
+	instance   int
+	name       string
+	pool       int
+	plan       catalog.Plan
+	region     string
+	version    string // of Kubernetes
+	hostUUID   string
+	machineID  string
+	privateIP  string
+	joins      time.Time
+	registered time.Time // zero: its kubelet has not joined yet
+	ccm        time.Duration
+	leaving    bool // asked to go, but still there
+	labels     map[string]string
+	taints     []Taint
+	edition    int
+}
+
+// machines returns the instances of a cluster, and when the next of what the account has planned is due.
+func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
+	s.settled(func(st *state, _ time.Time) {
+		for _, i := range st.byID() {
+			if p := i.slot.pool; p.cluster.id == cluster {
+				all = append(all, i.machine())
+			}
+		}
+		next, _ = st.agenda.next()
+	})
+	return all, next
+}
+
+func (i *instance) machine() machine {
+	p := i.slot.pool
+	version := p.cluster.version
+	if p.enterprise != nil {
+		version = p.enterprise.KubernetesVersion
+	}
+	return machine{
+		instance: i.id, name: i.slot.name, pool: p.id, plan: p.plan, region: p.cluster.region, version: kubelet(version),
+		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
+		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
+		labels: maps.Clone(p.labels), taints: slices.Clone(p.taints), edition: p.edition,
+	}
+}
+
+// kubelet is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
+func kubelet(version string) string {
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
+	if strings.Count(version, ".") == 1 {
+		version += ".1"
+	}
+	return "v" + version
+}
+
+// noteRegistered remembers that an instance's kubelet made its Node.
+func (s *Simulator) noteRegistered(instance int, at time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if i := s.state.instances[instance]; i != nil {
+		i.registered = at
+	}
+}
+
+// watch returns a channel that gets a message when something changed, and what ends it.
+func (s *Simulator) watch() (<-chan struct{}, func()) {
+	changes := make(chan struct{}, 1)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.watchers = append(s.watchers, changes)
+	return changes, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.watchers = slices.DeleteFunc(s.watchers, func(other chan<- struct{}) bool { return other == changes })
+	}
+}

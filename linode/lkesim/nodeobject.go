@@ -1,0 +1,170 @@
+package lkesim
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const (
+	poolIDLabel    = "lke.linode.com/pool-id"
+	hostLabel      = "node.k8s.linode.com/host-uuid"
+	csiRegionLabel = "topology.linode.com/region"
+
+	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+	gpuResource        = corev1.ResourceName("nvidia.com/gpu")
+)
+
+// bare is the Node as a kubelet of LKE registers it: no labels of the pool, no providerID, and tainted until the cloud
+// controller has seen it and it is ready. The recorded nodes show the labels; the first taint is an inference from what
+// kubelets do that are started for an external cloud provider, the second is what any API server adds.
+func (m *machine) bare(now metav1.Time) *corev1.Node {
+	reported := m.plan.Reported()
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{
+			Name: m.name,
+			Labels: map[string]string{
+				"beta.kubernetes.io/arch": "amd64", corev1.LabelArchStable: "amd64",
+				"beta.kubernetes.io/os": "linux", corev1.LabelOSStable: "linux",
+				corev1.LabelHostname: m.name,
+			},
+			Annotations: map[string]string{
+				"volumes.kubernetes.io/controller-managed-attach-detach": "true",
+				// KWOK plays the rest of the kubelet: readiness, heartbeats and pods.
+				"kwok.x-k8s.io/node": "fake",
+			},
+		},
+		Spec: corev1.NodeSpec{Taints: []corev1.Taint{
+			{Key: taintUninitialized, Value: "true", Effect: corev1.TaintEffectNoSchedule},
+			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
+		}},
+		Status: corev1.NodeStatus{
+			Capacity:    resourceList(reported.Capacity),
+			Allocatable: resourceList(reported.Allocatable),
+			Conditions:  conditions(now),
+			Addresses: []corev1.NodeAddress{
+				{Type: corev1.NodeHostName, Address: m.name},
+				{Type: corev1.NodeInternalIP, Address: m.privateIP},
+			},
+			NodeInfo: corev1.NodeSystemInfo{
+				MachineID: m.machineID, SystemUUID: m.machineID, BootID: m.machineID,
+				KernelVersion: "6.1.0-43-cloud-amd64", OSImage: "Debian GNU/Linux 12 (bookworm)",
+				ContainerRuntimeVersion: "containerd://2.2.1", KubeletVersion: m.version,
+				OperatingSystem: "linux", Architecture: "amd64",
+			},
+		},
+	}
+}
+
+func resourceList(r catalog.Resources) corev1.ResourceList {
+	list := corev1.ResourceList{
+		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.MilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(r.MemoryBytes, resource.BinarySI),
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(r.EphemeralBytes, resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(r.Pods, resource.DecimalSI),
+		"hugepages-1Gi":                 *resource.NewQuantity(0, resource.DecimalSI),
+		"hugepages-2Mi":                 *resource.NewQuantity(0, resource.DecimalSI),
+	}
+	if r.GPUs > 0 {
+		list[gpuResource] = *resource.NewQuantity(r.GPUs, resource.DecimalSI)
+	}
+	return list
+}
+
+func conditions(now metav1.Time) []corev1.NodeCondition {
+	state := func(kind corev1.NodeConditionType, reason, message string) corev1.NodeCondition {
+		return corev1.NodeCondition{
+			Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message,
+			LastHeartbeatTime: now, LastTransitionTime: now,
+		}
+	}
+	return []corev1.NodeCondition{
+		state(corev1.NodeMemoryPressure, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+		state(corev1.NodeDiskPressure, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+		state(corev1.NodePIDPressure, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+		state(corev1.NodeReady, "KubeletNotReady", "container runtime network not ready"),
+	}
+}
+
+// provider is the id that the cloud controller writes, to the letter.
+func (m *machine) provider() string { return fmt.Sprintf("linode://%d", m.instance) }
+
+// enrol is what LKE itself does to a new node: annotations for its network to the control plane and the pool's label.
+func (m *machine) enrol(n *corev1.Node) {
+	put(&n.Annotations, "lke.linode.com/wgip", fmt.Sprintf("172.31.%d.%d", m.instance/250%250, 1+m.instance%250))
+	put(&n.Annotations, "lke.linode.com/wgpub", m.hostUUID)
+	put(&n.Labels, poolIDLabel, strconv.Itoa(m.pool))
+}
+
+func (m *machine) enrolled(n *corev1.Node) bool { return n.Labels[poolIDLabel] != "" }
+
+// complete is the one update of the cloud controller manager. It gives no zone.
+func (m *machine) complete(n *corev1.Node) {
+	if n.Spec.ProviderID == "" { // it can be set once, and somebody may have done so
+		n.Spec.ProviderID = m.provider()
+	}
+	put(&n.Labels, corev1.LabelInstanceTypeStable, m.plan.ID)
+	put(&n.Labels, corev1.LabelInstanceType, m.plan.ID)
+	put(&n.Labels, corev1.LabelTopologyRegion, m.region)
+	put(&n.Labels, corev1.LabelFailureDomainBetaRegion, m.region)
+	put(&n.Labels, hostLabel, m.hostUUID)
+	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintUninitialized })
+}
+
+func (m *machine) completed(n *corev1.Node) bool {
+	return n.Spec.ProviderID != "" && n.Labels[hostLabel] != "" &&
+		!slices.ContainsFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintUninitialized })
+}
+
+// attachVolumes is what the driver for block storage adds through the kubelet when it has started.
+func (m *machine) attachVolumes(n *corev1.Node) { put(&n.Labels, csiRegionLabel, m.region) }
+
+// desired is what a pool wants of its nodes.
+type desired struct {
+	labels map[string]string
+	taints []Taint
+}
+
+// impose puts a pool's labels and taints on a node, and takes away what it had put there before and wants no more.
+// Labels and taints of others stay. That dropped ones are taken away is an inference: the API's specification says that
+// an update overwrites.
+func (d desired) impose(before desired, n *corev1.Node) {
+	for key, old := range before.labels {
+		if _, kept := d.labels[key]; !kept && n.Labels[key] == old {
+			delete(n.Labels, key)
+		}
+	}
+	for key, value := range d.labels {
+		put(&n.Labels, key, value)
+	}
+	for _, t := range before.taints {
+		if !slices.Contains(d.taints, t) {
+			n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, t.same)
+		}
+	}
+	for _, t := range d.taints {
+		if at := slices.IndexFunc(n.Spec.Taints, t.same); at >= 0 {
+			n.Spec.Taints[at].Value = t.Value
+		} else {
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: t.Key, Value: t.Value, Effect: corev1.TaintEffect(t.Effect)})
+		}
+	}
+}
+
+// same holds for taints of one key and effect, which cannot be twice on a node.
+func (t Taint) same(other corev1.Taint) bool {
+	return t.Key == other.Key && t.Effect == string(other.Effect)
+}
+
+func put(m *map[string]string, key, value string) {
+	if *m == nil {
+		*m = map[string]string{}
+	}
+	(*m)[key] = value
+}
