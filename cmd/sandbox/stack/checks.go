@@ -20,6 +20,7 @@ const checkTimeout = 2 * time.Second
 
 // checker asks the components of a sandbox whether they work.
 type checker struct {
+	dir     layout
 	port    func(component, name string) int
 	cluster Cluster
 	// kube trusts the sandbox's authority and is the administrator; it and client
@@ -29,8 +30,8 @@ type checker struct {
 }
 
 // connect makes the clients from the administrator's kubeconfig.
-func (c *checker) connect(dir string) error {
-	config, err := restConfig(dir)
+func (c *checker) connect() error {
+	config, err := restConfig(c.dir)
 	if err != nil {
 		return err
 	}
@@ -41,8 +42,8 @@ func (c *checker) connect(dir string) error {
 	return err
 }
 
-func restConfig(dir string) (*rest.Config, error) {
-	config, err := clientcmd.BuildConfigFromFlags("", layout(dir).kubeconfig())
+func restConfig(l layout) (*rest.Config, error) {
+	config, err := clientcmd.BuildConfigFromFlags("", l.kubeconfig())
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
@@ -59,7 +60,7 @@ func (c *checker) check(ctx context.Context, name string) error {
 	}
 	switch name {
 	case etcd:
-		return checkEtcd(ctx, url("http", "client", "/health"))
+		return c.checkEtcd(ctx, url("https", "client", "/health"))
 	case apiServer, scheduler:
 		return get(ctx, c.kube, url("https", portOf(name), "/readyz"), "", nil)
 	case controllerManager:
@@ -80,9 +81,14 @@ func portOf(name string) string {
 	return "health"
 }
 
-func checkEtcd(ctx context.Context, url string) error {
+func (c *checker) checkEtcd(ctx context.Context, url string) error {
+	config, err := trust(c.dir)
+	if err != nil {
+		return err
+	}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: config, DisableKeepAlives: true}}
 	var health struct{ Health, Reason string }
-	if err := get(ctx, http.DefaultClient, url, "", &health); err != nil {
+	if err := get(ctx, client, url, "", &health); err != nil {
 		return err
 	}
 	if health.Health != "true" {

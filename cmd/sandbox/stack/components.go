@@ -69,9 +69,11 @@ func (c Config) components() map[string]component {
 	return all
 }
 
-// etcdArgs trade durability for speed: the data lives as long as the sandbox.
+// etcdArgs trade durability for speed: the data lives as long as the sandbox. The
+// certificates keep others out, and an API server from asking another sandbox's etcd
+// if that was faster at the port.
 func etcdArgs(w wiring) []string {
-	client, peer := w.url("http", etcd, "client"), w.url("http", etcd, "peer")
+	client, peer := w.url("https", etcd, "client"), w.url("http", etcd, "peer")
 	return []string{
 		"--name=sandbox",
 		"--data-dir=" + w.etcdData(),
@@ -80,6 +82,10 @@ func etcdArgs(w wiring) []string {
 		"--listen-peer-urls=" + peer,
 		"--initial-advertise-peer-urls=" + peer,
 		"--initial-cluster=sandbox=" + peer,
+		"--cert-file=" + w.servingCert(),
+		"--key-file=" + w.servingKey(),
+		"--trusted-ca-file=" + w.caCert(),
+		"--client-cert-auth",
 		"--unsafe-no-fsync",
 		// The only member need not wait long before it votes for itself.
 		"--heartbeat-interval=20",
@@ -90,7 +96,10 @@ func etcdArgs(w wiring) []string {
 
 func apiServerArgs(w wiring) []string {
 	return []string{
-		"--etcd-servers=" + w.url("http", etcd, "client"),
+		"--etcd-servers=" + w.url("https", etcd, "client"),
+		"--etcd-cafile=" + w.caCert(),
+		"--etcd-certfile=" + w.servingCert(),
+		"--etcd-keyfile=" + w.servingKey(),
 		"--bind-address=" + loopback,
 		fmt.Sprintf("--secure-port=%d", w.port(apiServer, "api")),
 		"--cert-dir=" + w.path("pki"),
@@ -160,6 +169,8 @@ func kwokArgs(w wiring) []string {
 		"--kubeconfig=" + w.configOf(kwok),
 		"--manage-all-nodes=true",
 		"--node-lease-duration-seconds=40",
+		// The pods' addresses, as on LKE; the default has room for 254.
+		"--cidr=10.2.0.1/16",
 		"--node-ip=" + loopback,
 		"--node-port=0",
 		"--server-address=" + address(w.port(kwok, "health")),

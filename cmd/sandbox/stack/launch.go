@@ -34,16 +34,16 @@ type launch struct {
 	check *checker
 }
 
+func newLaunch(c Config, s *Stack) *launch {
+	l := &launch{config: c, components: c.components(), users: newUsers(), began: time.Now(), stack: s}
+	l.check = &checker{dir: layout(s.Dir), port: l.port, cluster: c.Cluster}
+	return l
+}
+
 func (l *launch) port(component, name string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.stack.port(component, name)
-}
-
-func newLaunch(c Config, s *Stack) *launch {
-	l := &launch{config: c, components: c.components(), users: newUsers(), began: time.Now(), stack: s}
-	l.check = &checker{port: l.port, cluster: c.Cluster}
-	return l
 }
 
 // run starts everything in the order of its dependencies.
@@ -155,7 +155,7 @@ func (l *launch) introduce(where layout, port int) error {
 	if err := writeKubeconfigs(where, l.users, l.config.Cluster.Name, port); err != nil {
 		return err
 	}
-	return l.check.connect(l.stack.Dir)
+	return l.check.connect()
 }
 
 func (l *launch) launcher() func(process.Command) (*process.Process, error) {

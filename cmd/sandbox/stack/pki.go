@@ -5,6 +5,7 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
@@ -37,7 +38,8 @@ func writePKI(l layout) error {
 	}
 	serving := certificate("127.0.0.1", 2)
 	serving.KeyUsage = x509.KeyUsageDigitalSignature
-	serving.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
+	// etcd's clients show it too.
+	serving.ExtKeyUsage = []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth}
 	serving.IPAddresses = []net.IP{net.IPv4(127, 0, 0, 1)}
 	serving.DNSNames = []string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc"}
 	if err := writeCert(l.servingCert(), serving, ca, key.Public(), caKey); err != nil {
@@ -54,6 +56,21 @@ func writePKI(l layout) error {
 		return fmt.Errorf("write the service account key: %w", err)
 	}
 	return nil
+}
+
+// trust returns what a client of etcd needs.
+func trust(l layout) (*tls.Config, error) {
+	ca, err := os.ReadFile(l.caCert())
+	if err != nil {
+		return nil, err
+	}
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(ca)
+	own, err := tls.LoadX509KeyPair(l.servingCert(), l.servingKey())
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, nil
 }
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }

@@ -26,8 +26,8 @@ const (
 // Status asks every component at the same time.
 func (s *State) Status(ctx context.Context) Status {
 	status := Status{State: s, AllReady: s.Ready(), Health: map[string]string{}}
-	check := &checker{port: s.port, cluster: s.Cluster}
-	unreachable := check.connect(s.Dir)
+	check := &checker{dir: layout(s.Dir), port: s.port, cluster: s.Cluster}
+	unreachable := check.connect()
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	for _, name := range Names() {
