@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 const (
 	// nodeWorkers call the API server at once: a burst of 250 nodes should take as long as its writes do.
 	nodeWorkers = 16
-	// passGap is the least time between two looks at the cluster, so that a burst of changes is one look.
+	// passGap is the least time between two passes, so that a burst of changes is one pass.
 	passGap = 50 * time.Millisecond
 	// firstRetry and lastRetry bound the wait after an API server gave errors.
 	firstRetry = 200 * time.Millisecond
@@ -25,8 +24,9 @@ const (
 )
 
 // RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
-// against an API server, until ctx ends; then it returns nil. It lists and compares, and so survives errors, restarts
-// and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log may be nil.
+// against an API server, until ctx ends; then it returns nil. It looks at what there is, all of it once a period, and
+// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log may
+// be nil.
 //
 // What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that somebody deletes
 // while its instance lives does not come back: a kubelet registers when it starts.
@@ -36,7 +36,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *s
 	}
 	n := &nodes{
 		sim: s, cluster: s.first, client: c, log: log,
-		imposed: map[int]imposed{}, orphaned: map[string]time.Time{},
+		known: map[int]*memory{}, orphans: map[orphan]time.Time{},
 	}
 	changes, stop := s.watch()
 	defer stop()
@@ -46,53 +46,61 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *s
 	return nil
 }
 
-// nodes compares machines with Node objects. Only one goroutine runs passes; workers share what mu guards.
+// nodes brings Node objects in step with machines. One goroutine makes passes; in a pass each machine has one worker.
 type nodes struct {
 	sim     *Simulator
 	cluster int
 	client  kubernetes.Interface
 	log     *slog.Logger
 
-	nextSync time.Time            // when pools are imposed again on all nodes
+	nextSync time.Time            // when all nodes are looked at again, and pools are imposed on them
 	retry    time.Duration        // after errors; 0 after a good pass
-	orphaned map[string]time.Time // Nodes without a machine, since when
-
-	mu      sync.Mutex
-	imposed map[int]imposed // by instance
+	known    map[int]*memory      // by instance
+	orphans  map[orphan]time.Time // Nodes whose machine is gone, since when
 }
 
-// imposed is what was last put on a node for its pool.
-type imposed struct {
-	desired
-	edition int
+// memory is what was done for a machine's Node, so that a pass looks only at those that have something due.
+type memory struct {
+	name, machineID string
+	imposed         desired
+	edition         int // of imposed; -1: nothing yet
+	finished        bool
 }
 
-// pass brings all nodes up to date and returns when there is something to do again.
+// task is one machine in one pass. Where the pass lists all nodes, node is its own, or none.
+type task struct {
+	machine
+	memory *memory
+	listed bool
+	node   *corev1.Node
+}
+
+// pass does what is due and returns when there is something to do again.
 func (n *nodes) pass(ctx context.Context) time.Time {
 	now := time.Now()
 	machines, next := n.sim.machines(n.cluster)
-	if next.IsZero() {
-		next = now.Add(time.Hour)
-	}
-	list, err := n.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return n.failed(ctx, now, fmt.Errorf("list nodes: %w", err))
-	}
-	syncing := !n.nextSync.After(now)
-	if syncing {
+	n.remember(machines, now)
+	var objects map[string]*corev1.Node
+	if syncing := !n.nextSync.After(now); syncing {
+		var err error
+		if objects, err = n.list(ctx); err != nil {
+			return n.failed(ctx, now, err)
+		}
 		n.nextSync = now.Add(n.sim.cfg.PoolSyncPeriod)
-	}
-	objects := map[string]*corev1.Node{}
-	for k := range list.Items {
-		objects[list.Items[k].Name] = &list.Items[k]
+		n.adopt(objects, machines, now)
 	}
 	next = earlier(next, n.nextSync)
-	again, err := each(machines, func(m machine) (time.Time, error) {
-		return n.tend(ctx, m, objects[m.name], syncing, now)
-	})
-	n.forget(machines)
-	orphans := n.orphans(machines, objects, now)
-	buried, buryErr := each(orphans, func(node *corev1.Node) (time.Time, error) { return n.bury(ctx, node, now) })
+	var tasks []task
+	for _, m := range machines {
+		t := task{machine: m, memory: n.known[m.instance], listed: objects != nil, node: objects[m.name]}
+		if at, ever := t.due(); t.listed || (ever && !at.After(now)) {
+			tasks = append(tasks, t)
+		} else if ever {
+			next = earlier(next, at)
+		}
+	}
+	again, err := each(tasks, func(t task) (time.Time, error) { return n.tend(ctx, t, now) })
+	buried, buryErr := n.bury(ctx, now)
 	if err = errors.Join(err, buryErr); err != nil {
 		return n.failed(ctx, now, err)
 	}
@@ -100,15 +108,46 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 	return earlier(next, earlier(again, buried))
 }
 
+// remember begins a memory for each new machine, and turns that of one that is gone into an orphan.
+func (n *nodes) remember(machines []machine, now time.Time) {
+	live := map[int]bool{}
+	for _, m := range machines {
+		live[m.instance] = true
+		if n.known[m.instance] == nil {
+			n.known[m.instance] = &memory{name: m.name, machineID: m.machineID, edition: -1}
+		}
+	}
+	for id, mem := range n.known {
+		if !live[id] {
+			n.orphans[orphan{mem.name, mem.machineID}] = now
+			delete(n.known, id)
+		}
+	}
+}
+
+func (n *nodes) list(ctx context.Context) (map[string]*corev1.Node, error) {
+	list, err := n.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list nodes: %w", err)
+	}
+	objects := map[string]*corev1.Node{}
+	for k := range list.Items {
+		objects[list.Items[k].Name] = &list.Items[k]
+	}
+	return objects, nil
+}
+
 // failed waits longer each time that a pass does not get through.
 func (n *nodes) failed(ctx context.Context, now time.Time, err error) time.Time {
 	n.retry = min(max(2*n.retry, firstRetry), lastRetry)
+	n.nextSync = time.Time{}
 	if ctx.Err() == nil {
 		n.log.Warn("playing nodes", "error", err, "retry_in", n.retry)
 	}
 	return now.Add(n.retry)
 }
 
+// sleep waits until then or until something changed, and a gap at least.
 func (n *nodes) sleep(ctx context.Context, until time.Time, changes <-chan struct{}) {
 	wait := time.NewTimer(max(passGap, time.Until(until)))
 	defer wait.Stop()
@@ -152,58 +191,6 @@ func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, fir
 	close(work)
 	group.Wait()
 	return again, firstErr
-}
-
-// forget drops what was remembered of instances that are gone.
-func (n *nodes) forget(machines []machine) {
-	live := map[int]bool{}
-	for _, m := range machines {
-		live[m.instance] = true
-	}
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	for id := range n.imposed {
-		if !live[id] {
-			delete(n.imposed, id)
-		}
-	}
-}
-
-// orphans are the Nodes of this cluster whose machine is gone and that nobody has deleted yet. It keeps count of since
-// when.
-func (n *nodes) orphans(machines []machine, objects map[string]*corev1.Node, now time.Time) []*corev1.Node {
-	alive := map[string]machine{}
-	for _, m := range machines {
-		alive[m.name] = m
-	}
-	var all []*corev1.Node
-	since := map[string]time.Time{}
-	for name, node := range objects {
-		if m, ok := alive[name]; (ok && m.owns(node)) || !n.ours(name) || node.DeletionTimestamp != nil {
-			continue
-		}
-		since[name] = now
-		if known, ok := n.orphaned[name]; ok {
-			since[name] = known
-		}
-		all = append(all, node)
-	}
-	n.orphaned = since
-	return all
-}
-
-// bury deletes an orphan when its time has come, as the cloud controller's node lifecycle does. (The real one waits for
-// the Node to be not ready first; here it is the configured delay.)
-func (n *nodes) bury(ctx context.Context, node *corev1.Node, now time.Time) (time.Time, error) {
-	if due := n.orphaned[node.Name].Add(n.sim.cfg.NodeGoneDelay); due.After(now) {
-		return due, nil
-	}
-	return time.Time{}, n.delete(ctx, node)
-}
-
-// ours holds for the names that LKE gives to the nodes of this cluster.
-func (n *nodes) ours(name string) bool {
-	return strings.HasPrefix(name, fmt.Sprintf("lke%d-", n.cluster))
 }
 
 // earlier is the earlier of two times, of which zero means never.

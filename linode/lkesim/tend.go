@@ -25,103 +25,112 @@ func (m *machine) owns(node *corev1.Node) bool {
 	return id == "" || id == m.machineID
 }
 
-// tend takes one machine through all the steps that are due, each a write of its own as in reality. It returns when
-// to come back; zero is never.
-func (n *nodes) tend(ctx context.Context, m machine, node *corev1.Node, syncing bool, now time.Time) (again time.Time, err error) {
-	defer func() {
-		if err != nil {
-			err = fmt.Errorf("node %s: %w", m.name, err)
-		}
-	}()
-	if node == nil || !m.owns(node) {
-		switch {
-		case !m.registered.IsZero() || m.leaving:
-			return time.Time{}, nil
-		case m.joins.After(now):
-			return m.joins, nil
-		case node != nil:
-			return now.Add(stale), nil
-		}
-		created, err := n.join(ctx, m)
-		if err != nil || created == nil {
-			return now.Add(stale), err
-		}
-		node = created
+// due is when the machine's next step is to be taken, if there is one that does not wait for the next sync.
+func (t *task) due() (at time.Time, ever bool) {
+	switch {
+	case t.registered.IsZero():
+		return t.joins, !t.leaving
+	case t.memory.edition != t.edition:
+		return t.registered, true
+	case !t.memory.finished:
+		return t.registered.Add(t.ccm), true
 	}
-	if m.registered.IsZero() {
-		m.registered = time.Now()
-		n.sim.noteRegistered(m.instance, m.registered)
-	}
-	node, err = n.imposePool(ctx, m, node, syncing)
-	if err != nil || node == nil {
-		return time.Time{}, err
-	}
-	if due := m.registered.Add(m.ccm); due.After(time.Now()) {
-		return due, nil
-	}
-	return time.Time{}, n.finish(ctx, m, node)
+	return time.Time{}, false
 }
 
-// join registers the Node. It returns none where an older one of the same name is still there.
-func (n *nodes) join(ctx context.Context, m machine) (*corev1.Node, error) {
-	node, err := n.client.CoreV1().Nodes().Create(ctx, m.bare(metav1.Now()), metav1.CreateOptions{})
-	if apierrors.IsAlreadyExists(err) { // an answer was lost, or the list was old
-		node, err = n.client.CoreV1().Nodes().Get(ctx, m.name, metav1.GetOptions{})
-		if err == nil && !m.owns(node) {
-			return nil, nil
+// tend takes one machine through all the steps that are due, each a write of its own as in reality. It returns when
+// to come back; zero is never.
+func (n *nodes) tend(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
+	defer func() {
+		if err != nil {
+			err = fmt.Errorf("node %s: %w", t.name, err)
+		}
+	}()
+	if t.registered.IsZero() {
+		if t.leaving {
+			return time.Time{}, nil
+		}
+		if t.joins.After(now) {
+			return t.joins, nil
+		}
+		if again, err = n.join(ctx, &t, now); err != nil || t.registered.IsZero() {
+			return again, err
+		}
+	} else if !t.listed {
+		if t.node, err = n.get(ctx, t.name); err != nil {
+			return time.Time{}, err
+		}
+	}
+	if t.node == nil || !t.owns(t.node) { // somebody deleted it
+		t.memory.edition, t.memory.finished = t.edition, true
+		return time.Time{}, nil
+	}
+	if err := n.imposePool(ctx, &t); err != nil || t.node == nil {
+		return time.Time{}, err
+	}
+	if due := t.registered.Add(t.ccm); due.After(time.Now()) {
+		return due, nil
+	}
+	return time.Time{}, n.finish(ctx, &t)
+}
+
+// join registers the machine's Node. Where an older one of the same name is still there, it says when to try again.
+func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Time, err error) {
+	if t.node == nil {
+		t.node, err = n.client.CoreV1().Nodes().Create(ctx, t.bare(metav1.Now()), metav1.CreateOptions{})
+		if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
+			t.node, err = n.get(ctx, t.name)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("register: %w", err)
+		return time.Time{}, fmt.Errorf("register: %w", err)
 	}
-	n.log.Info("node joined", "node", m.name, "instance", m.instance, "plan", m.plan.ID)
-	return node, nil
+	if t.node == nil || !t.owns(t.node) {
+		return now.Add(stale), nil
+	}
+	t.registered = time.Now()
+	n.sim.noteRegistered(t.instance, t.registered)
+	n.log.Info("node joined", "node", t.name, "instance", t.instance, "plan", t.plan.ID)
+	return time.Time{}, nil
 }
 
 // imposePool enrols a new node, and puts the pool's labels and taints on one whose pool changed or whose time has come.
-func (n *nodes) imposePool(ctx context.Context, m machine, node *corev1.Node, syncing bool) (*corev1.Node, error) {
-	n.mu.Lock()
-	before, known := n.imposed[m.instance]
-	n.mu.Unlock()
-	if m.enrolled(node) && known && before.edition == m.edition && !syncing {
-		return node, nil
+func (n *nodes) imposePool(ctx context.Context, t *task) error {
+	if t.enrolled(t.node) && t.memory.edition == t.edition && !t.listed {
+		return nil
 	}
-	now := imposed{desired: desired{m.labels, m.taints}, edition: m.edition}
-	node, err := n.update(ctx, node, func(node *corev1.Node) {
-		m.enrol(node)
-		now.impose(before.desired, node)
+	wanted := desired{t.labels, t.taints}
+	node, err := n.update(ctx, t.node, func(node *corev1.Node) {
+		t.enrol(node)
+		wanted.impose(t.memory.imposed, node)
 	})
 	if err != nil {
-		return nil, fmt.Errorf("put the pool's labels and taints on it: %w", err)
+		return fmt.Errorf("put the pool's labels and taints on it: %w", err)
 	}
-	n.mu.Lock()
-	n.imposed[m.instance] = now
-	n.mu.Unlock()
-	return node, nil
+	t.node, t.memory.imposed, t.memory.edition = node, wanted, t.edition
+	return nil
 }
 
 // finish is the cloud controller's update and, after it, that of the storage driver.
-func (n *nodes) finish(ctx context.Context, m machine, node *corev1.Node) error {
-	if !m.completed(node) {
-		updated, err := n.update(ctx, node, m.complete)
-		if err != nil {
+func (n *nodes) finish(ctx context.Context, t *task) (err error) {
+	if !t.completed(t.node) {
+		if t.node, err = n.update(ctx, t.node, t.complete); err != nil {
 			return fmt.Errorf("give it its providerID: %w", err)
 		}
-		node = updated
 	}
-	if node == nil || node.Labels[csiRegionLabel] != "" {
-		return nil
+	if t.node != nil && t.node.Labels[csiRegionLabel] == "" {
+		if _, err := n.update(ctx, t.node, t.attachVolumes); err != nil {
+			return fmt.Errorf("label it for volumes: %w", err)
+		}
 	}
-	if _, err := n.update(ctx, node, m.attachVolumes); err != nil {
-		return fmt.Errorf("label it for volumes: %w", err)
-	}
+	t.memory.finished = true
 	return nil
 }
 
 // update writes a change to a Node, on the newest one where others were quicker. It returns none where the Node is
 // gone, and does not write where nothing would change.
 func (n *nodes) update(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
-	for try := 0; ; try++ {
+	for try := 0; node != nil; try++ {
 		next := node.DeepCopy()
 		change(next)
 		if equality.Semantic.DeepEqual(node, next) {
@@ -134,31 +143,21 @@ func (n *nodes) update(ctx context.Context, node *corev1.Node, change func(*core
 		if !apierrors.IsConflict(err) || try == conflicts {
 			return written, err
 		}
-		node, err = n.client.CoreV1().Nodes().Get(ctx, node.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return nil, nil
-		}
-		if err != nil {
+		if node, err = n.get(ctx, node.Name); err != nil {
 			return nil, err
 		}
 	}
+	return nil, nil
 }
 
-// delete removes exactly that Node, not one that has come to its name since.
-func (n *nodes) delete(ctx context.Context, node *corev1.Node) error {
-	options := metav1.DeleteOptions{}
-	if node.UID != "" {
-		options.Preconditions = &metav1.Preconditions{UID: &node.UID}
-	}
-	err := n.client.CoreV1().Nodes().Delete(ctx, node.Name, options)
-	if err == nil {
-		n.log.Info("node removed, its instance is gone", "node", node.Name)
-	}
-	if apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
-		return nil
+// get returns the Node of that name, or none.
+func (n *nodes) get(ctx context.Context, name string) (*corev1.Node, error) {
+	node, err := n.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return nil, nil
 	}
 	if err != nil {
-		return fmt.Errorf("delete node %s: %w", node.Name, err)
+		return nil, fmt.Errorf("get it: %w", err)
 	}
-	return nil
+	return node, nil
 }
