@@ -24,6 +24,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
 )
 
@@ -343,16 +344,20 @@ func TestSandboxRunSignals(t *testing.T) {
 	}
 }
 
-// A sandbox in which something died says so and does not pretend to run.
-func TestSandboxBroken(t *testing.T) {
+// A port that somebody takes between its choice and its use is replaced; a sandbox in
+// which something died says so and does not pretend to run.
+func TestSandboxComponents(t *testing.T) {
 	t.Parallel()
 	environ := controlPlane(t)
-	report := up(t, environ)
+	report := up(t, append(environ, "KUBEBUILDER_ASSETS="+lateScheduler(t, environ)))
 	s, err := stack.Load(report.Dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	victim, _ := s.Component("kube-scheduler")
+	if late := process.Tail(victim.Log, 1000); !strings.HasPrefix(late, "bind: address already in use\n") {
+		t.Errorf("kube-scheduler was not started twice: %.80q", late)
+	}
 	if _, err := victim.End(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
@@ -362,4 +367,33 @@ func TestSandboxBroken(t *testing.T) {
 	if status, _, stderr := sandbox(t, environ, "up", "--dir", report.Dir); status != 1 || !strings.Contains(stderr, "is broken, kube-scheduler ended") {
 		t.Errorf("up: status %d, %s", status, stderr)
 	}
+}
+
+// lateScheduler returns a directory with a kube-scheduler that says at its first start
+// that its port is taken.
+func lateScheduler(t *testing.T, environ []string) string {
+	t.Helper()
+	status, stdout, stderr := sandbox(t, environ, "build")
+	if status != 0 {
+		t.Fatal(stderr)
+	}
+	var real string
+	for line := range strings.Lines(stdout) {
+		if fields := strings.Fields(line); fields[0] == "kube-scheduler" {
+			real = fields[2]
+		}
+	}
+	dir := t.TempDir()
+	script := `#!/bin/sh
+if [ "$1" != --version ] && [ ! -e "` + dir + `/tried" ]; then
+	: >"` + dir + `/tried"
+	echo bind: address already in use
+	exit 1
+fi
+exec "` + real + `" "$@"
+`
+	if err := os.WriteFile(filepath.Join(dir, "kube-scheduler"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return dir
 }

@@ -90,7 +90,7 @@ func kubernetes() Module {
 		Name: "kubernetes", Source: embedded(),
 		Main: kube,
 		Programs: []Program{
-			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: time.Minute},
+			{Name: Etcd, Package: "go.etcd.io/etcd/server/v3", Module: "go.etcd.io/etcd/server/v3", Usual: 2 * time.Minute},
 			{Name: APIServer, Package: kube + "/cmd/kube-apiserver", Usual: 3 * time.Minute},
 			{Name: ControllerManager, Package: kube + "/cmd/kube-controller-manager", Usual: time.Minute},
 			{Name: Scheduler, Package: kube + "/cmd/kube-scheduler", Usual: 10 * time.Second},

@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+)
+
+// steps is the story that is told.
+func (d *demo) steps() []step {
+	return []step{
+		{"kubectl apply -f schemas/crd/", d.install},
+		{"git commit: examples/quickstart becomes a repository", d.firstCommit},
+		{"controller --config: the repository is applied", d.startController},
+		{"kubectl scale deployment inflate --replicas 5", d.scaleUp},
+		{"git commit: the pool gets a label; its nodes roll", d.rollOut},
+		{"kubectl delete node: drained, its Linode deleted", d.deleteNode},
+		{"kubectl delete deployment inflate: nodes go", d.scaleDown},
+	}
+}
+
+func (d *demo) install(ctx context.Context) (string, error) {
+	if err := kubectl(ctx, "apply", "-f", filepath.Join(d.root, "schemas/crd")); err != nil {
+		return "", err
+	}
+	return "", d.until(ctx, 20*time.Second, func(ctx context.Context) (bool, string, error) {
+		_, err := d.cluster.nodeClaims(ctx)
+		return err == nil, "the API server does not serve NodeClaims", nil
+	})
+}
+
+func (d *demo) firstCommit(ctx context.Context) (string, error) {
+	if err := d.repo.create(ctx, filepath.Join(d.root, "examples/quickstart")); err != nil {
+		return "", err
+	}
+	return d.repo.commit(ctx, "Provide nodes for everybody")
+}
+
+func (d *demo) startController(ctx context.Context) (string, error) {
+	if err := d.controller.start(d.repo.dir); err != nil {
+		return "", err
+	}
+	err := d.until(ctx, 30*time.Second, func(ctx context.Context) (bool, string, error) {
+		ready, err := d.cluster.poolReady(ctx, "general")
+		return ready, "NodePool general is not ready", err
+	})
+	return "NodePool general is ready", err
+}
+
+func (d *demo) scaleUp(ctx context.Context) (string, error) {
+	if err := d.cluster.deploy(ctx, "inflate"); err != nil {
+		return "", err
+	}
+	if err := kubectl(ctx, "scale", "deployment", "inflate", "--replicas", "5"); err != nil {
+		return "", err
+	}
+	err := d.settled(ctx, 60*time.Second, func(s state) bool { return s.running == 5 && len(s.nodes) > 0 })
+	return fmt.Sprintf("5 pods run on %s", d.cluster.describe()), err
+}
+
+func (d *demo) rollOut(ctx context.Context) (string, error) {
+	before := d.cluster.nodesSeen
+	err := d.repo.edit("consolidate_after = \"30s\"", "consolidate_after = \"5s\"",
+		"  limits = { cpu = 1000 }\n", "  limits = { cpu = 1000 }\n\n  labels = { \"example.com/team\" = \"platform\" }\n")
+	if err != nil {
+		return "", err
+	}
+	id, err := d.repo.commit(ctx, "Label the nodes; give idle ones back sooner")
+	if err != nil {
+		return "", err
+	}
+	err = d.settled(ctx, 90*time.Second, func(s state) bool {
+		for _, n := range s.nodes {
+			if n.Labels["example.com/team"] != "platform" || before[n.Name] {
+				return false
+			}
+		}
+		return s.running == 5 && len(s.nodes) > 0
+	})
+	return fmt.Sprintf("%s; 5 pods run on %s", id, d.cluster.describe()), err
+}
+
+func (d *demo) deleteNode(ctx context.Context) (string, error) {
+	victim := d.cluster.anyNode()
+	linodes, err := d.linode.stats(ctx)
+	if err != nil {
+		return "", err
+	}
+	if err := kubectl(ctx, "delete", "node", victim); err != nil {
+		return "", err
+	}
+	err = d.settled(ctx, 60*time.Second, func(s state) bool {
+		for _, n := range s.nodes {
+			if n.Name == victim {
+				return false
+			}
+		}
+		return s.running == 5 && s.linode.Deleted > linodes.Deleted
+	})
+	return fmt.Sprintf("%s is gone; 5 pods run on %s", victim, d.cluster.describe()), err
+}
+
+func (d *demo) scaleDown(ctx context.Context) (string, error) {
+	if err := kubectl(ctx, "delete", "deployment", "inflate"); err != nil {
+		return "", err
+	}
+	return "no node, no NodeClaim, no Linode", d.settled(ctx, 90*time.Second, func(s state) bool {
+		return len(s.nodes) == 0 && s.claims == 0 && s.linode.Live == 0 && s.linode.Pools == 0
+	})
+}
+
+// state is what is there at one moment.
+type state struct {
+	nodes   []node
+	claims  int
+	running int
+	linode  stats
+}
+
+// consistent reports whether each machine has its claim and its ready node.
+func (s state) consistent() bool {
+	for _, n := range s.nodes {
+		if !n.Ready {
+			return false
+		}
+	}
+	return len(s.nodes) == s.claims && s.claims == s.linode.Slots
+}
+
+// settled waits until the condition holds and every machine has its claim and
+// its node.
+func (d *demo) settled(ctx context.Context, within time.Duration, holds func(state) bool) error {
+	return d.until(ctx, within, func(ctx context.Context) (bool, string, error) {
+		s, err := d.look(ctx)
+		seen := fmt.Sprintf("%d nodes, %d NodeClaims, %d slots at LKE, %d pods running", len(s.nodes), s.claims, s.linode.Slots, s.running)
+		return err == nil && s.consistent() && holds(s), seen, err
+	})
+}
+
+func (d *demo) look(ctx context.Context) (s state, err error) {
+	if s.nodes, err = d.cluster.nodes(ctx); err != nil {
+		return s, err
+	}
+	if s.claims, err = d.cluster.nodeClaims(ctx); err != nil {
+		return s, err
+	}
+	if s.running, err = d.cluster.runningPods(ctx); err != nil {
+		return s, err
+	}
+	s.linode, err = d.linode.stats(ctx)
+	return s, err
+}
+
+// until asks again and again, and ends with what was seen last when it takes
+// too long, or when the controller has ended.
+func (d *demo) until(ctx context.Context, within time.Duration, holds func(context.Context) (ok bool, seen string, err error)) error {
+	ctx, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	last := "nothing"
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, seen, err := holds(ctx)
+		switch {
+		case err != nil && ctx.Err() == nil:
+			return err
+		case ok:
+			return nil
+		case ctx.Err() == nil:
+			last = seen
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("waited %s; last seen: %s", within, last)
+		case err := <-d.controller.died():
+			return fmt.Errorf("the controller ended: %w", err)
+		case <-tick.C:
+		}
+	}
+}
