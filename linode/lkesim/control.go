@@ -70,6 +70,12 @@ func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
+	for _, f := range faults { // all or none
+		if err := f.check(); err != nil {
+			complain(w, http.StatusBadRequest, err)
+			return
+		}
+	}
 	for _, f := range faults {
 		if err := s.Inject(f); err != nil {
 			complain(w, http.StatusBadRequest, err)

@@ -40,8 +40,8 @@ func (st *state) createPool(q *request) (any, error) {
 	spec.check(&c, cl)
 	spec.checkNew(&c, cl, st.cfg.Catalog)
 	if cl.tier == catalog.Enterprise { // by the API's specification
-		c.must(spec.version != nil, "k8s_version", "k8s_version is required")
-		c.must(spec.strategy != nil, "update_strategy", "update_strategy is required")
+		spec.require(&c, "k8s_version")
+		spec.require(&c, "update_strategy")
 	}
 	if err := c.err(); err != nil {
 		return nil, err

@@ -22,6 +22,8 @@ type poolSpec struct {
 	version    *string
 	strategy   *string
 	firewall   *int
+
+	given bodyFields
 }
 
 // taintSpec tells an empty value, which is fine, from none, which is not.
@@ -51,6 +53,7 @@ func readPoolSpec(c *checker, fields bodyFields) poolSpec {
 		version:    take[string](c, fields, "k8s_version"),
 		strategy:   take[string](c, fields, "update_strategy"),
 		firewall:   take[int](c, fields, "firewall_id"),
+		given:      fields,
 	}
 }
 
@@ -82,11 +85,11 @@ func (s *poolSpec) check(c *checker, cl *cluster) {
 	s.checkTier(c, cl)
 }
 
-// newPool has what only a creation needs.
+// checkNew has what only a creation needs.
 func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
-	c.must(s.count != nil, "count", "count is required")
+	s.require(c, "count")
+	s.require(c, "type")
 	if s.plan == nil {
-		c.add("type", "type is required")
 		return
 	}
 	if _, ok := cat.Plan(*s.plan); !ok {
@@ -95,6 +98,11 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
 	}
 	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
 	c.must(cat.Sold(*s.plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.plan, cl.region)
+}
+
+func (s *poolSpec) require(c *checker, field string) {
+	raw, ok := s.given[field]
+	c.must(ok && string(raw) != "null", field, "%s is required", field)
 }
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)

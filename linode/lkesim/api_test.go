@@ -1,0 +1,352 @@
+package lkesim
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestPaging(t *testing.T) {
+	a := newAccount(t, Config{})
+	a.makePool(60, nil)
+	for _, tc := range []struct {
+		query       string
+		rows, pages int
+		refused     string
+	}{
+		{"", 60, 1, ""},
+		{"?page=1&page_size=25", 25, 3, ""},
+		{"?page=3&page_size=25", 10, 3, ""},
+		{"?page=1&page_size=500", 60, 1, ""},
+		{"?page=4&page_size=25", 0, 0, "404 Not found"},
+		{"?page_size=24", 0, 0, "400 page_size: Must be 25-500"},
+		{"?page_size=501", 0, 0, "400 page_size: Must be 25-500"},
+		{"?page=0", 0, 0, "400 page: Must be 1 or greater"},
+		{"?page=x", 0, 0, "400 page: Must be 1 or greater"},
+	} {
+		if tc.refused != "" {
+			if got := a.refused("GET", "/linode/instances"+tc.query, nil); got != tc.refused {
+				t.Errorf("%s: %q; want %q", tc.query, got, tc.refused)
+			}
+			continue
+		}
+		var p page[Instance]
+		a.do("GET", "/linode/instances"+tc.query, nil, &p)
+		if len(p.Data) != tc.rows || p.Pages != tc.pages || p.Results != 60 {
+			t.Errorf("%s: %d rows, page %d of %d, %d results", tc.query, len(p.Data), p.Page, p.Pages, p.Results)
+		}
+	}
+	var empty page[Pool]
+	other, _ := a.AddCluster(Config{})
+	a.do("GET", fmt.Sprintf("/lke/clusters/%d/pools", other.ID), nil, &empty)
+	if empty.Data == nil || empty.Pages != 1 || empty.Page != 1 {
+		t.Errorf("an empty list is %+v", empty)
+	}
+}
+
+// get makes a GET with headers of its own.
+func (a *account) get(path string, header map[string]string) (*http.Response, string) {
+	a.Helper()
+	req, err := http.NewRequestWithContext(a.Context(), http.MethodGet, "http://linode.test"+path, nil)
+	if err != nil {
+		a.Fatal(err)
+	}
+	for key, value := range header {
+		req.Header.Set(key, value)
+	}
+	res, err := a.Client().Do(req)
+	if err != nil {
+		a.Fatal(err)
+	}
+	var body json.RawMessage
+	if err := json.NewDecoder(res.Body).Decode(&body); err != nil {
+		a.Fatal(err)
+	}
+	return res, string(body)
+}
+
+func TestFilter(t *testing.T) {
+	a := newAccount(t, Config{})
+	ids := func(path, filter string) string {
+		res, body := a.get(path, map[string]string{"X-Filter": filter})
+		var p page[struct {
+			ID    any
+			Label string
+		}]
+		if res.StatusCode != http.StatusOK {
+			return body
+		}
+		if err := json.Unmarshal([]byte(body), &p); err != nil {
+			t.Fatal(err)
+		}
+		var all []string
+		for _, row := range p.Data {
+			all = append(all, fmt.Sprint(row.ID))
+		}
+		return strings.Join(all, " ")
+	}
+	for _, tc := range []struct{ filter, want string }{
+		{`{"label": "Linode 4GB"}`, "g6-standard-2"},
+		{`{"vcpus": 2, "class": "standard"}`, "g6-standard-2"},
+		{`{"vcpus": {"+gte": 56}}`, "g6-dedicated-56 g6-dedicated-64 g7-premium-56 g7-premium-64"},
+		{`{"vcpus": {"+gt": 8, "+lt": 20}, "class": "standard"}`, "g6-standard-16"},
+		{`{"+or": [{"memory": 1024}, {"+and": [{"memory": 2048}, {"class": {"+neq": "gpu"}}]}]}`, "g6-nanode-1 g6-standard-1"},
+		{`{"label": {"+contains": "RTX6000"}, "+order_by": "memory", "+order": "desc"}`, "g1-gpu-rtx6000-4 g1-gpu-rtx6000-3 g1-gpu-rtx6000-2 g1-gpu-rtx6000-1"},
+		{`{"memory": {"+lte": 2048}, "+order_by": "label"}`, "g6-standard-1 g6-nanode-1"},
+		{`{"memory": "1024"}`, ""},
+		{`{"region": "us-ord"}`, `{"errors":[{"reason":"Cannot filter on region","field":"X-Filter"}]}`},
+		{`{"vcpus": {"+like": 2}}`, `{"errors":[{"reason":"Unknown operator +like","field":"X-Filter"}]}`},
+		{`{"+or": {"vcpus": 2}}`, `{"errors":[{"reason":"+or wants a list","field":"X-Filter"}]}`},
+		{`{"+or": [2]}`, `{"errors":[{"reason":"+or wants a list of filters","field":"X-Filter"}]}`},
+		{`{"+order_by": "region"}`, `{"errors":[{"reason":"Cannot order by region","field":"X-Filter"}]}`},
+		{`label=x`, `{"errors":[{"reason":"Filter not valid JSON","field":"X-Filter"}]}`},
+		{strings.Repeat(`{"+and":[`, 20) + strings.Repeat(`]}`, 20), `{"errors":[{"reason":"Filter is nested too deep","field":"X-Filter"}]}`},
+	} {
+		if got := ids("/v4/linode/types", tc.filter); got != tc.want {
+			t.Errorf("%s: %s; want %s", tc.filter, got, tc.want)
+		}
+	}
+}
+
+func TestFilterByTag(t *testing.T) {
+	a := newAccount(t, Config{Tier: "enterprise", ClusterLabel: "mine"})
+	mine := a.makePool(1, fields{"tags": []string{"owner=me"}})
+	a.makePool(1, fields{"tags": []string{"owner=you"}})
+	for filter, want := range map[string]int{
+		`{"tags": "owner=me"}`:                    1,
+		`{"tags": {"+contains": "owner"}}`:        2,
+		`{"tags": {"+neq": "owner=me"}}`:          1,
+		fmt.Sprintf(`{"tags":"lke%d"}`, a.first):  2,
+		fmt.Sprintf(`{"tags":"nodepool=%d"}`, -1): 0,
+	} {
+		_, body := a.get("/v4/linode/instances", map[string]string{"X-Filter": filter})
+		var p page[Instance]
+		if err := json.Unmarshal([]byte(body), &p); err != nil || p.Results != want {
+			t.Errorf("%s: %d instances; want %d", filter, p.Results, want)
+		}
+	}
+	// On pools a filter does nothing; on clusters it finds by label.
+	_, body := a.get(fmt.Sprintf("/v4/lke/clusters/%d/pools", a.first), map[string]string{"X-Filter": `{"tags":"owner=me"}`})
+	if strings.Count(body, `"type"`) != 2 || mine.ID == 0 {
+		t.Errorf("pools: %s", body)
+	}
+	for label, want := range map[string]int{"mine": 1, "other": 0} {
+		_, body := a.get("/v4/lke/clusters", map[string]string{"X-Filter": fmt.Sprintf(`{"label":%q}`, label)})
+		if strings.Count(body, `"k8s_version"`) != want {
+			t.Errorf("clusters called %s: %s", label, body)
+		}
+	}
+}
+
+func TestTokens(t *testing.T) {
+	const (
+		invalid = `{"errors":[{"reason":"Invalid Token"}]}`
+		scope   = `{"errors":[{"reason":"Your OAuth token is not authorized to use this endpoint."}]}`
+	)
+	a := newAccount(t, Config{Token: "secret", Scopes: "lke:read_only linodes:read_write"})
+	for _, tc := range []struct {
+		path, token string
+		status      int
+		body        string // "" is any
+		accepted    string
+		scopes      string
+	}{
+		{"/v4/lke/clusters", "", 401, invalid, "lke:read_only", "unknown"},
+		{"/v4/lke/clusters", "wrong", 401, invalid, "lke:read_only", "unknown"},
+		{"/v4/lke/clusters", "secret", 200, "", "lke:read_only", "lke:read_only linodes:read_write"},
+		{"/v4/linode/instances", "secret", 200, "", "linodes:read_only", "lke:read_only linodes:read_write"},
+		{"/v4/account", "secret", 401, scope, "account:read_only", "lke:read_only linodes:read_write"},
+		{"/v4/profile", "secret", 200, "", "*", "lke:read_only linodes:read_write"},
+		{"/v4/profile", "wrong", 401, invalid, "*", "unknown"},
+		{"/v4/linode/types", "", 200, "", "*", "unknown"},
+		{"/v4/linode/types", "wrong", 200, "", "*", "unknown"},
+	} {
+		header := map[string]string{}
+		if tc.token != "" {
+			header["Authorization"] = "Bearer " + tc.token
+		}
+		res, body := a.get(tc.path, header)
+		if res.StatusCode != tc.status || (tc.body != "" && body != tc.body) {
+			t.Errorf("%s with %q: %s %s", tc.path, tc.token, res.Status, body)
+		}
+		if got := res.Header.Get("X-Accepted-OAuth-Scopes"); got != tc.accepted {
+			t.Errorf("%s with %q: accepts %s", tc.path, tc.token, got)
+		}
+		if got := res.Header.Get("X-OAuth-Scopes"); got != tc.scopes {
+			t.Errorf("%s with %q: has %s", tc.path, tc.token, got)
+		}
+	}
+	for _, call := range a.Calls() {
+		if text, _ := json.Marshal(call); strings.Contains(string(text), "secret") {
+			t.Errorf("the log holds the token: %s", text)
+		}
+	}
+}
+
+func TestUnknownPaths(t *testing.T) {
+	a := newAccount(t, Config{})
+	for _, tc := range []struct{ method, path, want string }{
+		{"GET", "/nowhere", "404 Not found"},
+		{"GET", "/lke/clusters/abc", "404 Not found"},
+		{"POST", "/linode/types", "405 Method Not Allowed"},
+		{"DELETE", "cluster/pools", "405 Method Not Allowed"},
+	} {
+		if got := a.refused(tc.method, tc.path, nil); got != tc.want {
+			t.Errorf("%s %s: %s", tc.method, tc.path, got)
+		}
+	}
+	for _, path := range []string{"/v5/lke/clusters", "/lke/clusters", "/"} {
+		if res, body := a.get(path, nil); res.StatusCode != 404 {
+			t.Errorf("%s: %s %s", path, res.Status, body)
+		}
+	}
+	if got := a.refused("POST", "cluster/pools", json.RawMessage("[1]")); got != "400 Invalid JSON" {
+		t.Errorf("not an object: %s", got)
+	}
+}
+
+// What the simulator says of plans, regions and availability is what was recorded, but for the fields that nobody here
+// needs.
+func TestPriceListIsAsRecorded(t *testing.T) {
+	a := newAccount(t, Config{})
+	for _, tc := range []struct {
+		file, path, by string
+		without        []string // compared by their keys only
+	}{
+		{"types.json", "/v4/linode/types?page_size=500", "id", []string{"addons", "accelerated_devices"}},
+		{"regions.json", "/v4/regions?page_size=500", "id", []string{"capabilities", "monitors", "resolvers"}},
+		{"availability.json", "/v4/regions/availability?page_size=500", "region plan", nil},
+	} {
+		data, err := os.ReadFile(filepath.Join(recordedDir, "..", tc.file))
+		if err != nil {
+			t.Skip("the recorded facts are not beside this repository")
+		}
+		var recorded []map[string]any
+		if err := json.Unmarshal(data, &recorded); err != nil {
+			t.Fatal(err)
+		}
+		var p page[map[string]any]
+		_, body := a.get(tc.path, nil)
+		if err := json.Unmarshal([]byte(body), &p); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(index(recorded, tc.by, tc.without), index(p.Data, tc.by, tc.without)); diff != "" {
+			t.Errorf("%s (-recorded +simulated):\n%s", tc.file, diff)
+		}
+	}
+}
+
+// index keys rows by some of their fields; lists in them are sorted by the region that they are of.
+func index(rows []map[string]any, by string, without []string) map[string]any {
+	out := map[string]any{}
+	for _, row := range rows {
+		for _, key := range without {
+			delete(row, key)
+		}
+		if prices, ok := row["region_prices"].([]any); ok {
+			byRegion := map[string]any{}
+			for _, price := range prices {
+				byRegion[fmt.Sprint(price.(map[string]any)["id"])] = price
+			}
+			row["region_prices"] = byRegion
+		}
+		var key []string
+		for field := range strings.FieldsSeq(by) {
+			key = append(key, fmt.Sprint(row[field]))
+		}
+		out[strings.Join(key, " ")] = row
+	}
+	return out
+}
+
+func TestPlaces(t *testing.T) {
+	a := newAccount(t, Config{})
+	var bare []availabilityView
+	a.do("GET", "/regions/us-east/availability", nil, &bare)
+	if len(bare) != 18 || bare[0].Region != "us-east" || bare[0].Available {
+		t.Errorf("us-east: %d rows, %+v", len(bare), bare[0])
+	}
+	a.do("GET", "/regions/no-osl-1/availability", nil, &bare)
+	if bare == nil || len(bare) != 0 {
+		t.Errorf("no-osl-1: %v", bare)
+	}
+	var account struct{ Capabilities []string }
+	a.do("GET", "/account", nil, &account)
+	if len(account.Capabilities) == 0 {
+		t.Error("an account without capabilities")
+	}
+	var services accountAvailabilityView
+	a.do("GET", "/account/availability/us-east", nil, &services)
+	if want := []string{"Linodes", "NodeBalancers", "Block Storage", "Kubernetes"}; cmp.Diff(want, services.Available) != "" {
+		t.Errorf("us-east: %+v", services)
+	}
+	for _, path := range []string{
+		"/linode/types/g6-standard-2", "/regions/us-ord", "/lke/versions", "/lke/tiers/enterprise/versions", "/account/availability", "/profile",
+	} {
+		a.do("GET", path, nil, nil)
+	}
+	for _, path := range []string{
+		"/linode/types/none", "/regions/none", "/regions/none/availability", "/lke/tiers/none/versions", "/lke/tiers/standard/versions/9",
+		"/account/availability/none",
+	} {
+		if got := a.refused("GET", path, nil); got != "404 Not found" {
+			t.Errorf("%s: %s", path, got)
+		}
+	}
+}
+
+func TestClusterValidation(t *testing.T) {
+	a := newAccount(t, Config{})
+	good := fields{"label": "good-one", "region": "us-ord", "k8s_version": "1.35", "tier": "standard"}
+	for _, tc := range []struct {
+		change fields
+		want   string
+	}{
+		{fields{}, ""},
+		{fields{"label": "a b"}, "label: Length"},
+		{fields{"region": "none"}, "region: region is not valid"},
+		{fields{"tier": "enterprise", "region": "us-east", "k8s_version": "v1.31.8+lke1"}, "region: region is not valid"},
+		{fields{"tier": "gold"}, "tier: Must be"},
+		{fields{"k8s_version": "1.2"}, "k8s_version: k8s_version is not valid"},
+		{fields{"node_pools": []fields{{"type": "g6-standard-1", "count": 0}}}, "node_pools[0].count: Must be 1-100"},
+	} {
+		request := fields{}
+		for key, value := range good {
+			request[key] = value
+		}
+		for key, value := range tc.change {
+			request[key] = value
+		}
+		if tc.want == "" {
+			a.do("POST", "/lke/clusters", request, nil)
+		} else if got := a.refused("POST", "/lke/clusters", request); !strings.Contains(got, tc.want) {
+			t.Errorf("%v: %s", tc.change, got)
+		}
+	}
+	if got := a.refused("PUT", "cluster", fields{"label": "x"}); !strings.Contains(got, "label: Length") {
+		t.Errorf("PUT: %s", got)
+	}
+	if n := len(a.Clusters()); n != 2 {
+		t.Errorf("%d clusters", n)
+	}
+}
+
+func TestInstanceTags(t *testing.T) {
+	a := newAccount(t, Config{})
+	a.makePool(1, nil)
+	path := fmt.Sprintf("/linode/instances/%d", a.Instances()[0].ID)
+	var i Instance
+	a.do("PUT", path, fields{"tags": []string{"karpenter.sh/nodeclaim=b", "aaa"}, "label": "renamed"}, &i)
+	if want := []string{"aaa", "karpenter.sh/nodeclaim=b"}; cmp.Diff(want, i.Tags) != "" || i.Label != "renamed" {
+		t.Errorf("tags %v, label %s", i.Tags, i.Label)
+	}
+	if got := a.refused("PUT", path, fields{"tags": []string{strings.Repeat("x", 51)}}); got != "400 tags: Length must be 3-50 characters" {
+		t.Errorf("long tag: %s", got)
+	}
+}
