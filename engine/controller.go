@@ -26,6 +26,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
+	"github.com/lkeplan/lkeplan/engine/source"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -244,9 +246,29 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, types)); err != nil {
 		return err
 	}
+	if err := addFollower(mgr, cfg, cluster); err != nil {
+		return err
+	}
 	return register(ctx, mgr,
 		linode.NewTrigger(mgr.GetClient(), fleet),
 		linode.NewEarlyBind(mgr.GetClient(), fleet),
 		linode.NewNodeClass(mgr.GetClient(), cluster, events),
 	)
+}
+
+// addFollower has the configured directory applied for as long as this process
+// leads.
+func addFollower(mgr manager.Manager, cfg ControllerConfig, cluster lkeapi.Cluster) error {
+	if cfg.ConfigDir == "" {
+		return nil
+	}
+	src, err := source.Open(cfg.ConfigDir)
+	if err != nil {
+		return err
+	}
+	to, err := kube.NewCluster(cfg.Kube)
+	if err != nil {
+		return err
+	}
+	return mgr.Add(&follower{source: src, to: to, cluster: cluster, log: cfg.Log})
 }
