@@ -3,6 +3,7 @@ package lkesim
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -317,12 +318,8 @@ func TestClusterValidation(t *testing.T) {
 		{fields{"node_pools": []fields{{"type": "g6-standard-1", "count": 0}}}, "node_pools[0].count: Must be 1-100"},
 	} {
 		request := fields{}
-		for key, value := range good {
-			request[key] = value
-		}
-		for key, value := range tc.change {
-			request[key] = value
-		}
+		maps.Copy(request, good)
+		maps.Copy(request, tc.change)
 		if tc.want == "" {
 			a.do("POST", "/lke/clusters", request, nil)
 		} else if got := a.refused("POST", "/lke/clusters", request); !strings.Contains(got, tc.want) {

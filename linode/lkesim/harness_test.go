@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"testing"
 )
@@ -89,9 +90,7 @@ func (a *account) makePool(count int, more fields) Pool {
 	if a.Config().Tier == "enterprise" {
 		request["k8s_version"], request["update_strategy"] = a.Config().KubernetesVersion, "on_recycle"
 	}
-	for key, value := range more {
-		request[key] = value
-	}
+	maps.Copy(request, more)
 	var p Pool
 	a.do("POST", "cluster/pools", request, &p)
 	return p

@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -68,9 +69,7 @@ func TestPoolValidation(t *testing.T) {
 			if tc.tier == "enterprise" {
 				request["k8s_version"], request["update_strategy"] = a.Config().KubernetesVersion, "on_recycle"
 			}
-			for key, value := range tc.request {
-				request[key] = value
-			}
+			maps.Copy(request, tc.request)
 			if tc.want == "" {
 				a.do("POST", "cluster/pools", request, nil)
 				return

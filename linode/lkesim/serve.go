@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -194,9 +195,7 @@ func (f *Fault) answer() answer {
 }
 
 func (a answer) writeTo(w http.ResponseWriter) (status int) {
-	for key, values := range a.header {
-		w.Header()[key] = values
-	}
+	maps.Copy(w.Header(), a.header)
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body) // a client that is gone is no concern of ours
 	return a.status
