@@ -15,6 +15,12 @@ import (
 	"strings"
 )
 
+// snapshot is made from recorded answers of the public API by
+//
+//	go test ./linode/catalog -run TestEmbeddedFacts -update
+//
+// and from the live API by lkeplan catalog refresh.
+//
 //go:embed snapshot.txt
 var snapshot []byte
 

@@ -16,11 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The embedded snapshot is made from recorded answers of the public endpoints, beside the repository in shared/data:
-//
-//	go test ./linode/catalog -run TestEmbeddedFacts -update
-//
-// From the live API it is made by lkeplan catalog refresh.
+// The recorded answers lie beside the repository, in shared/data.
 var update = flag.Bool("update", false, "rewrite snapshot.txt from the recorded facts")
 
 const (

@@ -17,6 +17,7 @@ import (
 //	POST   /simulator/faults                     inject one [Fault] or a list of them
 //	DELETE /simulator/faults                     end all faults
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
+//	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
 	mux := http.NewServeMux()
@@ -30,6 +31,7 @@ func (s *Simulator) controls() *http.ServeMux {
 		reply(w, struct{}{})
 	})
 	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
+	mux.HandleFunc("PUT /simulator/pools/{id}/locks", s.controlLock)
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.Reset()
 		reply(w, struct{}{})
@@ -93,6 +95,20 @@ func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
 	}
 	if !lose(id) {
 		complain(w, http.StatusNotFound, fmt.Errorf("instance %s: there is none", r.PathValue("id")))
+		return
+	}
+	reply(w, struct{}{})
+}
+
+func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
+	var locks []string
+	if err := json.NewDecoder(io.LimitReader(r.Body, maxRequest)).Decode(&locks); err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	id, _ := strconv.Atoi(r.PathValue("id"))
+	if !s.LockPool(id, locks...) {
+		complain(w, http.StatusNotFound, fmt.Errorf("pool %s: there is none", r.PathValue("id")))
 		return
 	}
 	reply(w, struct{}{})

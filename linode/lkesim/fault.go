@@ -33,7 +33,8 @@ type Fault struct {
 	Header map[string]string `json:"header,omitempty"`
 	// AfterWork does the work before Status, Delay or Hang take effect.
 	AfterWork bool `json:"after_work,omitempty"`
-	// Lost does the work and closes the connection without an answer.
+	// Lost does the work and closes the connection without an answer. (Go's client repeats a GET by itself when that
+	// happens on a connection that was used before.)
 	Lost bool `json:"lost,omitempty"`
 	// Delay makes the call take longer. Hang gives no answer until the client gives up.
 	Delay time.Duration `json:"delay,omitzero"`

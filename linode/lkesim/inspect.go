@@ -139,3 +139,22 @@ func (s *Simulator) takeAway(id int, replaced bool) (found bool) {
 	s.changed()
 	return found
 }
+
+// The locks of a pool: it cannot be deleted, or neither it nor its nodes.
+const (
+	LockDelete    = "cannot_delete"
+	LockWithNodes = "cannot_delete_with_subresources"
+)
+
+// LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the real
+// API is not simulated.
+func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
+	s.settled(func(st *state, _ time.Time) {
+		for _, c := range st.clusters {
+			if p := c.pools[id]; p != nil {
+				p.locks, found = locks, true
+			}
+		}
+	})
+	return found
+}

@@ -196,6 +196,9 @@ func (st *state) removePool(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(p.locks) > 0 {
+		return nil, locked()
+	}
 	st.deletePool(p, q.now)
 	return struct{}{}, nil
 }
@@ -229,8 +232,16 @@ func (st *state) removeNode(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if slices.Contains(sl.pool.locks, LockWithNodes) {
+		return nil, locked()
+	}
 	st.remove(sl, q.now)
 	return struct{}{}, nil
+}
+
+// locked is the answer to deleting what is locked; its status and text are assumptions.
+func locked() *apiError {
+	return refusal(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
 }
 
 func (st *state) recycleNode(q *request) (any, error) {

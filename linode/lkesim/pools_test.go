@@ -285,6 +285,29 @@ func TestPoolLabelNamesItsNodes(t *testing.T) {
 	}
 }
 
+func TestLockedPool(t *testing.T) {
+	a := newAccount(t, Config{})
+	p := a.makePool(2, nil)
+	pool, node := fmt.Sprintf("cluster/pools/%d", p.ID), "cluster/nodes/"+p.Nodes[0].ID
+	want := "400 This resource is locked and cannot be deleted"
+	a.LockPool(p.ID, LockWithNodes)
+	if got := a.refused("DELETE", pool, nil); got != want {
+		t.Errorf("pool: %s", got)
+	}
+	if got := a.refused("DELETE", node, nil); got != want {
+		t.Errorf("node: %s", got)
+	}
+	a.LockPool(p.ID, LockDelete)
+	a.do("DELETE", node, nil, nil)
+	if got := a.refused("DELETE", pool, nil); got != want || a.pool(p.ID).Locks[0] != LockDelete {
+		t.Errorf("pool: %s", got)
+	}
+	if !a.LockPool(p.ID) || a.LockPool(1) {
+		t.Error("LockPool")
+	}
+	a.do("DELETE", pool, nil, nil)
+}
+
 func TestDeletingAPoolOrCluster(t *testing.T) {
 	a := newAccount(t, Config{})
 	other, err := a.AddCluster(Config{ClusterLabel: "other"})

@@ -47,6 +47,7 @@ type pool struct {
 	tags       []string // sorted, as the API gives them back
 	encryption string
 	enterprise *EnterpriseFields
+	locks      []string
 	// edition counts changes of labels and taints, for who puts them on nodes.
 	edition int
 }

@@ -33,7 +33,7 @@ func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 		ID: p.id, Type: p.plan.ID, Label: p.label, Count: len(p.slots), Nodes: []Node{},
 		Disks: append([]Disk{}, p.disks...), Autoscaler: p.autoscaler,
 		Labels: maps.Clone(p.labels), Taints: append([]Taint{}, p.taints...), Tags: append([]string{}, p.tags...),
-		DiskEncryption: p.encryption, Locks: []string{},
+		DiskEncryption: p.encryption, Locks: append([]string{}, p.locks...),
 	}
 	if p.enterprise != nil {
 		copied := *p.enterprise
