@@ -16,9 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// The recorded answers lie beside the repository, in shared/data.
 var update = flag.Bool("update", false, "rewrite snapshot.txt from the recorded facts")
 
+// The recorded answers lie in a directory beside the repository, where they are there at all.
 const (
 	factsDir  = "../../../shared/data"
 	factsDate = "2026-09-15"

@@ -23,7 +23,7 @@ type Price struct {
 const HoursPerMonth = 730
 
 // For is the cost of running that many hours within one calendar month: hourly, capped at the monthly price. (The cap
-// is reached after 672 hours, so that a node that stays costs 24.00 where 730 hours would have been 26.28.)
+// is reached after some 670 hours: a node that stays costs 24.00 where 730 hours would have been 26.28.)
 func (p Price) For(hours int) Money {
 	cost := p.Hourly * Money(hours)
 	if p.Monthly > 0 && cost > p.Monthly {
