@@ -6,8 +6,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -37,7 +37,7 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string)
 	if diags.HasErrors() || !v.IsKnown() {
 		return diags
 	}
-	v, err := convert.Convert(v, cty.Bool)
+	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		return hcl.Diagnostics{problem("Invalid condition", "A condition must be true or false.", condition.Expr)}
 	}
@@ -55,7 +55,7 @@ func (c *compiler) message(attr *hcl.Attribute) (string, hcl.Diagnostics) {
 	if diags.HasErrors() || !v.IsKnown() {
 		return "The condition is false.", diags
 	}
-	v, err := convert.Convert(v, cty.String)
+	v, err := meter.Convert(v, cty.String)
 	if err != nil || v.IsNull() {
 		return "The condition is false.", hcl.Diagnostics{problem("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -127,10 +127,10 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 	d.fail(diags)
 	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
 	kind := kindOf(arg.Kind)
-	v, err := convert.Convert(v, kind.ty)
+	v, err := meter.Convert(v, kind.ty)
 	switch {
 	case err != nil:
-		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %s.", arg.Name, kind.takes, describe(err)))
+		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
 		return cty.DynamicVal, true
 	case v.IsNull() && arg.Required:
 		d.problem(src, "Value missing", nullDetail(arg))

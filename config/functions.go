@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"regexp"
@@ -10,23 +11,24 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
 	ctyyaml "github.com/zclconf/go-cty-yaml"
 	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
 
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/requirement"
-	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // functions returns the functions of the language. All of them are pure: a
 // directory compiles to the same objects wherever and whenever it is compiled,
 // so there is no time, no randomness, no environment and no network.
-func functions(meter *syntax.Meter) map[string]function.Function {
+func functions(m *meter.Meter) map[string]function.Function {
 	metered := map[string]function.Function{}
 	for name, f := range requirement.Functions() {
-		metered[name] = meter.Function(f, nil)
+		metered[name] = m.Function(f, nil)
 	}
 	for name, f := range general() {
-		metered[name] = meter.Function(f, costs()[name])
+		metered[name] = m.Function(f, costs()[name])
 	}
 	return metered
 }
@@ -79,93 +81,153 @@ func general() map[string]function.Function {
 		"values":          stdlib.ValuesFunc,
 		"zipmap":          stdlib.ZipmapFunc,
 
-		"jsondecode": stdlib.JSONDecodeFunc,
+		"jsondecode": decoding(stdlib.JSONDecodeFunc),
 		"jsonencode": stdlib.JSONEncodeFunc,
-		"tobool":     stdlib.MakeToFunc(cty.Bool),
-		"tolist":     stdlib.MakeToFunc(cty.List(cty.DynamicPseudoType)),
-		"tomap":      stdlib.MakeToFunc(cty.Map(cty.DynamicPseudoType)),
-		"tonumber":   stdlib.MakeToFunc(cty.Number),
-		"toset":      stdlib.MakeToFunc(cty.Set(cty.DynamicPseudoType)),
-		"tostring":   stdlib.MakeToFunc(cty.String),
-		"yamldecode": ctyyaml.YAMLDecodeFunc,
+		"tobool":     toFunc(cty.Bool),
+		"tolist":     toFunc(cty.List(cty.DynamicPseudoType)),
+		"tomap":      toFunc(cty.Map(cty.DynamicPseudoType)),
+		"tonumber":   toFunc(cty.Number),
+		"toset":      toFunc(cty.Set(cty.DynamicPseudoType)),
+		"tostring":   toFunc(cty.String),
+		"yamldecode": decoding(ctyyaml.YAMLDecodeFunc),
 
 		"can": tryfunc.CanFunc,
 		"try": tryfunc.TryFunc,
 	}
 }
 
-// costs are the sizes of results that do not follow from the arguments' own.
-func costs() map[string]syntax.Cost {
-	return map[string]syntax.Cost{
-		"distinct":   func(args []cty.Value) int { return square(length(args[0])) / 100 },
+// costs are what those functions cost that make much of little.
+func costs() map[string]meter.Cost {
+	return map[string]meter.Cost{
+		"distinct":   distinctCost,
+		"flatten":    func(args []cty.Value) int { return 10 * meter.Size(args[0]) },
 		"format":     formatCost,
 		"join":       joinCost,
+		"range":      func([]cty.Value) int { return 10_000 }, // 1024 elements at most
 		"replace":    replaceCost,
 		"setproduct": productCost,
 	}
 }
 
-// length is the number of elements of a collection, or of bytes of a text.
-func length(v cty.Value) int {
-	switch {
-	case !v.IsKnown() || v.IsNull():
-		return 0
-	case v.Type() == cty.String:
-		return len(v.AsString())
-	case v.CanIterateElements():
-		return v.LengthInt()
-	}
-	return 0
+func distinctCost(args []cty.Value) int {
+	return meter.Length(args[0]) * meter.Size(args[0])
 }
-
-func square(n int) int { return n * n }
 
 func joinCost(args []cty.Value) int {
 	pieces := 0
 	for _, list := range args[1:] {
-		pieces += length(list)
+		pieces += meter.Length(list)
 	}
-	return pieces * (1 + length(args[0])/16)
+	return pieces * meter.Size(args[0])
 }
 
 func replaceCost(args []cty.Value) int {
-	return (1 + length(args[0])) * (1 + length(args[2])/16)
+	return meter.Size(args[0]) * meter.Size(args[2])
 }
 
 func productCost(args []cty.Value) int {
-	product := 1
+	const elements = 20
+	product := elements * len(args)
 	for _, set := range args {
-		product = min(product*length(set), syntax.MaxSize+1)
+		product = min(product*meter.Length(set), math.MaxInt32)
 	}
-	return product * len(args)
+	return product
 }
 
 var verbPattern = regexp.MustCompile(`%[^%a-zA-Z]*`)
 
-// formatCost counts each verb as large as all arguments, and takes widths at
-// their word: format("%999999999d", 1) makes a gigabyte.
+// formatCost counts each verb as long as all arguments. It takes widths at
+// their word, and text for the number that a verb may print it as: both
+// format("%999999999d", 1) and format("%d", "1e999999999") would print a
+// gigabyte.
 func formatCost(args []cty.Value) int {
-	if length(args[0]) == 0 {
-		return 0
-	}
 	all := 1
-	for _, arg := range args[1:] {
-		all += syntax.Size(arg, syntax.MaxSize)
-		if numeric, err := stdlib.MakeToFunc(cty.Number).Call([]cty.Value{arg}); err == nil && numeric.IsKnown() && !numeric.IsNull() && !syntax.InRange(numeric) {
+	for _, arg := range args {
+		if n, err := convert.Convert(arg, cty.Number); err == nil && !meter.NumbersInRange(n) {
 			return math.MaxInt32
 		}
+		all += meter.Size(arg)
+	}
+	if !args[0].IsKnown() || args[0].Type() != cty.String {
+		return all // and fails
 	}
 	cost := 0
 	for _, verb := range verbPattern.FindAllString(args[0].AsString(), -1) {
 		cost += all
 		for number := range strings.FieldsFuncSeq(verb, func(r rune) bool { return r < '0' || r > '9' }) {
-			n, err := strconv.Atoi(number)
-			if err != nil || n > 1000 {
+			if n, err := strconv.Atoi(number); err != nil || n > 1000 {
 				return math.MaxInt32
 			}
 		}
 	}
 	return cost
+}
+
+// toFunc converts to a type, of which the elements may be left open.
+func toFunc(ty cty.Type) function.Function {
+	return function.New(&function.Spec{
+		Description: "The value as a " + ty.FriendlyNameForConstraint() + ".",
+		Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			v, err := meter.Convert(args[0], ty)
+			if err != nil {
+				return cty.DynamicPseudoType, function.NewArgError(0, err)
+			}
+			return v.Type(), nil
+		},
+		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
+			return meter.Convert(args[0], result)
+		},
+	})
+}
+
+// decoding checks text before it is decoded.
+func decoding(f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Description: f.Description(),
+		Params:      f.Params(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := decodable(args[0]); err != nil {
+				return cty.DynamicPseudoType, err
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
+	})
+}
+
+var (
+	yamlAlias = regexp.MustCompile(`(?m)(?:^|[\s\[{,])[&*][^\s,\]}]`)
+	yamlDeep  = regexp.MustCompile(`(?:[-?:]\s+){100}`)
+)
+
+// decodable refuses text that takes little room and much time: forty lines of
+// anchors and aliases can stand for more data than there is memory, and what
+// is nested deeply is decoded in quadratic time.
+func decodable(v cty.Value) error {
+	if !v.IsKnown() {
+		return nil
+	}
+	text := v.AsString()
+	depth := 0
+	for _, c := range []byte(text) {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > 100 {
+			return errors.New("the text nests too deeply")
+		}
+	}
+	switch {
+	case yamlDeep.MatchString(text):
+		return errors.New("the text nests too deeply")
+	case yamlAlias.MatchString(text):
+		return errors.New("anchors and aliases (&name, *name) are not read")
+	}
+	return nil
 }
 
 var boolsParam = []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}}

@@ -11,9 +11,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -81,7 +81,7 @@ func (s source) parts() map[string]source {
 			if diags.HasErrors() || !key.IsKnown() || key.IsNull() {
 				continue
 			}
-			if key, err := convert.Convert(key, cty.String); err == nil {
+			if key, err := meter.Convert(key, cty.String); err == nil {
 				parts[key.AsString()] = source{s.arg, pair.Value, s.ctx, s.path}
 			}
 		}
@@ -207,7 +207,7 @@ func (d *decoder) quantities(v cty.Value, src source) any {
 // nodeClassRef takes whatever has a kind and a name: node_class.NAME, or an
 // object for a class that is managed elsewhere.
 func (d *decoder) nodeClassRef(v cty.Value, src source) any {
-	ref, err := convert.Convert(v, cty.Object(map[string]cty.Type{"kind": cty.String, "name": cty.String}))
+	ref, err := meter.Convert(v, cty.Object(map[string]cty.Type{"kind": cty.String, "name": cty.String}))
 	if err != nil || ref.GetAttr("kind").IsNull() || ref.GetAttr("name").IsNull() {
 		detail := "The argument node_class takes a reference to a node_class block, such as node_class.default."
 		if v.Type() == cty.String {

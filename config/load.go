@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -46,13 +47,13 @@ type Module struct {
 
 	blocks hcl.Blocks
 	inputs inputs
-	meter  *syntax.Meter
+	meter  *meter.Meter
 }
 
 // Load reads and parses the configuration files of a directory. The module is
 // never nil: where there are errors, it holds what could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
-	m := &Module{Files: map[string]*hcl.File{}, inputs: inputs{}, meter: syntax.NewMeter()}
+	m := &Module{Files: map[string]*hcl.File{}, inputs: inputs{}, meter: meter.New()}
 	found, diags := discover(fsys, path.Clean("./"+opts.Dir))
 	for _, name := range found.config {
 		file, fileDiags := m.parse(fsys, name)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -95,7 +95,7 @@ func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if diags.HasErrors() || !v.IsKnown() {
 		return false, diags
 	}
-	v, err := convert.Convert(v, cty.Bool)
+	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		return false, hcl.Diagnostics{problem("Wrong type of value", "The argument enabled is true or false.", attr.Expr)}
 	}

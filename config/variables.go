@@ -8,9 +8,9 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -51,7 +51,7 @@ func (c constraint) convert(v cty.Value) (cty.Value, error) {
 	if c.defaults != nil && !v.IsNull() && v.IsKnown() {
 		v = c.defaults.Apply(v)
 	}
-	return convert.Convert(v, c.ty)
+	return meter.Convert(v, c.ty)
 }
 
 // declareVariables makes var.NAME for each variable block, and reports values
@@ -99,6 +99,7 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 	if attr == nil {
 		return constraint{ty: cty.DynamicPseudoType}, nil
 	}
+	c.run.Meter.Begin(attr.Expr.Range())
 	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(attr.Expr)
 	return constraint{ty, defaults}, diags
 }
@@ -115,7 +116,7 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 		return cty.DynamicVal, hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Wrong type for variable",
-			Detail:   fmt.Sprintf("The value of var.%s, set by %s, does not have the declared type: %s.", block.Labels[0], in.source, describe(err)),
+			Detail:   fmt.Sprintf("The value of var.%s, set by %s, does not have the declared type: %v.", block.Labels[0], in.source, err),
 			Subject:  &block.DefRange,
 		}}
 	}
@@ -159,32 +160,9 @@ func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constr
 	}
 	v, err := ty.convert(v)
 	if err != nil {
-		d := problem("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %s.", name, describe(err)), attr.Expr)
+		d := problem("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
 	return v, nil
-}
-
-// describe makes a sentence's part of a conversion error, with the way to the
-// part of the value that is wrong.
-func describe(err error) string {
-	path, ok := err.(cty.PathError)
-	if !ok || len(path.Path) == 0 {
-		return err.Error()
-	}
-	where := ""
-	for _, step := range path.Path {
-		switch step := step.(type) {
-		case cty.GetAttrStep:
-			where += "." + step.Name
-		case cty.IndexStep:
-			if step.Key.Type() == cty.String {
-				where += fmt.Sprintf("[%q]", step.Key.AsString())
-			} else {
-				where += fmt.Sprintf("[%s]", step.Key.AsBigFloat().Text('f', 0))
-			}
-		}
-	}
-	return fmt.Sprintf("at %s, %s", where, err)
 }

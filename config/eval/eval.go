@@ -18,7 +18,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // maxChain is the longest chain of names that refer to one another.
@@ -27,7 +27,7 @@ const maxChain = 500
 // A Run is one evaluation of one configuration: it collects the diagnostics of
 // all names and knows which of them are being worked out.
 type Run struct {
-	Meter *syntax.Meter
+	Meter *meter.Meter
 	Diags hcl.Diagnostics // of names, in the order in which they were asked for
 
 	busy []*Node

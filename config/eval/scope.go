@@ -9,7 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
-	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // A Scope is what expressions in one place can refer to.
@@ -161,13 +161,13 @@ func (s *Scope) value(root Root, u use) cty.Value {
 }
 
 func tooLarge(value cty.Value, expr hcl.Expression) hcl.Diagnostics {
-	if syntax.Size(value, syntax.MaxSize) <= syntax.MaxSize {
+	if meter.Size(value) <= meter.MaxSize {
 		return nil
 	}
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Value too large",
-		Detail:   fmt.Sprintf("This value has more than %d elements.", syntax.MaxSize),
+		Detail:   fmt.Sprintf("This value has more than %d elements and characters.", meter.MaxSize),
 		Subject:  expr.Range().Ptr(),
 	}}
 }

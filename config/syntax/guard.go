@@ -2,29 +2,28 @@ package syntax
 
 import (
 	"fmt"
-	"math/big"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
-// Loops within loops and numbers beyond these are in no honest configuration,
-// and each more multiplies the work.
+// Loops within loops and lists beyond these are in no honest configuration.
 const (
 	maxLoops    = 3
-	maxExponent = 128 // of two: 38 decimal digits
+	maxElements = 1000
 )
 
 // guard checks what is evaluated for numbers and loops that are too large, and
 // attaches the meter to everything that repeats work or multiplies data. It
 // changes the tree in place and keeps all source ranges.
-func guard(node hclsyntax.Node, meter *Meter) hcl.Diagnostics {
+func guard(node hclsyntax.Node, meter *meter.Meter) hcl.Diagnostics {
 	return hclsyntax.Walk(node, &guardian{meter: meter})
 }
 
 type guardian struct {
-	meter *Meter
+	meter *meter.Meter
 	loops int
 }
 
@@ -32,27 +31,42 @@ type guardian struct {
 func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	switch e := node.(type) {
 	case *hclsyntax.LiteralValueExpr:
-		if !InRange(e.Val) {
+		if !meter.NumbersInRange(e.Val) {
 			return numberTooLarge(e.SrcRange)
 		}
 	case *hclsyntax.ForExpr:
 		g.loops++
-		e.CollExpr = g.meter.loop(e.CollExpr)
+		e.CollExpr = g.meter.Loop(e.CollExpr)
 		if g.loops > maxLoops {
 			return tooManyLoops(e.SrcRange)
 		}
 	case *hclsyntax.SplatExpr:
-		e.Source = g.meter.loop(e.Source)
+		e.Source = g.meter.Loop(e.Source)
 	case *hclsyntax.TemplateExpr:
 		for i, part := range e.Parts {
 			if _, literal := part.(*hclsyntax.LiteralValueExpr); !literal {
-				e.Parts[i] = g.meter.text(part)
+				e.Parts[i] = g.meter.Text(part)
 			}
 		}
+	case *hclsyntax.ConditionalExpr:
+		e.TrueResult, e.FalseResult = g.meter.Branch(e.TrueResult), g.meter.Branch(e.FalseResult)
+	case *hclsyntax.TupleConsExpr:
+		return tooManyElements(len(e.Exprs), e.SrcRange)
+	case *hclsyntax.FunctionCallExpr:
+		for i, arg := range e.Args {
+			e.Args[i] = g.meter.Operand(arg)
+		}
+		return tooManyElements(len(e.Args), e.Range())
 	case *hclsyntax.ObjectConsExpr:
+		if diags := tooManyElements(len(e.Items), e.SrcRange); diags.HasErrors() {
+			return diags
+		}
 		return repeatedKeys(e)
+	case *hclsyntax.UnaryOpExpr:
+		e.Op = g.meter.Operation(e.Op)
 	case *hclsyntax.BinaryOpExpr:
-		e.Op = g.meter.operation(e.Op)
+		e.LHS, e.RHS = g.meter.Operand(e.LHS), g.meter.Operand(e.RHS)
+		e.Op = g.meter.Operation(e.Op)
 	}
 	return nil
 }
@@ -63,24 +77,6 @@ func (g *guardian) Exit(node hclsyntax.Node) hcl.Diagnostics {
 		g.loops--
 	}
 	return nil
-}
-
-// InRange reports whether all numbers in v can be printed in no time.
-// The caller has made sure that v itself is not too large.
-func InRange(v cty.Value) bool {
-	ok := true
-	_ = cty.Walk(v, func(_ cty.Path, v cty.Value) (bool, error) {
-		if v.Type() == cty.Number && v.IsKnown() && !v.IsNull() {
-			ok = ok && finite(v.AsBigFloat())
-		}
-		return ok, nil
-	})
-	return ok
-}
-
-func finite(f *big.Float) bool {
-	exponent := f.MantExp(nil)
-	return !f.IsInf() && -maxExponent <= exponent && exponent <= maxExponent
 }
 
 func numberTooLarge(at hcl.Range) hcl.Diagnostics {
@@ -97,6 +93,18 @@ func tooManyLoops(at hcl.Range) hcl.Diagnostics {
 		Severity: hcl.DiagError,
 		Summary:  "Too many nested loops",
 		Detail:   fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", maxLoops),
+		Subject:  &at,
+	}}
+}
+
+func tooManyElements(n int, at hcl.Range) hcl.Diagnostics {
+	if n <= maxElements {
+		return nil
+	}
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "List too long",
+		Detail:   fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, maxElements),
 		Subject:  &at,
 	}}
 }

@@ -4,6 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // A nativeBody presents a body in JSON syntax with native expressions. HCL's
@@ -11,7 +13,7 @@ import (
 // they are evaluated, where nothing can check or count them.
 type nativeBody struct {
 	hcl.Body
-	meter *Meter
+	meter *meter.Meter
 }
 
 func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
@@ -41,6 +43,9 @@ func (b nativeBody) convertAttributes(attrs hcl.Attributes) (diags hcl.Diagnosti
 		expr, exprDiags := native(attr.Expr)
 		if !exprDiags.HasErrors() {
 			exprDiags = append(exprDiags, guard(expr, b.meter)...)
+		}
+		if exprDiags.HasErrors() { // not to be evaluated
+			expr = &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: attr.Expr.Range()}
 		}
 		attr.Expr = expr
 		diags = append(diags, exprDiags...)

@@ -7,8 +7,12 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// maxNesting bounds the parser's recursion. People nest about ten deep.
-const maxNesting = 100
+// The limits of recursion, in the parser and in what walks its trees. People
+// nest about ten deep, and chain about ten operators.
+const (
+	maxNesting = 100
+	maxChain   = 1000
+)
 
 // A nesting counts how deep the parser would recurse at the present token:
 // brackets and templates, conditionals, template directives, runs of unary
@@ -23,6 +27,7 @@ type nesting struct {
 // A level is one open bracket, quote or template sequence.
 type level struct {
 	conditionals int // question marks since the last comma or equals sign
+	chain        int // operators, indexes and attributes since then
 }
 
 // checkNesting refuses text that would overflow the parser's stack. The lexer
@@ -34,7 +39,7 @@ func checkNesting(tokens hclsyntax.Tokens) hcl.Diagnostics {
 		if token.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
 			n.directive(string(tokens[i+1].Bytes))
 		}
-		if n.depth() > maxNesting {
+		if n.depth() > maxNesting || n.levels[len(n.levels)-1].chain > maxChain {
 			return tooDeep(token.Range)
 		}
 	}
@@ -49,12 +54,16 @@ func (n *nesting) step(t hclsyntax.TokenType) {
 	switch t {
 	case hclsyntax.TokenBang, hclsyntax.TokenMinus:
 		n.unary++
+		n.levels[len(n.levels)-1].chain++
 		return
 	case hclsyntax.TokenComment, hclsyntax.TokenNewline:
 		return
 	}
 	n.unary = 0
 	top := &n.levels[len(n.levels)-1]
+	if chains(t) {
+		top.chain++
+	}
 	switch t {
 	case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOQuote,
 		hclsyntax.TokenOHeredoc, hclsyntax.TokenTemplateInterp, hclsyntax.TokenTemplateControl:
@@ -62,7 +71,7 @@ func (n *nesting) step(t hclsyntax.TokenType) {
 	case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCQuote,
 		hclsyntax.TokenCHeredoc, hclsyntax.TokenTemplateSeqEnd:
 		n.conditionals -= top.conditionals
-		top.conditionals = 0
+		*top = level{}
 		if len(n.levels) > 1 {
 			n.levels = n.levels[:len(n.levels)-1]
 		}
@@ -71,8 +80,21 @@ func (n *nesting) step(t hclsyntax.TokenType) {
 		n.conditionals++
 	case hclsyntax.TokenComma, hclsyntax.TokenEqual:
 		n.conditionals -= top.conditionals
-		top.conditionals = 0
+		*top = level{}
 	}
+}
+
+// chains tells the tokens that make a tree deeper without making the parser
+// recurse.
+func chains(t hclsyntax.TokenType) bool {
+	switch t {
+	case hclsyntax.TokenPlus, hclsyntax.TokenStar, hclsyntax.TokenSlash, hclsyntax.TokenPercent,
+		hclsyntax.TokenAnd, hclsyntax.TokenOr, hclsyntax.TokenEqualOp, hclsyntax.TokenNotEqual,
+		hclsyntax.TokenLessThan, hclsyntax.TokenLessThanEq, hclsyntax.TokenGreaterThan, hclsyntax.TokenGreaterThanEq,
+		hclsyntax.TokenDot, hclsyntax.TokenOBrack:
+		return true
+	}
+	return false
 }
 
 // directive follows %{ if } and %{ for }, which nest without brackets.
@@ -116,7 +138,7 @@ func tooDeep(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Nested too deeply",
-		Detail:   fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here. Move the inner parts into locals.", maxNesting),
+		Detail:   fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d operators follow one another. Move parts into locals.", maxNesting, maxChain),
 		Subject:  &at,
 	}}
 }

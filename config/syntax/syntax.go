@@ -4,7 +4,7 @@
 // HCL trusts its input: deep nesting overflows the parser's stack, a number
 // with a large exponent takes minutes to print, and nested loops run for
 // hours; an evaluation cannot be interrupted. So text is measured before it is
-// parsed, numbers and loops are checked before they are evaluated, and a Meter
+// parsed, numbers and loops are checked before they are evaluated, and a meter
 // counts the work while it is done. Both syntaxes, native and JSON, end as
 // native expressions, so that one set of limits serves both.
 //
@@ -18,23 +18,24 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
+
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // MaxFileSize is the largest file that is read, in bytes. A pool takes about
 // 500, so it is room for 500 pools.
 const MaxFileSize = 256 << 10
 
+// maxTokens is for files that are dense: prose and pools have a token in every
+// five bytes.
+const maxTokens = 100_000
+
 // Parse reads one file; a name ending in .json is JSON, any other is native
 // syntax. The evaluation of what is in it is counted by the meter. Where there
 // are errors, the file holds what could be read and is never nil.
-func Parse(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
+func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
-		return empty(), hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "File too large",
-			Detail:   fmt.Sprintf("%s has %d bytes, and %d is the limit. Split it into several files.", name, len(src), MaxFileSize),
-			Subject:  &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
-		}}
+		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes")
 	}
 	if strings.HasSuffix(name, ".json") {
 		return parseJSON(name, src, meter)
@@ -42,8 +43,11 @@ func Parse(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
 	return parseNative(name, src, meter)
 }
 
-func parseNative(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
-	tokens, diags := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if len(tokens) > maxTokens {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, len(tokens), maxTokens, "words and signs")
+	}
 	if diags := checkNesting(tokens); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
@@ -52,7 +56,7 @@ func parseNative(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnost
 	return file, diags
 }
 
-func parseJSON(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostics) {
+func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
 	if diags := checkJSONNesting(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
@@ -63,7 +67,7 @@ func parseJSON(name string, src []byte, meter *Meter) (*hcl.File, hcl.Diagnostic
 
 // ParseExpression reads an expression that is not in a file, such as the value
 // of a flag; name stands for it in messages.
-func ParseExpression(name, src string, meter *Meter) (hcl.Expression, hcl.Diagnostics) {
+func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
 	tokens, _ := hclsyntax.LexExpression([]byte(src), name, hcl.InitialPos)
 	if diags := checkNesting(tokens); diags.HasErrors() {
 		return nil, diags
@@ -75,6 +79,11 @@ func ParseExpression(name, src string, meter *Meter) (hcl.Expression, hcl.Diagno
 	return expr, guard(expr, meter)
 }
 
-func empty() *hcl.File {
-	return &hcl.File{Body: hcl.EmptyBody()}
+func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
+	return hcl.Diagnostics{{
+		Severity: hcl.DiagError,
+		Summary:  "File too large",
+		Detail:   fmt.Sprintf("%s has %d %s or more, and %d is the limit. Split it into several files.", name, size, unit, limit),
+		Subject:  &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
+	}}
 }

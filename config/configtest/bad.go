@@ -1,0 +1,100 @@
+// Package configtest runs the language's tests, which are documents with their
+// expectations in them. It is used by tests only.
+package configtest
+
+import (
+	"bufio"
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Compile is what is tested: it compiles the root of a file system.
+type Compile func(files fstest.MapFS) hcl.Diagnostics
+
+// Bad compiles each document of a directory and compares the diagnostics with
+// what the document expects: a comment at the end of the offending line,
+//
+//	weight = "heavy" # want: Wrong type of value: The argument weight takes
+//
+// with the beginning of the message, summary and detail. Several messages on
+// one line are separated by " && ". Messages without a place belong to line 1.
+//
+// A document is compiled together with base.lke.hcl of the same directory,
+// which spares it the blocks that every directory needs, unless it begins with
+// "# alone".
+func Bad(t *testing.T, dir string, compile Compile) {
+	base, err := os.ReadFile(filepath.Join(dir, "base.lke.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := filepath.Glob(filepath.Join(dir, "*.lke.hcl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range documents {
+		name := filepath.Base(path)
+		if name == "base.lke.hcl" {
+			continue
+		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := fstest.MapFS{name: {Data: src}}
+			if !bytes.HasPrefix(src, []byte("# alone")) {
+				files["base.lke.hcl"] = &fstest.MapFile{Data: base}
+			}
+			compare(t, wanted(src), compile(files), name)
+		})
+	}
+}
+
+// wanted collects the expectations of a document by line.
+func wanted(src []byte) map[int][]string {
+	want := map[int][]string{}
+	lines := bufio.NewScanner(bytes.NewReader(src))
+	for number := 1; lines.Scan(); number++ {
+		if _, messages, ok := strings.Cut(lines.Text(), "# want: "); ok {
+			want[number] = strings.Split(messages, " && ")
+		}
+	}
+	return want
+}
+
+func compare(t *testing.T, want map[int][]string, got hcl.Diagnostics, name string) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Error("the document expects nothing: write # want: at the end of a line")
+	}
+	for _, d := range got {
+		line := 1
+		if d.Subject != nil {
+			line = d.Subject.Start.Line
+			if d.Subject.Filename != name {
+				t.Errorf("unexpected, in %s: %s: %s", d.Subject.Filename, d.Summary, d.Detail)
+				continue
+			}
+		}
+		message := d.Summary + ": " + d.Detail
+		i := slices.IndexFunc(want[line], func(w string) bool { return strings.HasPrefix(message, w) })
+		if i < 0 {
+			t.Errorf("unexpected, on line %d: %s", line, message)
+			continue
+		}
+		want[line] = slices.Delete(want[line], i, i+1)
+	}
+	for line, messages := range want {
+		for _, message := range messages {
+			t.Errorf("missing, on line %d: %s", line, message)
+		}
+	}
+}

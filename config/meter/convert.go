@@ -1,0 +1,115 @@
+package meter
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+)
+
+// maxUnlike is how many elements of different types are made one type of:
+// their types are all compared with one another.
+const maxUnlike = 1000
+
+// Convert is convert.Convert in linear time. That compares the types of all
+// elements of a list with one another even where the wanted type is given:
+// five thousand elements take a second.
+func Convert(v cty.Value, ty cty.Type) (cty.Value, error) {
+	if !v.IsKnown() || v.IsNull() || v.Type().Equals(ty) {
+		return convert.Convert(v, ty)
+	}
+	switch {
+	case ty == cty.Number:
+		return convertNumber(v)
+	case ty.IsObjectType() && v.Type().IsObjectType():
+		return convertAttributes(v, ty)
+	case ty.IsMapType() && (v.Type().IsObjectType() || v.Type().IsMapType()):
+		return convertMap(v, ty)
+	case (ty.IsListType() || ty.IsSetType()) && (v.Type().IsTupleType() || v.Type().IsListType() || v.Type().IsSetType()):
+		return convertList(v, ty)
+	}
+	return convert.Convert(v, ty)
+}
+
+// convertNumber refuses text such as "1e1000000", which is a number that takes
+// minutes to print.
+func convertNumber(v cty.Value) (cty.Value, error) {
+	n, err := convert.Convert(v, cty.Number)
+	if err == nil && !NumbersInRange(n) {
+		err = errors.New("the number is out of range")
+	}
+	return n, err
+}
+
+// convertAttributes converts what both types have, so that nothing long is
+// left for the library, which sees to missing and superfluous attributes.
+func convertAttributes(v cty.Value, ty cty.Type) (cty.Value, error) {
+	attributes := v.AsValueMap()
+	for name, value := range attributes {
+		if !ty.HasAttribute(name) {
+			continue
+		}
+		converted, err := Convert(value, ty.AttributeType(name))
+		if err != nil {
+			return cty.DynamicVal, fmt.Errorf("attribute %q: %w", name, err)
+		}
+		attributes[name] = converted
+	}
+	return convert.Convert(cty.ObjectVal(attributes), ty)
+}
+
+func convertMap(v cty.Value, ty cty.Type) (cty.Value, error) {
+	elements := v.AsValueMap()
+	var all []cty.Value
+	for key, value := range elements {
+		converted, err := Convert(value, ty.ElementType())
+		if err != nil {
+			return cty.DynamicVal, fmt.Errorf("element %q: %w", key, err)
+		}
+		elements[key] = converted
+		all = append(all, converted)
+	}
+	switch alike, err := alike(all); {
+	case err != nil:
+		return cty.DynamicVal, err
+	case !alike:
+		return convert.Convert(v, ty)
+	}
+	return cty.MapVal(elements), nil
+}
+
+func convertList(v cty.Value, ty cty.Type) (cty.Value, error) {
+	var elements []cty.Value
+	for i, element := range v.AsValueSlice() {
+		converted, err := Convert(element, ty.ElementType())
+		if err != nil {
+			return cty.DynamicVal, fmt.Errorf("element %d: %w", i, err)
+		}
+		elements = append(elements, converted)
+	}
+	switch alike, err := alike(elements); {
+	case err != nil:
+		return cty.DynamicVal, err
+	case !alike:
+		return convert.Convert(v, ty)
+	case ty.IsSetType():
+		return cty.SetVal(elements), nil
+	}
+	return cty.ListVal(elements), nil
+}
+
+// alike reports whether there are elements and all have one type. Where they
+// have not, the library can look for one, unless they are too many.
+func alike(elements []cty.Value) (bool, error) {
+	for _, element := range elements {
+		if element.Type().Equals(elements[0].Type()) {
+			continue
+		}
+		if len(elements) > maxUnlike {
+			return false, fmt.Errorf("the %d elements are not all of the same type", len(elements))
+		}
+		return false, nil
+	}
+	return len(elements) > 0, nil
+}

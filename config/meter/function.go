@@ -1,0 +1,151 @@
+package meter
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2/ext/customdecode"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+)
+
+var (
+	errTooLarge   = errors.New("the result would be too large")
+	errOutOfRange = errors.New("the result has a number out of range")
+)
+
+// A Cost tells the work of a function, for those that make much of little.
+type Cost func(args []cty.Value) int
+
+// Function wraps f so that its work is counted and its result is bounded.
+// Without a cost of its own it is taken to look at all of its arguments, and
+// to make as many elements as they have.
+//
+// All is checked before f finds out its result's type, for which some
+// functions already do the whole work. Arguments are converted here, in linear
+// time, so the wrapper itself takes any type.
+func (m *Meter) Function(f function.Function, cost Cost) function.Function {
+	if cost == nil {
+		cost = copying
+	}
+	return wrapper{m, f, cost}.function(untyped(f.Params()), untypedVariadic(f.VarParam()))
+}
+
+// operator wraps the function of an operator. Its parameters keep their types,
+// which HCL looks at.
+func (m *Meter) operator(f function.Function) function.Function {
+	return wrapper{m, f, comparing}.function(f.Params(), nil)
+}
+
+func comparing(args []cty.Value) int {
+	cost := 0
+	for _, arg := range args {
+		cost += Size(arg) * compared
+	}
+	return cost
+}
+
+func copying(args []cty.Value) int {
+	cost := 0
+	for _, arg := range args {
+		cost += Length(arg) * elementMade
+	}
+	return cost
+}
+
+func untyped(params []function.Parameter) []function.Parameter {
+	params = slices.Clone(params)
+	for i := range params {
+		if customdecode.CustomExpressionDecoderForType(params[i].Type) == nil {
+			params[i].Type = cty.DynamicPseudoType
+		}
+		// An argument of unknown type is unknown, and an untyped null is null.
+		params[i].AllowDynamicType = params[i].AllowDynamicType || params[i].AllowNull
+	}
+	return params
+}
+
+func untypedVariadic(param *function.Parameter) *function.Parameter {
+	if param == nil {
+		return nil
+	}
+	return &untyped([]function.Parameter{*param})[0]
+}
+
+type wrapper struct {
+	meter *Meter
+	f     function.Function
+	cost  Cost
+}
+
+func (w wrapper) function(params []function.Parameter, variadic *function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Description: w.f.Description(),
+		Params:      params,
+		VarParam:    variadic,
+		Type:        w.resultType,
+		Impl:        w.call,
+	})
+}
+
+func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
+	work := 1
+	for _, arg := range args {
+		work += Size(arg) * elementSeen
+	}
+	if work <= perExpression {
+		work += w.cost(args)
+	}
+	if work > perExpression {
+		return cty.DynamicPseudoType, errTooLarge
+	}
+	if !w.meter.spend(work) {
+		return cty.DynamicPseudoType, nil
+	}
+	args, err := w.convert(args)
+	if err != nil {
+		return cty.DynamicPseudoType, err
+	}
+	return w.f.ReturnTypeForValues(args)
+}
+
+func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
+	if w.meter.stopped() {
+		return cty.UnknownVal(result), nil
+	}
+	args, err := w.convert(args)
+	if err != nil {
+		return cty.NilVal, err
+	}
+	v, err := w.f.Call(args)
+	switch {
+	case err != nil:
+		return v, err
+	case Size(v) > MaxSize:
+		return cty.NilVal, errTooLarge
+	case !NumbersInRange(v):
+		return cty.NilVal, errOutOfRange
+	}
+	return v, nil
+}
+
+// convert gives the arguments the types that the function wants.
+func (w wrapper) convert(args []cty.Value) ([]cty.Value, error) {
+	args = slices.Clone(args)
+	params := w.f.Params()
+	for i, arg := range args {
+		param := w.f.VarParam()
+		if i < len(params) {
+			param = &params[i]
+		}
+		if param.Type == cty.DynamicPseudoType {
+			continue
+		}
+		converted, err := Convert(arg, param.Type)
+		if err != nil {
+			return nil, function.NewArgError(i, err)
+		}
+		args[i] = converted
+	}
+	return args, nil
+}

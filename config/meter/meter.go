@@ -1,0 +1,149 @@
+// Package meter counts the work of evaluating a configuration and stops it
+// before it gets out of hand.
+//
+// HCL evaluates without a context: once begun, an expression runs to its end,
+// and seventy characters can keep it busy for hours or fill the memory. A
+// Meter is attached to those parts of expressions that repeat work or multiply
+// data: loops, templates, operators, functions. What is over the limit comes
+// out unknown, and the limit is reported once.
+//
+// The package knows expressions and values; it knows no names and no blocks.
+package meter
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// The limits of evaluation. A unit of work is one element or character that is
+// looked at once, about 50 ns.
+const (
+	perExpression = 2_000_000  // about 100 ms
+	inAll         = 40_000_000 // about 2 s
+
+	roundOfLoop = 200 // what a round of a loop costs beside its body
+	elementSeen = 4   // what an element costs that a function is called with
+	elementMade = 10  // what a new element of a list costs
+	compared    = 40  // what an element costs that an operator compares
+)
+
+// A Meter counts the work of one compilation. It is not safe for use by several
+// goroutines.
+type Meter struct {
+	expression   hcl.Range // that is being evaluated
+	left         int       // for it; below zero it is stopped
+	leftInAll    int
+	overrun      hcl.Diagnostics
+	replacements map[*hclsyntax.Operation]*hclsyntax.Operation
+}
+
+// New returns a meter with nothing on it.
+func New() *Meter {
+	return &Meter{left: perExpression, leftInAll: inAll, replacements: map[*hclsyntax.Operation]*hclsyntax.Operation{}}
+}
+
+// Begin is called before each expression that is evaluated as a whole.
+func (m *Meter) Begin(expression hcl.Range) {
+	m.expression = expression
+	m.left = max(0, min(perExpression, m.leftInAll))
+}
+
+// Overrun returns a diagnostic for each expression that was stopped. The
+// expression itself may have none, as try(...) swallows errors.
+func (m *Meter) Overrun() hcl.Diagnostics {
+	return m.overrun
+}
+
+func (m *Meter) stopped() bool { return m.left < 0 }
+
+// spend takes n units and reports whether they were there.
+func (m *Meter) spend(n int) bool {
+	if m.stopped() {
+		return false // and is reported already
+	}
+	m.left -= n
+	m.leftInAll -= n
+	if !m.stopped() {
+		return true
+	}
+	at := m.expression
+	m.overrun = append(m.overrun, &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Too much work",
+		Detail:   "Evaluating this expression takes more steps than a configuration may. Look for loops over long lists, above all inside other loops.",
+		Subject:  &at,
+	})
+	return false
+}
+
+// A charged expression is paid for when its value is known. It embeds a node
+// that has the original as its child, so that walks of the tree still find it.
+type charged struct {
+	*hclsyntax.ParenthesesExpr
+	meter *Meter
+	cost  func(cty.Value) int
+}
+
+// Value evaluates the expression.
+func (e charged) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+	if e.meter.stopped() {
+		return cty.DynamicVal, nil
+	}
+	v, diags := e.Expression.Value(ctx)
+	if !e.meter.spend(e.cost(v)) {
+		return cty.DynamicVal, diags
+	}
+	return v, diags
+}
+
+// UnwrapExpression lets static analysis, such as that of type expressions, see
+// the original.
+func (e charged) UnwrapExpression() hcl.Expression {
+	return e.Expression
+}
+
+func (m *Meter) charge(e hclsyntax.Expression, cost func(cty.Value) int) hclsyntax.Expression {
+	return charged{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, m, cost}
+}
+
+// Operand lets an argument of a function or an operator be evaluated only while
+// the meter runs: merely to be called, a function looks at all of it.
+func (m *Meter) Operand(e hclsyntax.Expression) hclsyntax.Expression {
+	return m.charge(e, func(cty.Value) int { return 1 })
+}
+
+// Loop charges for the rounds of a loop over a collection.
+func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
+	return m.charge(collection, func(v cty.Value) int { return 1 + Length(v)*roundOfLoop })
+}
+
+// Text charges for text that becomes part of a template.
+func (m *Meter) Text(part hclsyntax.Expression) hclsyntax.Expression {
+	return m.charge(part, Size)
+}
+
+// Branch charges for a result of a conditional. HCL looks for a type that both
+// results have, and compares all of their elements' types with one another.
+func (m *Meter) Branch(result hclsyntax.Expression) hclsyntax.Expression {
+	return m.charge(result, comparisons)
+}
+
+func comparisons(v cty.Value) int {
+	if ty := v.Type(); ty.IsTupleType() || ty.IsObjectType() {
+		return 1 + Length(v)*Size(v)
+	}
+	return 1
+}
+
+// Operation charges for an operator: comparing large values takes long, and
+// repeated multiplication makes numbers that nobody can print.
+func (m *Meter) Operation(op *hclsyntax.Operation) *hclsyntax.Operation {
+	if m.replacements[op] == nil {
+		replacement := *op
+		replacement.Impl = m.operator(op.Impl)
+		m.replacements[op] = &replacement
+		m.replacements[&replacement] = &replacement
+	}
+	return m.replacements[op]
+}

@@ -1,0 +1,1 @@
+weight = 10 # want: Unsupported argument: An argument named "weight" is not expected here.

@@ -1,0 +1,4 @@
+# alone
+cluster { # want: Missing required argument: The argument "region" is required
+  name = "a"
+}

@@ -1,0 +1,3 @@
+locals {
+  a = regex("(", "x") # want: Invalid function argument: Invalid value for "pattern" parameter: invalid regexp pattern
+}

@@ -1,0 +1,3 @@
+pool "my_pool" { # want: Invalid object name: The object would be named "my_pool". A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. For example: name = "my-pool".
+  node_class = node_class.default
+}

@@ -1,0 +1,2 @@
+pool "web" { # want: Unclosed configuration block
+  node_class = node_class.default

@@ -1,0 +1,3 @@
+pool "web" {
+  name = "web # want: Unterminated template string && Invalid multi-line string
+} # want: Invalid multi-line string
