@@ -241,7 +241,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), linode.IndexNodeClaims(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
-	events := mgr.GetEventRecorderFor("lkeplan") //nolint:staticcheck // the core's own recorder is of this kind
+	events := mgr.GetEventRecorder("lkeplan")
 	fleet := linode.NewFleet(lke, cluster, linode.NewNodeClaims(mgr.GetClient(), events), types, cfg.Timing, cfg.Log)
 	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, types)); err != nil {
 		return err

@@ -69,7 +69,8 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider 
 	plain := metrics.Decorate(provider)
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
-	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter")) //nolint:staticcheck // Karpenter's recorder takes this kind
+	//lint:ignore SA1019 Karpenter's recorder takes this kind
+	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
 	all := controllers.NewControllers(ctx, mgr, clk, mgr.GetClient(), recorder, overlaid, plain, cluster, store)
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	return register(ctx, mgr, all...)

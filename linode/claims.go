@@ -2,12 +2,11 @@ package linode
 
 import (
 	"context"
-	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -20,13 +19,13 @@ const indexUID = "metadata.uid"
 // NodeClaims are the NodeClaims of a cluster, as a Fleet needs them.
 type NodeClaims struct {
 	client client.Client
-	events record.EventRecorder
+	events events.EventRecorder
 }
 
 // NewNodeClaims returns the NodeClaims behind a client that has the index that
 // IndexNodeClaims adds.
-func NewNodeClaims(c client.Client, events record.EventRecorder) *NodeClaims {
-	return &NodeClaims{client: c, events: events}
+func NewNodeClaims(c client.Client, recorder events.EventRecorder) *NodeClaims {
+	return &NodeClaims{client: c, events: recorder}
 }
 
 // IndexNodeClaims adds the field index that NodeClaims relies on.
@@ -80,13 +79,13 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	n.events.Event(nc, corev1.EventTypeWarning, "InsufficientCapacityError", fmt.Sprintf("NodeClaim %s event: %s", nc.Name, reason))
+	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
 	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
 }
 
 // Warn writes a warning event on a claim that is still there.
 func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
 	if nc, err := n.get(ctx, uid); err == nil {
-		n.events.Event(nc, corev1.EventTypeWarning, reason, message)
+		n.events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/client-go/tools/record"
+	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
@@ -32,12 +32,12 @@ const indexClass = "spec.nodeClassRef.name"
 type NodeClass struct {
 	client  client.Client
 	cluster lkeapi.Cluster
-	events  record.EventRecorder
+	events  events.EventRecorder
 }
 
 // NewNodeClass returns the controller for the classes of a cluster.
-func NewNodeClass(c client.Client, cluster lkeapi.Cluster, events record.EventRecorder) *NodeClass {
-	return &NodeClass{client: c, cluster: cluster, events: events}
+func NewNodeClass(c client.Client, cluster lkeapi.Cluster, recorder events.EventRecorder) *NodeClass {
+	return &NodeClass{client: c, cluster: cluster, events: recorder}
 }
 
 // Register implements operatorpkg's Controller.
@@ -139,7 +139,7 @@ func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 		return ctrl.Result{}, err
 	}
 	if len(claims) > 0 {
-		n.events.Eventf(class, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "waiting for %d NodeClaims that use this class to end", len(claims))
+		n.events.Eventf(class, nil, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "Delete", "waiting for %d NodeClaims that use this class to end", len(claims))
 		return ctrl.Result{RequeueAfter: 10 * time.Second}, nil
 	}
 	stored := class.DeepCopy()
@@ -154,7 +154,7 @@ func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClas
 	if problem := classProblem(class.Spec, n.cluster.Tier); problem == "" {
 		class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
 	} else if class.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
-		n.events.Event(class, corev1.EventTypeWarning, "Invalid", problem)
+		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
 	}
 	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
 		return nil

@@ -1,0 +1,42 @@
+# `make help` says what there is.
+
+GO      ?= go
+BIN     := $(CURDIR)/bin
+SANDBOX := $(BIN)/sandbox
+TIMEOUT ?= 20m
+
+.DEFAULT_GOAL := build
+.PHONY: build test demo bench lint generate fuzz help
+
+build: ## build lkeplan, controller and sandbox into bin/
+	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
+	$(GO) build -C cmd/sandbox -o $(BIN)/ .
+
+test: build ## run all tests, the end-to-end tests in a sandbox included
+	$(SANDBOX) build
+	$(GO) test -timeout $(TIMEOUT) ./...
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) ./...
+
+demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
+	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo
+	$(SANDBOX) run --cluster-name quickstart -- $(BIN)/demo
+
+bench: ## run the benchmarks
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+lint: ## check formatting, vet, and run staticcheck
+	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | xargs gofmt -l); \
+	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
+	$(GO) vet ./...
+	$(GO) vet -C cmd/sandbox ./...
+	$(GO) tool -modfile=tools.mod staticcheck ./...
+
+generate: ## rewrite what is generated: deep copies and definitions
+	$(GO) generate ./schemas/...
+
+fuzz: ## run each fuzz target for FUZZTIME (30s)
+	@for target in $$($(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {f[n++]=$$1} /^ok/ {for (i=0;i<n;i++) print $$2 ":" f[i]; n=0}'); do \
+	  echo "$$target"; $(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $${FUZZTIME:-30s} "$${target%%:*}" || exit 1; done
+
+help: ## print this
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
