@@ -26,16 +26,16 @@ import (
 // 500, so it is room for 500 pools.
 const MaxFileSize = 256 << 10
 
-// maxTokens is for files that are dense: prose and pools have a token in every
-// five bytes.
-const maxTokens = 100_000
+// maxSigns is how many characters of a file may be brackets or operators. A
+// file that consists of them takes ten times as long to read as any other.
+const maxSigns = 80_000
 
 // Parse reads one file; a name ending in .json is JSON, any other is native
 // syntax. The evaluation of what is in it is counted by the meter. Where there
 // are errors, the file holds what could be read and is never nil.
 func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
-		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes")
+		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes or more")
 	}
 	if strings.HasSuffix(name, ".json") {
 		return parseJSON(name, src, meter)
@@ -44,10 +44,10 @@ func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnost
 }
 
 func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	if len(tokens) > maxTokens {
-		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, len(tokens), maxTokens, "words and signs")
+	if signs := countSigns(src); signs > maxSigns {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, maxSigns, "brackets and operators")
 	}
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
 	if diags := checkNesting(tokens); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
@@ -79,11 +79,20 @@ func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.
 	return expr, guard(expr, meter)
 }
 
+func countSigns(src []byte) (n int) {
+	for _, c := range src {
+		if strings.IndexByte("[](){}!-+*/%<>=?:.,&|$", c) >= 0 {
+			n++
+		}
+	}
+	return n
+}
+
 func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "File too large",
-		Detail:   fmt.Sprintf("%s has %d %s or more, and %d is the limit. Split it into several files.", name, size, unit, limit),
+		Detail:   fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit, limit),
 		Subject:  &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
 	}}
 }
