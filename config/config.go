@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // An Addr is the address of one compiled object in its directory.
@@ -80,6 +82,7 @@ type Origin struct {
 	Range      hcl.Range
 	Expression hcl.Expression   // nil if the field is not from an expression
 	Context    *hcl.EvalContext // the values the expression was evaluated with
+	Arg        *schemas.Arg     // the argument it is the value of, if any
 }
 
 // Origins maps paths of a manifest to their origins. A path is its keys and

@@ -67,7 +67,7 @@ type source struct {
 }
 
 func (s source) origin() Origin {
-	return Origin{Range: s.expr.Range(), Expression: s.expr, Context: s.ctx}
+	return Origin{Range: s.expr.Range(), Expression: s.expr, Context: s.ctx, Arg: &s.arg}
 }
 
 // parts returns the sources of the elements that are written out in the

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
@@ -102,20 +104,22 @@ func failure(summary string, err error) *hcl.Diagnostic {
 }
 
 // explain turns the API server's errors about an object into diagnostics at
-// the lines its fields come from. Errors about the same field are one cause.
+// the lines its fields come from.
 func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
-	seen := map[string]bool{}
 	for _, err := range errs {
-		if seen[err.Field] {
-			continue
-		}
-		seen[err.Field] = true
 		origin := r.Origins.Find(err.Field)
+		detail := complaint(err)
+		if err.Field != "" {
+			detail = err.Field + ": " + detail
+		}
+		if strings.Contains(detail, "should match") && origin.Arg != nil {
+			detail += fmt.Sprintf(" In words, %s is: %s", origin.Arg.Name, origin.Arg.Doc)
+		}
 		at := origin.Range
 		diags = append(diags, &hcl.Diagnostic{
 			Severity:    hcl.DiagError,
 			Summary:     "Invalid " + r.Kind(),
-			Detail:      fmt.Sprintf("%s: %s.", err.Field, complaint(err)),
+			Detail:      detail,
 			Subject:     &at,
 			Expression:  origin.Expression,
 			EvalContext: origin.Context,
@@ -127,12 +131,24 @@ func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
 // Errors from OpenAPI say the field's path once more; those from CEL do not.
 var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 
+// complaint is what is wrong with a field, as a sentence without its subject.
 func complaint(err *field.Error) string {
 	switch err.Type {
 	case field.ErrorTypeRequired:
-		return "a value is required"
+		return "a value is required."
 	case field.ErrorTypeNotSupported:
-		return err.ErrorBody()
+		return fmt.Sprintf("%q is not one of the values that are possible; %s.%s", err.BadValue, err.Detail, didYouMean(err))
 	}
-	return pathPrefix.ReplaceAllString(err.Detail, "")
+	return strings.TrimSuffix(pathPrefix.ReplaceAllString(err.Detail, ""), ".") + "."
+}
+
+var quoted = regexp.MustCompile(`"([^"]*)"`)
+
+// didYouMean looks for the likeliest of the values that an error lists.
+func didYouMean(err *field.Error) string {
+	var values []string
+	for _, m := range quoted.FindAllStringSubmatch(err.Detail, -1) {
+		values = append(values, m[1])
+	}
+	return eval.DidYouMean(fmt.Sprint(err.BadValue), values)
 }

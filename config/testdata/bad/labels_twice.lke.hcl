@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  labels = { "team" = "a", team = "b" } # want: Key given twice: "team" is in this object already
+  labels     = { "team" = "a", team = "b" } # want: Key given twice: "team" is in this object already
 }

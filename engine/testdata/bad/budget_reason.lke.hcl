@@ -1,0 +1,12 @@
+pool "web" {
+  node_class = node_class.default
+
+  disruption {
+    consolidate_after = "5m"
+
+    budget {
+      nodes   = 1
+      reasons = ["Drifed"] # want: Invalid NodePool: spec.disruption.budgets[0].reasons[0]: "Drifed" is not one of the values that are possible; supported values: "Underutilized", "Empty", "Drifted". Did you mean "Drifted"?
+    }
+  }
+}

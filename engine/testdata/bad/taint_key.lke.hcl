@@ -1,0 +1,4 @@
+pool "web" {
+  node_class = node_class.default
+  taints     = ["team=web:NoSchedule", "a b=c:NoSchedule"] # want: Invalid NodePool: spec.template.spec.taints[0].key: should match '
+}
