@@ -63,9 +63,8 @@ func (c *compiler) declareVariables() *eval.Table {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.module.inputs)) {
 		if table.Nodes[name] == nil {
-			c.report(failure("Value for a variable that is not declared", fmt.Sprintf(
-				"%s sets %q, and the directory has no variable of that name.%s",
-				c.module.inputs[name].source, name, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
+			c.report(failure("Value for a variable that is not declared", fmt.Sprintf("There is no variable %q, which %s sets.%s",
+				name, c.module.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
 		}
 	}
 	return table
@@ -104,44 +103,41 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 	return constraint{ty, defaults}, diags
 }
 
-// given converts the value that was passed in. Messages name the place it was
-// set in, which may be far from here.
+// given converts the value that was passed in. Messages are about the place it
+// was set in, which may be far from the declaration.
 func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, hcl.Diagnostics) {
-	v, diags := c.inputValue(in, ty)
+	expr, diags := c.inputExpression(in, ty)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	v, _, diags := eval.NewScope(c.run, nil, c.functions).Value(expr) // functions, but no names
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := ty.convert(v)
 	if err != nil {
-		return cty.DynamicVal, hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Wrong type for variable",
-			Detail:   fmt.Sprintf("The value of var.%s, set by %s, does not have the declared type: %v.", block.Labels[0], in.source, err),
-			Subject:  &block.DefRange,
-		}}
+		at := block.DefRange
+		return cty.DynamicVal, hcl.Diagnostics{problem("Wrong type for variable", fmt.Sprintf(
+			"The variable %q, declared at %s:%d, does not take this value: %v.", block.Labels[0], at.Filename, at.Start.Line, err), expr)}
 	}
 	return v, nil
 }
 
-// inputValue evaluates a value outside the directory's scope: it may use
-// functions and nothing else. Text on a command line is taken literally where
-// text is wanted, so that nobody needs quotes within quotes.
-func (c *compiler) inputValue(in input, ty constraint) (cty.Value, hcl.Diagnostics) {
-	if in.expr == nil {
-		if ty.ty == cty.String {
-			return cty.StringVal(in.text), nil
-		}
-		expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
-		if ty.ty == cty.DynamicPseudoType && (diags.HasErrors() || len(expr.Variables()) > 0) {
-			return cty.StringVal(in.text), nil
-		}
-		if diags.HasErrors() {
-			return cty.DynamicVal, diags
-		}
-		in.expr = expr
+// inputExpression parses a value from a command line. It is taken literally
+// where text is wanted, so that nobody needs quotes within quotes.
+func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl.Diagnostics) {
+	if in.expr != nil {
+		return in.expr, nil
 	}
-	v, _, diags := eval.NewScope(c.run, nil, c.functions).Value(in.expr)
-	return v, diags
+	literal := hcl.StaticExpr(cty.StringVal(in.text), hcl.Range{Filename: in.source, Start: hcl.InitialPos, End: hcl.InitialPos})
+	if ty.ty == cty.String {
+		return literal, nil
+	}
+	expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
+	if ty.ty == cty.DynamicPseudoType && (diags.HasErrors() || len(expr.Variables()) > 0) {
+		return literal, nil
+	}
+	return expr, diags
 }
 
 func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constraint) (cty.Value, hcl.Diagnostics) {

@@ -20,7 +20,7 @@ func newRender(env *env) *cobra.Command {
 		Long: `Compile and check a directory and print the objects it stands for, always the
 same bytes for the same input. DIR is the working directory where none is given.`,
 		Example: "  lkeplan render clusters/prod | kubectl diff -f -",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
 			if err != nil {

@@ -26,6 +26,14 @@ func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.varFiles, "var-file", nil, "read variables from a `FILE`; may be repeated")
 }
 
+// oneDirectory is the positional argument of commands that read a directory.
+func oneDirectory(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return fmt.Errorf("%s takes one directory, not %d arguments", cmd.Name(), len(args))
+	}
+	return nil
+}
+
 // open returns the file system and options for compiling the directory given
 // as the only argument, or else the working directory. What lies outside of
 // the file system cannot be read, not even through symbolic links.

@@ -20,7 +20,7 @@ func newValidate(env *env) *cobra.Command {
 		Long: `Compile a directory and check the objects as the API server would, without a
 cluster. DIR is the working directory where none is given.`,
 		Example: "  lkeplan validate clusters/prod",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
 			if err != nil {

@@ -49,12 +49,12 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	}}
 }
 
-func (t *Table) unknownName(root, name string, at hcl.Range) hcl.Diagnostics {
+func (t *Table) unknownName(name string, at hcl.Range) hcl.Diagnostics {
 	names := slices.Sorted(maps.Keys(t.Nodes))
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
-		Summary:  "Reference to something that is not declared",
-		Detail:   fmt.Sprintf("There is no %s named %q in this directory, so %s.%s means nothing.%s", t.Noun, name, root, name, DidYouMean(name, names)),
+		Summary:  "Unknown reference",
+		Detail:   fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name, DidYouMean(name, names)),
 		Subject:  &at,
 	}}
 }

@@ -107,7 +107,7 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 		case !named:
 			u.whole = &at
 		case root.Table.Nodes[name] == nil:
-			return root.Table.unknownName(rootName, name, at)
+			return root.Table.unknownName(name, at)
 		default:
 			if u.names == nil {
 				u.names = map[string]bool{}
@@ -124,17 +124,19 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 
 // second returns the name after the root, written pool.x or pool["x"].
 func second(reference hcl.Traversal) (name string, at hcl.Range, ok bool) {
-	if len(reference) > 1 {
-		switch step := reference[1].(type) {
-		case hcl.TraverseAttr:
-			return step.Name, step.SrcRange, true
-		case hcl.TraverseIndex:
-			if step.Key.Type() == cty.String {
-				return step.Key.AsString(), step.SrcRange, true
-			}
+	if len(reference) == 1 {
+		return "", reference.SourceRange(), false
+	}
+	at = hcl.RangeBetween(reference[0].SourceRange(), reference[1].SourceRange())
+	switch step := reference[1].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, at, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String {
+			return step.Key.AsString(), at, true
 		}
 	}
-	return "", reference.SourceRange(), false
+	return "", at, false
 }
 
 func (s *Scope) value(root Root, u use) cty.Value {
