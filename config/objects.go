@@ -177,7 +177,8 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 }
 
 // name completes the object's name: the argument, else the label, and with
-// for_each the key.
+// for_each the key. Labels are identifiers and names are DNS labels, so
+// underscores become dashes.
 func (d *decoder) name(block *hcl.Block, manifest map[string]any, key string) (string, hcl.Range) {
 	metadata := place{fields: manifest}.sub("metadata")
 	if name, ok := metadata.fields["name"].(string); ok {
@@ -187,6 +188,7 @@ func (d *decoder) name(block *hcl.Block, manifest map[string]any, key string) (s
 	if key != "" {
 		name += "-" + key
 	}
+	name = strings.ReplaceAll(name, "_", "-")
 	metadata.fields["name"] = name
 	d.origins["metadata.name"] = Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
@@ -200,11 +202,12 @@ func (d *decoder) checkName(name string, at hcl.Range) {
 	if namePattern.MatchString(name) && len(name) <= 63 {
 		return
 	}
-	detail := fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most.", name)
-	if better := strings.Trim(strings.ReplaceAll(strings.ToLower(name), "_", "-"), "-"); better != name && namePattern.MatchString(better) && len(better) <= 63 {
-		detail += fmt.Sprintf(" For example: name = %q.", better)
-	}
-	d.diags = d.diags.Append(&hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Invalid object name", Detail: detail, Subject: &at})
+	d.diags = d.diags.Append(&hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  "Invalid object name",
+		Detail:   fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name),
+		Subject:  &at,
+	})
 }
 
 // resources returns the objects without errors, sorted by address, and reports

@@ -12,7 +12,7 @@ var NodeClass = Block{
 	Doc:    "How machines are set up. Compiles to a LinodeNodeClass.",
 	Object: &Object{APIVersion: NodeClassGroup + "/v1", Kind: "LinodeNodeClass"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label", Doc: "The object's name in the cluster."},
+		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores", Doc: "The object's name in the cluster."},
 		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID, Doc: "The Cloud Firewall the machines are put behind."},
 		{Name: "lke_k8s_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "the cluster's version", Doc: `The nodes' Kubernetes version on LKE Enterprise, such as "v1.33.4+lke2".`},
