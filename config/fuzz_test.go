@@ -1,0 +1,70 @@
+package config_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// FuzzLoad compiles whatever it is given: it must not crash, must end soon,
+// and must do the same each time.
+func FuzzLoad(f *testing.F) {
+	archives, _ := filepath.Glob("testdata/*.txtar")
+	for _, path := range archives {
+		archive, err := txtar.ParseFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, file := range archive.Files {
+			f.Add(file.Data, filepath.Ext(file.Name) == ".json")
+		}
+	}
+	documents, _ := filepath.Glob("testdata/bad/*.hcl")
+	for _, path := range documents {
+		src, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(src, false)
+	}
+	for _, h := range hostile {
+		if len(h.text) < 2000 {
+			f.Add([]byte(h.text), h.file != "")
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte, json bool) {
+		name := "main.lke.hcl"
+		if json {
+			name = "main.lke.json"
+		}
+		files := fstest.MapFS{name: {Data: src}, "cluster.lke.hcl": {Data: []byte(cluster)}}
+		start := time.Now()
+		first := outcome(files)
+		if elapsed := time.Since(start); elapsed > 3*time.Second {
+			t.Errorf("took %v", elapsed)
+		}
+		if diff := cmp.Diff(first, outcome(files)); diff != "" {
+			t.Errorf("not the same each time:\n%s", diff)
+		}
+	})
+}
+
+// outcome is all that a compilation has to say.
+func outcome(files fstest.MapFS) (lines []string) {
+	compiled, diags, _ := compile(files, config.Options{})
+	for _, d := range diags {
+		lines = append(lines, fmt.Sprintf("%v %s: %s", d.Subject, d.Summary, d.Detail))
+	}
+	for _, r := range compiled.Resources {
+		lines = append(lines, fmt.Sprint(r.Addr, r.Manifest))
+	}
+	return lines
+}
