@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"io/fs"
 	"regexp"
+	"runtime"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -26,6 +29,7 @@ type CompileOptions struct {
 
 	// Old returns an object as it is now, for rules about changes; nil where
 	// it does not exist, and for all where there is nothing to compare with.
+	// It is called from several goroutines.
 	Old func(apiVersion, kind, name string) map[string]any
 }
 
@@ -72,15 +76,38 @@ func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hc
 			return result, append(diags, failure("Definitions are broken", err))
 		}
 	}
-	for _, r := range compiled.Resources {
-		if err := ctx.Err(); err != nil {
-			return result, append(diags, failure("Compilation was stopped", err))
-		}
-		defaulted, errs := validator.Validate(r.Manifest, opts.old(r))
-		diags = append(diags, explain(r, errs)...)
-		result.Resources = append(result.Resources, Resource{r, defaulted})
+	for i, v := range validate(ctx, validator, compiled.Resources, opts) {
+		r := compiled.Resources[i]
+		diags = append(diags, explain(r, v.errs)...)
+		result.Resources = append(result.Resources, Resource{r, v.defaulted})
+	}
+	if err := ctx.Err(); err != nil {
+		return result, append(diags, failure("Compilation was stopped", err))
 	}
 	return result, config.SortDiagnostics(diags)
+}
+
+// A verdict is what validation said about one object.
+type verdict struct {
+	defaulted map[string]any
+	errs      field.ErrorList
+}
+
+// validate checks objects on all processors. It stops early when ctx is done.
+func validate(ctx context.Context, validator *kube.Validator, resources []config.Resource, opts CompileOptions) []verdict {
+	verdicts := make([]verdict, len(resources))
+	var next atomic.Int64
+	var wg sync.WaitGroup
+	for range min(runtime.GOMAXPROCS(0), len(resources)) {
+		wg.Go(func() {
+			for i := next.Add(1) - 1; i < int64(len(resources)) && ctx.Err() == nil; i = next.Add(1) - 1 {
+				r := resources[i]
+				verdicts[i].defaulted, verdicts[i].errs = validator.Validate(r.Manifest, opts.old(r))
+			}
+		})
+	}
+	wg.Wait()
+	return verdicts
 }
 
 func (o CompileOptions) old(r config.Resource) map[string]any {

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -45,6 +46,42 @@ func TestCompileOld(t *testing.T) {
 	}
 }
 
+// TestOwnWords holds that where config has words of its own for a mistake, the
+// API server would have refused the same value: manifest passes it through.
+func TestOwnWords(t *testing.T) {
+	tests := []struct{ argument, field string }{
+		{`expire_after = "30d"`, `template = { spec = { expireAfter = "30d" } }`},
+		{`expire_after = 720`, `template = { spec = { expireAfter = "720" } }`},
+		{`expire_after = "never"`, `template = { spec = { expireAfter = "never" } }`},
+		{`expire_after = "1500ms"`, `template = { spec = { expireAfter = "1500ms" } }`},
+		{`expire_after = ""`, `template = { spec = { expireAfter = "" } }`},
+		{`termination_grace_period = "1.5h"`, `template = { spec = { terminationGracePeriod = "1.5h" } }`},
+		{`weight = 1.5`, `weight = 1.5`},
+		{`limits = { cpu = "4 cores" }`, `limits = { cpu = "4 cores" }`},
+		{`limits = { memory = "1600 Gi" }`, `limits = { memory = "1600 Gi" }`},
+		{`taints = ["a:Never"]`, `template = { spec = { taints = [{ key = "a", effect = "Never" }] } }`},
+		{`taints = ["a"]`, `template = { spec = { taints = [{ key = "a" }] } }`},
+		{`taints = [":NoExecute"]`, `template = { spec = { taints = [{ key = "", effect = "NoExecute" }] } }`},
+		{`requirements = { cpu = gte("x") }`, `template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["x"] }] } }`},
+		{`requirements = { cpu = gte(-1) }`, `template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["-1"] }] } }`},
+		{`requirements = { cpu = [] }`, `template = { spec = { requirements = [{ key = "a", operator = "In", values = [] }] } }`},
+	}
+	for _, tt := range tests {
+		t.Run(tt.argument, func(t *testing.T) {
+			for source, text := range map[string]string{"config": tt.argument, "API server": "manifest = { spec = { " + tt.field + " } }"} {
+				_, diags := engine.Compile(context.Background(), fleet(1, text), engine.CompileOptions{})
+				if !diags.HasErrors() {
+					t.Fatalf("the %s has nothing against it", source)
+				}
+				theirs := slices.ContainsFunc(diags, func(d *hcl.Diagnostic) bool { return d.Summary == "Invalid NodePool" })
+				if theirs != (source == "API server") {
+					t.Errorf("it is not the %s that complains: %v", source, diags.Errs())
+				}
+			}
+		})
+	}
+}
+
 func TestCompileStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -53,8 +90,7 @@ func TestCompileStops(t *testing.T) {
 	}
 }
 
-// fleet is a directory of n pools, 20 to a file, with some more arguments in
-// each.
+// fleet is a directory of n pools, 20 to a file, with more arguments in each.
 func fleet(n int, more string) fstest.MapFS {
 	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(`cluster {
   name   = "fleet"
@@ -77,10 +113,7 @@ node_class "default" {
 		files[name].Data = fmt.Appendf(files[name].Data, `
 pool "team%d" {
   node_class   = node_class.default
-  requirements = merge(local.base, { class = ["dedicated", "standard"], memory = gte("8Gi") })
   labels       = { "example.com/team" = "team%d" }
-  taints       = ["example.com/team=team%d:NoSchedule"]
-  expire_after = "336h"
 %s
   disruption {
     consolidate_after = "10m"
@@ -97,7 +130,7 @@ pool "team%d" {
     }
   }
 }
-`, i, i, i, more)
+`, i, i, more)
 	}
 	return files
 }
@@ -107,7 +140,11 @@ pool "team%d" {
 func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("pools=%d", n), func(b *testing.B) {
-			files := fleet(n, "")
+			files := fleet(n, `
+  requirements = merge(local.base, { class = ["dedicated", "standard"], memory = gte("8Gi") })
+  taints       = ["example.com/team=web:NoSchedule"]
+  expire_after = "336h"
+`)
 			for b.Loop() {
 				if _, diags := engine.Compile(context.Background(), files, engine.CompileOptions{}); diags.HasErrors() {
 					b.Fatal(diags)
