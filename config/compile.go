@@ -32,6 +32,11 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 		"cluster":    {Node: clusterNode},
 		"pool":       {Table: pools},
 		"node_class": {Table: nodeClasses},
+		"each":       {Absent: "The names each.key and each.value exist in blocks with for_each."},
+		"count":      {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
+		"data":       {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
+		"env":        {Absent: "The environment is not read. Pass the value in as a variable."},
+		"self":       {Absent: "A block refers to itself by its address, such as pool.web.name, and not from within."},
 	}, c.functions)
 
 	for _, node := range c.nodes { // in the order of the files

@@ -159,6 +159,9 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	d := &decoder{compiler: c, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
 	manifest := map[string]any{"apiVersion": o.table.Object.APIVersion, "kind": o.table.Object.Kind}
 	value := d.object(o.table, o.block.Body, place{fields: manifest})
+	// Whoever applies no field owns nothing of the object, and the API server
+	// forgets who applied it.
+	place{fields: manifest}.sub("spec")
 	name, at := d.name(o.block, manifest, key)
 	d.checkName(name, at)
 

@@ -79,7 +79,7 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 	if err := addControllers(ctx, mgr, cfg, lke, cluster, types); err != nil {
 		return err
 	}
-	return mgr.Start(ctx)
+	return explainManager(mgr.Start(ctx), cfg)
 }
 
 // connect returns a client for the Linode API and the cluster that it is for.
@@ -205,11 +205,12 @@ func newManager(cfg ControllerConfig) (manager.Manager, error) {
 }
 
 func explainManager(err error, cfg ControllerConfig) error {
-	var listen *net.OpError
-	if errors.As(err, &listen) && listen.Op == "listen" {
+	var network *net.OpError
+	switch {
+	case !errors.As(err, &network):
+	case network.Op == "listen":
 		return fmt.Errorf("%w; choose another address with --metrics-bind-address or --health-probe-bind-address", err)
-	}
-	if errors.As(err, &listen) || meta.IsNoMatchError(err) {
+	case network.Op == "dial":
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
 	}
 	return err

@@ -78,18 +78,19 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	if err != nil {
 		return nil, err
 	}
-	it := cheapest(p.types.List(), nc)
-	if it == nil {
-		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
-	}
-	labels, err := p.poolLabels(ctx, nc)
+	pool, err := p.nodePool(ctx, nc)
 	if err != nil {
 		return nil, err
 	}
+	want := requirements(nc, pool)
+	it := cheapest(p.types.List(), want, nc.Spec.Resources.Requests)
+	if it == nil {
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
+	}
 	plan, _ := p.types.Plan(it.Name)
-	group := groupFor(nc, class, it.Name, labels)
+	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
 	created := nc.DeepCopy()
-	created.Labels = claimLabels(nc, planLabels(plan, p.types.region))
+	created.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
 	created.Annotations = map[string]string{
 		AnnotationGroup:                group.Encode(),
 		v1alpha1.AnnotationHash:        class.Hash(),
@@ -119,17 +120,49 @@ func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alph
 	return &class, nil
 }
 
-// cheapest returns the type with the cheapest available offering that the
-// claim's requirements allow and its requests fit in; nil where there is none.
-// Of equal prices the first by name is taken, so that claims of one shape end
-// up in one group.
-func cheapest(types []*cloudprovider.InstanceType, nc *karpv1.NodeClaim) *cloudprovider.InstanceType {
+// nodePool returns the claim's NodePool; nil for a NodeClaim that was made by
+// hand.
+func (p *Provider) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodePool, error) {
+	name := nc.Labels[karpv1.NodePoolLabelKey]
+	if name == "" {
+		return nil, nil
+	}
+	var pool karpv1.NodePool
+	if err := p.client.Get(ctx, client.ObjectKey{Name: name}, &pool); err != nil {
+		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
+	}
+	return &pool, nil
+}
+
+// requirements are what the claim wants of its machine.
+//
+// When the core replaces a node by a cheaper one, and the NodePool says nothing
+// of capacity types, it asks for spot (karpenter v1.14.1, computeConsolidation
+// in pkg/controllers/disruption/consolidation.go), which Linode does not have.
+// It means "cheaper", and the plans that it leaves are cheaper on demand: so
+// where the NodePool allows on-demand, on-demand it is.
+func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
 	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
+	if pool == nil {
+		return want
+	}
+	allowed := scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
+	if allowed.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
+		want[karpv1.CapacityTypeLabelKey] = scheduling.NewRequirement(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand)
+	}
+	return want
+}
+
+// cheapest returns the type with the cheapest available offering that the
+// requirements allow and the requests fit in; nil where there is none. Of equal
+// prices the first by name is taken, so that claims of one shape end up in one
+// group.
+func cheapest(types []*cloudprovider.InstanceType, want scheduling.Requirements, requests corev1.ResourceList) *cloudprovider.InstanceType {
 	var best *cloudprovider.InstanceType
 	var price float64
 	for _, it := range types {
 		offerings := it.Offerings.Available().Compatible(want)
-		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(nc.Spec.Resources.Requests, it.Allocatable()) {
+		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(requests, it.Allocatable()) {
 			continue
 		}
 		if p := offerings.Cheapest().Price; best == nil || p < price {
@@ -151,9 +184,9 @@ func fits(requests, allocatable corev1.ResourceList) bool {
 // claimLabels are the labels of the claim's Node as far as they are decided:
 // the plan's, and those that the claim's requirements leave one value for. Pods
 // select in-flight nodes by them.
-func claimLabels(nc *karpv1.NodeClaim, plan map[string]string) map[string]string {
+func claimLabels(nc *karpv1.NodeClaim, want scheduling.Requirements, plan map[string]string) map[string]string {
 	labels := map[string]string{}
-	for key, r := range scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...) {
+	for key, r := range want {
 		if r.Operator() == corev1.NodeSelectorOpIn && r.Len() == 1 {
 			labels[key] = r.Values()[0]
 		}
@@ -167,22 +200,17 @@ func claimLabels(nc *karpv1.NodeClaim, plan map[string]string) map[string]string
 // far as LKE takes them: labels of single claims would end up on all nodes of
 // an LKE pool. Cloud Manager refuses keys of kubernetes.io and linode.com; the
 // core puts those on the Node itself.
-func (p *Provider) poolLabels(ctx context.Context, nc *karpv1.NodeClaim) (map[string]string, error) {
-	name := nc.Labels[karpv1.NodePoolLabelKey]
-	if name == "" {
-		return nil, nil // a NodeClaim that was made by hand
+func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
+	if pool == nil {
+		return nil
 	}
-	var pool karpv1.NodePool
-	if err := p.client.Get(ctx, client.ObjectKey{Name: name}, &pool); err != nil {
-		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
-	}
-	labels := map[string]string{karpv1.NodePoolLabelKey: name}
+	labels := map[string]string{karpv1.NodePoolLabelKey: pool.Name}
 	for key := range pool.Spec.Template.Labels {
 		if value, ok := nc.Labels[key]; ok && !reserved(key) {
 			labels[key] = value
 		}
 	}
-	return labels, nil
+	return labels
 }
 
 func reserved(key string) bool {

@@ -34,11 +34,20 @@ func DidYouMean(given string, names []string) string {
 
 func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	name := reference.RootName()
-	roots := slices.Sorted(maps.Keys(s.roots))
+	var roots []string
+	for root := range s.roots {
+		if s.roots[root].Absent == "" {
+			roots = append(roots, root)
+		}
+	}
+	slices.Sort(roots)
 	detail := fmt.Sprintf("There is nothing named %q here.%s", name, DidYouMean(name, roots))
-	if len(reference) == 1 {
+	switch absent := s.roots[name].Absent; {
+	case absent != "":
+		detail = absent
+	case len(reference) == 1:
 		detail += fmt.Sprintf(" Text is written in quotes: %q.", name)
-	} else {
+	default:
 		detail += fmt.Sprintf(" References begin with one of: %s.", strings.Join(roots, ", "))
 	}
 	return hcl.Diagnostics{{

@@ -22,9 +22,10 @@ type Scope struct {
 // A Root is the first name of a reference: var in var.environment. Exactly one
 // of its fields is set.
 type Root struct {
-	Value cty.Value // a value that is at hand: each
-	Node  *Node     // a value to be worked out: cluster
-	Table *Table    // names below the root: var, local, pool
+	Value  cty.Value // a value that is at hand: each
+	Node   *Node     // a value to be worked out: cluster
+	Table  *Table    // names below the root: var, local, pool
+	Absent string    // a sentence on why there is no such root, for names that people try
 }
 
 // A Table holds the names below one root.
@@ -97,7 +98,7 @@ type use struct {
 func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnostics {
 	rootName := reference.RootName()
 	root, ok := s.roots[rootName]
-	if !ok {
+	if !ok || root.Absent != "" {
 		return s.unknownRoot(reference)
 	}
 	u := uses[rootName]

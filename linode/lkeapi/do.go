@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/http"
 	"regexp"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -85,9 +84,6 @@ func errorFrom(resp *http.Response, raw []byte) *Error {
 	}
 	if json.Unmarshal(raw, &body) == nil {
 		e.Reasons = body.Errors
-	}
-	if s, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && s > 0 {
-		e.RetryAfter = time.Duration(s) * time.Second
 	}
 	return e
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"time"
 )
 
 // Class is what an error means for the caller.
@@ -35,9 +34,8 @@ const (
 
 // Error is an answer of the API that is not success.
 type Error struct {
-	Status     int
-	Reasons    []Reason
-	RetryAfter time.Duration // 0 where the answer does not say
+	Status  int
+	Reasons []Reason
 }
 
 // Reason is one entry of an error answer.

@@ -26,6 +26,8 @@ type Stats struct {
 
 	HourlyCost     catalog.Money `json:"hourly_cost"`
 	PeakHourlyCost catalog.Money `json:"hourly_cost_peak"`
+	// PeakMonthlyCost is what the most that there was would cost if it stayed for a month.
+	PeakMonthlyCost catalog.Money `json:"monthly_cost_peak"`
 }
 
 // Call is one entry of the call log.

@@ -7,20 +7,26 @@ type tally struct {
 	madeCount, deletedCount int
 	live, peakLive          int
 	peakSlots               int
-	cost, peakCost          catalog.Money
+	cost, peakCost          catalog.Money // by the hour
+	monthly, peakMonthly    catalog.Money
 }
 
 func (t *tally) made(st *state, i *instance) {
 	t.madeCount++
 	t.live++
-	t.cost += st.hourly(i)
+	t.bill(st.price(i), 1)
 	t.peak(st)
 }
 
 func (t *tally) deleted(st *state, i *instance) {
 	t.deletedCount++
 	t.live--
-	t.cost -= st.hourly(i)
+	t.bill(st.price(i), -1)
+}
+
+func (t *tally) bill(price catalog.Price, sign catalog.Money) {
+	t.cost += sign * price.Hourly
+	t.monthly += sign * price.PerMonth()
 }
 
 func (t *tally) slots(st *state) { t.peak(st) }
@@ -28,20 +34,21 @@ func (t *tally) slots(st *state) { t.peak(st) }
 func (t *tally) peak(st *state) {
 	t.peakLive = max(t.peakLive, t.live)
 	t.peakCost = max(t.peakCost, t.cost)
+	t.peakMonthly = max(t.peakMonthly, t.monthly)
 	t.peakSlots = max(t.peakSlots, st.slotCount())
 }
 
 // reset forgets what happened; the peaks start from what there is.
 func (t *tally) reset(st *state) {
-	*t = tally{live: t.live, cost: t.cost}
+	*t = tally{live: t.live, cost: t.cost, monthly: t.monthly}
 	t.peak(st)
 }
 
-// hourly is what an instance costs in its region until it is gone; that it costs until then, and not only until the
+// price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
 // delete call, is an assumption.
-func (st *state) hourly(i *instance) catalog.Money {
+func (st *state) price(i *instance) catalog.Price {
 	price, _ := st.cfg.Catalog.Price(i.slot.pool.plan.ID, i.slot.pool.cluster.region)
-	return price.Hourly
+	return price
 }
 
 func (st *state) slotCount() int {
@@ -57,7 +64,7 @@ func (st *state) stats(into *Stats) {
 	t := st.tally
 	into.Made, into.Deleted, into.Live, into.PeakLive = t.madeCount, t.deletedCount, t.live, t.peakLive
 	into.PeakSlots = t.peakSlots
-	into.HourlyCost, into.PeakHourlyCost = t.cost, t.peakCost
+	into.HourlyCost, into.PeakHourlyCost, into.PeakMonthlyCost = t.cost, t.peakCost, t.peakMonthly
 	for _, i := range st.instances {
 		if !i.gone.IsZero() {
 			into.Deleting++

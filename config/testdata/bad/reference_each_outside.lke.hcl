@@ -1,4 +1,4 @@
 pool "web" {
   node_class = node_class.default
-  name       = each.key # want: Unknown name: There is nothing named "each" here.
+  name       = each.key # want: Unknown name: The names each.key and each.value exist in blocks with for_each.
 }

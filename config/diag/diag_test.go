@@ -1,0 +1,112 @@
+package diag_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+)
+
+const source = "pool \"web\" {\n\tweight = each.value + local.x\n  name = \"ü\" # \x1b[31mred\n}\n"
+
+// found makes a diagnostic about a part of the source.
+func found(t *testing.T, part string) (*hcl.Diagnostic, map[string]*hcl.File) {
+	t.Helper()
+	file, diags := hclsyntax.ParseConfig([]byte(source), "main.lke.hcl", hcl.InitialPos)
+	if file == nil {
+		t.Fatal(diags)
+	}
+	start := strings.Index(source, part)
+	line := 1 + strings.Count(source[:start], "\n")
+	column := start - strings.LastIndexByte(source[:start], '\n')
+	at := hcl.Range{
+		Filename: "main.lke.hcl",
+		Start:    hcl.Pos{Line: line, Column: column, Byte: start},
+		End:      hcl.Pos{Line: line, Column: column + len(part), Byte: start + len(part)},
+	}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Bad", Detail: "It is bad.", Subject: &at}, map[string]*hcl.File{"main.lke.hcl": file}
+}
+
+func text(t *testing.T, d *hcl.Diagnostic, files map[string]*hcl.File) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := diag.Text(&out, diag.New(hcl.Diagnostics{d}, files), false); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func TestText(t *testing.T) {
+	d, files := found(t, "each.value + local.x")
+	d.Expression, _ = hclsyntax.ParseExpression([]byte("each.value + local.x"), "", hcl.InitialPos)
+	d.EvalContext = &hcl.EvalContext{Variables: map[string]cty.Value{
+		"each":  cty.ObjectVal(map[string]cty.Value{"value": cty.StringVal("30d")}),
+		"local": cty.ObjectVal(map[string]cty.Value{"x": cty.TupleVal([]cty.Value{cty.True, cty.False})}),
+	}}
+	want := `Error: Bad
+
+  on main.lke.hcl:2, in pool "web":
+
+  2 | 	weight = each.value + local.x
+    | 	         ^^^^^^^^^^^^^^^^^^^^
+    | each.value is "30d"
+    | local.x is tuple with 2 elements
+
+  It is bad.
+
+`
+	if diff := cmp.Diff(want, text(t, d, files)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestHidden holds that nothing in a file or a message steers the terminal.
+func TestHidden(t *testing.T) {
+	d, files := found(t, `"ü"`)
+	d.Detail = "A \x1b]0;title\x07 and \u202e."
+	want := `Error: Bad
+
+  on main.lke.hcl:3, in pool "web":
+
+  3 |   name = "ü" # \u001b[31mred
+    |          ^^^
+
+  A \u001b]0;title\u0007 and \u202e.
+
+`
+	if diff := cmp.Diff(want, text(t, d, files)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestTextWithoutSource(t *testing.T) {
+	d, _ := found(t, `"ü"`)
+	if got, want := text(t, d, nil), "Error: Bad\n\n  on main.lke.hcl:3\n\n  It is bad.\n\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	d.Severity, d.Subject, d.Detail = hcl.DiagWarning, nil, strings.Repeat("word ", 20)+"\n  lkeplan fmt\nDone."
+	want := "Warning: Bad\n\n  " + strings.TrimSpace(strings.Repeat("word ", 15)) + "\n  word word word word word\n    lkeplan fmt\n  Done.\n\n"
+	if diff := cmp.Diff(want, text(t, d, nil)); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+func TestCount(t *testing.T) {
+	e, w := &hcl.Diagnostic{Severity: hcl.DiagError}, &hcl.Diagnostic{Severity: hcl.DiagWarning}
+	for want, diags := range map[string]hcl.Diagnostics{
+		"":                       nil,
+		"1 error":                {e},
+		"2 warnings":             {w, w},
+		"2 errors and 1 warning": {e, w, e},
+	} {
+		if got := diag.Count(diags); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package eval_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
+)
+
+// program is a language of names alone: each line is NAME = EXPRESSION, and
+// others refer to it as x.NAME.
+type program struct {
+	run   *eval.Run
+	scope *eval.Scope
+	table *eval.Table
+	count map[string]int // how often each name was worked out
+}
+
+func parse(t *testing.T, src string) *program {
+	t.Helper()
+	file, diags := hclsyntax.ParseConfig([]byte(src), "p", hcl.InitialPos)
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	p := &program{
+		run:   &eval.Run{Meter: meter.New()},
+		table: &eval.Table{Noun: "name", Nodes: map[string]*eval.Node{}},
+		count: map[string]int{},
+	}
+	p.scope = eval.NewScope(p.run, map[string]eval.Root{
+		"x":    {Table: p.table},
+		"one":  {Value: cty.NumberIntVal(1)},
+		"gone": {Absent: "It is gone."},
+	}, map[string]function.Function{"upper": stdlib.UpperFunc, "jsonencode": stdlib.JSONEncodeFunc})
+	attrs, _ := file.Body.JustAttributes()
+	for name, attr := range attrs {
+		p.table.Nodes[name] = &eval.Node{Name: "x." + name, Range: attr.NameRange, Eval: func() (cty.Value, hcl.Diagnostics) {
+			p.count[name]++
+			v, _, diags := p.scope.Value(attr.Expr)
+			return v, diags
+		}}
+	}
+	return p
+}
+
+// messages are the run's diagnostics as "line: detail".
+func (p *program) messages() (list []string) {
+	for _, d := range p.run.Diags {
+		list = append(list, d.Detail)
+	}
+	return list
+}
+
+func TestValue(t *testing.T) {
+	p := parse(t, `
+a = "${x.b}-${x.b}"
+b = upper(x.c)
+c = "c"
+d = [for v in [x.a, x.b] : v]
+e = jsonencode(x)
+`)
+	if got := p.run.Value(p.table.Nodes["d"]); !got.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("C-C"), cty.StringVal("C")})) {
+		t.Errorf("got %#v", got)
+	}
+	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}, p.count); diff != "" {
+		t.Errorf("worked out (-want +got):\n%s", diff)
+	}
+	if p.run.Diags != nil {
+		t.Error(p.run.Diags)
+	}
+}
+
+// TestErrors works out a name and compares all messages: one for each cause.
+func TestErrors(t *testing.T) {
+	tests := []struct {
+		name, src string
+		want      []string
+	}{
+		{"unknown name", "a = x.tems\nteams = 1", []string{`There is no name named "tems" in this directory. Did you mean "teams"?`}},
+		{"unknown name in brackets", `a = x["bb"]`, []string{`There is no name named "bb" in this directory.`}},
+		{"unknown root", "a = y.b", []string{`There is nothing named "y" here. References begin with one of: one, x.`}},
+		{"bare word", "a = yes", []string{`There is nothing named "yes" here. Text is written in quotes: "yes".`}},
+		{"absent root", "a = gone.x", []string{"It is gone."}},
+		{"all unknown names are found", "a = [x.p, x.q]", []string{
+			`There is no name named "p" in this directory.`, `There is no name named "q" in this directory.`,
+		}},
+		{"unknown name beside a failed one", "a = [x.b, x.q]\nb = x.p", []string{`There is no name named "q" in this directory.`}},
+		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1", []string{`There is no name named "p" in this directory.`}},
+		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }", []string{`This object does not have an attribute named "thnig". Did you mean "thing"?`}},
+		{"cycle", "a = x.b\nb = [x.c]\nc = x.a", []string{
+			"None of these can be worked out, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
+		}},
+		{"cycle beyond the first", "a = x.b\nb = x.c\nc = x.b", []string{
+			"None of these can be worked out, because each needs the next: x.b (p:2) → x.c (p:3) → x.b.",
+		}},
+		{"itself", "a = x.a", []string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+		{"all of itself", "a = jsonencode(x)", []string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := parse(t, tt.src)
+			if v := p.run.Value(p.table.Nodes["a"]); v.IsWhollyKnown() {
+				t.Errorf("it has the value %#v", v)
+			}
+			if diff := cmp.Diff(tt.want, p.messages()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestCheck(t *testing.T) {
+	p := parse(t, "a = 1\nb = x.a + 1")
+	p.table.Nodes["a"].Check = func(v cty.Value) hcl.Diagnostics {
+		if seen := p.run.Value(p.table.Nodes["a"]); !seen.RawEquals(v) {
+			t.Errorf("the check sees %#v", seen)
+		}
+		return hcl.Diagnostics{{Severity: hcl.DiagError, Detail: "No."}}
+	}
+	if v := p.run.Value(p.table.Nodes["b"]); v.IsKnown() {
+		t.Errorf("what failed its check has the value %#v", v)
+	}
+	if diff := cmp.Diff([]string{"No."}, p.messages()); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestWhole(t *testing.T) {
+	p := parse(t, "a = x\nb = [x, x.c]\nc = 1")
+	p.table.Whole = func() cty.Value { return cty.StringVal("all") }
+	if v := p.run.Value(p.table.Nodes["a"]); !v.RawEquals(cty.StringVal("all")) {
+		t.Errorf("got %#v", v)
+	}
+	p.run.Value(p.table.Nodes["b"])
+	if len(p.run.Diags) != 1 || !strings.Contains(p.run.Diags[0].Detail, "Put one of the two into a local") {
+		t.Errorf("all and one: %v", p.run.Diags)
+	}
+}
+
+func TestSuggest(t *testing.T) {
+	tests := []struct {
+		given, want string
+		names       []string
+	}{
+		{"defalt", "default", []string{"other", "default"}},
+		{"weigth", "weight", []string{"weight", "height"}},
+		{"noschedule", "NoSchedule", []string{"NoSchedule", "NoExecute"}},
+		{"x", "", []string{"y", "z"}},
+		{"web", "", []string{"api", "ml"}},
+		{"ab", "", nil},
+	}
+	for _, tt := range tests {
+		if got := eval.Suggest(tt.given, tt.names); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.given, got, tt.want)
+		}
+	}
+}

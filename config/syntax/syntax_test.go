@@ -1,0 +1,95 @@
+package syntax_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// TestJSON holds expressions in JSON to what HCL makes of them.
+func TestJSON(t *testing.T) {
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"x": cty.NumberIntVal(4), "list": cty.TupleVal([]cty.Value{cty.True})}}
+	tests := []struct {
+		src  string
+		want cty.Value
+	}{
+		{`"text"`, cty.StringVal("text")},
+		{`""`, cty.StringVal("")},
+		{`"a ${x} b"`, cty.StringVal("a 4 b")},
+		{`"${x}"`, cty.NumberIntVal(4)},
+		{`"${list}"`, cty.TupleVal([]cty.Value{cty.True})},
+		{`"$${x}"`, cty.StringVal("${x}")},
+		{`"a \"quote\""`, cty.StringVal(`a "quote"`)},
+		{`4`, cty.NumberIntVal(4)},
+		{`true`, cty.True},
+		{`null`, cty.NullVal(cty.DynamicPseudoType)},
+		{`["a", "${x}", []]`, cty.TupleVal([]cty.Value{cty.StringVal("a"), cty.NumberIntVal(4), cty.EmptyTupleVal})},
+		{`{"a": 1, "k${x}": {"b": "${x}"}}`, cty.ObjectVal(map[string]cty.Value{
+			"a": cty.NumberIntVal(1), "k4": cty.ObjectVal(map[string]cty.Value{"b": cty.NumberIntVal(4)}),
+		})},
+	}
+	for _, tt := range tests {
+		t.Run(tt.src, func(t *testing.T) {
+			file, diags := syntax.Parse("test.json", []byte(`{"a": `+tt.src+`}`), meter.New())
+			attrs, attrDiags := file.Body.JustAttributes()
+			if diags = append(diags, attrDiags...); diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			got, diags := attrs["a"].Expr.Value(ctx)
+			if diags.HasErrors() || !got.RawEquals(tt.want) {
+				t.Errorf("got %#v, %v", got, diags)
+			}
+		})
+	}
+}
+
+// TestNesting has the deepest that is read, and one level more.
+func TestNesting(t *testing.T) {
+	for _, tt := range []struct {
+		name, part, end string
+		most            int
+	}{
+		{"brackets", "[", "]", 98},
+		{"not", "!", "", 99},
+		{"conditionals", "true?1:", "", 99},
+		{"operators", "1+", "", 1000},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			parses := func(n int) bool {
+				src := strings.Repeat(tt.part, n) + "1" + strings.Repeat(tt.end, n)
+				_, diags := syntax.ParseExpression("test", src, meter.New())
+				return !diags.HasErrors()
+			}
+			if !parses(tt.most) {
+				t.Errorf("%d do not parse", tt.most)
+			}
+			if parses(tt.most + 2) {
+				t.Errorf("%d parse", tt.most+2)
+			}
+		})
+	}
+}
+
+// TestOrdinary has what must not be taken for hostile.
+func TestOrdinary(t *testing.T) {
+	for name, src := range map[string]string{
+		"many blocks":        strings.Repeat("b {\n  a = x ? 1 : 2\n  c = -1\n}\n", 2000),
+		"many items":         "a = [\n" + strings.Repeat("  x ? -1 : -2,\n", 900) + "]\n",
+		"an object's items":  "a = {\n" + strings.Repeat("  k = x ? { n = 1 } : { n = 2 }\n", 1) + "}\n",
+		"a long text":        "a = <<E\n" + strings.Repeat("Is it [{( true!?\n", 3000) + "E\n",
+		"a comment":          strings.Repeat("# ----------------------\n", 1000) + "a = 1\n",
+		"templates in a row": "a = \"" + strings.Repeat("${x}", 900) + "\"\n",
+		"directives":         "a = <<E\n" + strings.Repeat("%{if x}y%{else}z%{endif}\n", 500) + "E\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			if _, diags := syntax.Parse("test.hcl", []byte(src), meter.New()); diags.HasErrors() {
+				t.Error(diags)
+			}
+		})
+	}
+}

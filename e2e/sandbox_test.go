@@ -1,0 +1,280 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// binaries builds what the tests run, once, into a directory that the process
+// leaves behind in the build cache's place for temporary files.
+var binaries = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "lkeplan-e2e-")
+	if err != nil {
+		return "", err
+	}
+	for _, args := range [][]string{
+		{"build", "-o", dir + "/", "../cmd/lkeplan", "../cmd/controller"},
+		{"build", "-C", "../cmd/sandbox", "-o", dir + "/", "."},
+	} {
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
+		}
+	}
+	return dir, nil
+})
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dir, err := binaries(); err == nil {
+		os.RemoveAll(dir)
+	}
+	os.Exit(code)
+}
+
+// bin returns the path of one of our programs.
+func bin(t *testing.T, name string) string {
+	t.Helper()
+	dir, err := binaries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, name)
+}
+
+// sandbox is a running sandbox of the test's own.
+type sandbox struct {
+	t       *testing.T
+	dir     string
+	env     map[string]string
+	kubectl string
+	client  client.Client
+}
+
+// quick are the delays of tests that do not look at delays.
+var quick = []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms", "--node-gone-delay", "500ms"}
+
+// startSandbox starts a sandbox and ends it with the test.
+func startSandbox(t *testing.T, flags ...string) *sandbox {
+	t.Helper()
+	linode.Register()
+	s := &sandbox{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
+	up := exec.Command(bin(t, "sandbox"), append([]string{"up", "--dir", s.dir, "--output", "json"}, flags...)...)
+	up.Stderr = os.Stderr // the first build takes minutes and says so
+	out, err := up.Output()
+	if err != nil {
+		t.Fatalf("sandbox up: %v", err)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command(bin(t, "sandbox"), "down", "--dir", s.dir).CombinedOutput(); err != nil {
+			t.Errorf("sandbox down: %v\n%s", err, out)
+		}
+	})
+	var answer struct {
+		Env     map[string]string `json:"env"`
+		Kubectl string            `json:"kubectl"`
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		t.Fatalf("sandbox up: %v\n%s", err, out)
+	}
+	s.env, s.kubectl = answer.Env, answer.Kubectl
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS, cfg.Burst = 100, 200
+	if s.client, err = client.New(cfg, client.Options{Scheme: scheme.Scheme}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// command returns a program that runs with the environment of the sandbox;
+// overrides replace or, where empty, remove variables.
+func (s *sandbox) command(path string, overrides map[string]string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Env = []string{"HOME=" + s.t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	for key, value := range s.env {
+		if override, ok := overrides[key]; ok {
+			value = override
+		}
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	return cmd
+}
+
+// kube runs kubectl with input, and fails the test when it fails.
+func (s *sandbox) kube(input string, args ...string) string {
+	s.t.Helper()
+	cmd := s.command(s.kubectl, nil, args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// installCRDs installs the definitions as the documentation says.
+func (s *sandbox) installCRDs() {
+	s.t.Helper()
+	s.kube("", "apply", "-f", "../schemas/crd/")
+	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+}
+
+// startController runs the controller and ends it, cleanly, with the test. When
+// the test fails its log is shown.
+func (s *sandbox) startController(args ...string) {
+	s.t.Helper()
+	cmd := s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+	var log bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &log, &log
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	s.t.Cleanup(func() {
+		cmd.Process.Signal(syscall.SIGTERM)
+		select {
+		case err := <-ended:
+			if err != nil {
+				s.t.Errorf("the controller did not end cleanly: %v", err)
+			}
+		case <-time.After(20 * time.Second):
+			cmd.Process.Kill()
+			<-ended
+			s.t.Error("the controller did not end within 20 seconds of being asked")
+		}
+		if s.t.Failed() {
+			s.t.Logf("the controller's log:\n%s", tail(log.String(), 80))
+		}
+	})
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// stats asks the simulator what it counted.
+func (s *sandbox) stats() lkesim.Stats {
+	s.t.Helper()
+	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/stats")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var stats lkesim.Stats
+	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+		s.t.Fatal(err)
+	}
+	return stats
+}
+
+// resetStats sets the simulator's counters to zero.
+func (s *sandbox) resetStats() {
+	s.t.Helper()
+	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/reset", "", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// state is what is there at one moment.
+type state struct {
+	nodes   []corev1.Node
+	claims  []karpv1.NodeClaim
+	running int // pods
+	pending int
+	linode  lkesim.Stats
+}
+
+func (s state) String() string {
+	return fmt.Sprintf("%d nodes, %d NodeClaims, %d slots and %d instances at LKE, %d pods running, %d not",
+		len(s.nodes), len(s.claims), s.linode.Slots, s.linode.Live, s.running, s.pending)
+}
+
+// empty reports whether no capacity is left anywhere.
+func (s state) empty() bool {
+	return len(s.nodes)+len(s.claims)+s.linode.Slots+s.linode.Live+s.linode.Pools == 0
+}
+
+// matched reports whether each NodeClaim has its slot and its ready node.
+func (s state) matched() bool {
+	for _, n := range s.nodes {
+		if n.Labels[karpv1.NodeInitializedLabelKey] != "true" || !n.DeletionTimestamp.IsZero() {
+			return false
+		}
+	}
+	return len(s.nodes) == len(s.claims) && len(s.claims) == s.linode.Slots && s.linode.Slots == s.linode.Live
+}
+
+func (s *sandbox) state() state {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	var nodes corev1.NodeList
+	var claims karpv1.NodeClaimList
+	var pods corev1.PodList
+	for _, list := range []client.ObjectList{&nodes, &claims, &pods} {
+		if err := s.client.List(ctx, list); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
+	for _, p := range pods.Items {
+		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
+			now.running++
+		} else {
+			now.pending++
+		}
+	}
+	return now
+}
+
+// until waits for a state, and fails the test with the last one seen.
+func (s *sandbox) until(what string, within time.Duration, holds func(state) bool) state {
+	s.t.Helper()
+	deadline := time.Now().Add(within)
+	for {
+		now := s.state()
+		if holds(now) {
+			return now
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("in %s it did not come that %s; last seen: %s", within, what, now)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// file reads a file of testdata.
+func file(t *testing.T, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,20 @@
+cluster {
+  name   = "sandbox"
+  region = "us-ord"
+}
+
+node_class "default" {}
+
+# Plans of 4 CPUs alone, and nothing that slows the end down.
+pool "four" {
+  node_class   = node_class.default
+  requirements = { class = "standard", cpu = 4 }
+
+  disruption {
+    consolidate_after = "5s"
+
+    budget {
+      nodes = "100%"
+    }
+  }
+}
