@@ -16,7 +16,7 @@ var NodeClass = Block{
 		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID, Doc: "The Cloud Firewall the machines are put behind."},
 		{Name: "lke_k8s_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "the cluster's version", Doc: `The nodes' Kubernetes version on LKE Enterprise, such as "v1.33.4+lke2".`},
-		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default", Doc: `"enabled" or "disabled".`},
+		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default", Doc: `Whether the disks are encrypted: "enabled" or "disabled".`},
 
 		{Name: "image", Path: "spec.image", Kind: String, Doc: "Instances: the image to boot."},
 		{Name: "authorized_keys", Path: "spec.authorizedKeys", Kind: Tags, Doc: "Instances: SSH public keys for root."},
@@ -87,6 +87,6 @@ var dataDisk = Block{
 var disk = []Arg{
 	{Name: "size", Path: "size", Kind: String, Required: true, Doc: `The size, such as "20Gi".`},
 	{Name: "label", Path: "label", Kind: String, Default: "the device's name", Doc: "The disk's label."},
-	{Name: "filesystem", Path: "filesystem", Kind: String, Default: "ext4", Doc: `"ext4", "ext3", "raw", "swap" or "initrd".`},
+	{Name: "filesystem", Path: "filesystem", Kind: String, Default: "ext4", Doc: `What the disk is formatted as: "ext4", "ext3", "raw", "swap" or "initrd".`},
 	{Name: "disk_id", Path: "diskID", Kind: ID, Doc: "The id Linode gave the disk."},
 }

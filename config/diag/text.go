@@ -9,6 +9,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxShown is how many messages people are shown.
+const maxShown = 50
+
 // Text writes diagnostics for people, with the line each is about and a mark
 // under the part that matters. Color uses the terminal's escape sequences.
 func Text(w io.Writer, diags []Diagnostic, color bool) error {
@@ -17,8 +20,11 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	if color {
 		style = colored
 	}
-	for _, d := range diags {
+	for _, d := range diags[:min(len(diags), maxShown)] {
 		style.write(out, d)
+	}
+	if more := len(diags) - maxShown; more > 0 {
+		fmt.Fprintf(out, "%d more are not shown.\n\n", more)
 	}
 	return out.Flush()
 }

@@ -1,0 +1,126 @@
+package schemas_test
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+// unmapped are the fields without an argument, and why. They can be set with
+// the argument manifest.
+var unmapped = map[string]string{
+	"NodePool spec.template.spec.taints.*.timeAdded":        "written by Kubernetes when a taint is added to a node",
+	"NodePool spec.template.spec.startupTaints.*.timeAdded": "written by Kubernetes when a taint is added to a node",
+}
+
+// TestCoverage holds the table to the definitions: each field has a row or a
+// reason, and each row a field. A new version of Karpenter that adds a field
+// fails here until somebody decides.
+func TestCoverage(t *testing.T) {
+	for _, block := range schemas.Document() {
+		if block.Object == nil {
+			continue
+		}
+		t.Run(block.Type, func(t *testing.T) {
+			rows := paths(block, "")
+			fields := leaves(definition(t, block.Object), "")
+			for _, field := range fields {
+				_, excused := unmapped[block.Object.Kind+" "+field]
+				if !slices.ContainsFunc(rows, func(row string) bool { return match(field, row) }) && !excused {
+					t.Errorf("the field %s has neither a row in the table nor a reason in unmapped", field)
+				}
+			}
+			for _, row := range rows {
+				if !slices.ContainsFunc(fields, func(field string) bool { return match(field, row) }) {
+					t.Errorf("the row %s is not a field", row)
+				}
+			}
+		})
+	}
+}
+
+// paths lists the fields that a block's rows write. A star stands for an index
+// or a label.
+func paths(block schemas.Block, prefix string) (list []string) {
+	prefix = strings.Trim(prefix+"."+block.Path, ".")
+	if block.List || block.Object == nil && len(block.Labels) > 0 {
+		prefix += ".*"
+	}
+	for _, arg := range block.Args {
+		if arg.Path == "" {
+			continue
+		}
+		for _, field := range written(arg.Kind) {
+			list = append(list, strings.Trim(prefix+"."+arg.Path+field, "."))
+		}
+	}
+	for _, nested := range block.Blocks {
+		list = append(list, paths(nested, prefix)...)
+	}
+	return list
+}
+
+// written lists what a value of a kind writes below its path.
+func written(kind schemas.Kind) []string {
+	switch kind {
+	case schemas.Strings, schemas.Tags:
+		return []string{".*"}
+	case schemas.Taints:
+		return []string{".*.key", ".*.value", ".*.effect"}
+	case schemas.Requirements:
+		return []string{".*.key", ".*.operator", ".*.values.*", ".*.minValues"}
+	case schemas.NodeClassRef:
+		return []string{".group", ".kind", ".name"}
+	}
+	return []string{""}
+}
+
+// definition returns the schema of an object's version.
+func definition(t *testing.T, object *schemas.Object) *apiextensionsv1.JSONSchemaProps {
+	t.Helper()
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range crds {
+		for _, version := range d.Spec.Versions {
+			if d.Spec.Group+"/"+version.Name == object.APIVersion && d.Spec.Names.Kind == object.Kind {
+				return version.Schema.OpenAPIV3Schema
+			}
+		}
+	}
+	t.Fatalf("no definition of %v", object)
+	return nil
+}
+
+// leaves lists the fields that have no fields of their own, except those that
+// are the same in all objects or not for authors to write.
+func leaves(schema *apiextensionsv1.JSONSchemaProps, path string) (list []string) {
+	switch {
+	case path == "metadata":
+		return []string{"metadata.name", "metadata.labels", "metadata.annotations"}
+	case path == "apiVersion" || path == "kind" || path == "status":
+		return nil
+	case schema.Items != nil && schema.Items.Schema != nil:
+		return leaves(schema.Items.Schema, path+".*")
+	case len(schema.Properties) == 0:
+		return []string{path}
+	}
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		property := schema.Properties[name]
+		list = append(list, leaves(&property, strings.Trim(path+"."+name, "."))...)
+	}
+	return list
+}
+
+// match compares paths, in which a star stands for any key or index.
+func match(field, row string) bool {
+	fields, rows := strings.Split(field, "."), strings.Split(row, ".")
+	return slices.EqualFunc(fields, rows, func(f, r string) bool { return f == r || r == "*" })
+}
