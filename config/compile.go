@@ -22,6 +22,7 @@ const maxObjects = 10_000
 func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c := &compiler{module: m, run: &eval.Run{Meter: m.meter}, functions: functions(m.meter)}
 	c.report(misplaced(m.blocks))
+	c.checkSettings()
 	variables := c.declareVariables()
 	locals := c.declareLocals()
 	pools, nodeClasses := c.declareObjects(schemas.Pool), c.declareObjects(schemas.NodeClass)
@@ -39,7 +40,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 		"self":       {Absent: "A block refers to itself by its address, such as pool.web.name, and not from within."},
 	}, c.functions)
 
-	for _, node := range c.nodes { // in the order of the files
+	for _, node := range c.nodes {
 		c.run.Value(node)
 	}
 	resources := c.resources()
@@ -55,7 +56,7 @@ type compiler struct {
 	scope     *eval.Scope
 	functions map[string]function.Function
 
-	nodes   []*eval.Node // all names, in source order
+	nodes   []*eval.Node // all names, in the order in which they were declared
 	objects []*object
 	unknown []hcl.Range // of values that could not be worked out
 	diags   hcl.Diagnostics
@@ -87,26 +88,33 @@ func (c *compiler) settle() {
 func (c *compiler) declare(table *eval.Table, name string, block *hcl.Block, node *eval.Node) {
 	label := block.Labels[0]
 	node.Name, node.Range = name, block.DefRange
-	c.nodes = append(c.nodes, node)
-	earlier := table.Nodes[label]
-	if earlier == nil {
-		table.Nodes[label] = node
-	}
-	switch {
-	case earlier != nil:
+	if earlier := table.Nodes[label]; earlier != nil {
 		c.report(hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Name used twice",
 			Detail:   fmt.Sprintf("There is a %s named %q already, at %s:%d.", table.Noun, label, earlier.Range.Filename, earlier.Range.Start.Line),
 			Subject:  &block.DefRange,
 		}})
-	case !hclsyntax.ValidIdentifier(label):
+		return
+	}
+	table.Nodes[label] = node
+	c.nodes = append(c.nodes, node)
+	if !hclsyntax.ValidIdentifier(label) {
 		c.report(hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Invalid name",
 			Detail:   fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", label, name),
 			Subject:  &block.LabelRanges[0],
 		}})
+	}
+}
+
+// checkSettings looks at the lkeplan blocks, of which the version is known by
+// now to be right.
+func (c *compiler) checkSettings() {
+	for _, block := range c.module.blocks.OfType(schemas.Lkeplan.Type) {
+		_, diags := block.Body.Content(bodySchema(schemas.Lkeplan))
+		c.report(diags)
 	}
 }
 

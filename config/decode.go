@@ -99,6 +99,7 @@ func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []
 // block reads the arguments and nested blocks of one body and returns them as
 // an object.
 func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
+	d.run.Meter.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(bodySchema(table))
 	d.fail(diags)
 	values := map[string]cty.Value{}

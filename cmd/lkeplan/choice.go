@@ -12,6 +12,7 @@ type choice struct {
 	of    []string
 }
 
+// String is the present value.
 func (c *choice) String() string { return c.value }
 
 // Type is how the flag's value is shown in the usage text.

@@ -45,6 +45,8 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	switch absent := s.roots[name].Absent; {
 	case absent != "":
 		detail = absent
+	case len(roots) == 0:
+		detail = "This value is needed before anything can be referred to, so it is written out."
 	case len(reference) == 1:
 		detail += fmt.Sprintf(" Text is written in quotes: %q.", name)
 	default:

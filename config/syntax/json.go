@@ -16,16 +16,19 @@ type nativeBody struct {
 	meter *meter.Meter
 }
 
+// Content is that of the JSON body, converted.
 func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagnostics) {
 	content, diags := b.Body.Content(schema)
 	return content, append(diags, b.convert(content)...)
 }
 
+// PartialContent is that of the JSON body, converted.
 func (b nativeBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, remain, diags := b.Body.PartialContent(schema)
 	return content, nativeBody{remain, b.meter}, append(diags, b.convert(content)...)
 }
 
+// JustAttributes are those of the JSON body, converted.
 func (b nativeBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 	attrs, diags := b.Body.JustAttributes()
 	return attrs, append(diags, b.convertAttributes(attrs)...)

@@ -3,7 +3,7 @@
 
 lkeplan {
   # Refuse to work with a version that may understand this file differently.
-  required_version = "~> 0.3"
+  required_version = ">= 0.1"
 }
 
 cluster {
