@@ -8,6 +8,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -28,7 +29,7 @@ type Addr struct {
 func (a Addr) String() string {
 	s := a.Type + "." + a.Name
 	if a.Key != "" {
-		s += `["` + a.Key + `"]`
+		s += fmt.Sprintf("[%q]", a.Key)
 	}
 	return s
 }

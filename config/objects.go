@@ -130,6 +130,9 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if elements == nil {
 		elements = map[string]cty.Value{}
 	}
+	if _, ok := elements[""]; ok {
+		return nil, hcl.Diagnostics{problem("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
+	}
 	if len(elements)+c.objectCount() > maxObjects {
 		return nil, hcl.Diagnostics{problem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}

@@ -170,7 +170,7 @@ func tooLarge(value cty.Value, expr hcl.Expression) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Value too large",
-		Detail:   fmt.Sprintf("This value has more than %d elements and characters.", meter.MaxSize),
+		Detail:   fmt.Sprintf("This value has more than %d elements or four times as many characters.", meter.MaxSize),
 		Subject:  expr.Range().Ptr(),
 	}}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/zclconf/go-cty/cty"
 )
 
-// The limits of evaluation. A unit of work is one element or character that is
-// looked at once, about 50 ns.
+// The limits of evaluation. A unit of work is one element that is looked at
+// once, about 50 ns.
 const (
 	perExpression = 2_000_000  // about 100 ms
 	inAll         = 40_000_000 // about 2 s

@@ -103,10 +103,10 @@ func TestSize(t *testing.T) {
 		want int
 	}{
 		{cty.True, 1},
-		{text("abc"), 4},
+		{text("abcdefgh"), 3},
 		{cty.NullVal(cty.String), 1},
 		{cty.DynamicVal, 1},
-		{tuple(text("a"), tuple(number(1))), 5},
+		{tuple(text("a"), tuple(number(1))), 4},
 		{object(map[string]cty.Value{"a": number(1)}), 2},
 	}
 	for _, tt := range tests {

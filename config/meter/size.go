@@ -7,14 +7,15 @@ import (
 )
 
 // MaxSize is the size of the largest value, as Size counts: all elements,
-// nested ones included, and all characters of text. A pool has about 100.
-const MaxSize = 250_000
+// nested ones included, and the characters of text by fours. A pool has about
+// 80.
+const MaxSize = 500_000
 
 // maxExponent bounds numbers, to 38 decimal digits. Far larger ones take
 // minutes to print.
 const maxExponent = 128
 
-// Size counts the elements and characters of v. It stops soon after MaxSize,
+// Size counts the elements of v, and its characters by fours. It stops soon after MaxSize,
 // as a value that refers to its parts more than once can be far larger than
 // the memory it takes.
 func Size(v cty.Value) int {
@@ -26,7 +27,7 @@ func size(v cty.Value, limit int) int {
 	case !v.IsKnown() || v.IsNull():
 		return 1
 	case v.Type() == cty.String:
-		return 1 + len(v.AsString())
+		return 1 + len(v.AsString())/4
 	case !v.CanIterateElements():
 		return 1
 	}

@@ -12,7 +12,7 @@ import (
 // Loops within loops and lists beyond these are in no honest configuration.
 const (
 	maxLoops    = 3
-	maxElements = 1000
+	maxElements = 10_000
 )
 
 // guard checks what is evaluated for numbers and loops that are too large, and
