@@ -2,11 +2,9 @@ package config
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/lkeplan/lkeplan/config/eval"
@@ -23,30 +21,32 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c := &compiler{module: m, run: &eval.Run{Meter: m.meter}, functions: functions(m.meter)}
 	c.report(misplaced(m.blocks))
 	c.checkSettings()
-	variables := c.declareVariables()
-	locals := c.declareLocals()
-	pools, nodeClasses := c.declareObjects(schemas.Pool), c.declareObjects(schemas.NodeClass)
-	clusterNode := c.declareCluster()
-	c.scope = eval.NewScope(c.run, map[string]eval.Root{
-		"var":        {Table: variables},
-		"local":      {Table: locals},
-		"cluster":    {Node: clusterNode},
-		"pool":       {Table: pools},
-		"node_class": {Table: nodeClasses},
-		"each":       {Absent: "The names each.key and each.value exist in blocks with for_each."},
-		"count":      {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
-		"data":       {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
-		"env":        {Absent: "The environment is not read. Pass the value in as a variable."},
-		"self":       {Absent: "A block refers to itself by its address, such as pool.web.name, and not from within."},
-	}, c.functions)
-
+	roots := c.roots()
+	c.scope = eval.NewScope(c.run, roots, c.functions)
 	for _, node := range c.nodes {
 		c.run.Value(node)
 	}
 	resources := c.resources()
 	c.check()
 	c.settle()
-	return Compiled{Cluster: clusterOf(c.run.Value(clusterNode)), Resources: resources}, SortDiagnostics(c.diags)
+	return Compiled{Cluster: clusterOf(c.run.Value(roots["cluster"].Node)), Resources: resources}, SortDiagnostics(c.diags)
+}
+
+// roots declares everything that expressions can refer to.
+func (c *compiler) roots() map[string]eval.Root {
+	return map[string]eval.Root{
+		"var":        {Table: c.declareVariables()},
+		"local":      {Table: c.declareLocals()},
+		"cluster":    {Node: c.declareCluster()},
+		"node_class": {Table: c.declareObjects(schemas.NodeClass)},
+		"pool":       {Table: c.declareObjects(schemas.Pool)},
+
+		"each":  {Absent: "The names each.key and each.value exist in blocks with for_each."},
+		"count": {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
+		"data":  {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
+		"env":   {Absent: "The environment is not read. Pass the value in as a variable."},
+		"self":  {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
+	}
 }
 
 // A compiler is one compilation of one module.
@@ -84,27 +84,37 @@ func (c *compiler) settle() {
 	}
 }
 
-// declare gives a block's node its name and place and puts it in the table.
-func (c *compiler) declare(table *eval.Table, name string, block *hcl.Block, node *eval.Node) {
-	label := block.Labels[0]
-	node.Name, node.Range = name, block.DefRange
-	if earlier := table.Nodes[label]; earlier != nil {
+// A declaration is a name and where it is given.
+type declaration struct {
+	root, label string
+	at          hcl.Range // of the whole declaration
+	labelAt     hcl.Range
+}
+
+func declarationOf(root string, block *hcl.Block) declaration {
+	return declaration{root, block.Labels[0], block.DefRange, block.LabelRanges[0]}
+}
+
+// declare puts a node into the table, under the name that is declared.
+func (c *compiler) declare(table *eval.Table, d declaration, node *eval.Node) {
+	node.Name, node.Range = d.root+"."+d.label, d.at
+	if earlier := table.Nodes[d.label]; earlier != nil {
 		c.report(hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Name used twice",
-			Detail:   fmt.Sprintf("There is a %s named %q already, at %s:%d.", table.Noun, label, earlier.Range.Filename, earlier.Range.Start.Line),
-			Subject:  &block.DefRange,
+			Detail:   fmt.Sprintf("There is a %s named %q already, at %s:%d.", table.Noun, d.label, earlier.Range.Filename, earlier.Range.Start.Line),
+			Subject:  &d.at,
 		}})
 		return
 	}
-	table.Nodes[label] = node
+	table.Nodes[d.label] = node
 	c.nodes = append(c.nodes, node)
-	if !hclsyntax.ValidIdentifier(label) {
+	if !hclsyntax.ValidIdentifier(d.label) {
 		c.report(hcl.Diagnostics{{
 			Severity: hcl.DiagError,
 			Summary:  "Invalid name",
-			Detail:   fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", label, name),
-			Subject:  &block.LabelRanges[0],
+			Detail:   fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", d.label, node.Name),
+			Subject:  &d.labelAt,
 		}})
 	}
 }
@@ -116,76 +126,4 @@ func (c *compiler) checkSettings() {
 		_, diags := block.Body.Content(bodySchema(schemas.Lkeplan))
 		c.report(diags)
 	}
-}
-
-// declareLocals makes local.NAME for each argument of the locals blocks.
-func (c *compiler) declareLocals() *eval.Table {
-	table := &eval.Table{Noun: "local", Nodes: map[string]*eval.Node{}}
-	for _, block := range c.module.blocks.OfType(schemas.Locals.Type) {
-		attrs, diags := block.Body.JustAttributes()
-		c.report(diags)
-		for _, attr := range inSourceOrder(attrs) {
-			node := &eval.Node{Eval: func() (cty.Value, hcl.Diagnostics) {
-				v, _, diags := c.scope.Value(attr.Expr)
-				return v, diags
-			}}
-			named := &hcl.Block{Labels: []string{attr.Name}, DefRange: attr.NameRange, LabelRanges: []hcl.Range{attr.NameRange}}
-			c.declare(table, "local."+attr.Name, named, node)
-		}
-	}
-	return table
-}
-
-func inSourceOrder(attrs hcl.Attributes) []*hcl.Attribute {
-	var list []*hcl.Attribute
-	for _, attr := range attrs {
-		list = append(list, attr)
-	}
-	slices.SortFunc(list, func(a, b *hcl.Attribute) int { return compareRange(&a.Range, &b.Range) })
-	return list
-}
-
-// declareCluster makes the value of the one cluster block.
-func (c *compiler) declareCluster() *eval.Node {
-	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
-	for i, block := range c.module.blocks.OfType(schemas.Cluster.Type) {
-		if i > 0 {
-			c.report(hcl.Diagnostics{{
-				Severity: hcl.DiagError,
-				Summary:  "More than one cluster",
-				Detail:   fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s:%d already. Give each cluster a directory of its own.", node.Range.Filename, node.Range.Start.Line),
-				Subject:  &block.DefRange,
-			}})
-			break
-		}
-		node.Range = block.DefRange
-		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
-	}
-	if node.Range == (hcl.Range{}) {
-		c.report(failure("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
-	}
-	c.nodes = append(c.nodes, node)
-	return node
-}
-
-func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
-	d := decoder{compiler: c, scope: c.scope, origins: Origins{}}
-	v := d.block(schemas.Cluster, block.Body, place{fields: map[string]any{}})
-	fields := v.AsValueMap()
-	if _, ok := fields["tier"]; !ok {
-		fields["tier"] = cty.StringVal("standard")
-	}
-	if tier := fields["tier"]; tier.IsKnown() && tier.AsString() != "standard" && tier.AsString() != "enterprise" {
-		attrs, _, _ := block.Body.PartialContent(bodySchema(schemas.Cluster))
-		d.diags = append(d.diags, problem("Invalid tier", fmt.Sprintf(`LKE has the tiers "standard" and "enterprise", not %q.`, tier.AsString()), attrs.Attributes["tier"].Expr))
-	}
-	return cty.ObjectVal(fields), d.diags
-}
-
-func clusterOf(v cty.Value) Cluster {
-	if !v.IsWhollyKnown() {
-		return Cluster{}
-	}
-	field := func(name string) string { return v.GetAttr(name).AsString() }
-	return Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
 }

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -142,6 +143,10 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		d.incomplete = true
 		return v, true
+	}
+	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
+		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is one of %s, and not %q.%s",
+			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
 	}
 	d.origins[src.path] = src.origin()
 	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {

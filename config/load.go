@@ -54,20 +54,20 @@ type Module struct {
 // never nil: where there are errors, it holds what could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 	m := &Module{Files: map[string]*hcl.File{}, inputs: inputs{}, meter: meter.New()}
-	found, diags := discover(fsys, path.Clean("./"+opts.Dir))
-	for _, name := range found.config {
+	names, diags := discover(fsys, path.Clean("./"+opts.Dir))
+	for _, name := range names.config {
 		file, fileDiags := m.parse(fsys, name)
-		if !fileDiags.HasErrors() {
-			content, contentDiags := file.Body.Content(documentSchema)
-			m.blocks = append(m.blocks, content.Blocks...)
-			fileDiags = append(fileDiags, contentDiags...)
+		content, contentDiags := file.Body.Content(documentSchema)
+		m.blocks = append(m.blocks, content.Blocks...)
+		if fileDiags.HasErrors() {
+			contentDiags = nil // what could be read may look wrong for what could not
 		}
-		diags = append(diags, fileDiags...)
+		diags = append(append(diags, fileDiags...), contentDiags...)
 	}
 	if versionDiags := checkVersion(m.blocks, opts.Version); versionDiags.HasErrors() {
 		return m, versionDiags // what a newer version wrote may look wrong to this one
 	}
-	for _, name := range found.vars {
+	for _, name := range names.vars {
 		file, fileDiags := m.parse(fsys, name)
 		diags = append(append(diags, fileDiags...), m.inputs.addFile(file.Body, name)...)
 	}
@@ -105,15 +105,15 @@ func read(fsys fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, syntax.MaxFileSize+1))
 }
 
-// found is the names of the files of a directory that matter, sorted.
-type found struct {
+// A listing is the names of the files of a directory that matter, sorted.
+type listing struct {
 	config, vars []string
 }
 
 // discover lists the configuration files of one directory. Hidden files,
 // editors' backups and everything below the directory are left alone.
-func discover(fsys fs.FS, dir string) (found, hcl.Diagnostics) {
-	var files found
+func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
+	var files listing
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return files, unreadable(dir, err)
@@ -139,7 +139,7 @@ func discover(fsys fs.FS, dir string) (found, hcl.Diagnostics) {
 	case len(files.config) == 0:
 		return files, noFiles(dir)
 	case len(files.config)+len(files.vars) > maxFiles, size > maxBytes:
-		return found{}, tooMuch(dir)
+		return listing{}, tooMuch(dir)
 	}
 	return files, nil
 }

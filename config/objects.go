@@ -39,7 +39,7 @@ func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	for _, block := range c.module.blocks.OfType(table.Type) {
 		o := &object{table: table, block: block, node: &eval.Node{}}
 		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
-		c.declare(t, table.Type+"."+block.Labels[0], block, o.node)
+		c.declare(t, declarationOf(table.Type, block), o.node)
 		objects = append(objects, o)
 	}
 	c.objects = append(c.objects, objects...)

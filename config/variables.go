@@ -59,7 +59,7 @@ func (c constraint) convert(v cty.Value) (cty.Value, error) {
 func (c *compiler) declareVariables() *eval.Table {
 	table := &eval.Table{Noun: "variable", Nodes: map[string]*eval.Node{}}
 	for _, block := range c.module.blocks.OfType(schemas.Variable.Type) {
-		c.declare(table, "var."+block.Labels[0], block, c.variable(block))
+		c.declare(table, declarationOf("var", block), c.variable(block))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.module.inputs)) {
 		if table.Nodes[name] == nil {

@@ -17,7 +17,7 @@ var Cluster = Block{
 	Args: []Arg{
 		{Name: "name", Kind: String, Required: true, Doc: "The cluster's label in LKE."},
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
-		{Name: "tier", Kind: String, Default: "standard", Doc: `The tier of LKE: "standard" or "enterprise".`},
+		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard", Doc: "The tier of LKE."},
 	},
 }
 

@@ -38,7 +38,8 @@ type Arg struct {
 	Path     string // the Kubernetes field, relative to the block's Path; empty if there is none
 	Kind     Kind
 	Required bool
-	Meta     bool // read by lkeplan before the object is made, and no part of it
+	Meta     bool     // read by lkeplan before the object is made, and no part of it
+	OneOf    []string // the values that are possible, where no definition lists them
 	Doc      string
 	Default  string // what an omitted argument means, for readers; nothing is derived from it
 }

@@ -63,7 +63,7 @@ func (r *Run) Value(n *Node) cty.Value {
 	value, diags := n.Eval()
 	r.busy = r.busy[:len(r.busy)-1]
 	r.settle(n, value, diags)
-	if n.Check != nil && value.IsWhollyKnown() {
+	if n.Check != nil && n.value.IsWhollyKnown() {
 		r.settle(n, value, n.Check(value))
 	}
 	return n.value

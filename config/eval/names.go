@@ -81,7 +81,7 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 
 // explain adds to HCL's own diagnostics what it cannot know: which attribute
 // was probably meant.
-func (s *Scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
+func explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if d.Summary != "Unsupported attribute" || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue

@@ -13,7 +13,19 @@ import (
 // they are evaluated, where nothing can check or count them.
 type nativeBody struct {
 	hcl.Body
-	meter *meter.Meter
+	file *jsonFile
+}
+
+// A jsonFile keeps the expressions of one file that are translated already, by
+// the place they begin at.
+type jsonFile struct {
+	meter       *meter.Meter
+	expressions map[int]translated
+}
+
+type translated struct {
+	expr  hcl.Expression
+	diags hcl.Diagnostics
 }
 
 // Content is that of the JSON body, converted.
@@ -25,7 +37,7 @@ func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagn
 // PartialContent is that of the JSON body, converted.
 func (b nativeBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, remain, diags := b.Body.PartialContent(schema)
-	return content, nativeBody{remain, b.meter}, append(diags, b.convert(content)...)
+	return content, nativeBody{remain, b.file}, append(diags, b.convert(content)...)
 }
 
 // JustAttributes are those of the JSON body, converted.
@@ -36,24 +48,34 @@ func (b nativeBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 
 func (b nativeBody) convert(content *hcl.BodyContent) hcl.Diagnostics {
 	for _, block := range content.Blocks {
-		block.Body = nativeBody{block.Body, b.meter}
+		block.Body = nativeBody{block.Body, b.file}
 	}
 	return b.convertAttributes(content.Attributes)
 }
 
 func (b nativeBody) convertAttributes(attrs hcl.Attributes) (diags hcl.Diagnostics) {
 	for _, attr := range attrs {
-		expr, exprDiags := native(attr.Expr)
-		if !exprDiags.HasErrors() {
-			exprDiags = append(exprDiags, guard(expr, b.meter)...)
-		}
-		if exprDiags.HasErrors() { // not to be evaluated
-			expr = &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: attr.Expr.Range()}
-		}
-		attr.Expr = expr
-		diags = append(diags, exprDiags...)
+		t := b.file.translate(attr.Expr)
+		attr.Expr = t.expr
+		diags = append(diags, t.diags...)
 	}
 	return diags
+}
+
+func (f *jsonFile) translate(original hcl.Expression) translated {
+	at := original.Range()
+	if t, ok := f.expressions[at.Start.Byte]; ok {
+		return t
+	}
+	expr, diags := native(original)
+	if !diags.HasErrors() {
+		diags = append(diags, guard(expr, f.meter)...)
+	}
+	if diags.HasErrors() { // not to be evaluated
+		expr = &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}
+	}
+	f.expressions[at.Start.Byte] = translated{expr, diags}
+	return f.expressions[at.Start.Byte]
 }
 
 // native translates a JSON value: arrays and objects to their native

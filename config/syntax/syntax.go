@@ -61,7 +61,7 @@ func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diag
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
 	file, diags := json.Parse(src, name)
-	file.Body = nativeBody{file.Body, meter}
+	file.Body = nativeBody{file.Body, &jsonFile{meter, map[int]translated{}}}
 	return file, diags
 }
 

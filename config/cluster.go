@@ -1,0 +1,54 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// declareCluster makes the value of the one cluster block.
+func (c *compiler) declareCluster() *eval.Node {
+	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
+	for i, block := range c.module.blocks.OfType(schemas.Cluster.Type) {
+		if i > 0 {
+			c.report(hcl.Diagnostics{{
+				Severity: hcl.DiagError,
+				Summary:  "More than one cluster",
+				Detail:   fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s:%d already. Give each cluster a directory of its own.", node.Range.Filename, node.Range.Start.Line),
+				Subject:  &block.DefRange,
+			}})
+			break
+		}
+		node.Range = block.DefRange
+		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
+	}
+	if node.Range == (hcl.Range{}) {
+		c.report(failure("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
+	}
+	c.nodes = append(c.nodes, node)
+	return node
+}
+
+func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
+	d := decoder{compiler: c, scope: c.scope, origins: Origins{}}
+	fields := d.block(schemas.Cluster, block.Body, place{fields: map[string]any{}}).AsValueMap()
+	if fields == nil {
+		return cty.DynamicVal, d.diags
+	}
+	if _, ok := fields["tier"]; !ok {
+		fields["tier"] = cty.StringVal("standard")
+	}
+	return cty.ObjectVal(fields), d.diags
+}
+
+func clusterOf(v cty.Value) Cluster {
+	if !v.IsWhollyKnown() {
+		return Cluster{}
+	}
+	field := func(name string) string { return v.GetAttr(name).AsString() }
+	return Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
+}
