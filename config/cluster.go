@@ -34,8 +34,9 @@ func (c *compiler) declareCluster() *eval.Node {
 }
 
 func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
-	d := decoder{compiler: c, scope: c.scope, origins: Origins{}}
+	d := &decoder{meter: c.module.meter, scope: c.scope, origins: Origins{}}
 	fields := d.block(schemas.Cluster, block.Body, place{fields: map[string]any{}}).AsValueMap()
+	c.unknown = append(c.unknown, d.unknown...)
 	if fields == nil {
 		return cty.DynamicVal, d.diags
 	}

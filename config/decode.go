@@ -18,13 +18,13 @@ import (
 // A decoder reads one block by its table: each argument becomes a value for
 // expressions and a field of the manifest, with its origin.
 type decoder struct {
-	*compiler
+	meter   *meter.Meter
 	scope   *eval.Scope
 	origins Origins
 	diags   hcl.Diagnostics
+	unknown []hcl.Range // of values that are unknown, as a rule because of an error elsewhere
 
 	requirements []requirementEntry // written last, with those that every pool has
-	incomplete   bool               // something is unknown, because something is in error
 }
 
 // A place is an object within a manifest.
@@ -67,6 +67,11 @@ func cutLast(path string) (parent, key string, ok bool) {
 	return path[:i], path[i+1:], true
 }
 
+// whole reports whether everything that was read has a value.
+func (d *decoder) whole() bool {
+	return len(d.unknown) == 0 && !d.diags.HasErrors()
+}
+
 // object reads the block of an object: its dynamic blocks are expanded, and
 // what is not a plain argument is done at the end.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
@@ -77,8 +82,10 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 	}
 	body = dynblock.Expand(body, ctx)
 	value := d.block(table, body, at)
-	if table.Type == schemas.Pool.Type {
-		d.writeRequirements(at)
+	for _, arg := range table.Args {
+		if arg.Kind == schemas.Requirements {
+			d.writeRequirements(at, arg.Path)
+		}
 	}
 	d.manifest(table, body, at)
 	return value
@@ -100,7 +107,7 @@ func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []
 // block reads the arguments and nested blocks of one body and returns them as
 // an object.
 func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
-	d.run.Meter.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
+	d.meter.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(bodySchema(table))
 	d.fail(diags)
 	values := map[string]cty.Value{}
@@ -141,7 +148,6 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 		return v, false
 	case !v.IsWhollyKnown():
 		d.unknown = append(d.unknown, attr.Expr.Range())
-		d.incomplete = true
 		return v, true
 	}
 	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
@@ -214,7 +220,6 @@ func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
 
 func (d *decoder) fail(diags hcl.Diagnostics) {
 	d.diags = append(d.diags, diags...)
-	d.incomplete = d.incomplete || diags.HasErrors()
 }
 
 // problem reports an error about an argument's value.

@@ -24,7 +24,7 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 	d.fail(diags)
 	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
 	if !v.IsWhollyKnown() {
-		d.incomplete = true
+		d.unknown = append(d.unknown, attr.Expr.Range())
 		return
 	}
 	fields, ok := d.json(v, src).(map[string]any)

@@ -159,7 +159,7 @@ func (c *compiler) objectCount() (n int) {
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
 func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
-	d := &decoder{compiler: c, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
+	d := &decoder{meter: c.module.meter, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
 	manifest := map[string]any{"apiVersion": o.table.Object.APIVersion, "kind": o.table.Object.Kind}
 	value := d.object(o.table, o.block.Body, place{fields: manifest})
 	// Whoever applies no field owns nothing of the object, and the API server
@@ -177,8 +177,9 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 		name:     name,
 		resource: Resource{Addr: Addr{o.table.Type, o.block.Labels[0], key}, Manifest: manifest, Origins: d.origins},
 		value:    cty.ObjectVal(fields),
-		whole:    !d.incomplete && !d.diags.HasErrors(),
+		whole:    d.whole(),
 	})
+	c.unknown = append(c.unknown, d.unknown...)
 	return d.diags
 }
 

@@ -88,7 +88,7 @@ func unknownKey(name string) string {
 // writeRequirements writes the requirements sorted by label. Karpenter's own
 // wish for spot capacity, which Linode does not have, is ruled out in every
 // pool: otherwise consolidation asks for it.
-func (d *decoder) writeRequirements(at place) {
+func (d *decoder) writeRequirements(at place, path string) {
 	all := d.requirements
 	onDemand := schemas.Key{Label: schemas.CapacityTypeLabel}
 	if !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
@@ -96,7 +96,6 @@ func (d *decoder) writeRequirements(at place) {
 		all = append(all, requirementEntry{onDemand.Label, entry, d.origins[""]})
 	}
 	slices.SortStableFunc(all, func(a, b requirementEntry) int { return strings.Compare(a.label, b.label) })
-	const path = "spec.template.spec.requirements"
 	list := make([]any, len(all))
 	for i, e := range all {
 		list[i] = e.entry

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -70,6 +71,10 @@ func wanted(src []byte) map[int][]string {
 	return want
 }
 
+// wellFormed is the form of messages: a summary without a full stop, a detail
+// of whole sentences.
+var wellFormed = regexp.MustCompile(`(?s)^[A-Z][^.:]*: .*[.?!]$`)
+
 func compare(t *testing.T, want map[int][]string, got hcl.Diagnostics, name string) {
 	t.Helper()
 	if len(want) == 0 {
@@ -85,6 +90,9 @@ func compare(t *testing.T, want map[int][]string, got hcl.Diagnostics, name stri
 			}
 		}
 		message := d.Summary + ": " + d.Detail
+		if !wellFormed.MatchString(message) {
+			t.Errorf("the summary is no phrase, or the detail no sentence: %s", message)
+		}
 		i := slices.IndexFunc(want[line], func(w string) bool { return strings.HasPrefix(message, w) })
 		if i < 0 {
 			t.Errorf("unexpected, on line %d: %s", line, message)
