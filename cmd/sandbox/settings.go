@@ -19,12 +19,12 @@ type settings struct {
 	simulated                 simulator.Config
 }
 
-// The delays make a node ready some twelve seconds after it was asked for. A real
+// The delays make a node ready some seven seconds after it was asked for. A real
 // one takes one and a half to three minutes.
 const (
-	defaultInstanceDelay = 2 * time.Second
-	defaultJoinDelay     = 8 * time.Second
-	defaultCCMDelay      = 2 * time.Second
+	defaultInstanceDelay = time.Second
+	defaultJoinDelay     = 5 * time.Second
+	defaultCCMDelay      = time.Second
 	defaultDeleteDelay   = 2 * time.Second
 	defaultListDelay     = 5 * time.Second
 	defaultNodeGoneDelay = time.Second

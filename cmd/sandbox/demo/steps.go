@@ -61,7 +61,7 @@ func (d *demo) scaleUp(ctx context.Context) (string, error) {
 
 func (d *demo) rollOut(ctx context.Context) (string, error) {
 	before := d.cluster.nodesSeen
-	err := d.repo.edit("consolidate_after = \"30s\"", "consolidate_after = \"5s\"",
+	err := d.repo.edit("consolidate_after = \"30s\"", "consolidate_after = \"1s\"",
 		"  limits = { cpu = 1000 }\n", "  limits = { cpu = 1000 }\n\n  labels = { \"example.com/team\" = \"platform\" }\n")
 	if err != nil {
 		return "", err
