@@ -1,0 +1,165 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/lkeplan/lkeplan/config/meter"
+)
+
+// toFunc converts to a type, of which the elements may be left open.
+func toFunc(ty cty.Type) function.Function {
+	return function.New(&function.Spec{
+		Description: "The value as a " + ty.FriendlyNameForConstraint() + ".",
+		Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
+		Type: func(args []cty.Value) (cty.Type, error) {
+			v, err := meter.Convert(args[0], ty)
+			if err != nil {
+				return cty.DynamicPseudoType, function.NewArgError(0, err)
+			}
+			return v.Type(), nil
+		},
+		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
+			return meter.Convert(args[0], result)
+		},
+	})
+}
+
+// decoding checks text before it is decoded.
+func decoding(f function.Function) function.Function {
+	return function.New(&function.Spec{
+		Description: f.Description(),
+		Params:      f.Params(),
+		Type: func(args []cty.Value) (cty.Type, error) {
+			if err := decodable(args[0]); err != nil {
+				return cty.DynamicPseudoType, err
+			}
+			return f.ReturnTypeForValues(args)
+		},
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
+	})
+}
+
+var (
+	yamlAlias = regexp.MustCompile(`(?m)(?:^|[\s\[{,])[&*][^\s,\]}]`)
+	yamlDeep  = regexp.MustCompile(`(?:[-?:]\s+){100}`)
+)
+
+// decodable refuses text that takes little room and much time: forty lines of
+// anchors and aliases can stand for more data than there is memory, and what
+// is nested deeply is decoded in quadratic time.
+func decodable(v cty.Value) error {
+	if !v.IsKnown() {
+		return nil
+	}
+	text := v.AsString()
+	depth := 0
+	for _, c := range []byte(text) {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth--
+		}
+		if depth > 100 {
+			return errors.New("the text nests too deeply")
+		}
+	}
+	switch {
+	case yamlDeep.MatchString(text):
+		return errors.New("the text nests too deeply")
+	case yamlAlias.MatchString(text):
+		return errors.New("anchors and aliases (&name, *name) are not read")
+	}
+	return nil
+}
+
+var boolsParam = []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}}
+
+var allTrueFunc = function.New(&function.Spec{
+	Description: "Whether all elements are true; true for an empty list.",
+	Params:      boolsParam,
+	Type:        function.StaticReturnType(cty.Bool),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		return cty.BoolVal(count(args[0], cty.False) == 0), nil
+	},
+})
+
+var anyTrueFunc = function.New(&function.Spec{
+	Description: "Whether at least one element is true.",
+	Params:      boolsParam,
+	Type:        function.StaticReturnType(cty.Bool),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		return cty.BoolVal(count(args[0], cty.True) > 0), nil
+	},
+})
+
+// count is the number of elements that are v. Null counts as false.
+func count(list, v cty.Value) (n int) {
+	for _, element := range list.AsValueSlice() {
+		if element.IsNull() {
+			element = cty.False
+		}
+		if element.RawEquals(v) {
+			n++
+		}
+	}
+	return n
+}
+
+var sumFunc = function.New(&function.Spec{
+	Description: "The sum of the numbers of a list.",
+	Params:      []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
+	Type:        function.StaticReturnType(cty.Number),
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		sum := cty.Zero
+		for _, n := range args[0].AsValueSlice() {
+			if n.IsNull() {
+				return cty.NilVal, fmt.Errorf("the list has an element that is null")
+			}
+			sum = sum.Add(n)
+		}
+		return sum, nil
+	},
+})
+
+var oneFunc = function.New(&function.Spec{
+	Description: "The element of a list that has one, null for an empty list.",
+	Params:      []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		v, err := one(args[0])
+		return v.Type(), err
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		return one(args[0])
+	},
+})
+
+func one(list cty.Value) (cty.Value, error) {
+	switch {
+	case !list.IsKnown():
+		return cty.DynamicVal, nil
+	case !list.CanIterateElements():
+		return cty.DynamicVal, fmt.Errorf("a list is required")
+	case list.LengthInt() > 1:
+		return cty.DynamicVal, fmt.Errorf("the list has %d elements", list.LengthInt())
+	case list.LengthInt() == 0:
+		return cty.NullVal(cty.DynamicPseudoType), nil
+	}
+	return list.AsValueSlice()[0], nil
+}
+
+func affixFunc(doc string, has func(text, affix string) bool) function.Function {
+	return function.New(&function.Spec{
+		Description: doc,
+		Params:      []function.Parameter{{Name: "text", Type: cty.String}, {Name: "affix", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.Bool),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			return cty.BoolVal(has(args[0].AsString(), args[1].AsString())), nil
+		},
+	})
+}
