@@ -95,6 +95,8 @@ func TestErrors(t *testing.T) {
 		{"unknown name beside a failed one", "a = [x.b, x.q]\nb = x.p", []string{`There is no name named "q" in this directory.`}},
 		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1", []string{`There is no name named "p" in this directory.`}},
 		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }", []string{`This object does not have an attribute named "thnig". Did you mean "thing"?`}},
+		{"unknown function", "a = uper(1)", []string{`There is no function named "uper". Did you mean "upper"?`}},
+		{"unknown function in a namespace", "a = core::upper(1)", []string{`There is no function named "core::upper".`}},
 		{"cycle", "a = x.b\nb = [x.c]\nc = x.a", []string{
 			"None of these can be worked out, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
 		}},

@@ -8,6 +8,7 @@ import (
 
 	"github.com/agext/levenshtein"
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 )
 
@@ -80,9 +81,13 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 }
 
 // explain adds to HCL's own diagnostics what it cannot know: which attribute
-// was probably meant.
-func explain(diags hcl.Diagnostics) hcl.Diagnostics {
+// was probably meant. Of functions, HCL suggests a different one each time.
+func (s *Scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
+		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
+			name := call.CalledFunctionNamespace() + call.CalledFunctionName()
+			d.Detail = fmt.Sprintf("There is no function named %q.%s", name, DidYouMean(name, slices.Collect(maps.Keys(s.functions))))
+		}
 		if d.Summary != "Unsupported attribute" || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue
 		}
