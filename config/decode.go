@@ -109,7 +109,7 @@ func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []
 func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
 	d.meter.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(bodySchema(table))
-	d.fail(diags)
+	d.fail(d.scope.Explain(diags))
 	values := map[string]cty.Value{}
 	for _, arg := range table.Args {
 		attr, ok := content.Attributes[arg.Name]

@@ -80,9 +80,9 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 	}}
 }
 
-// explain adds to HCL's own diagnostics what it cannot know: which attribute
+// Explain adds to HCL's own diagnostics what it cannot know: which attribute
 // was probably meant. Of functions, HCL suggests a different one each time.
-func (s *Scope) explain(diags hcl.Diagnostics) hcl.Diagnostics {
+func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			name := call.CalledFunctionNamespace() + call.CalledFunctionName()

@@ -61,7 +61,7 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	s.run.Meter.Begin(expr.Range())
 	value, diags := expr.Value(ctx)
 	if diags.HasErrors() {
-		return cty.DynamicVal, ctx, s.explain(diags)
+		return cty.DynamicVal, ctx, s.Explain(diags)
 	}
 	if diags := tooLarge(value, expr); diags.HasErrors() {
 		return cty.DynamicVal, ctx, diags

@@ -1,0 +1,14 @@
+pool "web" {
+  node_class = node_class.default
+
+  disruption {
+    consolidate_after = "5m"
+
+    dynamic "budget" {
+      for_each = tolst([]) # want: Call to unknown function: There is no function named "tolst". Did you mean "tolist"?
+      content {
+        nodes = 1
+      }
+    }
+  }
+}
