@@ -5,14 +5,17 @@
 package kube
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"net/url"
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -76,10 +79,24 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 	if err != nil {
 		return "", err
 	}
-	if after != nil && after.GetResourceVersion() == before.GetResourceVersion() {
+	if after != nil && equality.Semantic.DeepEqual(wish(before), wish(after)) {
 		return Unchanged, nil
 	}
 	return Changed, nil
+}
+
+// wish is what an object asks for: all of it but what the API server and
+// controllers write beside it, meanwhile too.
+func wish(obj *unstructured.Unstructured) map[string]any {
+	annotations := obj.GetAnnotations()
+	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "karpenter.") })
+	asked := map[string]any{"labels": obj.GetLabels(), "annotations": annotations}
+	for key, value := range obj.Object {
+		if key != "metadata" && key != "status" {
+			asked[key] = value
+		}
+	}
+	return asked
 }
 
 // get returns the live object; nil where there is none.
@@ -123,26 +140,36 @@ func (c *Cluster) WaitReady(ctx context.Context, obj map[string]any) error {
 	}
 }
 
-// readiness reads the Ready condition, and says why it is not true.
+// readiness reads the Ready condition, and says why it is not true: by the
+// messages of the conditions that it follows from, where they have any.
 func readiness(live *unstructured.Unstructured) (ready bool, state string) {
-	conditions, _, _ := unstructured.NestedSlice(live.Object, "status", "conditions")
-	for _, raw := range conditions {
-		var cond metav1.Condition
-		fields, ok := raw.(map[string]any)
-		if !ok || runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &cond) != nil || cond.Type != "Ready" {
-			continue
-		}
-		switch {
-		case cond.ObservedGeneration != 0 && cond.ObservedGeneration < live.GetGeneration():
-			return false, "the controller has not seen the change yet"
-		case cond.Status == metav1.ConditionTrue:
-			return true, ""
-		case cond.Message != "":
-			return false, cond.Message
-		}
-		return false, cond.Reason
+	var all []metav1.Condition
+	raw, _, _ := unstructured.NestedMap(live.Object, "status")
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
 	}
-	return false, "no controller has looked at it; is the lkeplan controller running?"
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &status) == nil {
+		all = status.Conditions
+	}
+	cond := meta.FindStatusCondition(all, "Ready")
+	switch {
+	case cond == nil:
+		return false, "no controller has looked at it; is the lkeplan controller running?"
+	case cond.ObservedGeneration != 0 && cond.ObservedGeneration < live.GetGeneration():
+		return false, "the controller has not seen the change yet"
+	case cond.Status == metav1.ConditionTrue:
+		return true, ""
+	}
+	var reasons []string
+	for _, c := range all {
+		if c.Type != "Ready" && c.Status != metav1.ConditionTrue && c.Message != "" {
+			reasons = append(reasons, c.Message)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []string{cmp.Or(cond.Message, cond.Reason)}
+	}
+	return false, strings.Join(reasons, "; ")
 }
 
 // conflict words the API server's list of conflicts: which field, whose.
