@@ -155,11 +155,7 @@ func orNone(labels []string) string {
 func prices(ctx context.Context, cfg ControllerConfig) *catalog.Catalog {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	url := cfg.LinodeURL
-	if url == "" {
-		url = lkeapi.DefaultURL
-	}
-	fresh, err := catalog.Fetch(ctx, http.DefaultClient, url)
+	fresh, err := catalog.Fetch(ctx, http.DefaultClient, lkeapi.Root(cfg.LinodeURL))
 	if err == nil {
 		return fresh
 	}

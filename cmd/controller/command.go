@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -163,6 +165,7 @@ func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	case "json":
 		handler = slog.NewJSONHandler(w, opts)
 	case "text":
+		opts.ReplaceAttr = readable
 		handler = slog.NewTextHandler(w, opts)
 	default:
 		return nil, fmt.Errorf("--log-format is %q; it must be json or text", format)
@@ -170,4 +173,14 @@ func logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	ctrl.SetLogger(logr.FromSlogHandler(handler))
 	klog.SetSlogLogger(slog.New(handler))
 	return slog.New(handler), nil
+}
+
+// readable shows in text what only JSON has a form for, such as resource lists.
+func readable(_ []string, a slog.Attr) slog.Attr {
+	if list, ok := a.Value.Any().(corev1.ResourceList); ok {
+		if raw, err := json.Marshal(list); err == nil {
+			a.Value = slog.StringValue(string(raw))
+		}
+	}
+	return a
 }

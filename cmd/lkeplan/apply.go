@@ -32,7 +32,7 @@ else has set are never overwritten; they are shown, and nothing more is applied.
 
 Objects that are not in the directory stay as they are.`,
 		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait=false clusters/dev",
-		Args:    cobra.MaximumNArgs(1),
+		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
 			if err != nil {

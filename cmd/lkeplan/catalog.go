@@ -24,10 +24,7 @@ func newCatalog(env *env) *cobra.Command {
 }
 
 func newCatalogRefresh(env *env) *cobra.Command {
-	url := env.Getenv("LINODE_URL")
-	if url == "" {
-		url = lkeapi.DefaultURL
-	}
+	url := lkeapi.Root(env.Getenv("LINODE_URL"))
 	cmd := &cobra.Command{
 		Use:   "refresh FILE",
 		Short: "Rewrite a snapshot of the catalogue from the Linode API",
@@ -40,7 +37,7 @@ all was read.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx, cancel := context.WithTimeout(cmd.Context(), time.Minute)
 			defer cancel()
-			fresh, err := catalog.Fetch(ctx, http.DefaultClient, url)
+			fresh, err := catalog.Fetch(ctx, http.DefaultClient, lkeapi.Root(url))
 			if err != nil {
 				return fmt.Errorf("%w; check the network, or name another API with --linode-url", err)
 			}

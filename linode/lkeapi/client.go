@@ -75,19 +75,25 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = 30 * time.Second
 	}
-	base := strings.TrimRight(baseURL, "/")
-	if !strings.HasSuffix(base, "/v4") && !strings.HasSuffix(base, "/v4beta") {
+	return &Client{
 		// Pools of Enterprise clusters show and take their version, firewall
 		// and update strategy under v4beta only.
-		base += "/v4beta"
-	}
-	return &Client{
-		base:    base,
+		base:    Root(baseURL) + "/v4beta",
 		token:   strings.TrimSpace(token),
 		http:    &http.Client{Transport: opts.Transport, Timeout: opts.Timeout},
 		limiter: newLimiter(),
 		observe: opts.Observe,
 	}, nil
+}
+
+// Root is the URL of an API without its version: some write it with one. It is
+// DefaultURL where the URL is empty.
+func Root(baseURL string) string {
+	if baseURL == "" {
+		return DefaultURL
+	}
+	root := strings.TrimRight(baseURL, "/")
+	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
 }
 
 // Cluster returns the cluster with this id. Class NotFound where the account

@@ -147,6 +147,17 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestRootHasNoVersion(t *testing.T) {
+	for url, want := range map[string]string{
+		"": DefaultURL, "https://api.linode.com": DefaultURL, "https://api.linode.com/": DefaultURL,
+		"https://api.linode.com/v4": DefaultURL, "https://api.linode.com/v4beta/": DefaultURL, "http://127.0.0.1:8080": "http://127.0.0.1:8080",
+	} {
+		if got := Root(url); got != want {
+			t.Errorf("Root(%q) = %q, want %q", url, got, want)
+		}
+	}
+}
+
 func TestRouteHasNoNumbers(t *testing.T) {
 	for path, want := range map[string]string{
 		"lke/clusters/12/pools?page=1":              "lke/clusters/{}/pools",

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestBadFlagsGetOneLine: nothing is started, and the line says what to do.
+func TestBadFlagsGetOneLine(t *testing.T) {
+	kubeconfig := filepath.Join(t.TempDir(), "config")
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	broken := filepath.Join(t.TempDir(), "broken")
+	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		args []string
+		env  map[string]string
+		want string
+	}{
+		{nil, nil, "set KUBECONFIG"},
+		{[]string{"--kubeconfig", broken}, nil, "read kubeconfig"},
+		{[]string{"prod"}, nil, `unknown command "prod"`},
+		{[]string{"--log-level", "loud"}, nil, `--log-level is "loud"`},
+		{[]string{"--log-format", "xml"}, nil, `--log-format is "xml"`},
+		{[]string{"--feature-gates", "Magic"}, nil, `"Magic" is none of`},
+		{[]string{"--feature-gates", "NodeRepair=maybe"}, nil, `"NodeRepair" is none of`},
+		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "maybe"}, nil, `--leader-elect is "maybe"`},
+		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "true"}, nil, "needs --leader-election-namespace"},
+		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LKE_CLUSTER_ID": "-3"}, `LKE_CLUSTER_ID is "-3"`},
+		{[]string{"--kubeconfig", kubeconfig}, nil, "set LINODE_TOKEN"},
+		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LINODE_TOKEN": "t"}, "set LKE_CLUSTER_ID"},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
+			var stderr bytes.Buffer
+			code := run(context.Background(), tt.args, func(key string) string { return tt.env[key] }, &stderr)
+			if code != 1 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
+				t.Errorf("status %d, want 1 and one line with %q:\n%s", code, tt.want, stderr.String())
+			}
+		})
+	}
+}
+
+func TestGates(t *testing.T) {
+	g, err := gates([]string{"StaticCapacity", "NodeRepair=true", "NodeOverlay=false"})
+	if err != nil || !g.StaticCapacity || !g.NodeRepair || g.NodeOverlay || g.CapacityBuffer {
+		t.Errorf("gates = %+v, %v", g, err)
+	}
+}
