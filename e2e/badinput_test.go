@@ -12,7 +12,7 @@ import (
 // with status 1 and one line that says what to do.
 func TestBadInputGetsOneClearLine(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

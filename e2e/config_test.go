@@ -46,7 +46,7 @@ func commit(t *testing.T, repo, text string) {
 // value that somebody else has set is shown and kept.
 func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
 	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "2 created, 0 changed, 0 unchanged") {
@@ -73,7 +73,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 // changes nothing, and one for another cluster changes nothing.
 func TestTheControllerFollowsARepository(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	s.installCRDs()
 	repo := t.TempDir()
 	git(t, repo, "init", "-q")

@@ -19,7 +19,7 @@ import (
 // run out.
 func TestTheLeaseIsReleasedOnAStop(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	s.installCRDs()
 	holder := func() string {
 		var lease coordinationv1.Lease
@@ -50,7 +50,7 @@ func TestTheLeaseIsReleasedOnAStop(t *testing.T) {
 // life.
 func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
 	s.kube(`{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fenced"},"spec":{"firewallID":12}}`, "apply", "-f", "-")
@@ -98,7 +98,7 @@ func fenced(t *testing.T) string {
 // the API has.
 func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
 	t.Parallel()
-	s := startSandbox(t, quick...)
+	s := startSandbox(t)
 	snapshot := filepath.Join(t.TempDir(), "snapshot.txt")
 	if out := s.run("lkeplan", "catalog", "refresh", snapshot); !strings.Contains(out, "plans") {
 		t.Errorf("refresh said %q", out)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -70,15 +71,14 @@ type sandbox struct {
 	client  client.Client
 }
 
-// quick are the delays of tests that do not look at delays.
-var quick = []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms", "--node-gone-delay", "500ms"}
-
-// startSandbox starts a sandbox and ends it with the test.
+// startSandbox starts a sandbox, with short delays where the flags do not say
+// otherwise, and ends it with the test.
 func startSandbox(t *testing.T, flags ...string) *sandbox {
 	t.Helper()
+	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms", "--node-gone-delay", "500ms"}
 	linode.Register()
 	s := &sandbox{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
-	up := exec.Command(bin(t, "sandbox"), append([]string{"up", "--dir", s.dir, "--output", "json"}, flags...)...)
+	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick, flags)...)
 	up.Stderr = os.Stderr // the first build takes minutes and says so
 	out, err := up.Output()
 	if err != nil {

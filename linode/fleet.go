@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
+
 	"sync"
 	"time"
 
@@ -87,12 +87,6 @@ type Fleet struct {
 	gone     map[string]bool      // released claims whose machine is gone for sure
 	groups   map[string]*motion
 	waiting  time.Time // since when somebody waits without a break
-}
-
-// look is one answer of LKE.
-type look struct {
-	asked time.Time // when the request was sent: what was done before is in it
-	pools []lkeapi.Pool
 }
 
 // motion says whether a group's pools are being changed.
@@ -185,22 +179,6 @@ func (f *Fleet) retryLater(ctx context.Context, what string, err error) time.Dur
 	return 2 * f.timing.Quick
 }
 
-// look asks LKE for all pools.
-func (f *Fleet) look(ctx context.Context) (look, error) {
-	seen := look{asked: time.Now()}
-	pools, err := f.api.Pools(ctx, f.cluster.ID)
-	if err != nil {
-		return look{}, err
-	}
-	seen.pools = pools
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if seen.asked.After(f.seen.asked) {
-		f.seen = seen
-	}
-	return seen, nil
-}
-
 // decide runs the pure decision on what was seen and keeps of it what may be
 // acted on: nothing of a group whose pools were changing when LKE was asked.
 // The works it returns are marked as under way.
@@ -266,41 +244,6 @@ func (f *Fleet) forget(claims []capacity.Claim) {
 	maps.DeleteFunc(f.gone, func(uid string, _ bool) bool { return !there[uid] })
 }
 
-// settleReleased notes which released claims have no machine any more, by an
-// answer that LKE gave to a question asked after the release.
-func (f *Fleet) settleReleased(seen look, claims []capacity.Claim, d capacity.Decision, moving func(string) bool) {
-	shrinking := map[string]bool{}
-	for _, w := range d.Works {
-		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0
-	}
-	for _, c := range claims {
-		since, released := f.released[c.UID]
-		key := c.Group.Key()
-		if !released || !seen.asked.After(since) || moving(key) {
-			continue
-		}
-		if c.Instance == 0 {
-			f.gone[c.UID] = !shrinking[key]
-		} else {
-			f.gone[c.UID] = !seen.mayHold(c.Instance, key)
-		}
-	}
-}
-
-// mayHold reports whether a pool has the instance, or may have it in a slot
-// that LKE counts and does not list.
-func (l look) mayHold(instance int, key string) bool {
-	for _, p := range l.pools {
-		if p.Count > len(p.Slots) && (groupOf(p) == key || groupOf(p) == "") {
-			return true
-		}
-		if slices.ContainsFunc(p.Slots, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
-			return true
-		}
-	}
-	return false
-}
-
 // bind writes the machines of claims, several at a time.
 func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
 	parallel(binds, func(b capacity.Bind) {
@@ -336,80 +279,4 @@ func (f *Fleet) next(d capacity.Decision) time.Duration {
 	default:
 		return 5 * f.timing.Quick
 	}
-}
-
-// unsettled reports whether a released claim's machine may still be there.
-func (f *Fleet) unsettled() bool {
-	for uid := range f.released {
-		if !f.gone[uid] {
-			return true
-		}
-	}
-	return false
-}
-
-// Release says that the machine of a claim may go, and reports whether it is
-// gone: LKE was asked after the release and did not show it. The caller asks
-// again until it is.
-func (f *Fleet) Release(uid string) (gone bool) {
-	f.mu.Lock()
-	_, known := f.released[uid]
-	if !known {
-		f.released[uid] = time.Now()
-	}
-	gone = f.gone[uid]
-	f.mu.Unlock()
-	if !known {
-		f.Wake()
-	}
-	return gone
-}
-
-// Assigned returns the machine of a claim, where this Fleet gave it one.
-func (f *Fleet) Assigned(uid string) int {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.assigned[uid]
-}
-
-// Pools returns all pools of the cluster as LKE showed them not earlier than
-// at the given time, asking anew where that must be.
-func (f *Fleet) Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error) {
-	f.mu.Lock()
-	seen := f.seen
-	f.mu.Unlock()
-	if seen.asked.Before(notBefore) || seen.asked.IsZero() {
-		fresh, err := f.look(ctx)
-		if err != nil {
-			return nil, err
-		}
-		seen = fresh
-	}
-	return seen.pools, nil
-}
-
-// groupTag marks a pool as lkeplan's and names its group.
-const groupTag = "lkeplan-group="
-
-// groupOf is the key of the group that a pool belongs to; "" where the pool is
-// not ours.
-func groupOf(p lkeapi.Pool) string {
-	for _, tag := range p.Tags {
-		if key, ok := strings.CutPrefix(strings.ToLower(tag), groupTag); ok {
-			return key
-		}
-	}
-	return ""
-}
-
-func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
-	out := make([]capacity.Pool, 0, len(pools))
-	for _, p := range pools {
-		q := capacity.Pool{ID: p.ID, Group: groupOf(p), Plan: p.Type, Count: p.Count}
-		for _, s := range p.Slots {
-			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
-		}
-		out = append(out, q)
-	}
-	return out
 }

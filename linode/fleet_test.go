@@ -374,6 +374,31 @@ func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
 	}
 }
 
+// TestOnlyTheRestIsGivenUp: of 105 claims LKE takes 100 in a first pool and
+// refuses the second.
+func TestOnlyTheRestIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		r.sim.Inject(lkesim.Fault{Method: "POST", After: 1, Count: 1, Status: 400, Body: "No open slots for this plan!"})
+		r.want(105)
+		bound := func() (n int) {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			for _, c := range r.book.claims {
+				if c.Instance != 0 {
+					n++
+				}
+			}
+			return n
+		}
+		r.until("100 claims have machines", func() bool { return bound() == 100 })
+		if len(r.book.gaveUp) != 5 {
+			t.Errorf("%d claims were given up, want 5", len(r.book.gaveUp))
+		}
+	})
+}
+
 func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lkesim.Config{Tier: "standard"})

@@ -46,7 +46,8 @@ func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 	if len(w.Grow)+len(w.Create) == 0 {
 		return nil
 	}
-	err := f.growOnce(ctx, w)
+	made, err := f.growOnce(ctx, w)
+	w.For = w.For[min(made, len(w.For)):]
 	f.mu.Lock()
 	m := f.groups[w.Key]
 	if err == nil {
@@ -64,21 +65,24 @@ func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 	return err
 }
 
-func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) error {
+// growOnce returns how many slots were made before a call failed.
+func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made int, err error) {
 	for _, g := range w.Grow {
 		if _, err := f.api.GrowPool(ctx, f.cluster.ID, g.Pool, g.Count); err != nil {
-			return err
+			return made, err
 		}
+		made += g.By
 		f.log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
 	}
 	for _, n := range w.Create {
 		pool, err := f.api.CreatePool(ctx, f.cluster.ID, poolSpec(w.Group, n, f.cluster))
 		if err != nil {
-			return err
+			return made, err
 		}
+		made += n
 		f.log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
 	}
-	return nil
+	return made, nil
 }
 
 // holdAfter is how long a group asks for nothing after a failed call. Where

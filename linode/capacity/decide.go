@@ -102,6 +102,7 @@ type Work struct {
 type Grow struct {
 	Pool  int
 	Count int // the new count
+	By    int // how much more that is
 }
 
 // Decide compares claims with pools. Slots and claims of groups that the
@@ -280,7 +281,7 @@ func (g *group) grow(work *Work, missing, size int) {
 		if room <= 0 {
 			continue
 		}
-		work.Grow = append(work.Grow, Grow{Pool: p.ID, Count: p.Count + room})
+		work.Grow = append(work.Grow, Grow{Pool: p.ID, Count: p.Count + room, By: room})
 		missing -= room
 	}
 	for missing > 0 {
