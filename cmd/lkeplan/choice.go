@@ -4,12 +4,24 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // A choice is a flag with a few possible values.
 type choice struct {
 	value string
 	of    []string
+}
+
+// flag adds the flag to a command. The shell completes its values.
+func (c *choice) flag(cmd *cobra.Command, name, shorthand, usage string) {
+	last := len(c.of) - 1
+	cmd.Flags().VarP(c, name, shorthand, fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.of[:last], ", "), c.of[last]))
+	// The only error is that there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // String is the present value.
@@ -21,7 +33,7 @@ func (c *choice) Type() string { return strings.Join(c.of, "|") }
 // Set takes one of the possible values.
 func (c *choice) Set(value string) error {
 	if !slices.Contains(c.of, value) {
-		return fmt.Errorf("must be one of %s", strings.Join(c.of, ", "))
+		return fmt.Errorf("must be one of %s.%s", strings.Join(c.of, ", "), eval.DidYouMean(value, c.of))
 	}
 	c.value = value
 	return nil

@@ -37,7 +37,7 @@ same bytes for the same input. DIR is the working directory where none is given.
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().VarP(&output, "output", "o", "how to print the objects: yaml or json")
+	output.flag(cmd, "output", "o", "how to print the objects")
 	return cmd
 }
 

@@ -47,6 +47,7 @@ func newRoot(env *env) *cobra.Command {
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(
+		newFmt(env),
 		newValidate(env),
 		newRender(env),
 		newApply(env),
@@ -69,7 +70,7 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		}
 	}()
 	root := newRoot(env)
-	root.SetArgs(args)
+	root.SetArgs(terraformFlags(args))
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return 0

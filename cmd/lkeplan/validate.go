@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -13,22 +15,29 @@ import (
 
 func newValidate(env *env) *cobra.Command {
 	var src source
-	output := choice{value: "text", of: []string{"text", "json"}}
+	output := choice{value: "text", of: []string{"text", "json", "github", "sarif", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a directory without a cluster",
 		Long: `Compile a directory and check the objects as the API server would, without a
-cluster. DIR is the working directory where none is given.`,
-		Example: "  lkeplan validate clusters/prod",
-		Args:    oneDirectory,
+cluster. DIR is the working directory where none is given.
+
+The result is printed for people, or in a format for programs: json; github,
+which a runner of GitHub Actions shows in the pull request; sarif for code
+scanning; junit for CI systems that show test reports. The exit code is 1 if
+there is an error, whatever the format.`,
+		Example: `  lkeplan validate clusters/prod
+  lkeplan validate --var environment=staging clusters/prod
+  lkeplan validate -o sarif clusters/prod > lkeplan.sarif`,
+		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
 			if err != nil {
 				return err
 			}
 			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
-			if output.value == "json" {
-				return reportJSON(env, compiled, diags)
+			if output.value != "text" {
+				return reportAs(output.value, env, compiled, diags)
 			}
 			if err := report(env, compiled, diags); err != nil {
 				return err
@@ -38,7 +47,7 @@ cluster. DIR is the working directory where none is given.`,
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().VarP(&output, "output", "o", "how to print the result: text or json")
+	output.flag(cmd, "output", "o", "how to print the result")
 	return cmd
 }
 
@@ -55,14 +64,24 @@ func report(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
 	return errReported
 }
 
-func reportJSON(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
-	if err := diag.JSON(env.Stdout, diag.New(diags, compiled.Files)); err != nil {
-		return err
+// reportAs prints diagnostics in one of the formats for programs.
+func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
+	model := diag.New(diags, compiled.Files)
+	var err error
+	switch format {
+	case "json":
+		err = diag.JSON(env.Stdout, model)
+	case "github":
+		err = diag.GitHub(env.Stdout, model)
+	case "sarif":
+		err = diag.SARIF(env.Stdout, model, version())
+	case "junit":
+		err = diag.JUnit(env.Stdout, model, slices.Collect(maps.Keys(compiled.Files)))
 	}
-	if diags.HasErrors() {
-		return errReported
+	if err == nil && diags.HasErrors() {
+		err = errReported
 	}
-	return nil
+	return err
 }
 
 // inventory says what a directory compiles to: "2 objects (1 NodePool, 1

@@ -1,8 +1,9 @@
-// Package diag shows diagnostics to people and to programs. Both renderings
+// Package diag shows diagnostics to people and to programs. All renderings
 // come from one data model, so they cannot disagree.
 //
 // The text shown comes from files that anybody may have written: characters
-// that would steer a terminal are made visible.
+// that would steer a terminal are made visible, and what would be a command to
+// the system that reads the output is no command any more.
 package diag
 
 import (
@@ -17,6 +18,7 @@ import (
 // interface.
 type Diagnostic struct {
 	Severity string   `json:"severity"` // "error" or "warning"
+	Rule     string   `json:"rule"`     // what is complained of, for programs: "invalid-duration"
 	Summary  string   `json:"summary"`
 	Detail   string   `json:"detail,omitempty"`
 	Range    *Range   `json:"range,omitempty"`
@@ -55,8 +57,14 @@ func New(diags hcl.Diagnostics, files map[string]*hcl.File) []Diagnostic {
 	return list
 }
 
+// Ruled is what the Extra of a diagnostic may be, to name the rule that it is
+// about. Other diagnostics are named after their summary.
+type Ruled interface {
+	DiagnosticRule() string
+}
+
 func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
-	model := Diagnostic{Severity: "error", Summary: visible(d.Summary), Detail: visible(d.Detail)}
+	model := Diagnostic{Severity: "error", Rule: rule(d), Summary: oneLine(d.Summary), Detail: Visible(d.Detail)}
 	if d.Severity == hcl.DiagWarning {
 		model.Severity = "warning"
 	}
@@ -64,7 +72,7 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 		return model
 	}
 	model.Range = &Range{
-		Filename: visible(d.Subject.Filename),
+		Filename: oneLine(d.Subject.Filename),
 		Start:    Pos{d.Subject.Start.Line, d.Subject.Start.Column},
 		End:      Pos{d.Subject.End.Line, d.Subject.End.Column},
 	}
@@ -72,6 +80,17 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 		model.Snippet = snippet(d, file)
 	}
 	return model
+}
+
+// rule is the name of a rule, else the summary in small letters with dashes.
+func rule(d *hcl.Diagnostic) string {
+	if named, ok := hcl.DiagnosticExtra[Ruled](d); ok {
+		return named.DiagnosticRule()
+	}
+	words := strings.FieldsFunc(strings.ToLower(d.Summary), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	})
+	return strings.Join(words, "-")
 }
 
 // Count says how many errors and warnings there are, in words: "2 errors and
@@ -100,9 +119,9 @@ func Count(diags hcl.Diagnostics) string {
 	return strings.Join(parts, " and ")
 }
 
-// visible replaces characters that a terminal would obey, or that change the
+// Visible replaces characters that a terminal would obey, or that change the
 // order in which text is read, by their escapes.
-func visible(text string) string {
+func Visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
 	}
@@ -115,6 +134,11 @@ func visible(text string) string {
 		}
 	}
 	return b.String()
+}
+
+// oneLine is Visible for text that is shown amid other text.
+func oneLine(text string) string {
+	return strings.ReplaceAll(Visible(text), "\n", `\u000a`)
 }
 
 func hidden(r rune) bool {

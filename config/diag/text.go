@@ -57,9 +57,19 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 		s.source(w, d.Range, d.Snippet)
 	}
 	for _, line := range wrap(d.Detail, 78) {
-		fmt.Fprintf(w, "  %s\n", line)
+		fmt.Fprintf(w, "  %s\n", harmless(line))
 	}
 	fmt.Fprintln(w)
+}
+
+// harmless takes from a line what GitHub's runners obey in any program's
+// output, indented or not: ::error::text and ##[error]text.
+func harmless(line string) string {
+	text := strings.TrimLeft(line, " \t")
+	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, "##[") {
+		return fmt.Sprintf("%s\\u%04x%s", line[:len(line)-len(text)], text[0], text[1:])
+	}
+	return line
 }
 
 // source shows the place: file and line in the form that editors follow.
@@ -75,7 +85,7 @@ func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
 	number := fmt.Sprint(at.Start.Line)
 	gutter := strings.Repeat(" ", len(number))
 	before, marked := snippet.Line[:snippet.start], snippet.Line[snippet.start:snippet.end]
-	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, visible(snippet.Line))
+	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, Visible(snippet.Line))
 	fmt.Fprintf(w, "  %s | %s%s%s%s\n", gutter, indent(before), s.mark, strings.Repeat("^", max(1, width(marked))), s.reset)
 	for _, value := range snippet.Values {
 		fmt.Fprintf(w, "  %s | %s\n", gutter, value)
@@ -90,11 +100,11 @@ func indent(text string) string {
 			return '\t'
 		}
 		return ' '
-	}, visible(text))
+	}, Visible(text))
 }
 
 func width(text string) int {
-	return utf8.RuneCountInString(visible(text))
+	return utf8.RuneCountInString(Visible(text))
 }
 
 // wrap breaks text into lines of the given width. Lines that begin with white

@@ -1,0 +1,57 @@
+package diag
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// GitHub writes diagnostics as commands to a runner of GitHub Actions, which
+// shows them at their lines in the pull request. It shows ten errors and ten
+// warnings of a step at most, so errors come first.
+func GitHub(w io.Writer, diags []Diagnostic) error {
+	out := bufio.NewWriter(w)
+	for _, severity := range []string{"error", "warning"} {
+		for _, d := range diags {
+			if d.Severity == severity {
+				annotate(out, d)
+			}
+		}
+	}
+	return out.Flush()
+}
+
+func annotate(w io.Writer, d Diagnostic) {
+	properties := []string{}
+	if at := d.Range; at != nil {
+		properties = append(properties, "file="+property(at.Filename), fmt.Sprintf("line=%d", at.Start.Line))
+		if at.End.Line > at.Start.Line {
+			properties = append(properties, fmt.Sprintf("endLine=%d", at.End.Line))
+		} else {
+			// Columns are shown only where there is one line.
+			properties = append(properties, fmt.Sprintf("col=%d", at.Start.Column), fmt.Sprintf("endColumn=%d", at.End.Column))
+		}
+	}
+	properties = append(properties, "title="+property(d.Summary))
+	text := d.Detail
+	if text == "" {
+		text = d.Summary
+	}
+	if d.Snippet != nil {
+		for _, value := range d.Snippet.Values {
+			text += "\n" + value
+		}
+	}
+	fmt.Fprintf(w, "::%s %s::%s\n", d.Severity, strings.Join(properties, ","), data(text))
+}
+
+// data and property write text so that it cannot end the command or begin
+// another. The rules are those of @actions/core.
+func data(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A").Replace(text)
+}
+
+func property(text string) string {
+	return strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C").Replace(text)
+}

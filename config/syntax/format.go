@@ -1,0 +1,53 @@
+package syntax
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/hashicorp/hcl/v2/hclwrite"
+)
+
+// Format returns a file of native syntax in the canonical format: only white
+// space changes. A file that cannot be parsed has no format; the file that is
+// returned shows the source of the diagnostics.
+func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
+	file := &hcl.File{Body: hcl.EmptyBody(), Bytes: src}
+	if len(src) > MaxFileSize {
+		return nil, file, tooLarge(name, len(src), MaxFileSize, "bytes or more")
+	}
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return nil, file, diags
+	}
+	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, file, diags
+	}
+	return settle(src, tokens), file, nil
+}
+
+// settle formats until nothing changes, which HCL's own formatter does not
+// promise. Source for which it does not come to rest, or of which it would
+// change more than white space, is left as it is.
+func settle(src []byte, tokens hclsyntax.Tokens) []byte {
+	formatted := src
+	for range 4 {
+		next := hclwrite.Format(formatted)
+		if bytes.Equal(next, formatted) {
+			return formatted
+		}
+		if after, _ := hclsyntax.LexConfig(next, "", hcl.InitialPos); !sameTokens(tokens, after) {
+			return src
+		}
+		formatted = next
+	}
+	return src
+}
+
+func sameTokens(a, b hclsyntax.Tokens) bool {
+	return slices.EqualFunc(a, b, func(a, b hclsyntax.Token) bool {
+		return a.Type == b.Type && bytes.Equal(a.Bytes, b.Bytes)
+	})
+}
