@@ -3,8 +3,10 @@ package configtest
 import (
 	"bytes"
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -69,7 +71,7 @@ func rewrite(t *testing.T, path string, archive *txtar.Archive, got map[string]s
 			archive.Files = append(archive.Files, f)
 		}
 	}
-	for _, name := range []string{"want.yaml", "want.diag"} {
+	for _, name := range slices.Sorted(maps.Keys(got)) {
 		if got[name] != "" {
 			archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
 		}

@@ -85,17 +85,9 @@ func (s *Source) Revision() (Revision, error) {
 		id, err := digest(s.root.FS())
 		return Revision{ID: id, FS: s.root.FS()}, err
 	}
-	head, err := s.repo.Head()
+	head, err := s.head()
 	if err != nil {
-		return Revision{}, fmt.Errorf("find the checked out commit: %w", err)
+		return Revision{}, err
 	}
-	commit, err := s.repo.CommitObject(head.Hash())
-	if err != nil {
-		return Revision{}, fmt.Errorf("read commit %s: %w", head.Hash(), err)
-	}
-	tree, err := commit.Tree()
-	if err != nil {
-		return Revision{}, fmt.Errorf("read the tree of commit %s: %w", head.Hash(), err)
-	}
-	return Revision{ID: head.Hash().String(), FS: treeFS{tree}, Dir: s.dir}, nil
+	return s.commit(head.Hash)
 }

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -118,5 +119,71 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	write(t, filepath.Dir(file), map[string]string{"file": ""})
 	if _, err := Open(file); err == nil {
 		t.Error("a file was opened as a directory")
+	}
+}
+
+func read(t *testing.T, r Revision, err error) string {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := fs.ReadFile(r.FS, "main.lke.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(got)
+}
+
+func TestMergeBaseIsWhereTheBranchLeftTheTrunk(t *testing.T) {
+	repo := t.TempDir()
+	gitRun(t, repo, "init", "-q", "-b", "main")
+	for _, content := range []string{"one", "two"} {
+		write(t, repo, map[string]string{"main.lke.hcl": content})
+		gitRun(t, repo, "add", "-A")
+		gitRun(t, repo, "commit", "-qm", content)
+	}
+	s, err := Open(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := s.MergeBase()
+	if got := read(t, base, err); got != "two" {
+		t.Errorf("on the trunk the base is %q, want the checked out commit's two", got)
+	}
+	gitRun(t, repo, "checkout", "-qb", "change")
+	write(t, repo, map[string]string{"main.lke.hcl": "branch"})
+	gitRun(t, repo, "commit", "-qam", "branch")
+	gitRun(t, repo, "checkout", "-q", "main")
+	write(t, repo, map[string]string{"main.lke.hcl": "three"})
+	gitRun(t, repo, "commit", "-qam", "three")
+	gitRun(t, repo, "checkout", "-q", "change")
+	base, err = s.MergeBase()
+	if got := read(t, base, err); got != "two" {
+		t.Errorf("on a branch the base is %q, want two", got)
+	}
+	base, err = s.At("main")
+	if got := read(t, base, err); got != "three" {
+		t.Errorf("main is %q, want three", got)
+	}
+	if _, err := s.At("nowhere"); err == nil {
+		t.Error("a commit that is not there was found")
+	}
+}
+
+func TestAShallowCloneSaysWhatToDo(t *testing.T) {
+	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
+	gitRun(t, origin, "init", "-q", "-b", "main")
+	for _, content := range []string{"one", "two"} {
+		write(t, origin, map[string]string{"main.lke.hcl": content})
+		gitRun(t, origin, "add", "-A")
+		gitRun(t, origin, "commit", "-qm", content)
+	}
+	gitRun(t, origin, "clone", "-q", "--depth", "1", "file://"+origin, clone)
+	s, err := Open(clone)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.At("HEAD~1"); err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {
+		t.Errorf("err = %v, want one that says how to fetch all history", err)
 	}
 }

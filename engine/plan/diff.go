@@ -1,0 +1,138 @@
+package plan
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Diff compares two revisions. Objects are the same when kind and name are; an
+// object that is called otherwise is another one.
+func Diff(base, head []Object) (Plan, error) {
+	before, after := byID(base), byID(head)
+	var p Plan
+	for _, o := range head {
+		old, existed := before[o.id()]
+		if !existed {
+			p.Changes = append(p.Changes, created(o))
+			continue
+		}
+		c, err := updated(old, o)
+		if err != nil {
+			return Plan{}, fmt.Errorf("compare %s: %w", o.Addr, err)
+		}
+		p.Changes = append(p.Changes, c)
+	}
+	for _, o := range base {
+		if _, stays := after[o.id()]; !stays {
+			p.Changes = append(p.Changes, deleted(o))
+		}
+	}
+	p.fanOut(after)
+	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
+		return c.Action == Keep && c.Previous == "" && c.Effect == None
+	})
+	sortChanges(p.Changes)
+	return p, nil
+}
+
+func byID(objects []Object) map[id]Object {
+	m := make(map[id]Object, len(objects))
+	for _, o := range objects {
+		m[o.id()] = o
+	}
+	return m
+}
+
+func changeOf(o Object, action Action) Change {
+	return Change{Addr: o.Addr.String(), Block: o.Addr.Type, Kind: o.Kind(), Name: o.Name(), Source: o.Origins.Find("").Range, Action: action, Effect: None}
+}
+
+// created lists what was written; defaults are no news.
+func created(o Object) Change {
+	c := changeOf(o, Create)
+	fields := flatten(o.Manifest)
+	for _, path := range slices.Sorted(maps.Keys(fields)) {
+		c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
+	}
+	return c
+}
+
+// deleted is the end of an object. The nodes of a NodePool go with it, at once
+// and past its budgets: its NodeClaims are its dependents.
+func deleted(o Object) Change {
+	c := changeOf(o, Delete)
+	if c.Kind == "NodePool" {
+		c.Effect = DeleteNodes
+	}
+	return c
+}
+
+// updated compares the objects as the API server would store them: a default
+// that is written out is no change.
+func updated(old, o Object) (Change, error) {
+	c := changeOf(o, Keep)
+	if before := old.Addr.String(); before != c.Addr {
+		c.Previous = before
+	}
+	effects, err := effectsOf(old.Defaulted, o.Defaulted)
+	if err != nil {
+		return c, err
+	}
+	before, after := flatten(old.Defaulted), flatten(o.Defaulted)
+	paths := maps.Clone(before)
+	maps.Copy(paths, after)
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if equal(before[path], after[path]) {
+			continue
+		}
+		effect, partial := effects(path)
+		c.Fields = append(c.Fields, Field{Path: path, Before: before[path], After: after[path], Effect: effect, Partial: partial, Source: origin(o, path)})
+		c.worsen(effect, partial)
+		c.Action = Update
+	}
+	return c, nil
+}
+
+// fanOut carries a roll from a class to the pools that refer to it.
+func (p *Plan) fanOut(after map[id]Object) {
+	rolled := map[string]string{} // class name -> its address
+	for _, c := range p.Changes {
+		if c.Kind == "LinodeNodeClass" && c.Effect == Roll {
+			rolled[c.Name] = c.Addr
+		}
+	}
+	for i := range p.Changes {
+		c := &p.Changes[i]
+		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
+			continue
+		}
+		class := text(after[id{c.Kind, c.Name}].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		if addr, ok := rolled[class]; ok {
+			c.Because = append(c.Because, addr)
+			c.worsen(Roll, false)
+		}
+	}
+}
+
+// text returns a string inside an object; "" where it is none.
+func text(obj map[string]any, path ...string) string {
+	var value any = obj
+	for _, key := range path {
+		m, _ := value.(map[string]any)
+		value = m[key]
+	}
+	s, _ := value.(string)
+	return s
+}
+
+// origin is the place of a field in the source. A field that is not there has
+// none.
+func origin(o Object, path string) hcl.Range {
+	if written, ok := position(o.Manifest, path); ok {
+		return o.Origins.Find(written).Range
+	}
+	return hcl.Range{}
+}

@@ -1,0 +1,144 @@
+package plan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// flatten lists what an object asks for, by path. Requirements and taints are
+// told apart by what they are about, so that their order does not matter;
+// other lists are one value.
+func flatten(obj map[string]any) map[string]any {
+	fields := map[string]any{}
+	for key, value := range obj {
+		switch key {
+		case "apiVersion", "kind", "status":
+		case "metadata":
+			metadata, _ := value.(map[string]any)
+			for _, part := range []string{"labels", "annotations"} {
+				flattenInto(fields, "metadata."+part, metadata[part])
+			}
+		default:
+			flattenInto(fields, key, value)
+		}
+	}
+	return fields
+}
+
+func flattenInto(fields map[string]any, path string, value any) {
+	switch v := value.(type) {
+	case nil:
+	case map[string]any:
+		for key, inner := range v {
+			flattenInto(fields, join(path, key), inner)
+		}
+	case []any:
+		name := identify(path)
+		if name == nil {
+			if len(v) > 0 {
+				fields[path] = v
+			}
+			return
+		}
+		for _, element := range v {
+			at := path + "[" + name(element) + "]"
+			same, _ := fields[at].([]any)
+			fields[at] = append(same, element)
+		}
+	default:
+		fields[path] = v
+	}
+}
+
+// join adds a key to a path. Keys with dots or slashes, such as labels, stand
+// in brackets.
+func join(path, key string) string {
+	if strings.ContainsAny(key, "./") {
+		return path + "[" + key + "]"
+	}
+	return path + "." + key
+}
+
+// identify returns what names an element of the list at a path; nil for lists
+// that are compared as a whole.
+func identify(path string) func(any) string {
+	field := func(element any, key string) string {
+		m, _ := element.(map[string]any)
+		return fmt.Sprint(m[key])
+	}
+	switch {
+	case strings.HasSuffix(path, ".requirements"):
+		return func(e any) string { return field(e, "key") }
+	case strings.HasSuffix(path, ".taints"), strings.HasSuffix(path, ".startupTaints"):
+		return func(e any) string { return field(e, "key") + ":" + field(e, "effect") }
+	}
+	return nil
+}
+
+// position turns a path of flatten into one of the manifest, with indexes for
+// list elements. It says no where the manifest does not have the field.
+func position(manifest map[string]any, path string) (string, bool) {
+	list, rest, inList := strings.Cut(path, "[")
+	if !inList {
+		return path, lookup(manifest, path) != nil
+	}
+	name := strings.TrimSuffix(rest, "]")
+	switch v := lookup(manifest, list).(type) {
+	case map[string]any:
+		_, ok := v[name]
+		return list + "." + name, ok
+	case []any:
+		of := identify(list)
+		i := slices.IndexFunc(v, func(e any) bool { return of != nil && of(e) == name })
+		return fmt.Sprintf("%s.%d", list, i), i >= 0
+	}
+	return "", false
+}
+
+func lookup(obj map[string]any, path string) any {
+	var value any = obj
+	for key := range strings.SplitSeq(path, ".") {
+		m, ok := value.(map[string]any)
+		if !ok {
+			return nil
+		}
+		value = m[key]
+	}
+	return value
+}
+
+// equal compares two values; amounts that are the same, such as 1 and 1000m,
+// are equal.
+func equal(a, b any) bool {
+	if reflect.DeepEqual(a, b) {
+		return true
+	}
+	if x, y := elements(a), elements(b); x != nil && y != nil {
+		return slices.Equal(x, y)
+	}
+	x, err := resource.ParseQuantity(fmt.Sprint(a))
+	if a == nil || b == nil || err != nil {
+		return false
+	}
+	y, err := resource.ParseQuantity(fmt.Sprint(b))
+	return err == nil && x.Cmp(y) == 0
+}
+
+// elements are the elements of a list as sorted texts: Karpenter takes lists
+// for sets.
+func elements(value any) []string {
+	list, ok := value.([]any)
+	if !ok {
+		return nil
+	}
+	texts := make([]string, len(list))
+	for i, e := range list {
+		texts[i] = fmt.Sprint(e)
+	}
+	slices.Sort(texts)
+	return texts
+}

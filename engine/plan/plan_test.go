@@ -1,0 +1,56 @@
+package plan_test
+
+import (
+	"bytes"
+	"io/fs"
+	"testing"
+	"testing/fstest"
+
+	"github.com/lkeplan/lkeplan/config/configtest"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// compile compiles one directory of an archive; one that is not there is empty.
+func compile(t *testing.T, files fstest.MapFS, dir string) engine.Compiled {
+	t.Helper()
+	sub, err := fs.Sub(files, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if entries, _ := fs.ReadDir(sub, "."); len(entries) == 0 {
+		return engine.Compiled{}
+	}
+	compiled, diags := engine.Compile(t.Context(), sub, engine.CompileOptions{})
+	if diags.HasErrors() {
+		t.Fatalf("%s: %v", dir, diags)
+	}
+	return compiled
+}
+
+// TestDiff compares the directories base and head of each archive, and each
+// head with itself.
+func TestDiff(t *testing.T) {
+	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+		head := compile(t, files, "head")
+		p, err := engine.Diff(compile(t, files, "base"), head)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if same, err := engine.Diff(head, head); err != nil || !same.Empty() {
+			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
+		}
+		var text, json bytes.Buffer
+		if err := plan.Text(&text, p); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"want.txt": text.String()}
+		if _, ok := files["with-json"]; ok {
+			if err := plan.JSON(&json, p); err != nil {
+				t.Fatal(err)
+			}
+			want["want.json"] = json.String()
+		}
+		return want
+	})
+}
