@@ -151,7 +151,7 @@ func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 // validate sets the condition that Ready follows from.
 func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	if problem := classProblem(class.Spec, n.cluster.Tier); problem == "" {
+	if problem := ClassProblem(class.Spec, n.cluster.Tier); problem == "" {
 		class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
 	} else if class.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
@@ -165,10 +165,10 @@ func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClas
 
 var _ status.Object = (*v1alpha1.LinodeNodeClass)(nil)
 
-// classProblem says why LKE would refuse pools of a class; "" where it would
+// ClassProblem says why LKE would refuse pools of a class; "" where it would
 // not. Limits of tags: 3 to 50 characters (API: pool tags); firewall and
 // version are for Enterprise clusters.
-func classProblem(spec v1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
+func ClassProblem(spec v1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
 			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))

@@ -206,14 +206,16 @@ func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 	}
 	labels := map[string]string{karpv1.NodePoolLabelKey: pool.Name}
 	for key := range pool.Spec.Template.Labels {
-		if value, ok := nc.Labels[key]; ok && !reserved(key) {
+		if value, ok := nc.Labels[key]; ok && !Reserved(key) {
 			labels[key] = value
 		}
 	}
 	return labels
 }
 
-func reserved(key string) bool {
+// Reserved tells keys of labels and taints that LKE keeps to itself. The
+// provider does not send them.
+func Reserved(key string) bool {
 	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
 }
 
@@ -233,7 +235,7 @@ func groupFor(nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass, plan string
 		group.Version = *class.Spec.LKEK8sVersion
 	}
 	for _, t := range nc.Spec.Taints {
-		if !reserved(t.Key) {
+		if !Reserved(t.Key) {
 			group.Taints = append(group.Taints, capacity.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
 		}
 	}

@@ -240,7 +240,7 @@ func TestClassProblem(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := classProblem(tt.spec, tt.tier)
+			got := ClassProblem(tt.spec, tt.tier)
 			if (got == "") != (tt.want == "") || !strings.Contains(got, tt.want) {
 				t.Errorf("problem = %q, want %q", got, tt.want)
 			}
