@@ -50,6 +50,7 @@ func newRoot(env *env) *cobra.Command {
 		newFmt(env),
 		newValidate(env),
 		newRender(env),
+		newDiff(env),
 		newApply(env),
 		newCatalog(env),
 		newVersion(env),
@@ -61,7 +62,8 @@ func newRoot(env *env) *cobra.Command {
 var errReported = errors.New("reported")
 
 // run executes one command line and returns its exit code: 0 if all is well, 1
-// for every error, a mistake in the command line and a crash included.
+// for every error, a mistake in the command line and a crash included, and 2
+// where diff was asked to tell of changes in this way.
 func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -74,6 +76,8 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return 0
+	case errors.Is(err, errChanges):
+		return 2
 	case errors.Is(err, errReported):
 	default:
 		fmt.Fprintln(env.Stderr, "lkeplan:", strings.TrimSpace(err.Error()))
