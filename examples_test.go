@@ -5,36 +5,46 @@ import (
 	"context"
 	"io/fs"
 	"os"
-	"path/filepath"
+	"path"
 	"testing"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine"
 )
 
-// TestExamples compiles and validates every directory below examples that has
-// configuration files, and holds the files to the canonical format.
+// TestExamples compiles and validates every directory below examples that
+// names a cluster, and holds all files to the canonical format.
 func TestExamples(t *testing.T) {
-	files, err := filepath.Glob("examples/*/*.lke.*")
-	if err != nil || len(files) == 0 {
+	examples := os.DirFS("examples")
+	clusters := 0
+	err := fs.WalkDir(examples, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".hcl" {
+			return err
+		}
+		src, err := fs.ReadFile(examples, name)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(src, hclwrite.Format(src)) {
+			t.Errorf("%s is not in the canonical format", name)
+		}
+		if bytes.HasPrefix(src, []byte("cluster {")) || bytes.Contains(src, []byte("\ncluster {")) {
+			clusters++
+			t.Run(path.Dir(name), func(t *testing.T) { compiles(t, examples, path.Dir(name)) })
+		}
+		return nil
+	})
+	if err != nil || clusters == 0 {
 		t.Fatalf("no examples: %v", err)
-	}
-	directories := map[string]bool{}
-	for _, file := range files {
-		directories[filepath.Dir(file)] = true
-	}
-	for dir := range directories {
-		t.Run(filepath.Base(dir), func(t *testing.T) {
-			compiles(t, os.DirFS(dir))
-			formatted(t, os.DirFS(dir))
-		})
 	}
 }
 
-func compiles(t *testing.T, fsys fs.FS) {
-	compiled, diags := engine.Compile(context.Background(), fsys, engine.CompileOptions{})
+func compiles(t *testing.T, fsys fs.FS, dir string) {
+	opts := engine.CompileOptions{Options: config.Options{Dir: dir, Version: "0.3.0"}}
+	compiled, diags := engine.Compile(context.Background(), fsys, opts)
 	if len(diags) > 0 {
 		var text bytes.Buffer
 		if err := diag.Text(&text, diag.New(diags, compiled.Files), false); err != nil {
@@ -44,21 +54,5 @@ func compiles(t *testing.T, fsys fs.FS) {
 	}
 	if len(compiled.Resources) == 0 {
 		t.Error("compiles to nothing")
-	}
-}
-
-func formatted(t *testing.T, fsys fs.FS) {
-	names, err := fs.Glob(fsys, "*.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		src, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !bytes.Equal(src, hclwrite.Format(src)) {
-			t.Errorf("%s is not in the canonical format", name)
-		}
 	}
 }

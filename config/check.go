@@ -13,7 +13,7 @@ import (
 
 // check evaluates the check blocks. They come last and see all objects.
 func (c *compiler) check() {
-	for _, block := range c.module.blocks.OfType(schemas.Check.Type) {
+	for _, block := range c.dir.blocks.OfType(schemas.Check.Type) {
 		content, diags := block.Body.Content(bodySchema(schemas.Check))
 		c.report(diags)
 		for _, assert := range content.Blocks {

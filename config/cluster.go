@@ -13,7 +13,7 @@ import (
 // declareCluster makes the value of the one cluster block.
 func (c *compiler) declareCluster() *eval.Node {
 	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
-	for i, block := range c.module.blocks.OfType(schemas.Cluster.Type) {
+	for i, block := range c.dir.blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
 			c.report(hcl.Diagnostics{{
 				Severity: hcl.DiagError,

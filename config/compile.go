@@ -2,9 +2,11 @@ package config
 
 import (
 	"fmt"
+	"path"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
 	"github.com/lkeplan/lkeplan/config/eval"
@@ -18,18 +20,66 @@ const maxObjects = 10_000
 // are in error are left out, so what is returned along with errors is not the
 // whole configuration.
 func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
-	c := &compiler{module: m, run: &eval.Run{Meter: m.meter}, functions: functions(m.meter)}
-	c.report(misplaced(m.blocks))
+	all := &compilation{module: m, run: &eval.Run{Meter: m.meter}, functions: functions(m.meter), places: map[*hcl.Diagnostic]*compiler{}}
+	c := all.compiler(m.root, nil, m.inputs)
+	all.clusterNode = c.declareCluster()
 	c.checkSettings()
-	roots := c.roots()
-	c.scope = eval.NewScope(c.run, roots, c.functions)
+	c.declare()
+	c.evaluate()
+	result := Compiled{Resources: all.resources()}
+	for _, c := range all.compilers {
+		c.check()
+	}
+	result.Cluster = clusterOf(all.run.Value(all.clusterNode))
+	return result, all.settle()
+}
+
+// A compilation is one compilation of a root directory with its modules.
+type compilation struct {
+	module      *Module
+	run         *eval.Run
+	functions   map[string]function.Function
+	clusterNode *eval.Node
+
+	compilers []*compiler // of the root, then of the modules as they are called
+	instances int         // objects so far
+	unknown   []hcl.Range // of values that could not be worked out
+	diags     hcl.Diagnostics
+	places    map[*hcl.Diagnostic]*compiler // of what is reported in modules
+}
+
+// A compiler is one compilation of one directory: the root, or a module as it
+// is called once.
+type compiler struct {
+	*compilation
+	dir    *directory
+	path   trail     // the modules on the way; empty for the root
+	at     hcl.Range // of the block that calls the module
+	inputs inputs
+	scope  *eval.Scope
+
+	nodes   []*eval.Node // all names, in the order in which they were declared
+	objects []*object
+	modules []*moduleCall
+}
+
+func (all *compilation) compiler(dir *directory, path trail, in inputs) *compiler {
+	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
+	all.compilers = append(all.compilers, c)
+	return c
+}
+
+// declare makes everything that expressions in the directory can refer to.
+func (c *compiler) declare() {
+	c.report(misplaced(c.dir.blocks))
+	c.scope = eval.NewScope(c.run, c.roots(), c.functions)
+}
+
+// evaluate works out all names, whether something refers to them or not.
+func (c *compiler) evaluate() {
 	for _, node := range c.nodes {
 		c.run.Value(node)
 	}
-	resources := c.resources()
-	c.check()
-	c.settle()
-	return Compiled{Cluster: clusterOf(c.run.Value(roots["cluster"].Node)), Resources: resources}, SortDiagnostics(c.diags)
 }
 
 // roots declares everything that expressions can refer to.
@@ -37,9 +87,10 @@ func (c *compiler) roots() map[string]eval.Root {
 	return map[string]eval.Root{
 		"var":        {Table: c.declareVariables()},
 		"local":      {Table: c.declareLocals()},
-		"cluster":    {Node: c.declareCluster()},
+		"cluster":    {Node: c.clusterNode},
 		"node_class": {Table: c.declareObjects(schemas.NodeClass)},
 		"pool":       {Table: c.declareObjects(schemas.Pool)},
+		"module":     {Table: c.declareModules()},
 
 		"each":  {Absent: "The names each.key and each.value exist in blocks with for_each."},
 		"count": {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
@@ -49,39 +100,45 @@ func (c *compiler) roots() map[string]eval.Root {
 	}
 }
 
-// A compiler is one compilation of one module.
-type compiler struct {
-	module    *Module
-	run       *eval.Run
-	scope     *eval.Scope
-	functions map[string]function.Function
-
-	nodes   []*eval.Node // all names, in the order in which they were declared
-	objects []*object
-	unknown []hcl.Range // of values that could not be worked out
-	diags   hcl.Diagnostics
-}
-
+// report notes what is wrong, and in which module.
 func (c *compiler) report(diags hcl.Diagnostics) {
-	c.diags = append(c.diags, diags...)
+	c.diags = append(c.diags, c.located(diags)...)
 }
 
-// settle collects what was reported elsewhere. A value that stayed unknown
-// although nothing was wrong must not be dropped in silence.
-func (c *compiler) settle() {
-	c.report(c.run.Diags)
-	c.report(c.run.Meter.Overrun())
-	if c.diags.HasErrors() {
-		return
+// located notes that diagnostics are from this module. The same mistake in a
+// module that is called more than once is one mistake; what remains of it says
+// in which of the calls it was seen first.
+func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
+	for _, d := range diags {
+		inside := d.Subject != nil && path.Dir(d.Subject.Filename) == c.dir.path
+		if c.places[d] == nil && len(c.path) > 0 && inside {
+			c.places[d] = c
+		}
 	}
-	for _, at := range c.unknown {
-		c.diags = c.diags.Append(&hcl.Diagnostic{
-			Severity: hcl.DiagError,
-			Summary:  "Value cannot be worked out",
-			Detail:   "This expression has no definite value. Check that it does not call a function with null.",
-			Subject:  &at,
-		})
+	return diags
+}
+
+// settle collects what was reported elsewhere and sorts it. A value that
+// stayed unknown although nothing was wrong must not be dropped in silence.
+func (all *compilation) settle() hcl.Diagnostics {
+	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
+	if !diags.HasErrors() {
+		for _, at := range all.unknown {
+			diags = diags.Append(&hcl.Diagnostic{
+				Severity: hcl.DiagError,
+				Summary:  "Value cannot be worked out",
+				Detail:   "This expression has no definite value. Check that it does not call a function with null.",
+				Subject:  &at,
+			})
+		}
 	}
+	diags = SortDiagnostics(diags)
+	for _, d := range diags {
+		if c := all.places[d]; c != nil {
+			d.Detail += fmt.Sprintf(" This is in %s, which is called at %s:%d.", c.path, c.at.Filename, c.at.Start.Line)
+		}
+	}
+	return diags
 }
 
 // A declaration is a name and where it is given.
@@ -95,9 +152,10 @@ func declarationOf(root string, block *hcl.Block) declaration {
 	return declaration{root, block.Labels[0], block.DefRange, block.LabelRanges[0]}
 }
 
-// declare puts a node into the table, under the name that is declared.
-func (c *compiler) declare(table *eval.Table, d declaration, node *eval.Node) {
-	node.Name, node.Range = d.root+"."+d.label, d.at
+// enter puts a node into the table, under the name that is declared.
+func (c *compiler) enter(table *eval.Table, d declaration, node *eval.Node) {
+	node.Name, node.Range = c.path.to(step{d.root, d.label, ""}).String(), d.at
+	c.locate(node)
 	if earlier := table.Nodes[d.label]; earlier != nil {
 		c.report(hcl.Diagnostics{{
 			Severity: hcl.DiagError,
@@ -119,10 +177,25 @@ func (c *compiler) declare(table *eval.Table, d declaration, node *eval.Node) {
 	}
 }
 
+// locate makes what is wrong with a node known as being from this module.
+func (c *compiler) locate(node *eval.Node) {
+	if len(c.path) == 0 {
+		return
+	}
+	evaluate, check := node.Eval, node.Check
+	node.Eval = func() (cty.Value, hcl.Diagnostics) {
+		v, diags := evaluate()
+		return v, c.located(diags)
+	}
+	if check != nil {
+		node.Check = func(v cty.Value) hcl.Diagnostics { return c.located(check(v)) }
+	}
+}
+
 // checkSettings looks at the lkeplan blocks, of which the version is known by
 // now to be right.
 func (c *compiler) checkSettings() {
-	for _, block := range c.module.blocks.OfType(schemas.Lkeplan.Type) {
+	for _, block := range c.dir.blocks.OfType(schemas.Lkeplan.Type) {
 		_, diags := block.Body.Content(bodySchema(schemas.Lkeplan))
 		c.report(diags)
 	}

@@ -8,7 +8,6 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -16,33 +15,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/schemas"
 )
-
-// An Addr is the address of one compiled object in its directory.
-type Addr struct {
-	Type string // the block type: "pool"
-	Name string // the block's label
-	Key  string // the element of for_each, or ""
-}
-
-// String returns the address as an expression refers to the object:
-// pool.team["ml"].
-func (a Addr) String() string {
-	s := a.Type + "." + a.Name
-	if a.Key != "" {
-		s += fmt.Sprintf("[%q]", a.Key)
-	}
-	return s
-}
-
-func compareAddr(a, b Addr) int {
-	if c := strings.Compare(a.Type, b.Type); c != 0 {
-		return c
-	}
-	if c := strings.Compare(a.Name, b.Name); c != 0 {
-		return c
-	}
-	return strings.Compare(a.Key, b.Key)
-}
 
 // A Resource is one compiled Kubernetes object.
 type Resource struct {
@@ -62,6 +34,13 @@ func (r Resource) Name() string {
 	metadata, _ := r.Manifest["metadata"].(map[string]any)
 	name, _ := metadata["name"].(string)
 	return name
+}
+
+// Namespace returns the namespace of the object; most kinds have none.
+func (r Resource) Namespace() string {
+	metadata, _ := r.Manifest["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	return namespace
 }
 
 // A Cluster is what the directory says about the cluster it is for.

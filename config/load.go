@@ -45,28 +45,33 @@ type Var struct {
 type Module struct {
 	Files map[string]*hcl.File // by the name in diagnostics, for showing source
 
-	blocks hcl.Blocks
-	inputs inputs
-	meter  *meter.Meter
+	fsys        fs.FS
+	root        *directory
+	directories map[string]*directory // by path: the root and the modules
+	inputs      inputs
+	meter       *meter.Meter
 }
 
-// Load reads and parses the configuration files of a directory. The module is
-// never nil: where there are errors, it holds what could be read.
+// Load reads and parses the configuration files of a directory and of the
+// modules it calls. The module is never nil: where there are errors, it holds
+// what could be read.
 func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
-	m := &Module{Files: map[string]*hcl.File{}, inputs: inputs{}, meter: meter.New()}
-	names, diags := discover(fsys, path.Clean("./"+opts.Dir))
-	for _, name := range names.config {
-		file, fileDiags := m.parse(fsys, name)
-		content, contentDiags := file.Body.Content(documentSchema)
-		m.blocks = append(m.blocks, content.Blocks...)
-		if fileDiags.HasErrors() {
-			contentDiags = nil // what could be read may look wrong for what could not
-		}
-		diags = append(append(diags, fileDiags...), contentDiags...)
+	dir := path.Clean("./" + opts.Dir)
+	root := &directory{path: dir, calls: map[*hcl.Block]*directory{}}
+	m := &Module{
+		Files:       map[string]*hcl.File{},
+		fsys:        fsys,
+		root:        root,
+		directories: map[string]*directory{dir: root},
+		inputs:      inputs{},
+		meter:       meter.New(),
 	}
-	if versionDiags := checkVersion(m.blocks, opts.Version); versionDiags.HasErrors() {
+	names, diags := discover(fsys, dir)
+	diags = append(diags, m.readBlocks(fsys, names, root)...)
+	if versionDiags := checkVersion(root.blocks, opts.Version); versionDiags.HasErrors() {
 		return m, versionDiags // what a newer version wrote may look wrong to this one
 	}
+	diags = append(diags, m.callModules(fsys, root, nil)...)
 	for _, name := range names.vars {
 		file, fileDiags := m.parse(fsys, name)
 		diags = append(append(diags, fileDiags...), m.inputs.addFile(file.Body, name)...)
@@ -83,6 +88,20 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 	return m, SortDiagnostics(diags)
 }
 
+// readBlocks reads the configuration files of a directory.
+func (m *Module) readBlocks(fsys fs.FS, names listing, dir *directory) (diags hcl.Diagnostics) {
+	for _, name := range names.config {
+		file, fileDiags := m.parse(fsys, name)
+		content, contentDiags := file.Body.Content(documentSchema)
+		dir.blocks = append(dir.blocks, content.Blocks...)
+		if fileDiags.HasErrors() {
+			contentDiags = nil // what could be read may look wrong for what could not
+		}
+		diags = append(append(diags, fileDiags...), contentDiags...)
+	}
+	return diags
+}
+
 // parse reads one file. The names of files in diagnostics are those within the
 // file system.
 func (m *Module) parse(fsys fs.FS, name string) (*hcl.File, hcl.Diagnostics) {
@@ -97,6 +116,13 @@ func (m *Module) parse(fsys fs.FS, name string) (*hcl.File, hcl.Diagnostics) {
 
 // read reads a file, but no more than is needed to see that it is too large.
 func read(fsys fs.FS, name string) ([]byte, error) {
+	info, err := fs.Stat(fsys, name)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, errors.New("not a file") // a pipe would be waited for
+	}
 	f, err := fsys.Open(name)
 	if err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ import (
 // declareLocals makes local.NAME for each argument of the locals blocks.
 func (c *compiler) declareLocals() *eval.Table {
 	table := &eval.Table{Noun: "local", Nodes: map[string]*eval.Node{}}
-	for _, block := range c.module.blocks.OfType(schemas.Locals.Type) {
+	for _, block := range c.dir.blocks.OfType(schemas.Locals.Type) {
 		attrs, diags := block.Body.JustAttributes()
 		c.report(diags)
 		for _, attr := range inSourceOrder(attrs) {
@@ -21,7 +21,7 @@ func (c *compiler) declareLocals() *eval.Table {
 				v, _, diags := c.scope.Value(attr.Expr)
 				return v, diags
 			}}
-			c.declare(table, declaration{"local", attr.Name, attr.NameRange, attr.NameRange}, node)
+			c.enter(table, declaration{"local", attr.Name, attr.NameRange, attr.NameRange}, node)
 		}
 	}
 	return table

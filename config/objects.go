@@ -2,10 +2,10 @@ package config
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"regexp"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -36,10 +36,10 @@ type instance struct {
 func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
 	var objects []*object
-	for _, block := range c.module.blocks.OfType(table.Type) {
+	for _, block := range c.dir.blocks.OfType(table.Type) {
 		o := &object{table: table, block: block, node: &eval.Node{}}
 		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
-		c.declare(t, declarationOf(table.Type, block), o.node)
+		c.enter(t, declarationOf(table.Type, block), o.node)
 		objects = append(objects, o)
 	}
 	c.objects = append(c.objects, objects...)
@@ -133,7 +133,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if _, ok := elements[""]; ok {
 		return nil, hcl.Diagnostics{problem("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
-	if len(elements)+c.objectCount() > maxObjects {
+	if len(elements)+c.instances > maxObjects {
 		return nil, hcl.Diagnostics{problem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}
 	return elements, nil
@@ -149,13 +149,6 @@ func mapOfSet(set cty.Value) cty.Value {
 	return cty.ObjectVal(elements)
 }
 
-func (c *compiler) objectCount() (n int) {
-	for _, o := range c.objects {
-		n += len(o.instances)
-	}
-	return n
-}
-
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
 func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
@@ -165,17 +158,19 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	// Whoever applies no field owns nothing of the object, and the API server
 	// forgets who applied it.
 	place{fields: manifest}.sub("spec")
-	name, at := d.name(o.block, manifest, key)
-	d.checkName(name, at)
+	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
+	name, nameAt := d.name(o.block, manifest, at)
+	d.checkName(name, nameAt)
 
 	fields := value.AsValueMap()
 	if fields == nil {
 		fields = map[string]cty.Value{}
 	}
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
+	c.compilation.instances++
 	o.instances = append(o.instances, instance{
 		name:     name,
-		resource: Resource{Addr: Addr{o.table.Type, o.block.Labels[0], key}, Manifest: manifest, Origins: d.origins},
+		resource: Resource{Addr: at.addr(), Manifest: manifest, Origins: d.origins},
 		value:    cty.ObjectVal(fields),
 		whole:    d.whole(),
 	})
@@ -183,19 +178,13 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	return d.diags
 }
 
-// name completes the object's name: the argument, else the label, and with
-// for_each the key. Labels are identifiers and names are DNS labels, so
-// underscores become dashes.
-func (d *decoder) name(block *hcl.Block, manifest map[string]any, key string) (string, hcl.Range) {
+// name completes the object's name: the argument, else what the address says.
+func (d *decoder) name(block *hcl.Block, manifest map[string]any, at trail) (string, hcl.Range) {
 	metadata := place{fields: manifest}.sub("metadata")
 	if name, ok := metadata.fields["name"].(string); ok {
 		return name, d.origins["metadata.name"].Range
 	}
-	name := block.Labels[0]
-	if key != "" {
-		name += "-" + key
-	}
-	name = strings.ReplaceAll(name, "_", "-")
+	name := at.objectName()
 	metadata.fields["name"] = name
 	d.origins["metadata.name"] = Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
@@ -219,24 +208,37 @@ func (d *decoder) checkName(name string, at hcl.Range) {
 
 // resources returns the objects without errors, sorted by address, and reports
 // names that are used twice.
-func (c *compiler) resources() []Resource {
-	var all []Resource
+func (all *compilation) resources() []Resource {
+	var resources []Resource
 	names := map[string]Resource{}
-	for _, o := range c.objects {
-		for _, i := range o.instances {
-			id := i.resource.Kind() + "/" + i.name
+	for _, c := range all.compilers {
+		for i := range c.allInstances() {
+			id := i.resource.Kind() + "/" + i.resource.Namespace() + "/" + i.name
 			if earlier, taken := names[id]; taken {
 				c.report(sameName(earlier, i.resource))
 				continue
 			}
 			names[id] = i.resource
 			if i.whole {
-				all = append(all, i.resource)
+				resources = append(resources, i.resource)
 			}
 		}
 	}
-	slices.SortFunc(all, func(a, b Resource) int { return compareAddr(a.Addr, b.Addr) })
-	return all
+	slices.SortFunc(resources, func(a, b Resource) int { return compareAddr(a.Addr, b.Addr) })
+	return resources
+}
+
+// allInstances are the objects of this directory, without those of its modules.
+func (c *compiler) allInstances() iter.Seq[instance] {
+	return func(yield func(instance) bool) {
+		for _, o := range c.objects {
+			for _, i := range o.instances {
+				if !yield(i) {
+					return
+				}
+			}
+		}
+	}
 }
 
 func sameName(a, b Resource) hcl.Diagnostics {

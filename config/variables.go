@@ -20,6 +20,7 @@ type input struct {
 	source string         // for messages: "prod.lkevars.hcl:3", "--var"
 	expr   hcl.Expression // nil for text
 	text   string
+	scope  *eval.Scope // what the expression can refer to; nil for functions alone
 }
 
 // inputs holds the strongest value of each variable: what is added later
@@ -58,13 +59,13 @@ func (c constraint) convert(v cty.Value) (cty.Value, error) {
 // for variables that are not declared.
 func (c *compiler) declareVariables() *eval.Table {
 	table := &eval.Table{Noun: "variable", Nodes: map[string]*eval.Node{}}
-	for _, block := range c.module.blocks.OfType(schemas.Variable.Type) {
-		c.declare(table, declarationOf("var", block), c.variable(block))
+	for _, block := range c.dir.blocks.OfType(schemas.Variable.Type) {
+		c.enter(table, declarationOf("var", block), c.variable(block))
 	}
-	for _, name := range slices.Sorted(maps.Keys(c.module.inputs)) {
+	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if table.Nodes[name] == nil {
 			c.report(failure("Value for a variable that is not declared", fmt.Sprintf("There is no variable %q, which %s sets.%s",
-				name, c.module.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
+				name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
 		}
 	}
 	return table
@@ -80,7 +81,7 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 		if diags.HasErrors() {
 			return cty.DynamicVal, diags
 		}
-		if in, ok := c.module.inputs[block.Labels[0]]; ok {
+		if in, ok := c.inputs[block.Labels[0]]; ok {
 			return c.given(block, in, ty)
 		}
 		return c.defaultValue(block, content.Attributes["default"], ty)
@@ -110,15 +111,21 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	v, _, diags := eval.NewScope(c.run, nil, c.functions).Value(expr) // functions, but no names
+	scope := in.scope
+	if scope == nil {
+		scope = eval.NewScope(c.run, nil, c.functions)
+	}
+	v, ctx, diags := scope.Value(expr)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := ty.convert(v)
 	if err != nil {
 		at := block.DefRange
-		return cty.DynamicVal, hcl.Diagnostics{problem("Wrong type for variable", fmt.Sprintf(
-			"The variable %q, declared at %s:%d, does not take this value: %v.", block.Labels[0], at.Filename, at.Start.Line, err), expr)}
+		d := problem("Wrong type for variable", fmt.Sprintf(
+			"The variable %q, declared at %s:%d, does not take this value: %v.", block.Labels[0], at.Filename, at.Start.Line, err), expr)
+		d.EvalContext = ctx
+		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
 	return v, nil
 }

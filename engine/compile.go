@@ -142,6 +142,9 @@ func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
 		if strings.Contains(detail, "should match") && origin.Arg != nil {
 			detail += fmt.Sprintf(" In words, %s is: %s", origin.Arg.Name, origin.Arg.Doc)
 		}
+		if r.Addr.Module != "" {
+			detail += fmt.Sprintf(" This is %s.", r.Addr)
+		}
 		at := origin.Range
 		diags = append(diags, &hcl.Diagnostic{
 			Severity:    hcl.DiagError,

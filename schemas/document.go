@@ -47,6 +47,7 @@ var Validation = Block{
 var Locals = Block{
 	Type: "locals",
 	Doc:  "Named values, for use as local.NAME in the same directory.",
+	Open: true,
 }
 
 // Check is a rule the compiled directory must keep.

@@ -24,6 +24,10 @@ type Block struct {
 
 	Args   []Arg
 	Blocks []Block
+
+	// Open blocks take arguments beside those listed, of names that the user
+	// chooses.
+	Open bool
 }
 
 // An Object names a kind of Kubernetes object.
@@ -70,7 +74,7 @@ const (
 
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Check}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Module, Check}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,

@@ -38,13 +38,7 @@ func oneDirectory(cmd *cobra.Command, args []string) error {
 // as the only argument, or else the working directory. What lies outside of
 // the file system cannot be read, not even through symbolic links.
 func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
-	root, dir := ".", "."
-	if len(args) > 0 {
-		dir = filepath.ToSlash(filepath.Clean(args[0]))
-	}
-	if !filepath.IsLocal(dir) {
-		root, dir = dir, "."
-	}
+	root, dir := place(args)
 	opts := engine.CompileOptions{Options: config.Options{Dir: dir, Version: release()}}
 	var err error
 	if opts.Vars, err = s.parseVars(); err != nil {
@@ -58,6 +52,45 @@ func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
 		return nil, opts, fmt.Errorf("open %s: %w", root, bare(err))
 	}
 	return opened.FS(), opts, nil
+}
+
+// place returns the directory to compile and the root it is read in: the
+// repository around it, in which its modules are. Outside of a repository the
+// root is the working directory, or the directory itself if it is not below.
+func place(args []string) (root, dir string) {
+	dir = "."
+	if len(args) > 0 {
+		dir = filepath.Clean(args[0])
+	}
+	if top, below, ok := repository(dir); ok {
+		return top, below
+	}
+	if !filepath.IsLocal(dir) {
+		return dir, "."
+	}
+	return ".", filepath.ToSlash(dir)
+}
+
+// repository finds the root of the repository that a directory is in: the
+// nearest one with .git, which is a file in a work tree that was added. Below
+// is the directory within it.
+func repository(dir string) (root, below string, ok bool) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", "", false
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", "", false
+	}
+	for root := abs; ; root = filepath.Dir(root) {
+		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+			below, err := filepath.Rel(root, abs)
+			return root, filepath.ToSlash(below), err == nil
+		}
+		if root == filepath.Dir(root) {
+			return "", "", false
+		}
+	}
 }
 
 // release is the version for required_version: programs built from a checkout

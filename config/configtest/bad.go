@@ -5,6 +5,8 @@ package configtest
 import (
 	"bufio"
 	"bytes"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -29,7 +31,7 @@ type Compile func(files fstest.MapFS) hcl.Diagnostics
 //
 // A document is compiled together with base.lke.hcl of the same directory,
 // which spares it the blocks that every directory needs, unless it begins with
-// "# alone".
+// "# alone". The directories below are there for each of them to use.
 func Bad(t *testing.T, dir string, compile Compile) {
 	base, err := os.ReadFile(filepath.Join(dir, "base.lke.hcl"))
 	if err != nil {
@@ -39,6 +41,7 @@ func Bad(t *testing.T, dir string, compile Compile) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	below := belowDirectory(t, dir)
 	for _, path := range documents {
 		name := filepath.Base(path)
 		if name == "base.lke.hcl" {
@@ -50,13 +53,32 @@ func Bad(t *testing.T, dir string, compile Compile) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			files := fstest.MapFS{name: {Data: src}}
+			files := maps.Clone(below)
+			files[name] = &fstest.MapFile{Data: src}
 			if !bytes.HasPrefix(src, []byte("# alone")) {
 				files["base.lke.hcl"] = &fstest.MapFile{Data: base}
 			}
 			compare(t, wanted(src), compile(files), name)
 		})
 	}
+}
+
+// belowDirectory reads the files in the directories of a directory.
+func belowDirectory(t *testing.T, dir string) fstest.MapFS {
+	t.Helper()
+	files := fstest.MapFS{}
+	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() || !strings.Contains(name, "/") {
+			return err
+		}
+		data, err := os.ReadFile(filepath.Join(dir, name))
+		files[name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return files
 }
 
 // wanted collects the expectations of a document by line.

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A moduleCall is a module block, and what it compiled to once its node has a
+// value.
+type moduleCall struct {
+	block   *hcl.Block
+	modules map[string]*compiler // by key; "" without for_each
+}
+
+// declareModules makes module.NAME for each module block.
+func (c *compiler) declareModules() *eval.Table {
+	table := &eval.Table{Noun: "module", Nodes: map[string]*eval.Node{}}
+	for _, block := range c.dir.blocks.OfType(schemas.Module.Type) {
+		m := &moduleCall{block: block, modules: map[string]*compiler{}}
+		node := &eval.Node{Eval: func() (cty.Value, hcl.Diagnostics) { return c.callModule(m) }}
+		c.enter(table, declarationOf("module", block), node)
+		c.modules = append(c.modules, m)
+	}
+	return table
+}
+
+// callModule compiles a module: once, or once for each element. Its value has
+// the pools and the node classes, by their names in the module.
+func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
+	content, rest, diags := m.block.Body.PartialContent(bodySchema(schemas.Module))
+	arguments, restDiags := rest.JustAttributes()
+	diags = append(append(diags, restDiags...), c.checkArguments(m.block, arguments)...)
+	on, enabledDiags := c.enabled(content.Attributes["enabled"])
+	diags = append(diags, enabledDiags...)
+	if diags.HasErrors() || !on {
+		return cty.NullVal(cty.DynamicPseudoType), diags
+	}
+	forEach, ok := content.Attributes["for_each"]
+	if !ok {
+		return c.compileModule(m, arguments, c.scope, "")
+	}
+	elements, diags := c.elements(forEach)
+	if diags.HasErrors() || elements == nil {
+		return cty.DynamicVal, diags
+	}
+	values := map[string]cty.Value{}
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		each := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": elements[key]})
+		value, moduleDiags := c.compileModule(m, arguments, c.scope.With("each", eval.Root{Value: each}), key)
+		if moduleDiags.HasErrors() {
+			return cty.DynamicVal, moduleDiags
+		}
+		values[key] = value
+	}
+	return cty.ObjectVal(values), diags
+}
+
+// compileModule compiles the directory of a module with the arguments of one
+// call, which are evaluated when a variable asks for them.
+func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+	at := m.block.DefRange
+	if len(c.compilers) > maxModules {
+		return cty.DynamicVal, hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
+	}
+	given := inputs{}
+	for name, attr := range arguments {
+		given[name] = input{source: fmt.Sprintf("%s:%d", attr.Range.Filename, attr.Range.Start.Line), expr: attr.Expr, scope: scope}
+	}
+	called := c.compiler(c.dir.calls[m.block], c.path.to(step{"module", m.block.Labels[0], key}), given)
+	called.at = at
+	m.modules[key] = called
+	called.declare()
+	called.evaluate()
+	value := map[string]cty.Value{}
+	for _, table := range []string{schemas.NodeClass.Type, schemas.Pool.Type} {
+		value[table] = called.valueOf(table)
+	}
+	return cty.ObjectVal(value), nil
+}
+
+// valueOf is the object of all names below a root, which are worked out
+// already.
+func (c *compiler) valueOf(typ string) cty.Value {
+	values := map[string]cty.Value{}
+	for _, o := range c.objects {
+		if o.table.Type == typ {
+			values[o.block.Labels[0]] = c.run.Value(o.node)
+		}
+	}
+	return cty.ObjectVal(values)
+}
+
+// checkArguments compares the arguments of a module block with the variables
+// that the module declares.
+func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (diags hcl.Diagnostics) {
+	called := c.dir.calls[block]
+	declared := map[string]*hcl.Block{}
+	for _, variable := range called.blocks.OfType(schemas.Variable.Type) {
+		declared[variable.Labels[0]] = variable
+	}
+	names := slices.Sorted(maps.Keys(declared))
+	for _, attr := range inSourceOrder(arguments) {
+		if declared[attr.Name] == nil {
+			diags = append(diags, moduleProblem("Unknown argument", fmt.Sprintf("The module in %s has no variable %q.%s", called.path, attr.Name, eval.DidYouMean(attr.Name, names)), attr.NameRange))
+		}
+	}
+	for _, name := range names {
+		at := declared[name].DefRange
+		content, _, _ := declared[name].Body.PartialContent(bodySchema(schemas.Variable))
+		switch {
+		case slices.ContainsFunc(schemas.Module.Args, func(a schemas.Arg) bool { return a.Name == name }):
+			diags = append(diags, moduleProblem("Variable that cannot be set", fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of this name.", name), at))
+		case arguments[name] == nil && content.Attributes["default"] == nil:
+			diags = append(diags, moduleProblem("Missing argument", fmt.Sprintf("The module needs a value for %s, a variable without a default: %s:%d.", name, at.Filename, at.Start.Line), block.DefRange))
+		}
+	}
+	return diags
+}

@@ -1,3 +1,0 @@
-module "team" { # want: No such block: There are no module blocks here.
-  source = "../team"
-}

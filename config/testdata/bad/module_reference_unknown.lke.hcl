@@ -1,0 +1,7 @@
+module "shared" {
+  source = "./modules/two"
+}
+
+pool "web" {
+  node_class = module.shred.node_class.shared # want: Unknown reference: There is no module named "shred" in this directory. Did you mean "shared"?
+}

@@ -1,0 +1,3 @@
+module "team" {
+  source = "/etc" # want: Module from elsewhere: "/etc" is not a path.
+}

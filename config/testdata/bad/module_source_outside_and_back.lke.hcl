@@ -1,0 +1,3 @@
+module "team" {
+  source = "./modules/../../team" # want: Module outside of the repository:
+}

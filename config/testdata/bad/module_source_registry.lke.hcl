@@ -1,0 +1,3 @@
+module "team" {
+  source = "example/team/linode" # want: Module from elsewhere: "example/team/linode" is not a path.
+}

@@ -1,0 +1,41 @@
+# One directory for each cluster, and what they share in modules beside them.
+# Compile this one with: lkeplan render examples/modules/clusters/prod
+
+cluster {
+  name   = "prod"
+  region = "us-ord"
+}
+
+node_class "default" {
+  tags = ["env:prod"]
+}
+
+module "ml" {
+  source     = "../../modules/team"
+  team       = "ml"
+  node_class = node_class.default
+  max_cpu    = 96
+
+  requirements = {
+    class     = "gpu"
+    gpu_name  = ["rtx4000_ada"]
+    gpu_count = gte(1)
+  }
+}
+
+# A module is repeated and left out like any block: with for_each and enabled.
+module "apps" {
+  for_each   = { search = 200, web = 320 }
+  source     = "../../modules/team"
+  team       = each.key
+  node_class = node_class.default
+  max_cpu    = each.value
+}
+
+# Its pools and node classes are there for others to refer to.
+check "ml_is_capped" {
+  assert {
+    condition     = module.ml.pool.nodes.limits.cpu <= 100
+    error_message = "Machine learning has up to 100 CPUs here."
+  }
+}
