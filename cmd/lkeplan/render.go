@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -12,16 +13,29 @@ import (
 )
 
 func newRender(env *env) *cobra.Command {
-	var src source
-	output := choice{value: "yaml", of: []string{"yaml", "json"}}
+	var (
+		src source
+		out string
+	)
+	output := choice{value: "yaml", of: []string{"yaml", "json", "dir"}}
 	cmd := &cobra.Command{
 		Use:   "render [DIR]",
 		Short: "Print the Kubernetes objects of a directory",
 		Long: `Compile and check a directory and print the objects it stands for, always the
-same bytes for the same input. DIR is the working directory where none is given.`,
-		Example: "  lkeplan render clusters/prod | kubectl diff -f -",
-		Args:    oneDirectory,
+same bytes for the same input. DIR is the working directory where none is given.
+
+With -o dir the objects are written to the directory given with --out, a file for
+each, with a kustomization.yaml that lists them: for Flux, Argo CD or kubectl.
+When it is written again, files of objects that are gone are deleted. Files that
+lkeplan has not written are never touched.`,
+		Example: `  lkeplan render clusters/prod
+  lkeplan render -o json clusters/prod
+  lkeplan render -o dir --out manifests/prod clusters/prod`,
+		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if (output.value == "dir") != (out != "") {
+				return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
+			}
 			fsys, opts, err := src.open(args)
 			if err != nil {
 				return err
@@ -30,14 +44,19 @@ same bytes for the same input. DIR is the working directory where none is given.
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
-			if output.value == "json" {
+			switch output.value {
+			case "json":
 				return writeJSON(env.Stdout, compiled.Manifests())
+			case "dir":
+				return writeTree(env.Stdout, out, compiled.Resources)
 			}
 			return writeYAML(env.Stdout, compiled.Manifests())
 		},
 	}
 	src.flags(cmd)
 	output.flag(cmd, "output", "o", "how to print the objects")
+	cmd.Flags().StringVar(&out, "out", "", "the `DIR` that -o dir writes to; made where it is missing")
+	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
 	return cmd
 }
 
