@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
@@ -100,8 +101,34 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 		return constraint{ty: cty.DynamicPseudoType}, nil
 	}
 	c.run.Meter.Begin(attr.Expr.Range())
-	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(attr.Expr)
-	return constraint{ty, defaults}, diags
+	expr, diags := c.typeExpression(attr.Expr)
+	if diags.HasErrors() {
+		return constraint{}, diags
+	}
+	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
+	return constraint{ty, defaults}, at(diags, attr.Expr)
+}
+
+// typeExpression returns the type that JSON has in quotes: "list(string)".
+func (c *compiler) typeExpression(expr hcl.Expression) (hcl.Expression, hcl.Diagnostics) {
+	name := expr.Range().Filename
+	v, diags := expr.Value(nil)
+	if !strings.HasSuffix(name, ".json") || diags.HasErrors() || v.Type() != cty.String || !v.IsKnown() || v.IsNull() {
+		return expr, nil
+	}
+	parsed, diags := syntax.ParseExpression(name, v.AsString(), c.module.meter)
+	return parsed, at(diags, expr)
+}
+
+// at moves diagnostics about text within a string of JSON to the string.
+func at(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
+	if !strings.HasSuffix(expr.Range().Filename, ".json") {
+		return diags
+	}
+	for _, d := range diags {
+		d.Subject = expr.Range().Ptr()
+	}
+	return diags
 }
 
 // given converts the value that was passed in. Messages are about the place it

@@ -50,6 +50,7 @@ func newRoot(env *env) *cobra.Command {
 		newFmt(env),
 		newValidate(env),
 		newRender(env),
+		newSchema(env),
 		newDiff(env),
 		newApply(env),
 		newCatalog(env),

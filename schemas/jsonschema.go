@@ -1,0 +1,200 @@
+package schemas
+
+// JSONSchema is the schema of *.lke.json files (draft 2020-12), for editors
+// and for programs that write them. It is as strict as the table: what an
+// expression comes to, and what the definitions of Kubernetes say, is not
+// checked.
+func JSONSchema() map[string]any {
+	s := jsonSchema{defs: map[string]any{
+		"expression": object{
+			"description": "A template: text with ${...} or %{...} in it, evaluated as HCL.",
+			"type":        "string",
+			"pattern":     `[$%]\{`,
+		},
+		"requirement": object{
+			"description": "A value that must match, a list of which one must, or an expression such as ${between(4, 32)}.",
+			"type":        []any{"string", "number", "boolean", "array", "null"},
+			"items":       object{"type": []any{"string", "number", "boolean"}},
+		},
+	}}
+	document := s.body(Block{Blocks: Document()}, "document", false)
+	return object{
+		"$schema":     "https://json-schema.org/draft/2020-12/schema",
+		"title":       "lkeplan",
+		"description": "Node pools for LKE, in JSON: the syntax of *.lke.json files.",
+		"$ref":        "#/$defs/repeated." + s.repeated("document", document),
+		"$defs":       s.defs,
+	}
+}
+
+type object = map[string]any
+
+// A jsonSchema collects the definitions that a schema refers to.
+type jsonSchema struct {
+	defs object
+}
+
+// body defines the body of a block and returns the name of the definition.
+// Dynamic blocks are possible in what compiles to objects.
+func (s jsonSchema) body(block Block, name string, dynamic bool) string {
+	properties := object{"//": object{"description": "A comment."}}
+	var required []any
+	for _, arg := range block.Args {
+		properties[arg.Name] = s.argument(arg)
+		if arg.Required {
+			required = append(required, arg.Name)
+		}
+	}
+	generators := object{}
+	for _, nested := range block.Blocks {
+		of := name + "." + nested.Type
+		if name == "document" {
+			of = nested.Type
+		}
+		body := s.body(nested, of, dynamic || nested.Object != nil)
+		properties[nested.Type] = s.labelled(nested.Labels, of, body)
+		generators[nested.Type] = s.generator(of, body)
+	}
+	if dynamic && len(generators) > 0 {
+		properties["dynamic"] = object{
+			"description":          "Nested blocks that are made for each element of a list or map.",
+			"type":                 "object",
+			"properties":           generators,
+			"additionalProperties": false,
+		}
+	}
+	body := object{"type": "object", "properties": properties, "additionalProperties": block.Open}
+	if block.Doc != "" {
+		body["description"] = block.Doc
+	}
+	if len(required) > 0 {
+		body["required"] = required
+	}
+	s.defs[name] = body
+	return name
+}
+
+// labelled is the value of the property named for a block type: the body under
+// its labels.
+func (s jsonSchema) labelled(labels []string, name, body string) object {
+	schema := object{"$ref": "#/$defs/repeated." + s.repeated(name, body)}
+	for _, label := range labels {
+		level := object{"type": "object", "additionalProperties": schema}
+		if label == "name" { // is referred to
+			level["propertyNames"] = object{"pattern": `^[\p{L}_][\p{L}\p{N}_-]*$`}
+		}
+		schema = oneOrMany(level)
+	}
+	return schema
+}
+
+// generator is the value of a dynamic block.
+func (s jsonSchema) generator(name, body string) object {
+	s.defs["dynamic."+name] = object{
+		"type": "object",
+		"properties": object{
+			"for_each": object{"description": "The elements. The content sees each as TYPE.key and TYPE.value."},
+			"iterator": object{"type": "string", "description": "Another name than the block's type for the element."},
+			"labels":   object{"type": "array", "description": "The block's labels."},
+			"content":  object{"$ref": "#/$defs/repeated." + s.repeated(name, body)},
+		},
+		"required":             []any{"for_each", "content"},
+		"additionalProperties": false,
+	}
+	return oneOrMany(object{"$ref": "#/$defs/dynamic." + name})
+}
+
+// repeated defines a body, or a list of such bodies.
+func (s jsonSchema) repeated(name, body string) string {
+	s.defs["repeated."+name] = oneOrMany(object{"$ref": "#/$defs/" + body})
+	return name
+}
+
+// oneOrMany allows a list of what the schema describes. The condition leads
+// editors to better messages than a choice of two would.
+func oneOrMany(schema object) object {
+	return object{
+		"if":   object{"type": "array"},
+		"then": object{"items": schema},
+		"else": schema,
+	}
+}
+
+// argument is the value of one argument. All of them may be expressions, and
+// those that may be left out may be null.
+func (s jsonSchema) argument(arg Arg) object {
+	forms := jsonForms(arg)
+	schema := object{}
+	if forms != nil {
+		forms = append(forms, object{"$ref": "#/$defs/expression"})
+		if !arg.Required {
+			forms = append(forms, object{"type": "null"})
+		}
+		schema["anyOf"] = forms
+	}
+	schema["description"] = arg.Doc
+	if arg.Default != "" {
+		schema["description"] = arg.Doc + " Default: " + arg.Default + "."
+	}
+	return schema
+}
+
+// jsonForms lists what a value may look like beside an expression; nil stands
+// for anything.
+func jsonForms(arg Arg) []any {
+	text := object{"type": []any{"string", "number", "boolean"}}
+	switch arg.Kind {
+	case String:
+		if len(arg.OneOf) > 0 {
+			var values []any
+			for _, value := range arg.OneOf {
+				values = append(values, value)
+			}
+			return []any{object{"enum": values}}
+		}
+		return []any{text}
+	case Bool:
+		return []any{object{"enum": []any{true, false, "true", "false"}}}
+	case Condition: // of text too, as an error_message is
+		return []any{object{"type": []any{"string", "boolean"}}}
+	case Number:
+		return []any{object{"type": "integer"}, object{"type": "string", "pattern": "^-?[0-9]+$"}}
+	case ID:
+		return []any{object{"type": "integer", "minimum": 1}, object{"type": "string", "pattern": "^[0-9]+$"}}
+	case Duration:
+		return []any{object{"type": "string", "pattern": "^([0-9]+(s|m|h))+$|^Never$"}}
+	case Strings, Tags:
+		return []any{object{"type": "array", "items": text}}
+	case Taints:
+		taint := object{"type": "string", "pattern": `:(NoSchedule|PreferNoSchedule|NoExecute)$|[$%]\{`}
+		return []any{object{"type": "array", "items": taint}}
+	case StringMap, Quantities:
+		return []any{object{"type": "object", "additionalProperties": object{"type": []any{"string", "number", "boolean", "null"}}}}
+	case Requirements:
+		return []any{jsonRequirements()}
+	case NodeClassRef:
+		return []any{object{
+			"type":       "object",
+			"properties": object{"kind": text, "name": text},
+			"required":   []any{"kind", "name"},
+		}}
+	case Type:
+		return []any{object{"type": "string"}}
+	}
+	return nil
+}
+
+// jsonRequirements is a map of short names, or labels in full, to values.
+func jsonRequirements() object {
+	names, properties := []any{}, object{}
+	for _, key := range Keys() {
+		names = append(names, key.Name)
+		properties[key.Name] = object{"$ref": "#/$defs/requirement", "description": key.Doc}
+	}
+	return object{
+		"type":                 "object",
+		"properties":           properties,
+		"additionalProperties": object{"$ref": "#/$defs/requirement"},
+		"propertyNames":        object{"anyOf": []any{object{"enum": names}, object{"pattern": `/|[$%]\{`}}},
+	}
+}
