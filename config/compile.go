@@ -26,7 +26,9 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c.checkSettings()
 	c.declare()
 	c.evaluate()
+	all.checkMoves()
 	result := Compiled{Resources: all.resources()}
+	result.Imports, result.Removed = c.imports(), c.removals()
 	for _, c := range all.compilers {
 		c.check()
 	}
@@ -42,10 +44,13 @@ type compilation struct {
 	clusterNode *eval.Node
 
 	compilers []*compiler // of the root, then of the modules as they are called
+	moves     []move
 	instances int         // objects so far
 	unknown   []hcl.Range // of values that could not be worked out
-	diags     hcl.Diagnostics
-	places    map[*hcl.Diagnostic]*compiler // of what is reported in modules
+
+	diags        hcl.Diagnostics
+	places       map[*hcl.Diagnostic]*compiler // of what is reported in modules
+	namesInDoubt bool                          // as a move is in error
 }
 
 // A compiler is one compilation of one directory: the root, or a module as it
@@ -72,6 +77,7 @@ func (all *compilation) compiler(dir *directory, path trail, in inputs) *compile
 // declare makes everything that expressions in the directory can refer to.
 func (c *compiler) declare() {
 	c.report(misplaced(c.dir.blocks))
+	c.declareMoves()
 	c.scope = eval.NewScope(c.run, c.roots(), c.functions)
 }
 

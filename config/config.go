@@ -54,6 +54,8 @@ type Cluster struct {
 type Compiled struct {
 	Cluster   Cluster
 	Resources []Resource // sorted by address
+	Imports   []Import   // as they are written
+	Removed   []Removal  // as they are written
 }
 
 // An Origin is the place in the source that a field comes from, with what is

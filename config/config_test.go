@@ -3,6 +3,7 @@ package config_test
 import (
 	"bufio"
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -15,8 +16,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// TestLanguage compiles the archives in testdata: want.yaml has the objects,
-// want.diag the messages. The file "vars" has values given with --var, the
+// TestLanguage compiles the archives in testdata: want.yaml has the objects
+// and what else there is for whoever applies, want.diag the messages. The file "vars" has values given with --var, the
 // file "version" the version that compiles.
 func TestLanguage(t *testing.T) {
 	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
@@ -36,6 +37,12 @@ func TestLanguage(t *testing.T) {
 			}
 			objects.WriteString("# " + r.Addr.String() + "\n")
 			objects.Write(text)
+		}
+		for _, i := range compiled.Imports {
+			fmt.Fprintf(&objects, "# import %s: %s %s\n", i.Addr, i.Kind, i.Name)
+		}
+		for _, r := range compiled.Removed {
+			fmt.Fprintf(&objects, "# removed %s: %s %s, delete: %t\n", r.Addr, r.Kind, r.Name, r.Delete)
 		}
 		if err := diag.Text(&messages, diag.New(diags, sources), false); err != nil {
 			t.Fatal(err)

@@ -26,6 +26,7 @@ type object struct {
 
 // An instance is one object in the cluster, compiled.
 type instance struct {
+	at       trail
 	name     string
 	resource Resource
 	value    cty.Value // as expressions see it
@@ -91,13 +92,18 @@ func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if attr == nil {
 		return true, nil
 	}
+	return c.truth(attr)
+}
+
+// truth evaluates an argument that is true or false.
+func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	v, _, diags := c.scope.Value(attr.Expr)
 	if diags.HasErrors() || !v.IsKnown() {
 		return false, diags
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return false, hcl.Diagnostics{problem("Wrong type of value", "The argument enabled is true or false.", attr.Expr)}
+		return false, hcl.Diagnostics{problem("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
 	}
 	return v.True(), nil
 }
@@ -159,7 +165,7 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	// forgets who applied it.
 	place{fields: manifest}.sub("spec")
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
-	name, nameAt := d.name(o.block, manifest, at)
+	name, nameAt := d.name(o.block, manifest, c.before(at))
 	d.checkName(name, nameAt)
 
 	fields := value.AsValueMap()
@@ -169,6 +175,7 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
+		at:       at,
 		name:     name,
 		resource: Resource{Addr: at.addr(), Manifest: manifest, Origins: d.origins},
 		value:    cty.ObjectVal(fields),
@@ -178,7 +185,8 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	return d.diags
 }
 
-// name completes the object's name: the argument, else what the address says.
+// name completes the object's name: the argument, else what its address says,
+// or the address it was moved from.
 func (d *decoder) name(block *hcl.Block, manifest map[string]any, at trail) (string, hcl.Range) {
 	metadata := place{fields: manifest}.sub("metadata")
 	if name, ok := metadata.fields["name"].(string); ok {
@@ -215,7 +223,9 @@ func (all *compilation) resources() []Resource {
 		for i := range c.allInstances() {
 			id := i.resource.Kind() + "/" + i.resource.Namespace() + "/" + i.name
 			if earlier, taken := names[id]; taken {
-				c.report(sameName(earlier, i.resource))
+				if !all.namesInDoubt {
+					c.report(sameName(earlier, i.resource))
+				}
 				continue
 			}
 			names[id] = i.resource

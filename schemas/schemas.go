@@ -70,11 +70,12 @@ const (
 	Any                      // any value, passed on as it is
 	Type                     // a type expression; only in variable blocks
 	Condition                // an expression that is true or false, evaluated in its own place
+	Address                  // the address of a block or of one of its elements: pool.team["ml"]
 )
 
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Module, Check}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Module, Moved, Import, Removed, Check}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// An Import is permission to take over an object that exists already. It is
+// for whoever applies: compiling changes nothing.
+type Import struct {
+	Addr  Addr
+	Kind  string
+	Name  string // of the object in the cluster
+	Range hcl.Range
+}
+
+// A Removal says what becomes of an object that is no longer declared.
+type Removal struct {
+	Addr   Addr
+	Kind   string
+	Name   string // of the object in the cluster
+	Delete bool   // otherwise it stays as it is, and is no longer managed
+	Range  hcl.Range
+}
+
+// imports reads the import blocks. Each is for one object, which is declared
+// under the name that the existing one has.
+func (c *compiler) imports() (imports []Import) {
+	at := map[string]hcl.Range{}
+	for _, block := range c.dir.blocks.OfType(schemas.Import.Type) {
+		content, t, ok := c.addressed(schemas.Import, "to", block, at)
+		id, idOK := c.text(content.Attributes["id"])
+		if !ok || !idOK {
+			continue
+		}
+		to := content.Attributes["to"].Expr.Range()
+		found, diags := c.find(t, to)
+		if len(found) > 1 {
+			diags = hcl.Diagnostics{moduleProblem("Address of several objects", fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as in %s[\"KEY\"].", t, t), to)}
+		}
+		c.report(diags)
+		if diags.HasErrors() || len(found) == 0 {
+			continue
+		}
+		if i := found[0]; i.name != id {
+			c.report(hcl.Diagnostics{problem("Another object", fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name, id, id), content.Attributes["id"].Expr)})
+			continue
+		}
+		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].resource.Kind(), Name: id, Range: block.DefRange})
+	}
+	return imports
+}
+
+// removals reads the removed blocks.
+func (c *compiler) removals() (removals []Removal) {
+	at := map[string]hcl.Range{}
+	for _, block := range c.dir.blocks.OfType(schemas.Removed.Type) {
+		content, t, ok := c.addressed(schemas.Removed, "from", block, at)
+		if !ok {
+			continue
+		}
+		from := content.Attributes["from"].Expr.Range()
+		if i, ok := c.declared(func(o trail) bool { return within(t, o) }); ok {
+			declared := i.resource.Origins[""].Range
+			c.report(hcl.Diagnostics{moduleProblem("Removed, but still there", fmt.Sprintf("%s is still declared, at %s:%d. Remove its block, or this one.", i.at, declared.Filename, declared.Start.Line), from)})
+			continue
+		}
+		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(), Range: block.DefRange}
+		if attr := content.Attributes["id"]; attr != nil {
+			r.Name, ok = c.text(attr)
+		}
+		if attr := content.Attributes["delete"]; attr != nil {
+			var diags hcl.Diagnostics
+			r.Delete, diags = c.truth(attr)
+			c.report(diags)
+		}
+		if ok {
+			removals = append(removals, r)
+		}
+	}
+	return removals
+}
+
+// addressed reads a block about one object, which is the only one about it.
+func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block, seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
+	content, diags := block.Body.Content(bodySchema(table))
+	attr := content.Attributes[argument]
+	if attr == nil {
+		c.report(diags)
+		return content, nil, false
+	}
+	t, addressDiags := address(attr)
+	diags = append(diags, addressDiags...)
+	if t != nil && t[len(t)-1].typ == schemas.Module.Type {
+		diags = append(diags, problem("Address of a module", fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
+	}
+	if earlier, again := seen[t.String()]; again && t != nil {
+		diags = append(diags, problem("Block given twice", fmt.Sprintf("The block %s for %s is there already, at %s:%d.", table.Type, t, earlier.Filename, earlier.Start.Line), attr.Expr))
+	}
+	seen[t.String()] = block.DefRange
+	c.report(diags)
+	return content, t, !diags.HasErrors()
+}
+
+// text evaluates an argument that is the name of an object. The second result
+// is false where it is in error, which is reported.
+func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
+	if attr == nil {
+		return "", false // and is reported as missing
+	}
+	v, _, diags := c.scope.Value(attr.Expr)
+	c.report(diags)
+	if diags.HasErrors() || !v.IsKnown() {
+		return "", false
+	}
+	v, err := meter.Convert(v, cty.String)
+	if err != nil || v.IsNull() {
+		c.report(hcl.Diagnostics{problem("Wrong type of value", fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr)})
+		return "", false
+	}
+	return v.AsString(), true
+}

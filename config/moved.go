@@ -1,0 +1,188 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A move gives the objects at one address the names that they would have at
+// another. Both are from the root.
+type move struct {
+	from, to     trail
+	fromAt, toAt hcl.Range
+	in           *compiler
+}
+
+// covers tells whether the move is about the object at t: t is what the move
+// leads to, or one of its elements, or within it.
+func (m move) covers(t trail) bool { return within(m.to, t) }
+
+// within tells whether t is at an address or below it. An address without a
+// key stands for all elements.
+func within(address, t trail) bool {
+	last := len(address) - 1
+	return len(t) > last && slices.Equal(address[:last], t[:last]) &&
+		address[last].typ == t[last].typ && address[last].name == t[last].name &&
+		(address[last].key == "" || address[last].key == t[last].key)
+}
+
+// closer tells whether the move says more about an object than another that
+// covers it too.
+func (m move) closer(other move) bool {
+	if len(m.to) != len(other.to) {
+		return len(m.to) > len(other.to)
+	}
+	return m.to[len(m.to)-1].key != "" && other.to[len(m.to)-1].key == ""
+}
+
+// undo returns the address that the object at t had before the move.
+func (m move) undo(t trail) trail {
+	last := len(m.to) - 1
+	before := slices.Clone(m.from)
+	if m.to[last].key == "" && before[len(before)-1].key == "" {
+		before[len(before)-1].key = t[last].key
+	}
+	return append(before, t[last+1:]...)
+}
+
+// left tells whether an object is still where the move says that there is none
+// any more.
+func (m move) left(t trail) bool {
+	if m.to[len(m.to)-1].key == "" {
+		return within(m.from, t)
+	}
+	// One element was moved, so from is one object too: pool.web may well have
+	// become pool.web["a"].
+	last := len(m.from) - 1
+	return within(m.from, t) && m.from[last].key == t[last].key
+}
+
+// before follows the moves of an object back to its first address.
+func (all *compilation) before(t trail) trail {
+	for range all.moves { // no further, in case they go round in circles
+		best := -1
+		for i, m := range all.moves {
+			if m.covers(t) && (best < 0 || m.closer(all.moves[best])) {
+				best = i
+			}
+		}
+		if best < 0 {
+			break
+		}
+		t = all.moves[best].undo(t)
+	}
+	return t
+}
+
+// declareMoves reads the moved blocks of a directory. In a module, addresses
+// are those within the module.
+func (c *compiler) declareMoves() {
+	for _, block := range c.dir.blocks.OfType(schemas.Moved.Type) {
+		content, diags := block.Body.Content(bodySchema(schemas.Moved))
+		c.report(diags)
+		if diags.HasErrors() {
+			continue
+		}
+		fromAttr, toAttr := content.Attributes["from"], content.Attributes["to"]
+		from, fromDiags := address(fromAttr)
+		to, toDiags := address(toAttr)
+		c.report(append(fromDiags, toDiags...))
+		if from == nil || to == nil {
+			continue
+		}
+		m := move{append(slices.Clip(c.path), from...), append(slices.Clip(c.path), to...), fromAttr.Expr.Range(), toAttr.Expr.Range(), c}
+		if a, b := from[len(from)-1].typ, to[len(to)-1].typ; a != b {
+			c.report(hcl.Diagnostics{moduleProblem("Move to another kind", fmt.Sprintf("A %s cannot become a %s.", a, b), m.toAt)})
+			continue
+		}
+		c.moves = append(c.moves, m)
+	}
+}
+
+// checkMoves reports moves that contradict each other, or what is declared.
+func (all *compilation) checkMoves() {
+	for i, m := range all.moves {
+		if steps := all.circle(m); len(steps) > 0 {
+			if !slices.ContainsFunc(all.moves[:i], func(e move) bool { return slices.Contains(steps, e.to.String()) }) {
+				m.report("Moves in a circle", fmt.Sprintf("Each of these would have the name of the one before it: %s.", strings.Join(append(steps, steps[0]), " → ")), m.toAt)
+			}
+			continue
+		}
+		for _, earlier := range all.moves[:i] {
+			if earlier.to.String() == m.to.String() {
+				m.report("Moved twice", fmt.Sprintf("%s has the name of %s already: %s:%d.", m.to, earlier.from, earlier.toAt.Filename, earlier.toAt.Start.Line), m.toAt)
+			}
+			if earlier.from.String() == m.from.String() {
+				m.report("Moved twice", fmt.Sprintf("%s has become %s already: %s:%d.", m.from, earlier.to, earlier.fromAt.Filename, earlier.fromAt.Start.Line), m.fromAt)
+			}
+		}
+		all.checkMove(m)
+	}
+}
+
+// checkMove compares a move with what is declared.
+func (all *compilation) checkMove(m move) {
+	if i, ok := all.declared(m.left); ok {
+		at := i.resource.Origins[""].Range
+		m.report("Moved, but still there", fmt.Sprintf("%s is still declared, at %s:%d, and keeps its name. To give %s a name of your choice, write it into the block: name = %q.", i.at, at.Filename, at.Start.Line, m.to, m.from.objectName()), m.fromAt)
+		return
+	}
+	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })
+	if moved {
+		return // one step of several
+	}
+	found, diags := all.compilers[0].find(m.to, m.toAt)
+	for _, d := range diags {
+		d.Detail += " If it is gone for good, remove this block."
+	}
+	m.in.report(diags)
+	for _, i := range found {
+		if i.resource.Origins["metadata.name"].Arg != nil {
+			d := moduleProblem("Move without effect", fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at, i.name), m.toAt)
+			d.Severity = hcl.DiagWarning
+			m.in.report(hcl.Diagnostics{d})
+		}
+	}
+}
+
+// declared returns the first object whose address is as wanted.
+func (all *compilation) declared(wanted func(trail) bool) (instance, bool) {
+	for _, c := range all.compilers {
+		for i := range c.allInstances() {
+			if wanted(i.at) {
+				return i, true
+			}
+		}
+	}
+	return instance{}, false
+}
+
+// circle returns the steps of the circle that a move is part of, if it is.
+func (all *compilation) circle(m move) (steps []string) {
+	at := m
+	for range all.moves {
+		steps = append(steps, at.to.String())
+		if at.from.String() == m.to.String() {
+			slices.Reverse(steps)
+			return steps
+		}
+		i := slices.IndexFunc(all.moves, func(next move) bool { return next.to.String() == at.from.String() })
+		if i < 0 {
+			return nil
+		}
+		at = all.moves[i]
+	}
+	return nil
+}
+
+// report notes what is wrong with a move. Names that are used twice then are a
+// consequence.
+func (m move) report(summary, detail string, at hcl.Range) {
+	m.in.namesInDoubt = true
+	m.in.report(hcl.Diagnostics{moduleProblem(summary, detail, at)})
+}

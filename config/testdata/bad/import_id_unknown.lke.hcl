@@ -1,0 +1,8 @@
+pool "web" {
+  node_class = node_class.default
+}
+
+import {
+  to = pool.web
+  id = local.id # want: Unknown reference: There is no local named "id" in this directory.
+}

@@ -1,0 +1,8 @@
+module "t" {
+  source = "./modules/two"
+}
+
+import {
+  to = module.t # want: Address of a module: The block import is about one object, such as module.t.pool.NAME.
+  id = "t"
+}

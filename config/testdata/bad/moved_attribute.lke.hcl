@@ -1,0 +1,8 @@
+pool "web" {
+  node_class = node_class.default
+}
+
+moved {
+  from = pool.a.limits # want: Not an address:
+  to   = pool.web
+}

@@ -1,0 +1,9 @@
+pool "team" {
+  for_each   = toset(["ml", "web"])
+  node_class = node_class.default
+}
+
+moved {
+  from = pool.a
+  to   = pool.team["mll"] # want: Nothing at this address: pool.team has no element "mll". Did you mean "ml"? The keys are ml, web. If it is gone
+}

@@ -1,0 +1,33 @@
+package schemas
+
+// Moved keeps the name of an object when its address changes: objects in
+// Kubernetes cannot be renamed, so a new name is a new object.
+var Moved = Block{
+	Type: "moved",
+	Doc:  "Keeps an object's name in the cluster when its block gets another label, or becomes part of a module or of a for_each.",
+	Args: []Arg{
+		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had before. It must not be declared any more."},
+		{Name: "to", Kind: Address, Required: true, Doc: "The address it has now."},
+	},
+}
+
+// Import is permission to take over an object that somebody else has made.
+var Import = Block{
+	Type: "import",
+	Doc:  "Lets a block take over an object that exists in the cluster already and was made by somebody else.",
+	Args: []Arg{
+		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block's object."},
+		{Name: "id", Kind: String, Required: true, Doc: "The object's name in the cluster, which the block gives as well."},
+	},
+}
+
+// Removed says what becomes of an object whose block is gone.
+var Removed = Block{
+	Type: "removed",
+	Doc:  "Says what becomes of an object whose block is no longer there.",
+	Args: []Arg{
+		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had."},
+		{Name: "id", Kind: String, Default: "the name that follows from the address", Doc: "The object's name in the cluster, where the block had the argument name."},
+		{Name: "delete", Kind: Bool, Default: "false", Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
+	},
+}
