@@ -23,8 +23,9 @@ func newDiff(env *env) *cobra.Command {
 		src      source
 		base     string
 		detailed bool
+		maxChars int
 	)
-	output := choice{value: "text", of: []string{"text", "json"}}
+	output := choice{value: "text", of: []string{"text", "json", "markdown"}}
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
 		Short: "Say what a change does to objects and nodes",
@@ -49,9 +50,12 @@ more. How many nodes that is, only the cluster knows.`,
 			if err != nil {
 				return err
 			}
-			if output.value == "json" {
+			switch output.value {
+			case "json":
 				err = plan.JSON(env.Stdout, p)
-			} else {
+			case "markdown":
+				err = plan.Markdown(env.Stdout, p, strings.Join(args, ""), maxChars)
+			default:
 				fmt.Fprintf(env.Stdout, "compared with %s\n\n", against)
 				err = plan.Text(env.Stdout, p)
 			}
@@ -64,7 +68,8 @@ more. How many nodes that is, only the cluster knows.`,
 	src.flags(cmd)
 	cmd.Flags().StringVar(&base, "base", "", "what to compare with: git:`COMMIT` or dir:PATH (default: where the branch left the trunk)")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where there are changes")
-	cmd.Flags().VarP(&output, "output", "o", "how to print the result: text or json")
+	cmd.Flags().VarP(&output, "output", "o", "how to print the result: text, json, or markdown for a comment")
+	cmd.Flags().IntVar(&maxChars, "max-chars", plan.MaxComment, "how long markdown may be; deleted and replaced nodes are never left out")
 	return cmd
 }
 

@@ -44,7 +44,11 @@ func TestDiff(t *testing.T) {
 		if err := plan.Text(&text, p); err != nil {
 			t.Fatal(err)
 		}
-		want := map[string]string{"want.txt": text.String()}
+		var markdown bytes.Buffer
+		if err := plan.Markdown(&markdown, p, "dev", plan.MaxComment); err != nil {
+			t.Fatal(err)
+		}
+		want := map[string]string{"want.txt": text.String(), "want.md": markdown.String()}
 		if _, ok := files["with-json"]; ok {
 			if err := plan.JSON(&json, p); err != nil {
 				t.Fatal(err)

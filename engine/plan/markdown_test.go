@@ -1,0 +1,84 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func manyPools(n int, value string) Plan {
+	var p Plan
+	for i := range n {
+		c := Change{Addr: fmt.Sprintf("pool.pool%03d", i), Kind: "NodePool", Action: Update, Effect: InPlace}
+		switch {
+		case i%20 == 0:
+			c.Action, c.Effect = Delete, DeleteNodes
+		case i%3 == 0:
+			c.Effect = Roll
+		}
+		for j := range 8 {
+			c.Fields = append(c.Fields, Field{Path: fmt.Sprintf("spec.limits.resource%d", j), Before: value, After: value + "!", Effect: c.Effect})
+		}
+		p.Changes = append(p.Changes, c)
+	}
+	return p
+}
+
+func TestMarkdownKeepsInsideItsSizeWithEveryDeletion(t *testing.T) {
+	for _, n := range []int{1, 20, 200, 600} {
+		p := manyPools(n, strings.Repeat("x", 40))
+		var b strings.Builder
+		if err := Markdown(&b, p, "prod", MaxComment); err != nil {
+			t.Fatal(err)
+		}
+		text := b.String()
+		if size := utf8.RuneCountInString(text); size > MaxComment {
+			t.Errorf("%d pools take %d characters", n, size)
+		}
+		for _, c := range p.Changes {
+			if grave(c) && !strings.Contains(text, "| `"+c.Addr+"` |") {
+				t.Errorf("of %d pools %s is missing, whose nodes go", n, c.Addr)
+			}
+		}
+		if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Count(text, "```")%2 != 0 {
+			t.Errorf("%d pools: something is opened and not closed", n)
+		}
+	}
+}
+
+// TestMarkdownCannotBeInjected: what is in the configuration stays inside code.
+func TestMarkdownCannotBeInjected(t *testing.T) {
+	hostile := "```\n@admin closes #1 | </details><script>`<!-- -->"
+	p := Plan{Changes: []Change{{
+		Addr: `pool.web["` + hostile + `"]`, Kind: "NodePool", Action: Update, Effect: Roll,
+		Fields: []Field{{Path: "spec.template.metadata.labels[a]", Before: hostile, After: hostile + "x", Effect: Roll}},
+	}}}
+	var b strings.Builder
+	if err := Markdown(&b, p, "prod --> <b>", MaxComment); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(b.String(), "\n")
+	if lines[0] != "<!-- lkeplan:prod_____b_:v1 -->" {
+		t.Errorf("the marker is %q", lines[0])
+	}
+	fence := ""
+	for _, line := range lines[1:] {
+		switch {
+		case fence == "" && strings.HasSuffix(line, "diff") && strings.HasPrefix(line, "````"):
+			fence = strings.TrimSuffix(line, "diff")
+		case fence != "" && line == fence:
+			fence = ""
+		case fence != "":
+		case strings.HasPrefix(line, "| ````"):
+			if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 4 {
+				t.Errorf("a row has other cells: %s", line)
+			}
+		case strings.Contains(line, "@admin"), strings.Contains(line, "<script>"):
+			t.Errorf("outside of code: %s", line)
+		}
+	}
+	if fence != "" {
+		t.Error("a fence is not closed")
+	}
+}
