@@ -59,7 +59,7 @@ func TestMarkdownCannotBeInjected(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")
-	if lines[0] != "<!-- lkeplan:prod_____b_:v1 -->" {
+	if lines[0] != "<!-- lkeplan:prod______b_:v1 -->" {
 		t.Errorf("the marker is %q", lines[0])
 	}
 	fence := ""
