@@ -32,8 +32,9 @@ lint: ## check formatting, vet, and run staticcheck
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 
-generate: ## rewrite what is generated: deep copies and definitions
+generate: ## rewrite what is generated: deep copies, definitions, the reference
 	$(GO) generate ./schemas/...
+	$(GO) test -run "^TestReference$$" ./cmd/lkeplan -update
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@for target in $$($(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {f[n++]=$$1} /^ok/ {for (i=0;i<n;i++) print $$2 ":" f[i]; n=0}'); do \

@@ -51,6 +51,7 @@ func newRoot(env *env) *cobra.Command {
 		newValidate(env),
 		newRender(env),
 		newSchema(env),
+		newDocs(env),
 		newDiff(env),
 		newApply(env),
 		newCatalog(env),

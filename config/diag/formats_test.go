@@ -24,7 +24,9 @@ var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
 	"json":   diag.JSON,
 	"github": diag.GitHub,
 	"sarif":  func(w io.Writer, diags []diag.Diagnostic) error { return diag.SARIF(w, diags, "1.2.3") },
-	"junit":  func(w io.Writer, diags []diag.Diagnostic) error { return diag.JUnit(w, diags, []string{"fine.lke.hcl"}) },
+	"junit": func(w io.Writer, diags []diag.Diagnostic) error {
+		return diag.JUnit(w, diags, []string{"fine.lke.hcl"})
+	},
 }
 
 type ruled struct{}

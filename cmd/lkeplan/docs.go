@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+func newDocs(env *env) *cobra.Command {
+	return &cobra.Command{
+		Use:   "docs",
+		Short: "Print the reference of the language",
+		Long: `Print the reference of the language in Markdown: every block, argument,
+requirement and function of this version.`,
+		Example: "  lkeplan docs > reference.md",
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			functions, err := config.Functions()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions))
+			return err
+		},
+	}
+}

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestReference holds docs/reference.md to what the program says of itself.
+// With -update, or by make generate, it is written anew.
+func TestReference(t *testing.T) {
+	const file = "../../docs/reference.md"
+	var got bytes.Buffer
+	if code := run(t.Context(), []string{"docs"}, &env{Stdout: &got, Stderr: os.Stderr, Getenv: os.Getenv}); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	if *update {
+		if err := os.WriteFile(file, got.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got.String()); diff != "" {
+		t.Errorf("the table has changed; run make generate (-file +table)\n%s", diff)
+	}
+}

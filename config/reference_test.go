@@ -1,0 +1,63 @@
+package config_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/requirement"
+)
+
+// TestReference holds that each function is in the reference once, with an
+// example that calls it.
+func TestReference(t *testing.T) {
+	described, err := config.Functions()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range described {
+		if slices.Contains(names, f.Name) {
+			t.Errorf("%s is described twice", f.Name)
+		}
+		names = append(names, f.Name)
+		if f.Doc == "" || f.Result == "" {
+			t.Errorf("%+v", f)
+		}
+	}
+	for _, name := range config.FunctionNames() {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not described", name)
+		}
+	}
+	if len(names) != len(config.FunctionNames()) {
+		t.Errorf("%d functions are described, and there are %d", len(names), len(config.FunctionNames()))
+	}
+}
+
+func TestPrint(t *testing.T) {
+	long := cty.StringVal("a string that is long enough for two of it not to fit on one line")
+	tests := []struct {
+		v    cty.Value
+		want string
+	}{
+		{cty.NullVal(cty.String), `null`},
+		{cty.DynamicVal, `(cannot be worked out)`},
+		{cty.StringVal("a\n${b}"), `"a\n$${b}"`},
+		{cty.NumberFloatVal(1.5), `1.5`},
+		{cty.SetVal([]cty.Value{cty.True}), `toset([true])`},
+		{cty.EmptyTupleVal, `[]`},
+		{cty.EmptyObjectVal, `{}`},
+		{requirement.Value(requirement.Requirement{Terms: []requirement.Term{{Operator: requirement.DoesNotExist}}}), `absent()`},
+		{cty.ObjectVal(map[string]cty.Value{"b": cty.True, "a/b": cty.False}), `{ "a/b" = false, b = true }`},
+		{cty.TupleVal([]cty.Value{long, long}), "[\n  " + `"` + long.AsString() + "\",\n  \"" + long.AsString() + "\",\n]"},
+		{cty.ObjectVal(map[string]cty.Value{"a": long, "bc": cty.EmptyTupleVal}), "{\n  a  = \"" + long.AsString() + "\"\n  bc = []\n}"},
+	}
+	for _, tt := range tests {
+		if got := config.Print(tt.v); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}

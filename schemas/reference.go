@@ -1,0 +1,174 @@
+package schemas
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A Function is what the reference says of a function of the language.
+type Function struct {
+	Group     string // the heading it is under
+	Name      string
+	Signature string
+	Doc       string
+	Example   string
+	Result    string // of the example
+}
+
+// Reference is the reference of the language in Markdown, made from the table.
+func Reference(functions []Function) string {
+	w := &reference{}
+	w.line("# Reference")
+	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table that lkeplan reads files by; `make generate` writes it anew.")
+	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. Files named `*.auto.lkevars.hcl` set variables.")
+	w.line("## Blocks")
+	for _, block := range Document() {
+		w.block(block, 3, "")
+	}
+	w.requirements()
+	w.functions(functions)
+	return w.String()
+}
+
+// A reference is a page that is being written.
+type reference struct {
+	strings.Builder
+}
+
+// line writes a paragraph or a heading.
+func (w *reference) line(text string) {
+	if w.Len() > 0 {
+		w.WriteString("\n")
+	}
+	w.WriteString(text + "\n")
+}
+
+// table writes a table. What is in its cells is text, and no end of them.
+func (w *reference) table(head []string, rows [][]string) {
+	if len(rows) == 0 {
+		return
+	}
+	w.line("| " + strings.Join(head, " | ") + " |")
+	w.WriteString(strings.Repeat("|---", len(head)) + "|\n")
+	for _, row := range rows {
+		for i, cell := range row {
+			row[i] = strings.ReplaceAll(cell, "|", `\|`)
+		}
+		w.WriteString("| " + strings.Join(row, " | ") + " |\n")
+	}
+}
+
+// block describes a block, and below it the blocks inside it.
+func (w *reference) block(block Block, level int, around string) {
+	header := block.Type
+	for _, label := range block.Labels {
+		header += fmt.Sprintf(" %q", strings.ToUpper(label))
+	}
+	title := "`" + header + "`"
+	if around != "" {
+		title += " in `" + around + "`"
+	}
+	w.line(strings.Repeat("#", level) + " " + title)
+	w.line(block.Doc + occurrence(block))
+	var rows [][]string
+	for _, arg := range block.Args {
+		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.Doc, fieldOf(arg)})
+	}
+	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
+	for _, nested := range block.Blocks {
+		within := block.Type
+		if around != "" {
+			within = around + "` `" + block.Type
+		}
+		w.block(nested, min(level+1, 6), within)
+	}
+}
+
+func occurrence(block Block) (text string) {
+	if block.Object != nil {
+		text += fmt.Sprintf(" The object is a `%s` of `%s`.", block.Object.Kind, block.Object.APIVersion)
+	}
+	if block.List {
+		text += " May be repeated."
+	}
+	if block.Path != "" {
+		text += fmt.Sprintf(" Field: `%s`.", block.Path)
+	}
+	return text
+}
+
+func defaultOf(arg Arg) string {
+	switch {
+	case arg.Required:
+		return "required"
+	case arg.Default == "":
+		return "none"
+	}
+	return arg.Default
+}
+
+// String says for readers what a value of the kind looks like.
+func (k Kind) String() string {
+	switch k {
+	case String:
+		return "text"
+	case Bool:
+		return "true or false"
+	case Number:
+		return "whole number"
+	case ID:
+		return "id"
+	case Duration:
+		return "duration"
+	case Strings, Tags:
+		return "list of text"
+	case StringMap:
+		return "map of text"
+	case Quantities:
+		return "map of amounts"
+	case Taints:
+		return "list of taints"
+	case Requirements:
+		return "map of requirements"
+	case NodeClassRef:
+		return "reference"
+	case Type:
+		return "type"
+	case Condition:
+		return "expression"
+	}
+	return "any value"
+}
+
+func fieldOf(arg Arg) string {
+	if arg.Path == "" {
+		return ""
+	}
+	return "`" + arg.Path + "`"
+}
+
+func (w *reference) requirements() {
+	w.line("## Requirements")
+	w.line("The argument `requirements` of a pool is a map. A plain value must match, a list allows any of its values, and a function says anything else; `null` takes a key out that `merge` would bring in. A key is one of these short names, or a label in full, such as `\"example.com/tier\"`.")
+	var rows [][]string
+	for _, key := range Keys() {
+		rows = append(rows, []string{"`" + key.Name + "`", "`" + key.Label + "`", key.Doc})
+	}
+	w.table([]string{"key", "label", "meaning"}, rows)
+}
+
+func (w *reference) functions(functions []Function) {
+	w.line("## Functions")
+	w.line("All functions are pure: there is no time, no randomness, no environment and no network. The results of requirement functions are shown as Kubernetes has them.")
+	for len(functions) > 0 {
+		group := functions[0].Group
+		w.line("### " + group)
+		var rows [][]string
+		for len(functions) > 0 && functions[0].Group == group {
+			f := functions[0]
+			rows = append(rows, []string{"`" + f.Signature + "`", f.Doc, "`" + f.Example + "`", "`" + f.Result + "`"})
+			functions = functions[1:]
+		}
+		w.table([]string{"function", "meaning", "example", "result"}, rows)
+	}
+}
