@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
@@ -31,6 +32,10 @@ type CompileOptions struct {
 	// it does not exist, and for all where there is nothing to compare with.
 	// It is called from several goroutines.
 	Old func(apiVersion, kind, name string) map[string]any
+
+	// Catalog has the plans that pools can use; nil stands for the one that is
+	// compiled in, which is older: what does not fit it is a warning only.
+	Catalog *catalog.Catalog
 }
 
 // Compiled is a directory that has been compiled and validated.
@@ -76,15 +81,17 @@ func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hc
 			return result, append(diags, failure("Definitions are broken", err))
 		}
 	}
+	invalid := map[config.Addr]bool{}
 	for i, v := range validate(ctx, validator, compiled.Resources, opts) {
 		r := compiled.Resources[i]
+		invalid[r.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(r, v.errs)...)
 		result.Resources = append(result.Resources, Resource{r, v.defaulted})
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, config.SortDiagnostics(diags)
+	return result, config.SortDiagnostics(append(diags, findings(result, invalid, opts, diags)...))
 }
 
 // A verdict is what validation said about one object.

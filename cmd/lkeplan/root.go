@@ -55,6 +55,7 @@ func newRoot(env *env) *cobra.Command {
 		newDiff(env),
 		newApply(env),
 		newCatalog(env),
+		newExplain(env),
 		newVersion(env),
 	)
 	return root

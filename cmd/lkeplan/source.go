@@ -12,18 +12,21 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // A source is the directory a command reads and the values for its variables.
 type source struct {
 	vars     []string
 	varFiles []string
+	catalog  string
 }
 
 // flags adds the flags for variables, which are the same in each command.
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringArrayVar(&s.varFiles, "var-file", nil, "read variables from a `FILE`; may be repeated")
+	cmd.Flags().StringVar(&s.catalog, "catalog", "", "check against the plans and regions in `FILE`, made by \"lkeplan catalog refresh\", instead of those built in")
 }
 
 // oneDirectory is the positional argument of commands that read a directory.
@@ -45,6 +48,9 @@ func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
 		return nil, opts, err
 	}
 	if opts.VarFiles, err = s.readVarFiles(); err != nil {
+		return nil, opts, err
+	}
+	if opts.Catalog, err = s.readCatalog(); err != nil {
 		return nil, opts, err
 	}
 	opened, err := os.OpenRoot(root)
@@ -91,6 +97,23 @@ func repository(dir string) (root, below string, ok bool) {
 			return "", "", false
 		}
 	}
+}
+
+// readCatalog returns the catalogue that was named, nil for the one built in.
+func (s *source) readCatalog() (*catalog.Catalog, error) {
+	if s.catalog == "" {
+		return nil, nil
+	}
+	file, err := os.Open(s.catalog)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog %s: %w", s.catalog, bare(err))
+	}
+	defer file.Close()
+	plans, err := catalog.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog %s: %w", s.catalog, err)
+	}
+	return plans, nil
 }
 
 // release is the version for required_version: programs built from a checkout

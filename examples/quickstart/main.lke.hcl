@@ -28,8 +28,8 @@ pool "general" {
 
   disruption {
     # Linode bills each started hour, so in earnest a node is worth keeping for
-    # a while after it becomes idle: "15m" or more. Here it is short, for you
-    # to see nodes go.
+    # a while after it becomes idle: "15m" or more. lkeplan would warn about it.
+    # lkeplan:ignore consolidate-before-hour short, for you to see nodes go
     consolidate_after = "30s"
   }
 }

@@ -27,6 +27,8 @@ variable "requirements" {
 }
 
 # Names in the cluster begin with the name of the module block: ml-nodes.
+#
+# lkeplan:ignore uncapped-plan-size how large plans may be is the team's choice
 pool "nodes" {
   node_class   = var.node_class
   requirements = merge({ arch = "amd64", os = "linux", class = "dedicated" }, var.requirements)

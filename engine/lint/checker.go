@@ -1,0 +1,209 @@
+package lint
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A checker is one run of the rules over one input. Fleets repeat themselves:
+// what is worked out for one pool is kept for those that ask for the same.
+type checker struct {
+	in       Input
+	rule     Rule
+	findings []Finding
+
+	pools     []*pool
+	types     []*cloudprovider.InstanceType // what the region sells, by price
+	matches   map[string]cloudprovider.InstanceTypes
+	schedules map[string]schedule
+}
+
+// A pool is a NodePool, typed, with what its requirements leave.
+type pool struct {
+	*karpv1.NodePool
+	object Object
+	// requirements are those of the template and its labels, as the core
+	// joins them.
+	requirements scheduling.Requirements
+	// plans are what is sold and allowed, the cheapest first; nil where that
+	// is not known, as the region is not.
+	plans cloudprovider.InstanceTypes
+}
+
+func newChecker(in Input) *checker {
+	c := &checker{in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{}}
+	if in.Catalog != nil && in.Cluster.Region != "" {
+		c.types = sold(in.Catalog, in.Cluster)
+	}
+	for _, object := range in.Objects {
+		if object.kind() != schemas.Pool.Object.Kind {
+			continue
+		}
+		typed := &karpv1.NodePool{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
+			continue // its definition refused it
+		}
+		c.pools = append(c.pools, c.pool(object, typed))
+	}
+	return c
+}
+
+// sold are the plans that clusters of the tier can have in the region, the
+// cheapest first.
+func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.InstanceType {
+	types := linode.NewInstanceTypes(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
+	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) == 0 })
+	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
+		switch pa, pb := a.Offerings[0].Price, b.Offerings[0].Price; {
+		case pa < pb:
+			return -1
+		case pa > pb:
+			return 1
+		}
+		return 0
+	})
+	return types
+}
+
+func (c *checker) pool(object Object, typed *karpv1.NodePool) *pool {
+	p := &pool{NodePool: typed, object: object}
+	template := typed.Spec.Template
+	p.requirements = scheduling.NewNodeSelectorRequirementsWithMinValues(template.Spec.Requirements...)
+	p.requirements.Add(scheduling.NewLabelRequirements(template.Labels).Values()...)
+	if len(c.types) == 0 {
+		return p
+	}
+	// Labels of one's own select no plan.
+	key, err := json.Marshal(slices.DeleteFunc(slices.Clone(template.Spec.Requirements), func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+		return !karpv1.WellKnownLabels.Has(r.Key)
+	}))
+	if err != nil {
+		return p
+	}
+	for label, value := range template.Labels {
+		if karpv1.WellKnownLabels.Has(label) {
+			key = fmt.Appendf(key, "%q=%q", label, value) // rare, and a different order only costs time
+		}
+	}
+	plans, ok := c.matches[string(key)]
+	if !ok {
+		plans = allowed(c.types, p.requirements)
+		c.matches[string(key)] = plans
+	}
+	p.plans = plans
+	return p
+}
+
+// allowed are the plans that a NodePool's requirements leave, as the core's
+// scheduler works it out.
+func allowed(types []*cloudprovider.InstanceType, requirements scheduling.Requirements) cloudprovider.InstanceTypes {
+	plans := cloudprovider.InstanceTypes{}
+	for _, it := range types {
+		if it.Requirements.Intersects(requirements) == nil && it.Offerings.Available().HasCompatible(requirements) {
+			plans = append(plans, it)
+		}
+	}
+	return plans
+}
+
+// static tells pools with a fixed number of nodes.
+func (p *pool) static() bool { return p.Spec.Replicas != nil }
+
+// requirementPath is the path of the first requirement on a label.
+func (p *pool) requirementPath(key string) string {
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		if r.Key == key {
+			return fmt.Sprintf("spec.template.spec.requirements.%d", i)
+		}
+	}
+	if _, ok := p.Spec.Template.Labels[key]; ok {
+		return "spec.template.metadata.labels." + key
+	}
+	return "spec.template.spec.requirements"
+}
+
+// short is how a label is called in a configuration.
+func short(label string) string {
+	for _, key := range schemas.Keys() {
+		if key.Label == label {
+			return key.Name
+		}
+	}
+	return label
+}
+
+// say joins the names of things, and leaves out those that are too many.
+func say(names []string) string {
+	const shown = 4
+	switch n := len(names); {
+	case n == 0:
+		return "none"
+	case n == 1:
+		return names[0]
+	case n <= shown:
+		return strings.Join(names[:n-1], ", ") + " and " + names[n-1]
+	default:
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:shown], ", "), n-shown)
+	}
+}
+
+// A schedule is a budget's, parsed; it may be wrong.
+type schedule struct {
+	cron cron.Schedule
+	err  error
+}
+
+// schedule reads a cron expression as the core does.
+func (c *checker) schedule(text string) schedule {
+	s, ok := c.schedules[text]
+	if !ok {
+		s.cron, s.err = parseSchedule(text)
+		c.schedules[text] = s
+	}
+	return s
+}
+
+// parseSchedule is Budget.IsActive's way (karpenter v1.14.1), in UTC. The
+// parser panics on a few texts that the definition lets through.
+func parseSchedule(text string) (s cron.Schedule, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s, err = nil, fmt.Errorf("%v", cause)
+		}
+	}()
+	return cron.ParseStandard("TZ=UTC " + text)
+}
+
+// aYear is where schedules are tried: any year does, a leap year does better.
+var aYear = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
+
+// smallest is the least that one of the plans has of a resource.
+func smallest(plans cloudprovider.InstanceTypes, resource corev1.ResourceName) (*cloudprovider.InstanceType, bool) {
+	var least *cloudprovider.InstanceType
+	for _, it := range plans {
+		have := it.Capacity[resource]
+		if least == nil {
+			least = it
+			continue
+		}
+		if leastHas := least.Capacity[resource]; have.Cmp(leastHas) < 0 {
+			least = it
+		}
+	}
+	return least, least != nil
+}

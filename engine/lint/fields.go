@@ -1,0 +1,115 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// noEffect finds arguments of a node class that LKE has no use for: those that
+// the class's own hash leaves out, except for the tags, which are set in place.
+// What rolls nodes and what does not is the hash's word, not a list of ours.
+func noEffect(c *checker) {
+	for _, object := range c.in.Objects {
+		if object.kind() != schemas.NodeClass.Object.Kind {
+			continue
+		}
+		spec, _ := object.Manifest["spec"].(map[string]any)
+		for _, field := range slices.Sorted(maps.Keys(spec)) {
+			if field == "tags" || rolls(field, spec[field]) {
+				continue
+			}
+			c.report(object.Addr, "spec."+field, fmt.Sprintf("LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no machine, and a change of it replaces no node. Take it out.", argument(field)))
+		}
+	}
+}
+
+// rolls reports whether the field is part of the class's hash.
+func rolls(field string, value any) bool {
+	with := &v1alpha1.LinodeNodeClass{}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": map[string]any{field: value}}, with)
+	return err != nil || with.Hash() != (&v1alpha1.LinodeNodeClass{}).Hash()
+}
+
+// argument is what a field of LinodeNodeClass is called in a configuration.
+func argument(field string) string {
+	path := "spec." + field
+	for _, arg := range schemas.NodeClass.Args {
+		if arg.Path == path {
+			return arg.Name
+		}
+	}
+	for _, block := range schemas.NodeClass.Blocks {
+		if block.Path == path {
+			return block.Type
+		}
+	}
+	for _, arg := range schemas.NodeClass.Args {
+		if strings.HasPrefix(arg.Path, path+".") {
+			return arg.Name
+		}
+	}
+	return field
+}
+
+// betweenPasses finds pools whose only limit is a number of nodes.
+func betweenPasses(c *checker) {
+	for _, p := range c.pools {
+		limit, ok := p.Spec.Limits["nodes"]
+		if !ok || p.static() || limit.IsZero() || len(p.Spec.Limits) > 1 {
+			continue
+		}
+		c.report(p.object.Addr, "spec.limits.nodes", fmt.Sprintf("Karpenter looks at the number of nodes between its passes only: one burst of pods can make many more than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.", limit.String()))
+	}
+}
+
+// staticFull finds static pools that have no room for a successor.
+func staticFull(c *checker) {
+	for _, p := range c.pools {
+		limit, ok := p.Spec.Limits["nodes"]
+		if !ok || !p.static() || limit.CmpInt64(*p.Spec.Replicas) > 0 || *p.Spec.Replicas == 0 {
+			continue
+		}
+		message := fmt.Sprintf("The limit is the number of replicas, %d, so a drifted node has no place for its successor, which is made first: changes of the pool never reach its nodes. Make the limit larger by as many as are to be replaced at a time.", *p.Spec.Replicas)
+		if limit.CmpInt64(*p.Spec.Replicas) < 0 {
+			message = fmt.Sprintf("The limit of %s comes before the %d replicas are there, and drifted nodes have no place for their successors, which are made first. Make the limit larger than replicas.", limit.String(), *p.Spec.Replicas)
+		}
+		c.report(p.object.Addr, "spec.limits.nodes", message)
+	}
+}
+
+// gated finds what the core ignores unless a feature gate is on.
+func gated(c *checker) {
+	const turnOn = "It is off by default; start the controller with --feature-gates=%s=true, or silence this where it is."
+	for _, p := range c.pools {
+		if p.static() {
+			c.report(p.object.Addr, "spec.replicas", "Pools with replicas need Karpenter's feature gate StaticCapacity; without it the pool is ignored, silently. "+fmt.Sprintf(turnOn, "StaticCapacity"))
+		}
+	}
+	for _, object := range c.in.Objects {
+		switch kind := object.kind(); kind {
+		case "NodeOverlay", "CapacityBuffer":
+			c.report(object.Addr, "", fmt.Sprintf("A %s needs Karpenter's feature gate %s; without it the object is ignored, silently. ", kind, kind)+fmt.Sprintf(turnOn, kind))
+		}
+	}
+}
+
+// emptyBuffers finds CapacityBuffers that say nothing of what they hold room
+// for, which the definition lets through.
+func emptyBuffers(c *checker) {
+	for _, object := range c.in.Objects {
+		if object.kind() != "CapacityBuffer" {
+			continue
+		}
+		spec, _ := object.Defaulted["spec"].(map[string]any)
+		if spec["podTemplateRef"] == nil && spec["scalableRef"] == nil {
+			c.report(object.Addr, "spec", "The buffer names neither a pod template nor a workload, so that it holds no room for anything.")
+		}
+	}
+}

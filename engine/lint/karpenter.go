@@ -1,0 +1,215 @@
+package lint
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/validation"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// Each rule of this file is about something that the definitions let through
+// and that the core trips over at run time: the pool is never ready, or it is
+// ready and never works.
+
+func schedules(c *checker) {
+	for _, p := range c.pools {
+		for i, b := range p.Spec.Disruption.Budgets {
+			if b.Schedule == nil {
+				continue
+			}
+			if s := c.schedule(*b.Schedule); s.err != nil {
+				c.report(p.object.Addr, budgetPath(i)+".schedule",
+					fmt.Sprintf("%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule, strings.TrimSuffix(s.err.Error(), ".")))
+			}
+		}
+	}
+}
+
+func taintsTwice(c *checker) {
+	type identity struct {
+		key    string
+		effect corev1.TaintEffect
+	}
+	for _, p := range c.pools {
+		spec := p.Spec.Template.Spec
+		seen := map[identity]string{}
+		for _, list := range []struct {
+			field, argument string
+			taints          []corev1.Taint
+		}{{"taints", "taints", spec.Taints}, {"startupTaints", "startup_taints", spec.StartupTaints}} {
+			for i, t := range list.taints {
+				if earlier, taken := seen[identity{t.Key, t.Effect}]; taken {
+					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.%s.%d", list.field, i),
+						fmt.Sprintf("The taint %s with the effect %s is in %s already. A node has one taint of a key and an effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier))
+				}
+				seen[identity{t.Key, t.Effect}] = list.argument
+			}
+		}
+	}
+}
+
+func operatorValues(c *checker) {
+	for _, p := range c.pools {
+		for i, r := range p.Spec.Template.Spec.Requirements {
+			if (r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist) && len(r.Values) > 0 {
+				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
+					fmt.Sprintf("%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.", r.Operator, say(r.Values)))
+			}
+		}
+	}
+}
+
+// planLabel finds labels in Linode's own domain that no plan has.
+func planLabels(c *checker) {
+	for _, p := range c.pools {
+		for i, r := range p.Spec.Template.Spec.Requirements {
+			if problem := unknownPlanLabel(r.Key); problem != "" {
+				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.key", i), problem)
+			}
+		}
+		for key := range p.Spec.Template.Labels {
+			if problem := unknownPlanLabel(key); problem != "" {
+				c.report(p.object.Addr, "spec.template.metadata.labels."+key, problem)
+			}
+		}
+	}
+}
+
+func unknownPlanLabel(label string) string {
+	domain, name, _ := strings.Cut(label, "/")
+	if domain != schemas.NodeClassGroup && !strings.HasSuffix(domain, "."+schemas.NodeClassGroup) || karpv1.WellKnownLabels.Has(label) {
+		return ""
+	}
+	known := linodev1alpha1.PlanLabels()
+	var names []string
+	for _, l := range known {
+		names = append(names, strings.TrimPrefix(l, schemas.NodeClassGroup+"/"))
+	}
+	hint := eval.DidYouMean(name, names)
+	if like := eval.Suggest(name, names); like != "" {
+		hint += fmt.Sprintf(" In requirements its short name is %s.", short(schemas.NodeClassGroup+"/"+like))
+	}
+	return fmt.Sprintf("Plans have no label %q, and Karpenter takes no other in this domain.%s", label, hint)
+}
+
+func negativeLimits(c *checker) {
+	for _, p := range c.pools {
+		for name, limit := range p.Spec.Limits {
+			if limit.Sign() < 0 {
+				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, limit.String()))
+			}
+		}
+	}
+}
+
+func capacityTypes(c *checker) {
+	for _, p := range c.pools {
+		for i, r := range p.Spec.Template.Spec.Requirements {
+			if r.Key != karpv1.CapacityTypeLabelKey || r.Operator != corev1.NodeSelectorOpIn {
+				continue
+			}
+			for j, value := range r.Values {
+				if value != karpv1.CapacityTypeOnDemand {
+					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
+						fmt.Sprintf("Linode sells on demand only, so %q is never had.%s Leave the requirement out: every pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand})))
+				}
+			}
+		}
+	}
+}
+
+func labelSyntax(c *checker) {
+	for _, p := range c.pools {
+		template := p.Spec.Template
+		at := p.object.Addr
+		for key := range template.Labels {
+			if problem := say(validation.IsQualifiedName(key)); problem != "none" {
+				c.report(at, "spec.template.metadata.labels."+key, fmt.Sprintf("%q cannot be a label: %s.", key, problem))
+			}
+		}
+		for key := range template.Annotations {
+			if problem := say(validation.IsQualifiedName(strings.ToLower(key))); problem != "none" {
+				c.report(at, "spec.template.metadata.annotations."+key, fmt.Sprintf("%q cannot be an annotation: %s. No node could be made.", key, problem))
+			}
+		}
+		for i, r := range template.Spec.Requirements {
+			path := fmt.Sprintf("spec.template.spec.requirements.%d", i)
+			if problem := say(validation.IsQualifiedName(r.Key)); problem != "none" {
+				c.report(at, path+".key", fmt.Sprintf("%q cannot be a label: %s.", r.Key, problem))
+			}
+			for j, value := range r.Values {
+				if problem := say(validation.IsValidLabelValue(value)); problem != "none" {
+					c.report(at, fmt.Sprintf("%s.values.%d", path, j), fmt.Sprintf("%q cannot be the value of a label: %s.", value, problem))
+				}
+			}
+		}
+		taintSyntax(c, p, "taints", template.Spec.Taints)
+		taintSyntax(c, p, "startupTaints", template.Spec.StartupTaints)
+	}
+}
+
+// taintSyntax is stricter than Karpenter where Kubernetes is: a value with a
+// prefix passes the definition and the core, and then no Node takes it.
+func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
+	for i, t := range taints {
+		path := fmt.Sprintf("spec.template.spec.%s.%d", field, i)
+		if problem := say(validation.IsQualifiedName(t.Key)); problem != "none" {
+			c.report(p.object.Addr, path+".key", fmt.Sprintf("%q cannot be the key of a taint: %s.", t.Key, problem))
+		}
+		if problem := say(validation.IsValidLabelValue(t.Value)); problem != "none" {
+			c.report(p.object.Addr, path+".value", fmt.Sprintf("%q cannot be the value of a taint: %s.", t.Value, problem))
+		}
+	}
+}
+
+func otherNodeClass(c *checker) {
+	for _, p := range c.pools {
+		ref := p.Spec.Template.Spec.NodeClassRef
+		if ref != nil && (ref.Group != schemas.NodeClassGroup || ref.Kind != schemas.NodeClass.Object.Kind) {
+			c.report(p.object.Addr, "spec.template.spec.nodeClassRef",
+				fmt.Sprintf("The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the pool. Refer to a %s of %s.",
+					ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup))
+		}
+	}
+}
+
+// overlays asks the core about NodeOverlays.
+func overlays(c *checker) {
+	for _, object := range c.in.Objects {
+		if object.kind() != "NodeOverlay" {
+			continue
+		}
+		typed := &v1alpha1.NodeOverlay{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
+			continue
+		}
+		if err := typed.RuntimeValidate(context.Background()); err != nil {
+			c.report(object.Addr, "spec", fmt.Sprintf("Karpenter would not use the overlay: %s.", err))
+		}
+	}
+}
+
+// theRest is Karpenter's own validation, whose words are shown where none of
+// the rules before had better ones.
+func theRest(c *checker) {
+	for _, p := range c.pools {
+		if slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }) {
+			continue
+		}
+		if err := p.RuntimeValidate(context.Background()); err != nil {
+			c.report(p.object.Addr, "spec.template", fmt.Sprintf("Karpenter would not use the pool: %s.", err))
+		}
+	}
+}
+
+func budgetPath(i int) string { return fmt.Sprintf("spec.disruption.budgets.%d", i) }

@@ -1,0 +1,109 @@
+// Package lint finds what an API server takes and that still goes wrong: what
+// Karpenter chokes on, what LKE refuses, and what is allowed but hardly meant.
+// Each rule has a name, under which it can be explained and, where it is only
+// a warning, silenced.
+//
+// It is pure: compiled objects and a catalogue of plans come in, findings go
+// out. It knows no cluster, no clock and no source files; the caller turns the
+// path of a finding into a line. Rules that another package owns are asked
+// there and not written again: Karpenter's own validation, the provider's
+// conditions for a LinodeNodeClass, the catalogue's word on what is sold.
+package lint
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// A Severity says whether a finding ends in a refusal.
+type Severity int
+
+// The severities.
+const (
+	Warning Severity = iota
+	Error
+)
+
+// A Finding is one thing that is wrong with one object, or with the cluster.
+type Finding struct {
+	Name     string // of the rule
+	Severity Severity
+	Addr     config.Addr // of the object; zero for the cluster
+	Path     string      // of the field: spec.limits.cpu; of an argument for the cluster
+	Message  string      // whole sentences
+}
+
+// An Object is a compiled object.
+type Object struct {
+	Addr      config.Addr
+	Manifest  map[string]any // as written
+	Defaulted map[string]any // as the API server would store it
+}
+
+func (o Object) kind() string {
+	kind, _ := o.Manifest["kind"].(string)
+	return kind
+}
+
+func (o Object) name() string {
+	metadata, _ := o.Manifest["metadata"].(map[string]any)
+	name, _ := metadata["name"].(string)
+	return name
+}
+
+// Input is what is looked at.
+type Input struct {
+	Cluster config.Cluster // a zero one is not looked at, and no plans without it
+	Objects []Object       // those that the API server would take, sorted by address
+	Catalog *catalog.Catalog
+
+	// Current says that the catalogue is known to be up to date. What depends
+	// on it is then an error. Else it is a warning: the plan that is not in the
+	// catalogue may be new.
+	Current bool
+}
+
+// Errors returns what would be refused, by Karpenter or by LKE. It looks at
+// each object alone, so that it can be asked while others are in error.
+func Errors(in Input) []Finding { return check(in, refusals()) }
+
+// Warnings returns what would be taken although it is hardly meant. The
+// severity of what depends on the catalogue is up to Input.Current.
+func Warnings(in Input) []Finding { return check(in, lints()) }
+
+// Check returns all that is found.
+func Check(in Input) []Finding { return append(Errors(in), Warnings(in)...) }
+
+func check(in Input, rules []Rule) []Finding {
+	linode.Register()
+	c := newChecker(in)
+	for _, rule := range rules {
+		if rule.find != nil {
+			c.rule = rule
+			rule.find(c)
+		}
+	}
+	slices.SortStableFunc(c.findings, func(a, b Finding) int {
+		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
+	})
+	return c.findings
+}
+
+// reportCluster adds a finding about an argument of the cluster block.
+func (c *checker) reportCluster(argument, message string) {
+	c.report(config.Addr{}, argument, message)
+}
+
+// report adds a finding of the rule that is being looked for.
+func (c *checker) report(addr config.Addr, path, message string) {
+	severity := Warning
+	if c.rule.Fatal || c.rule.Catalog && c.in.Current {
+		severity = Error
+	}
+	c.findings = append(c.findings, Finding{Name: c.rule.Name, Severity: severity, Addr: addr, Path: path, Message: message})
+}

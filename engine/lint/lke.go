@@ -1,0 +1,224 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// What LKE refuses: the numbers are those of the Linode API's specification
+// and of Cloud Manager.
+const (
+	maxLabelKey      = 128 // with its prefix
+	maxLabelName     = 62  // behind a prefix
+	maxStandardNodes = 250 // in a cluster of the standard tier
+	maxPoolNodes     = 500 // in a pool of the Enterprise tier
+)
+
+// region looks at the cluster block.
+func region(c *checker) {
+	cluster := c.in.Cluster
+	if c.in.Catalog == nil || cluster.Region == "" {
+		return
+	}
+	if _, ok := c.in.Catalog.Region(cluster.Region); ok {
+		return
+	}
+	var ids []string
+	for _, r := range c.in.Catalog.Regions() {
+		ids = append(ids, r.ID)
+	}
+	c.reportCluster("region", fmt.Sprintf("Linode has no region %q, as of %s.%s%s", cluster.Region, c.in.Catalog.Date(), eval.DidYouMean(cluster.Region, ids), refresh))
+}
+
+// refresh is what to do where the catalogue may be the one that is wrong.
+const refresh = ` If it is new, read the catalogue anew with "lkeplan catalog refresh FILE" and name it with --catalog FILE.`
+
+// tier finds regions that have no clusters of the tier.
+func tier(c *checker) {
+	cluster := c.in.Cluster
+	if c.in.Catalog == nil || cluster.Region == "" {
+		return
+	}
+	r, ok := c.in.Catalog.Region(cluster.Region)
+	wanted := catalog.Tier(cluster.Tier)
+	if !ok || r.Has(wanted.Capability()) {
+		return
+	}
+	var others []string
+	for _, other := range c.in.Catalog.Regions() {
+		if other.Has(wanted.Capability()) {
+			others = append(others, other.ID)
+		}
+	}
+	argument := "region"
+	if wanted == catalog.Enterprise {
+		argument = "tier"
+	}
+	c.reportCluster(argument, fmt.Sprintf("The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: %s.%s",
+		r.ID, r.Label, wanted, c.in.Catalog.Date(), say(others), refresh))
+}
+
+// classes asks the provider whether LKE can make nodes by each class.
+func classes(c *checker) {
+	for _, object := range c.in.Objects {
+		if object.kind() != schemas.NodeClass.Object.Kind {
+			continue
+		}
+		typed := &v1alpha1.LinodeNodeClass{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
+			continue
+		}
+		problem := linode.ClassProblem(typed.Spec, catalog.Tier(c.in.Cluster.Tier))
+		if path, detail, ok := strings.Cut(problem, ": "); ok {
+			c.report(object.Addr, path, sentence(detail))
+		}
+	}
+}
+
+// sentence makes one of a condition's message.
+func sentence(text string) string {
+	if text[0] >= 'a' && text[0] <= 'z' {
+		text = strings.ToUpper(text[:1]) + text[1:]
+	}
+	return strings.TrimSuffix(text, ".") + "."
+}
+
+// poolLabels holds what the provider gives LKE to LKE's rules. Keys that it
+// keeps back, as LKE would refuse them, are put on the Node by the core.
+func poolLabels(c *checker) {
+	for _, p := range c.pools {
+		for key := range p.Spec.Template.Labels {
+			if linode.Reserved(key) {
+				continue
+			}
+			if problem := keyProblem(key); problem != "" {
+				c.report(p.object.Addr, "spec.template.metadata.labels."+key, problem)
+			}
+		}
+		for i, t := range p.Spec.Template.Spec.Taints {
+			path := fmt.Sprintf("spec.template.spec.taints.%d", i)
+			switch {
+			case linode.Reserved(t.Key):
+			case t.Value == "kubernetes.io" || t.Value == "linode.com":
+				c.report(p.object.Addr, path+".value", fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value))
+			default:
+				if problem := keyProblem(t.Key); problem != "" {
+					c.report(p.object.Addr, path+".key", problem)
+				}
+			}
+		}
+	}
+}
+
+func keyProblem(key string) string {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	switch {
+	case !prefixed:
+		return "" // Kubernetes has the same limit
+	case len(key) > maxLabelKey:
+		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxLabelKey, key, len(key))
+	case len(name) > maxLabelName:
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxLabelName, prefix, name, len(name))
+	}
+	return ""
+}
+
+// counts adds up the nodes of static pools.
+func counts(c *checker) {
+	enterprise := catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise
+	var sum int64
+	for _, p := range c.pools {
+		if !p.static() {
+			continue
+		}
+		n := *p.Spec.Replicas
+		switch sum += n; {
+		case enterprise && n > maxPoolNodes:
+			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("LKE Enterprise takes %d nodes in a pool, and these are %d. Divide them among several pools.", maxPoolNodes, n))
+		case !enterprise && n > maxStandardNodes:
+			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("A standard LKE cluster has room for %d nodes, and these are %d.", maxStandardNodes, n))
+		case !enterprise && sum > maxStandardNodes && sum-n <= maxStandardNodes:
+			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("A standard LKE cluster has room for %d nodes, and with this pool the static pools want %d.", maxStandardNodes, sum))
+		}
+	}
+}
+
+// unreachable finds node limits that LKE's own comes before.
+func unreachable(c *checker) {
+	if catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise || c.in.Cluster.Name == "" {
+		return
+	}
+	for _, p := range c.pools {
+		if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
+			c.report(p.object.Addr, "spec.limits.nodes", fmt.Sprintf("A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses the next node instead.", maxStandardNodes, limit.String()))
+		}
+	}
+}
+
+// unknownPlans finds plans that are asked for by name and not in the catalogue.
+func unknownPlans(c *checker) {
+	if c.in.Catalog == nil {
+		return
+	}
+	var ids []string
+	for _, plan := range c.in.Catalog.Plans() {
+		ids = append(ids, plan.ID)
+	}
+	c.namedPlans(func(p *pool, path, id string) {
+		if _, ok := c.in.Catalog.Plan(id); !ok {
+			c.report(p.object.Addr, path, fmt.Sprintf("There is no plan %q, as of %s.%s%s", id, c.in.Catalog.Date(), eval.DidYouMean(id, ids), refresh))
+		}
+	})
+}
+
+// notSold finds plans that are asked for by name and not sold where the
+// cluster is. A pool that is left without any plan is told so elsewhere.
+func notSold(c *checker) {
+	if len(c.types) == 0 {
+		return
+	}
+	cluster := c.in.Cluster
+	c.namedPlans(func(p *pool, path, id string) {
+		plan, ok := c.in.Catalog.Plan(id)
+		if !ok || len(p.plans) == 0 || c.in.Catalog.Sold(id, cluster.Region, catalog.Tier(cluster.Tier)) {
+			return
+		}
+		c.report(p.object.Addr, path, fmt.Sprintf("The plan %s (%s) is not sold for %s clusters in %s, as of %s.%s", id, plan.Label, cluster.Tier, cluster.Region, c.in.Catalog.Date(), refresh))
+	})
+}
+
+// retiredPlans finds plans that have a successor.
+func retiredPlans(c *checker) {
+	if c.in.Catalog == nil {
+		return
+	}
+	c.namedPlans(func(p *pool, path, id string) {
+		if plan, ok := c.in.Catalog.Plan(id); ok && plan.Successor != "" {
+			c.report(p.object.Addr, path, fmt.Sprintf("Linode is replacing the plan %s by %s. Nodes of it keep running; new ones may not be had for long. Allow %s as well.", id, plan.Successor, plan.Successor))
+		}
+	})
+}
+
+// namedPlans calls f for each plan that a pool asks for by its name.
+func (c *checker) namedPlans(f func(p *pool, path, id string)) {
+	for _, p := range c.pools {
+		for i, r := range p.Spec.Template.Spec.Requirements {
+			if r.Key != corev1.LabelInstanceTypeStable || r.Operator != corev1.NodeSelectorOpIn {
+				continue
+			}
+			for j, id := range slices.Sorted(slices.Values(r.Values)) {
+				f(p, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j), id)
+			}
+		}
+	}
+}

@@ -1,0 +1,260 @@
+package lint
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// matchesNoPlan finds pools that can never have a node, and the requirement
+// that takes the last plan away.
+func matchesNoPlan(c *checker) {
+	if len(c.types) == 0 {
+		return
+	}
+	for _, p := range c.pools {
+		if len(p.plans) > 0 || c.asksForUnknown(p) {
+			continue
+		}
+		key, before := c.killer(p)
+		if c.unseen(p, key) {
+			continue
+		}
+		where := fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
+		asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
+		message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
+		if len(before) < len(c.types) {
+			message = fmt.Sprintf("The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them away.", say(names(before)), len(c.types), where, asked)
+		}
+		c.report(p.object.Addr, p.requirementPath(key), message+values(before, key)+" Nodes are never made for this pool.")
+	}
+}
+
+// asksForUnknown tells pools that ask for plans that the catalogue does not
+// have: unknown-plan says so, and nobody knows whether they match.
+func (c *checker) asksForUnknown(p *pool) bool {
+	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
+	return r.Operator() == corev1.NodeSelectorOpIn && slices.ContainsFunc(r.Values(), func(id string) bool {
+		_, ok := c.in.Catalog.Plan(id)
+		return !ok
+	})
+}
+
+// unseen tells pools that ask for hardware that the region has and of which an
+// old catalogue holds no plan: nobody knows whether they match.
+func (c *checker) unseen(p *pool, key string) bool {
+	if c.in.Current || !slices.Contains([]string{v1alpha1.LabelInstanceClass, v1alpha1.LabelInstanceGPUCount, v1alpha1.LabelInstanceGPUName, v1alpha1.LabelInstanceAcceleratedDevices}, key) {
+		return false
+	}
+	region, _ := c.in.Catalog.Region(c.in.Cluster.Region)
+	return slices.ContainsFunc([]string{"gpu", "accelerated"}, func(class string) bool {
+		known := slices.ContainsFunc(c.types, func(it *cloudprovider.InstanceType) bool {
+			return it.Requirements.Get(v1alpha1.LabelInstanceClass).Has(class)
+		})
+		return !known && region.Has(catalog.Plan{Class: class}.Gate()) && p.requirements.Get(v1alpha1.LabelInstanceClass).Has(class)
+	})
+}
+
+// killer returns the requirement to name, and the plans that the others leave:
+// one that no plan has at all, else one without which plans would be left,
+// else the last, in the order of labels, of those that leave none together.
+func (c *checker) killer(p *pool) (string, cloudprovider.InstanceTypes) {
+	var keys []string
+	for _, key := range slices.Sorted(maps.Keys(p.requirements)) {
+		if karpv1.WellKnownLabels.Has(key) {
+			keys = append(keys, key)
+		}
+	}
+	for _, key := range keys {
+		if len(allowed(c.types, scheduling.NewRequirements(p.requirements.Get(key)))) == 0 {
+			return key, c.types
+		}
+	}
+	var best string
+	var most cloudprovider.InstanceTypes
+	for _, key := range keys {
+		others := maps.Clone(p.requirements)
+		delete(others, key)
+		if left := allowed(c.types, others); len(left) > len(most) {
+			best, most = key, left
+		}
+	}
+	if best != "" {
+		return best, most
+	}
+	left := cloudprovider.InstanceTypes(c.types)
+	for _, key := range keys {
+		next := allowed(left, scheduling.NewRequirements(p.requirements.Get(key)))
+		if len(next) == 0 {
+			return key, left
+		}
+		left = next
+	}
+	return keys[len(keys)-1], left
+}
+
+// spell writes what a pool asks of a label as people say it.
+func (p *pool) spell(key string) string {
+	var parts []string
+	for _, r := range p.Spec.Template.Spec.Requirements {
+		if r.Key == key {
+			parts = append(parts, words[r.Operator]+say(slices.Sorted(slices.Values(r.Values))))
+		}
+	}
+	if value, ok := p.Spec.Template.Labels[key]; ok {
+		parts = append(parts, value)
+	}
+	return strings.Join(parts, " and ")
+}
+
+var words = map[corev1.NodeSelectorOperator]string{
+	corev1.NodeSelectorOpNotIn:        "not ",
+	corev1.NodeSelectorOpExists:       "any, not ",
+	corev1.NodeSelectorOpDoesNotExist: "",
+	corev1.NodeSelectorOpGt:           "more than ",
+	corev1.NodeSelectorOpLt:           "less than ",
+	karpv1.NodeSelectorOpGte:          "at least ",
+	karpv1.NodeSelectorOpLte:          "at most ",
+}
+
+// values says what plans have for a label, where there is not much to choose.
+func values(plans cloudprovider.InstanceTypes, key string) string {
+	have := map[string]bool{}
+	for _, it := range plans {
+		for _, value := range it.Requirements.Get(key).Values() {
+			have[value] = true
+		}
+	}
+	all := slices.Sorted(maps.Keys(have))
+	if len(all) == 0 || len(all) > 8 || key == corev1.LabelInstanceTypeStable {
+		return ""
+	}
+	return fmt.Sprintf(" They have: %s.", strings.Join(all, ", "))
+}
+
+func names(plans cloudprovider.InstanceTypes) (names []string) {
+	for _, it := range plans {
+		names = append(names, it.Name)
+	}
+	return names
+}
+
+// minValues finds wishes for more different values than there are.
+func minValues(c *checker) {
+	for _, p := range c.pools {
+		if len(p.plans) == 0 || !p.requirements.HasMinValues() {
+			continue
+		}
+		_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
+		for _, key := range slices.Sorted(maps.Keys(missing)) {
+			c.report(p.object.Addr, p.requirementPath(key), fmt.Sprintf("%d different values are wanted of %s, and the plans that the pool allows (%s) have %d. Nodes are never made for this pool.",
+				*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key]))
+		}
+	}
+}
+
+// limitBelowPlan finds limits that not even the first node fits in.
+func limitBelowPlan(c *checker) {
+	for _, p := range c.pools {
+		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
+			limit := p.Spec.Limits[name]
+			if limit.Sign() < 0 {
+				continue // negative-limit
+			}
+			if name == "nodes" {
+				if limit.IsZero() && !p.static() {
+					c.report(p.object.Addr, "spec.limits.nodes", "The limit is zero, so nodes are never made for this pool. To take a pool out of use, write enabled = false.")
+				}
+				continue
+			}
+			least, ok := smallest(p.plans, name)
+			if !ok {
+				continue
+			}
+			if have := least.Capacity[name]; limit.Cmp(have) < 0 {
+				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. Nodes are never made for this pool.",
+					least.Name, amount(name, have), name, limit.String()))
+			}
+		}
+	}
+}
+
+// blocksARoll finds limits with room for one node: it cannot be replaced, as
+// its successor is made before it goes. Node counts are left out: for pools
+// that are not static the core lets them be exceeded meanwhile.
+func blocksARoll(c *checker) {
+	for _, p := range c.pools {
+		if p.static() {
+			continue
+		}
+		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
+			least, ok := smallest(p.plans, name)
+			if name == "nodes" || !ok {
+				continue
+			}
+			limit, have := p.Spec.Limits[name], least.Capacity[name]
+			twice := have.DeepCopy()
+			twice.Add(have)
+			if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
+				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node is replaced by making the new one first, which the limit of %s forbids, so that a change of the pool never reaches its node.",
+					least.Name, amount(name, have), name, limit.String()))
+			}
+		}
+	}
+}
+
+// amount writes a quantity in the unit that people count it in.
+func amount(name corev1.ResourceName, q resource.Quantity) string {
+	if name == corev1.ResourceMemory || name == corev1.ResourceEphemeralStorage {
+		return fmt.Sprintf("%.1fGi", float64(q.Value())/(1<<30))
+	}
+	return q.String()
+}
+
+// largePlan is where a plan is too large to be bought without being asked for,
+// in vCPUs: from here on they cost some $580 a month.
+const largePlan = 32
+
+// uncapped finds pools that may buy the largest plans although nothing says
+// that they should: the core prefers one large node to several small ones.
+func uncapped(c *checker) {
+	for _, p := range c.pools {
+		if p.static() || capped(p) || len(p.plans) == 0 {
+			continue
+		}
+		dearest := p.plans[len(p.plans)-1]
+		if cpus := dearest.Capacity[corev1.ResourceCPU]; cpus.CmpInt64(largePlan) < 0 {
+			continue
+		}
+		price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
+		c.report(p.object.Addr, "spec.template.spec.requirements", fmt.Sprintf("Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. One large node is harder to fill and to drain than several small ones. Add a cap such as cpu = lte(16).",
+			dearest.Name, price.Monthly))
+	}
+}
+
+// capped reports whether the author has thought of the size of plans.
+func capped(p *pool) bool {
+	for _, r := range p.Spec.Template.Spec.Requirements {
+		switch r.Key {
+		case v1alpha1.LabelInstanceCPU, v1alpha1.LabelInstanceMemory, v1alpha1.LabelInstanceDisk:
+			if r.Operator != corev1.NodeSelectorOpExists && r.Operator != corev1.NodeSelectorOpGt && r.Operator != karpv1.NodeSelectorOpGte {
+				return true
+			}
+		case corev1.LabelInstanceTypeStable, v1alpha1.LabelInstanceGPUCount:
+			if r.Operator == corev1.NodeSelectorOpIn {
+				return true
+			}
+		}
+	}
+	return false
+}

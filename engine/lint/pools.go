@@ -1,0 +1,185 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+)
+
+// Fleets have as many pairs as the square of their pools. Those with different
+// taints are not compared at all, and those with different labels cheaply; what
+// is left is bounded, so that a fleet of thousands is not looked at to its end.
+const (
+	mostPairs = 20_000
+	mostLooks = 1_000_000
+)
+
+// equals finds pools that the same pods can go to, none of them before the
+// others. The core then takes the one whose name comes last in the alphabet
+// (karpenter v1.14.1, OrderByWeight), which hardly anybody means.
+func equals(c *checker) {
+	looks, pairs := mostLooks, mostPairs
+	for _, group := range groups(c.pools, func(p *pool) string { return fmt.Sprint(weight(p), " ", taintKey(p)) }) {
+		taken := map[*pool]bool{}
+		for i, p := range group {
+			if taken[p] {
+				continue
+			}
+			var rivals []*pool
+			for _, other := range group[i+1:] {
+				if looks--; looks < 0 || pairs < 0 {
+					return
+				}
+				if taken[other] || apart(p, other) {
+					continue
+				}
+				pairs--
+				if shares(p, other) {
+					rivals = append(rivals, other)
+					taken[other] = true
+				}
+			}
+			if len(rivals) > 0 {
+				c.equal(p, rivals)
+			}
+		}
+	}
+}
+
+func (c *checker) equal(p *pool, rivals []*pool) {
+	first := p
+	var addrs []string
+	for _, r := range rivals {
+		addrs = append(addrs, r.object.Addr.String())
+		if r.Name > first.Name {
+			first = r
+		}
+	}
+	path := "metadata.name"
+	if p.Spec.Weight != nil {
+		path = "spec.weight"
+	}
+	c.report(p.object.Addr, path, fmt.Sprintf("The same pods can go to this pool and to %s, and all have the weight %d. Karpenter then takes the one whose name is last in the alphabet: %s. Give the pool that is to come first a weight, or tell them apart by taints or labels.",
+		say(addrs), weight(p), first.object.Addr))
+}
+
+// shadowed finds pools that never get a pod: each one that could go there
+// goes to a pool with more weight, which has no limit.
+func shadowed(c *checker) {
+	budget := mostPairs
+	heavy := slices.DeleteFunc(slices.Clone(c.pools), func(p *pool) bool {
+		return p.static() || len(p.Spec.Limits) > 0 || weight(p) == 0 || p.plans == nil
+	})
+	for _, p := range c.pools {
+		if p.static() || len(p.plans) == 0 {
+			continue
+		}
+		for _, above := range heavy {
+			if budget--; budget < 0 {
+				return
+			}
+			if weight(above) > weight(p) && shadows(above, p) {
+				c.report(p.object.Addr, "metadata.name", fmt.Sprintf("Every pod that this pool could take, %s takes first: its weight is %d against %d, it allows the same plans, and it has no limit. No node is ever made for this pool.", above.object.Addr, weight(above), weight(p)))
+				break
+			}
+		}
+	}
+}
+
+// shadows reports whether whatever fits p fits above.
+func shadows(above, p *pool) bool {
+	if len(p.plans) > len(above.plans) || !containsAll(above, p) {
+		return false
+	}
+	for _, t := range above.Spec.Template.Spec.Taints {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(p.Spec.Template.Spec.Taints, t) {
+			return false
+		}
+	}
+	for key, want := range p.requirements {
+		if karpv1.WellKnownLabels.Has(key) {
+			continue
+		}
+		// A pod may ask for a label of p: above must promise the same.
+		have, ok := above.requirements[key]
+		if !ok || have.Intersection(want).String() != want.String() {
+			return false
+		}
+	}
+	return true // labels that above has besides keep no pod away
+}
+
+func containsAll(above, p *pool) bool {
+	have := map[string]bool{}
+	for _, it := range above.plans {
+		have[it.Name] = true
+	}
+	for _, it := range p.plans {
+		if !have[it.Name] {
+			return false
+		}
+	}
+	return true
+}
+
+// groups divides pools that are not static and can have nodes, in the order of
+// their first member.
+func groups(pools []*pool, key func(*pool) string) [][]*pool {
+	var all [][]*pool
+	index := map[string]int{}
+	for _, p := range pools {
+		if p.static() || len(p.plans) == 0 {
+			continue
+		}
+		k := key(p)
+		i, ok := index[k]
+		if !ok {
+			i = len(all)
+			index[k] = i
+			all = append(all, nil)
+		}
+		all[i] = append(all[i], p)
+	}
+	return all
+}
+
+func weight(p *pool) int32 {
+	if p.Spec.Weight == nil {
+		return 0
+	}
+	return *p.Spec.Weight
+}
+
+// taintKey is the same for pools that the same pods tolerate.
+func taintKey(p *pool) string {
+	var taints []string
+	for _, t := range p.Spec.Template.Spec.Taints {
+		if t.Effect != corev1.TaintEffectPreferNoSchedule {
+			taints = append(taints, t.ToString())
+		}
+	}
+	slices.Sort(taints)
+	return strings.Join(slices.Compact(taints), " ")
+}
+
+// apart reports whether a label tells two pools apart: pods choose by it.
+func apart(a, b *pool) bool {
+	for key, value := range a.Spec.Template.Labels {
+		if other, ok := b.Spec.Template.Labels[key]; ok && other != value {
+			return true
+		}
+	}
+	return false
+}
+
+// shares reports whether a pod can go to both pools, on the same plan.
+func shares(a, b *pool) bool {
+	if a.requirements.Intersects(b.requirements) != nil {
+		return false
+	}
+	return slices.ContainsFunc(a.plans, func(it *cloudprovider.InstanceType) bool { return slices.Contains(b.plans, it) })
+}

@@ -1,0 +1,58 @@
+package lint
+
+import "slices"
+
+// A Rule is one thing that is looked for, and what is known of it.
+type Rule struct {
+	Name    string // as in "lkeplan:ignore NAME"
+	Title   string // the summary of a finding
+	Fatal   bool   // a finding is an error, which cannot be silenced
+	Catalog bool   // a finding is an error where the catalogue is current
+	What    string // what is found, in one line
+	Why     string // what happens
+	Do      string // what to do about it
+	Example string // a document that is right, or ""
+
+	find func(*checker) // nil for what is found elsewhere: comments
+}
+
+// Rules returns every rule, sorted by name.
+func Rules() []Rule {
+	all := slices.Concat(refusals(), lints(), comments())
+	slices.SortFunc(all, func(a, b Rule) int {
+		if a.Name < b.Name {
+			return -1
+		}
+		return 1
+	})
+	return all
+}
+
+// Lookup returns the rule of that name.
+func Lookup(name string) (Rule, bool) {
+	all := Rules()
+	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
+	if i < 0 {
+		return Rule{}, false
+	}
+	return all[i], true
+}
+
+// Names returns the names of the rules whose findings can be silenced.
+func Names() (names []string) {
+	for _, rule := range Rules() {
+		if !rule.Fatal {
+			names = append(names, rule.Name)
+		}
+	}
+	return names
+}
+
+// Titles returns the rules' titles by name.
+func Titles() map[string]string {
+	titles := map[string]string{}
+	for _, rule := range slices.Concat(refusals(), lints(), comments()) {
+		titles[rule.Name] = rule.Title
+	}
+	return titles
+}
