@@ -1,19 +1,45 @@
 package engine
 
 import (
+	"cmp"
+
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Diff says what going from base to head does. Both must have compiled without
-// errors.
-func Diff(base, head Compiled) (plan.Plan, error) {
-	return plan.Diff(objects(base), objects(head))
+// Diff says what going from base to head does, at the prices of a catalogue.
+// Both must have compiled without errors; one that is empty is a directory that
+// is not there.
+func Diff(base, head Compiled, prices *catalog.Catalog) (plan.Plan, error) {
+	linode.Register()
+	return plan.Diff(stateOf(base, prices), stateOf(head, prices))
 }
 
-func objects(c Compiled) []plan.Object {
-	objects := make([]plan.Object, len(c.Resources))
-	for i, r := range c.Resources {
-		objects[i] = plan.Object{Resource: r.Resource, Defaulted: r.Defaulted}
+func stateOf(c Compiled, prices *catalog.Catalog) plan.State {
+	s := plan.State{Offers: offers(c.Cluster, prices)}
+	for _, r := range c.Resources {
+		s.Objects = append(s.Objects, plan.Object{Resource: r.Resource, Defaulted: r.Defaulted})
 	}
-	return objects
+	return s
+}
+
+// offers are the plans that the cluster's region sells.
+func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
+	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
+	var offers []plan.Offer
+	for _, it := range linode.NewInstanceTypes(prices, cluster.Region, tier).List() {
+		if len(it.Offerings.Available()) == 0 {
+			continue
+		}
+		price, _ := prices.Price(it.Name, cluster.Region)
+		offers = append(offers, plan.Offer{
+			Requirements: it.Requirements,
+			MilliCPU:     it.Capacity.Cpu().MilliValue(),
+			MemoryBytes:  it.Capacity.Memory().Value(),
+			Monthly:      price.PerMonth(),
+		})
+	}
+	return offers
 }

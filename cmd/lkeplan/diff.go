@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	revision "github.com/lkeplan/lkeplan/engine/source"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // errChanges ends diff --detailed-exitcode where there are changes.
@@ -41,7 +42,8 @@ What it is compared with is the base:
 
 What rolls nodes is told by Karpenter's own hash of a pool's template, and by
 comparing its requirements: nodes roll that a new requirement does not allow any
-more. How many nodes that is, only the cluster knows.`,
+more. How many nodes that is, only the cluster knows. The cost is the most that
+the limits of the pools let them cost, at the built-in prices.`,
 		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -94,7 +96,11 @@ func (d comparison) run(ctx context.Context, base string) (plan.Plan, string, er
 	if err != nil {
 		return plan.Plan{}, "", err
 	}
-	p, err := engine.Diff(before, head)
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return plan.Plan{}, "", err
+	}
+	p, err := engine.Diff(before, head, prices)
 	return p, against, err
 }
 

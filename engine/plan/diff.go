@@ -10,10 +10,10 @@ import (
 
 // Diff compares two revisions. Objects are the same when kind and name are; an
 // object that is called otherwise is another one.
-func Diff(base, head []Object) (Plan, error) {
-	before, after := byID(base), byID(head)
+func Diff(base, head State) (Plan, error) {
+	before, after := byID(base.Objects), byID(head.Objects)
 	var p Plan
-	for _, o := range head {
+	for _, o := range head.Objects {
 		old, existed := before[o.id()]
 		if !existed {
 			p.Changes = append(p.Changes, created(o))
@@ -25,7 +25,7 @@ func Diff(base, head []Object) (Plan, error) {
 		}
 		p.Changes = append(p.Changes, c)
 	}
-	for _, o := range base {
+	for _, o := range base.Objects {
 		if _, stays := after[o.id()]; !stays {
 			p.Changes = append(p.Changes, deleted(o))
 		}
@@ -35,7 +35,7 @@ func Diff(base, head []Object) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None
 	})
 	sortChanges(p.Changes)
-	return p, nil
+	return p, p.cost(base, head)
 }
 
 func byID(objects []Object) map[id]Object {

@@ -7,6 +7,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // FormatVersion is the version of the JSON form. A new minor one only adds.
@@ -19,7 +21,7 @@ func JSON(w io.Writer, p Plan) error {
 	s := p.Summary()
 	out := document{
 		FormatVersion: FormatVersion, Applyable: true, Complete: true,
-		Changes: []resourceChange{},
+		Changes: []resourceChange{}, Cost: costOf(&p.Before, &p.After),
 		Summary: summary{Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Rolled: none(s.Rolled), Deleted: none(s.Deleted)},
 	}
 	for _, c := range p.Changes {
@@ -37,6 +39,7 @@ type document struct {
 	Complete      bool             `json:"complete"`
 	Errored       bool             `json:"errored"`
 	Changes       []resourceChange `json:"resource_changes"`
+	Cost          *cost            `json:"cost"`
 	Summary       summary          `json:"summary"`
 }
 
@@ -56,6 +59,25 @@ type resourceChange struct {
 	Partial bool     `json:"partial,omitempty"`
 	Because []string `json:"because,omitempty"`
 	Fields  []field  `json:"fields"`
+	Cost    *cost    `json:"cost,omitempty"`
+}
+
+// cost is in dollars a month, as decimal strings; null where nothing limits it
+// or there is no pool.
+type cost struct {
+	Currency string         `json:"currency"`
+	Before   *catalog.Money `json:"ceiling_before"`
+	After    *catalog.Money `json:"ceiling_after"`
+}
+
+func costOf(before, after *Ceiling) *cost {
+	amount := func(c *Ceiling) *catalog.Money {
+		if c == nil || c.Unlimited {
+			return nil
+		}
+		return &c.Monthly
+	}
+	return &cost{"USD", amount(before), amount(after)}
 }
 
 type object struct {
@@ -103,6 +125,9 @@ func resourceChangeOf(c Change) resourceChange {
 		if f.After != nil {
 			after[f.Path] = f.After
 		}
+	}
+	if c.Kind == "NodePool" {
+		r.Cost = costOf(c.Before, c.After)
 	}
 	if c.Action != Create {
 		r.Change.Before = maps.Clone(before)

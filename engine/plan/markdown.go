@@ -45,14 +45,14 @@ func comment(p Plan, target string, d detail) string {
 	if p.Empty() {
 		return b.String()
 	}
-	b.WriteString("| object | | nodes |\n|---|---|---|\n")
+	b.WriteString("| object | | nodes | most a month |\n|---|---|---|---|\n")
 	hidden := 0
 	for _, c := range p.Changes {
 		if d == noDetails && !grave(c) {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s |\n", code(c.Addr), action(c), nodes(c))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(c.Addr), action(c), nodes(c), ceilings(c.Before, c.After))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "\n%d more objects change without touching nodes.\n", hidden)
@@ -66,7 +66,8 @@ func comment(p Plan, target string, d detail) string {
 		b.WriteString("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
 	}
 	s := p.Summary()
-	fmt.Fprintf(&b, "\n%d to create, %d to update, %d to delete, %d moved.\n", s.Create, s.Update, s.Delete, s.Move)
+	fmt.Fprintf(&b, "\n%d to create, %d to update, %d to delete, %d moved. Most a month, all pools together: %s.\n",
+		s.Create, s.Update, s.Delete, s.Move, ceilings(&p.Before, &p.After))
 	return b.String()
 }
 

@@ -27,9 +27,18 @@ type id struct{ kind, name string }
 
 func (o Object) id() id { return id{o.Kind(), o.Name()} }
 
+// State is one revision: its objects, and what nodes can be made of where they
+// are applied.
+type State struct {
+	Objects []Object
+	Offers  []Offer
+}
+
 // Plan is what going from a base to a head does.
 type Plan struct {
 	Changes []Change // sorted by address; objects that stay as they are only where they moved
+	// Before and After are the most that all pools together can cost.
+	Before, After Ceiling
 }
 
 // Change is what happens to one object.
@@ -46,6 +55,9 @@ type Change struct {
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Because names what rolls the pool without a change of its own: its class.
 	Because []string
+	// Before and After are the most that a pool can cost; nil where there is no
+	// pool.
+	Before, After *Ceiling
 }
 
 // Action is what is done to an object.

@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // compile compiles one directory of an archive; one that is not there is empty.
@@ -31,13 +32,17 @@ func compile(t *testing.T, files fstest.MapFS, dir string) engine.Compiled {
 // TestDiff compares the directories base and head of each archive, and each
 // head with itself.
 func TestDiff(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
 	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compile(t, files, "head")
-		p, err := engine.Diff(compile(t, files, "base"), head)
+		p, err := engine.Diff(compile(t, files, "base"), head, prices)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same, err := engine.Diff(head, head); err != nil || !same.Empty() {
+		if same, err := engine.Diff(head, head, prices); err != nil || !same.Empty() {
 			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
 		}
 		var text, json bytes.Buffer

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -36,8 +35,27 @@ func writeChange(b *strings.Builder, c Change) {
 			rows[i][2] = ""
 		}
 	}
+	if text := ceilings(c.Before, c.After); text != "" {
+		rows = append(rows, []string{"      most a month", text, "", ""})
+	}
 	writeRows(b, rows)
 	b.WriteString("\n")
+}
+
+// ceilings writes what something can cost before and after; once where it is
+// the same.
+func ceilings(before, after *Ceiling) string {
+	switch {
+	case before == nil && after == nil:
+		return ""
+	case before == nil:
+		return after.String()
+	case after == nil:
+		return before.String() + " → nothing"
+	case before.String() == after.String():
+		return before.String()
+	}
+	return before.String() + " → " + after.String()
 }
 
 // headline says what is done to the object and its nodes.
@@ -223,5 +241,6 @@ func sentence(p Plan) string {
 	if len(parts) == 0 {
 		parts = []string{"none is replaced or deleted"}
 	}
-	return text + strings.Join(slices.Clip(parts), "; ") + ".\n"
+	text += strings.Join(parts, "; ") + ".\n"
+	return text + fmt.Sprintf("Most a month: %s, all pools together.\n", ceilings(&p.Before, &p.After))
 }
