@@ -79,6 +79,9 @@ func (c *compiler) declare() {
 	c.report(misplaced(c.dir.blocks))
 	c.declareMoves()
 	c.scope = eval.NewScope(c.run, c.roots(), c.functions)
+	for _, table := range []schemas.Block{schemas.Limits, schemas.Overlay, schemas.Buffer} {
+		c.declareObjects(table) // nothing refers to these
+	}
 }
 
 // evaluate works out all names, whether something refers to them or not.

@@ -83,8 +83,8 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 	body = dynblock.Expand(body, ctx)
 	value := d.block(table, body, at)
 	for _, arg := range table.Args {
-		if arg.Kind == schemas.Requirements {
-			d.writeRequirements(at, arg.Path)
+		if arg.Kind == schemas.Requirements || arg.Kind == schemas.Selector {
+			d.writeRequirements(at, arg)
 		}
 	}
 	d.manifest(table, body, at)

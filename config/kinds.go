@@ -2,17 +2,14 @@ package config
 
 import (
 	"fmt"
-	"maps"
 	"math/big"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -52,6 +49,14 @@ func kindOf(k schemas.Kind) kind {
 		return kind{cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints}
 	case schemas.Requirements:
 		return kind{cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap}
+	case schemas.Selector:
+		return kind{cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap}
+	case schemas.PoolRefs:
+		return kind{cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs}
+	case schemas.Quantity:
+		return kind{cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity}
+	case schemas.Money:
+		return kind{cty.String, "an amount of US dollars", (*decoder).money}
 	case schemas.NodeClassRef:
 		return kind{cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef}
 	}
@@ -180,45 +185,4 @@ func (d *decoder) stringMap(v cty.Value, src source) any {
 		return nil
 	}
 	return fields
-}
-
-var quantityPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?([numkMGTPE]|[KMGTPE]i|[eE][0-9]+)?$`)
-
-func (d *decoder) quantities(v cty.Value, src source) any {
-	fields, _ := d.stringMap(v, src).(map[string]any)
-	parts := src.parts()
-	for _, key := range slices.Sorted(maps.Keys(fields)) {
-		text := fields[key].(string)
-		switch {
-		case quantityPattern.MatchString(text):
-			continue
-		case strings.HasPrefix(text, "-"):
-			d.problem(src.part(parts, key), "Negative amount", fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", key, text))
-		default:
-			d.problem(src.part(parts, key), "Invalid amount", fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or "500m".`, text, key))
-		}
-	}
-	if fields == nil {
-		return nil
-	}
-	return fields
-}
-
-// nodeClassRef takes whatever has a kind and a name: node_class.NAME, or an
-// object for a class that is managed elsewhere.
-func (d *decoder) nodeClassRef(v cty.Value, src source) any {
-	ref, err := meter.Convert(v, cty.Object(map[string]cty.Type{"kind": cty.String, "name": cty.String}))
-	if err != nil || ref.GetAttr("kind").IsNull() || ref.GetAttr("name").IsNull() {
-		detail := "The argument node_class takes a reference to a node_class block, such as node_class.default."
-		if v.Type() == cty.String {
-			detail += fmt.Sprintf(" Write it without quotes: node_class.%s.", v.AsString())
-		}
-		d.problem(src, "Not a node class", detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)
-		return nil
-	}
-	kind := ref.GetAttr("kind").AsString()
-	if kind != schemas.NodeClass.Object.Kind {
-		d.problem(src, "Not a node class", fmt.Sprintf("This is a %s, and a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind, eval.DidYouMean(kind, []string{schemas.NodeClass.Object.Kind})))
-	}
-	return map[string]any{"group": schemas.NodeClassGroup, "kind": kind, "name": ref.GetAttr("name").AsString()}
 }

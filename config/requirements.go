@@ -61,6 +61,9 @@ func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source)
 		return
 	}
 	for _, entry := range entries {
+		if fields, _ := entry.(map[string]any); src.arg.Kind == schemas.Selector && fields["minValues"] != nil {
+			d.problem(src, "Invalid requirement", fmt.Sprintf("%s: atleast(...) is for the requirements of pools. Here, requirements select what is there.", name))
+		}
 		d.requirements = append(d.requirements, requirementEntry{key.Label, entry, src.origin()})
 	}
 }
@@ -88,10 +91,10 @@ func unknownKey(name string) string {
 // writeRequirements writes the requirements sorted by label. Karpenter's own
 // wish for spot capacity, which Linode does not have, is ruled out in every
 // pool: otherwise consolidation asks for it.
-func (d *decoder) writeRequirements(at place, path string) {
-	all := d.requirements
+func (d *decoder) writeRequirements(at place, arg schemas.Arg) {
+	path, all := arg.Path, d.requirements
 	onDemand := schemas.Key{Label: schemas.CapacityTypeLabel}
-	if !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
+	if arg.Kind == schemas.Requirements && !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
 		entry := map[string]any{"key": onDemand.Label, "operator": string(requirement.In), "values": []any{"on-demand"}}
 		all = append(all, requirementEntry{onDemand.Label, entry, d.origins[""]})
 	}

@@ -40,8 +40,9 @@ func Apply(ctx context.Context, to applier, objects []map[string]any, report fun
 	return nil
 }
 
-// WaitReady returns when all objects are ready, telling report of each one as
-// it gets there. When ctx ends first the error names all that are not.
+// WaitReady returns when all objects are ready that can be, telling report of
+// each one as it gets there. When ctx ends first the error names all that are
+// not.
 func WaitReady(ctx context.Context, in applier, objects []map[string]any, report func(Progress)) error {
 	var (
 		wg    sync.WaitGroup
@@ -49,6 +50,9 @@ func WaitReady(ctx context.Context, in applier, objects []map[string]any, report
 		fails []error
 	)
 	for _, obj := range inOrder(objects) {
+		if !becomesReady(obj) {
+			continue
+		}
 		wg.Go(func() {
 			err := in.WaitReady(ctx, obj)
 			mu.Lock()
@@ -63,6 +67,13 @@ func WaitReady(ctx context.Context, in applier, objects []map[string]any, report
 	wg.Wait()
 	slices.SortFunc(fails, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
 	return errors.Join(fails...)
+}
+
+// becomesReady tells whether some controller says of an object that it is
+// ready. A CapacityBuffer has other conditions, which come and go with the
+// pods, and nothing sets those of a CapacityLimit yet.
+func becomesReady(obj map[string]any) bool {
+	return kindOf(obj) != "CapacityBuffer" && kindOf(obj) != "CapacityLimit"
 }
 
 // inOrder puts what is referred to before what refers to it.

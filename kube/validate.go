@@ -114,7 +114,8 @@ func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any,
 		old = runtime.DeepCopyJSON(old)
 		rules.complete(old)
 	}
-	return obj, append(errs, rules.validate(obj, old)...)
+	namespaced := d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped
+	return obj, append(errs, rules.validate(obj, old, namespaced)...)
 }
 
 // Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
@@ -140,8 +141,8 @@ func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
 
 // validate runs the checks of an API server in its order: the rules in CEL
 // come last, and only where types and sizes are right.
-func (r *rules) validate(obj, old map[string]any) field.ErrorList {
-	errs := validateMetadata(obj)
+func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorList {
+	errs := validateMetadata(obj, namespaced)
 	var oldValue any // nil on creation, which a nil map would not be
 	var options []schemacel.Option
 	if old == nil {
@@ -170,10 +171,10 @@ func blocksRules(err *field.Error) bool {
 	return false
 }
 
-func validateMetadata(obj map[string]any) field.ErrorList {
+func validateMetadata(obj map[string]any, namespaced bool) field.ErrorList {
 	meta, _, err := objectmeta.GetObjectMeta(obj, false)
 	if err != nil {
 		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
 	}
-	return apivalidation.ValidateObjectMeta(meta, false, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
+	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }

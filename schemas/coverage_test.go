@@ -29,7 +29,11 @@ func TestCoverage(t *testing.T) {
 		}
 		t.Run(block.Type, func(t *testing.T) {
 			rows := paths(block, "")
-			fields := leaves(definition(t, block.Object), "")
+			schema, namespaced := definition(t, block.Object)
+			fields := leaves(schema, "")
+			if namespaced {
+				fields = append(fields, "metadata.namespace")
+			}
 			for _, field := range fields {
 				_, excused := unmapped[block.Object.Kind+" "+field]
 				if !slices.ContainsFunc(rows, func(row string) bool { return match(field, row) }) && !excused {
@@ -69,20 +73,23 @@ func paths(block schemas.Block, prefix string) (list []string) {
 // written lists what a value of a kind writes below its path.
 func written(kind schemas.Kind) []string {
 	switch kind {
-	case schemas.Strings, schemas.Tags:
+	case schemas.Strings, schemas.Tags, schemas.PoolRefs:
 		return []string{".*"}
 	case schemas.Taints:
 		return []string{".*.key", ".*.value", ".*.effect"}
 	case schemas.Requirements:
 		return []string{".*.key", ".*.operator", ".*.values.*", ".*.minValues"}
+	case schemas.Selector:
+		return []string{".*.key", ".*.operator", ".*.values.*"}
 	case schemas.NodeClassRef:
 		return []string{".group", ".kind", ".name"}
 	}
 	return []string{""}
 }
 
-// definition returns the schema of an object's version.
-func definition(t *testing.T, object *schemas.Object) *apiextensionsv1.JSONSchemaProps {
+// definition returns the schema of an object's version, and whether objects
+// have a namespace.
+func definition(t *testing.T, object *schemas.Object) (schema *apiextensionsv1.JSONSchemaProps, namespaced bool) {
 	t.Helper()
 	crds, err := crd.All()
 	if err != nil {
@@ -91,12 +98,12 @@ func definition(t *testing.T, object *schemas.Object) *apiextensionsv1.JSONSchem
 	for _, d := range crds {
 		for _, version := range d.Spec.Versions {
 			if d.Spec.Group+"/"+version.Name == object.APIVersion && d.Spec.Names.Kind == object.Kind {
-				return version.Schema.OpenAPIV3Schema
+				return version.Schema.OpenAPIV3Schema, d.Spec.Scope == apiextensionsv1.NamespaceScoped
 			}
 		}
 	}
 	t.Fatalf("no definition of %v", object)
-	return nil
+	return nil, false
 }
 
 // leaves lists the fields that have no fields of their own, except those that

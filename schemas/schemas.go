@@ -71,11 +71,15 @@ const (
 	Type                     // a type expression; only in variable blocks
 	Condition                // an expression that is true or false, evaluated in its own place
 	Address                  // the address of a block or of one of its elements: pool.team["ml"]
+	Selector                 // requirements that select what is there: without a number of values
+	PoolRefs                 // a list of references: [pool.general, pool.team["ml"]]
+	Quantity                 // an amount: 400, "1600Gi"
+	Money                    // US dollars: 5000, "99.50"
 )
 
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Module, Moved, Import, Removed, Check}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved, Import, Removed, Check}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,

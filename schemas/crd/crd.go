@@ -1,6 +1,7 @@
 // Package crd holds the CustomResourceDefinitions that lkeplan needs in a
 // cluster, as the YAML files that `kubectl apply -f schemas/crd/` installs:
-// Karpenter's own, as the linked version ships them, and LinodeNodeClass.
+// Karpenter's own, as the linked version ships them, LinodeNodeClass and
+// CapacityLimit.
 //
 // It reads files that are compiled in; it knows no cluster and no HCL.
 package crd

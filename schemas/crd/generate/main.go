@@ -1,5 +1,5 @@
 // Command generate rewrites what is generated under schemas/: the deep copies
-// of schemas/v1alpha1 and the YAML files of schemas/crd. Run it through
+// of the API types and the YAML files of schemas/crd. Run it through
 // `go generate ./schemas/crd`.
 package main
 
@@ -27,11 +27,11 @@ func main() {
 
 // generate writes into dir, which is schemas/crd.
 func generate(dir string) error {
-	ours, err := linodeNodeClass(dir)
+	ours, err := definitions(dir, "../v1alpha1", "../lkeplan/v1alpha1")
 	if err != nil {
 		return err
 	}
-	for _, crd := range append(karpenter.CRDs, ours) {
+	for _, crd := range append(karpenter.CRDs, ours...) {
 		if err := write(dir, crd); err != nil {
 			return err
 		}
@@ -39,35 +39,52 @@ func generate(dir string) error {
 	return nil
 }
 
-// linodeNodeClass derives the definition from the Go types and serves its one
-// schema under a second version, v1.
-func linodeNodeClass(dir string) (*apiextensionsv1.CustomResourceDefinition, error) {
+// definitions derives the definitions from the Go types of packages, and
+// writes the deep copies of the types beside them.
+func definitions(dir string, packages ...string) ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	out, err := os.MkdirTemp("", "crd")
 	if err != nil {
 		return nil, err
 	}
 	defer os.RemoveAll(out)
-	gen := exec.Command("go", "run", controllerGen, "object", "crd", "paths=../v1alpha1", "output:crd:dir="+out)
+	args := []string{"run", controllerGen, "object", "crd", "output:crd:dir=" + out}
+	for _, pkg := range packages {
+		args = append(args, "paths="+pkg)
+	}
+	gen := exec.Command("go", args...)
 	gen.Dir, gen.Stderr = dir, os.Stderr
 	if err := gen.Run(); err != nil {
 		return nil, fmt.Errorf("run controller-gen: %w", err)
 	}
 	found, err := filepath.Glob(filepath.Join(out, "*.yaml"))
-	if err != nil || len(found) != 1 {
-		return nil, fmt.Errorf("controller-gen made %d definitions, not one", len(found))
+	if err != nil || len(found) < len(packages) {
+		return nil, fmt.Errorf("controller-gen made %d definitions of %d packages", len(found), len(packages))
 	}
-	raw, err := os.ReadFile(found[0])
-	if err != nil {
-		return nil, err
+	var crds []*apiextensionsv1.CustomResourceDefinition
+	for _, name := range found {
+		raw, err := os.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		crd := &apiextensionsv1.CustomResourceDefinition{}
+		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
+			return nil, err
+		}
+		serveAsV1(crd)
+		crds = append(crds, crd)
 	}
-	crd := &apiextensionsv1.CustomResourceDefinition{}
-	if err := yaml.UnmarshalStrict(raw, crd); err != nil {
-		return nil, err
+	return crds, nil
+}
+
+// serveAsV1 serves the one schema of LinodeNodeClass under a second version,
+// v1, as the provider that Linode publishes does.
+func serveAsV1(crd *apiextensionsv1.CustomResourceDefinition) {
+	if crd.Spec.Names.Kind != "LinodeNodeClass" {
+		return
 	}
 	v1 := *crd.Spec.Versions[0].DeepCopy()
 	v1.Name, v1.Storage = "v1", false
 	crd.Spec.Versions = append(crd.Spec.Versions, v1)
-	return crd, nil
 }
 
 func write(dir string, crd *apiextensionsv1.CustomResourceDefinition) error {

@@ -1,0 +1,3 @@
+limits "all" {
+  monthly_cost = -1 # want: Invalid amount of money: "-1" is not
+}

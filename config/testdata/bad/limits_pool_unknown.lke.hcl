@@ -1,0 +1,9 @@
+pool "team" {
+  for_each   = toset(["ml", "web"])
+  node_class = node_class.default
+}
+
+limits "all" {
+  pools = [pool.teem] # want: Unknown reference: There is no pool named "teem" in this directory. Did you mean "team"?
+  nodes = 4
+}

@@ -1,0 +1,4 @@
+buffer "a" { # want: Invalid CapacityBuffer: spec:
+  namespace    = "web"
+  pod_template = "a"
+}

@@ -1,0 +1,3 @@
+limits "all" {
+  nodes = -1 # want: Invalid CapacityLimit: spec.nodes: should be greater than or equal to 0.
+}

@@ -1,0 +1,4 @@
+overlay "a" {
+  requirements = {}
+  capacity     = { cpu = 4 } # want: Invalid NodeOverlay: spec.capacity: invalid resource restricted.
+}

@@ -1,0 +1,132 @@
+package v1alpha1
+
+import (
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// The conditions of a CapacityLimit.
+const (
+	// ConditionReady tells whether the limit is enforced. It is false where a
+	// pool that the limit is for does not exist.
+	ConditionReady = "Ready"
+
+	// ConditionReached tells whether there is no room left for the smallest
+	// node that could be made.
+	ConditionReached = "Reached"
+)
+
+// CapacityLimit caps what several NodePools hold in sum: nodes, resources or
+// money. A node that would go beyond it is not made, and the pods it would
+// have been for wait. What is there already is never taken away.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:path=capacitylimits,scope=Cluster,categories=karpenter,shortName={climit,climits}
+// +kubebuilder:subresource:status
+// +kubebuilder:printcolumn:name="Nodes",type="integer",JSONPath=".status.used.nodes"
+// +kubebuilder:printcolumn:name="CPU",type="string",JSONPath=".status.used.cpu"
+// +kubebuilder:printcolumn:name="Memory",type="string",JSONPath=".status.used.memory"
+// +kubebuilder:printcolumn:name="Cost",type="string",JSONPath=".status.used.monthlyCost"
+// +kubebuilder:printcolumn:name="Max cost",type="string",JSONPath=".spec.monthlyCost"
+// +kubebuilder:printcolumn:name="Reached",type="string",JSONPath=".status.conditions[?(@.type==\"Reached\")].status"
+// +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
+// +kubebuilder:printcolumn:name="Max nodes",type="integer",JSONPath=".spec.nodes",priority=1
+// +kubebuilder:printcolumn:name="Max CPU",type="string",JSONPath=".spec.cpu",priority=1
+// +kubebuilder:printcolumn:name="Max memory",type="string",JSONPath=".spec.memory",priority=1
+// +kubebuilder:printcolumn:name="Pools",type="string",JSONPath=".spec.nodePools",priority=1
+type CapacityLimit struct {
+	metav1.TypeMeta   `json:",inline"`
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	Spec   CapacityLimitSpec   `json:"spec"`
+	Status CapacityLimitStatus `json:"status,omitempty"`
+}
+
+// CapacityLimitList is a list of CapacityLimit.
+//
+// +kubebuilder:object:root=true
+type CapacityLimitList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []CapacityLimit `json:"items"`
+}
+
+// CapacityLimitSpec is the cap. What is left out is not capped.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.nodes) || has(self.cpu) || has(self.memory) || has(self.monthlyCost)",message="one of nodes, cpu, memory and monthlyCost must be set"
+type CapacityLimitSpec struct {
+	// NodePools are the names of the NodePools whose nodes count. Left out,
+	// the nodes of all NodePools do.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=1000
+	// +kubebuilder:validation:items:MinLength=1
+	// +kubebuilder:validation:items:MaxLength=63
+	NodePools []string `json:"nodePools,omitempty"`
+
+	// Nodes is the largest number of nodes.
+	// +optional
+	// +kubebuilder:validation:Minimum=0
+	Nodes *int64 `json:"nodes,omitempty"`
+
+	// CPU is the largest number of CPUs that the nodes have in sum.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() >= 0",message="must not be negative"
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+
+	// Memory is the most memory that the nodes have in sum, such as 512Gi.
+	// +optional
+	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() >= 0",message="must not be negative"
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// MonthlyCost is the most that the nodes cost in a month, in US dollars
+	// and at the monthly prices of Linode's price list for the region: "5000"
+	// or "99.50". Traffic, volumes, backups and taxes are not part of it.
+	// +optional
+	// +kubebuilder:validation:MaxLength=16
+	// +kubebuilder:validation:Pattern=`^[0-9]+(\.[0-9]{1,2})?$`
+	MonthlyCost *string `json:"monthlyCost,omitempty"`
+}
+
+// CapacityLimitStatus is what the nodes hold, as far as the controller knows.
+type CapacityLimitStatus struct {
+	// ObservedGeneration is the generation of the spec that the status is about.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Used is what the nodes hold, those included that are being made.
+	// +optional
+	Used CapacityAmounts `json:"used,omitempty"`
+
+	// Room is what is left, for what is capped.
+	// +optional
+	Room CapacityAmounts `json:"room,omitempty"`
+
+	// Conditions tell whether the limit is enforced and whether it is reached.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// CapacityAmounts are amounts of all that can be capped, in the units of the
+// spec.
+type CapacityAmounts struct {
+	// Nodes is a number of nodes.
+	// +optional
+	Nodes *int64 `json:"nodes,omitempty"`
+
+	// CPU is a number of CPUs.
+	// +optional
+	CPU *resource.Quantity `json:"cpu,omitempty"`
+
+	// Memory is an amount of memory.
+	// +optional
+	Memory *resource.Quantity `json:"memory,omitempty"`
+
+	// MonthlyCost is in US dollars.
+	// +optional
+	MonthlyCost *string `json:"monthlyCost,omitempty"`
+}
