@@ -1,0 +1,52 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+)
+
+func newGraph(env *env) *cobra.Command {
+	var src source
+	output := choice{value: "dot", of: []string{"dot", "mermaid", "json", "svg"}}
+	cmd := &cobra.Command{
+		Use:   "graph [DIR]",
+		Short: "Draw what refers to what in a directory",
+		Long: `Draw the variables, locals, node classes, pools and other named blocks of a
+directory, with an arrow from each block to what it refers to. Nothing is
+evaluated, so variables need no values. DIR is the working directory where none
+is given.
+
+dot is for Graphviz, mermaid for Markdown; svg is a picture and needs no other
+program.`,
+		Example: `  lkeplan graph -o svg clusters/prod > prod.svg
+  lkeplan graph -o mermaid clusters/prod`,
+		Args: oneDirectory,
+		RunE: func(_ *cobra.Command, args []string) error {
+			fsys, opts, err := src.open(args)
+			if err != nil {
+				return err
+			}
+			module, diags := config.Load(fsys, opts.Options)
+			if diags.HasErrors() {
+				if err := diag.Text(env.Stderr, diag.New(diags, module.Files), env.Color); err != nil {
+					return err
+				}
+				return errReported
+			}
+			switch g := module.Graph(); output.value {
+			case "mermaid":
+				return g.Mermaid(env.Stdout)
+			case "json":
+				return g.JSON(env.Stdout)
+			case "svg":
+				return g.SVG(env.Stdout)
+			default:
+				return g.DOT(env.Stdout)
+			}
+		},
+	}
+	output.flag(cmd, "output", "o", "how to draw")
+	return cmd
+}

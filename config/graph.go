@@ -1,0 +1,115 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/graph"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// Graph returns the names of the directory and the references between them, as
+// they are written: nothing is evaluated, so variables need no values. A
+// module is one name, whatever is in it.
+func (m *Module) Graph() graph.Graph {
+	var nodes []graph.Node
+	var edges []graph.Edge
+	used := map[string][]hcl.Traversal{} // by node
+	add := func(id, kind string, at hcl.Range, references []hcl.Traversal) {
+		nodes = append(nodes, graph.Node{ID: id, Kind: kind, File: at.Filename, Line: at.Start.Line})
+		used[id] = append(used[id], references...)
+	}
+	for _, table := range schemas.Document() {
+		for _, block := range m.root.blocks.OfType(table.Type) {
+			switch {
+			case table.Type == schemas.Locals.Type:
+				attrs, _ := block.Body.JustAttributes()
+				for _, attr := range attrs {
+					add("local."+attr.Name, "local", attr.NameRange, attr.Expr.Variables())
+				}
+			case table.Type == schemas.Cluster.Type:
+				add("cluster", table.Type, block.DefRange, references(block.Body, table))
+			case table.Type == schemas.Variable.Type:
+				add("var."+block.Labels[0], table.Type, block.DefRange, references(block.Body, table))
+			case len(table.Labels) > 0:
+				add(table.Type+"."+block.Labels[0], table.Type, block.DefRange, references(block.Body, table))
+			}
+		}
+	}
+	for id, traversals := range used {
+		for _, to := range referents(traversals, nodes) {
+			edges = append(edges, graph.Edge{From: id, To: to})
+		}
+	}
+	return graph.New(nodes, edges)
+}
+
+// references collects what the expressions in a body refer to, those in
+// dynamic blocks included.
+func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
+	list := bodyReferences(dynblock.WalkVariables(body), table)
+	if table.Open {
+		_, rest, _ := body.PartialContent(bodySchema(table))
+		attrs, _ := rest.JustAttributes()
+		for _, attr := range attrs {
+			list = append(list, attr.Expr.Variables()...)
+		}
+	}
+	return list
+}
+
+func bodyReferences(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+	list, children := node.Visit(bodySchema(table))
+	for _, child := range children {
+		for _, nested := range table.Blocks {
+			if nested.Type == child.BlockTypeName {
+				list = append(list, bodyReferences(child.Node, nested)...)
+			}
+		}
+	}
+	return list
+}
+
+// referents are the nodes that references lead to. A root without a name, such
+// as pool in values(pool), leads to all that are below it.
+func referents(traversals []hcl.Traversal, nodes []graph.Node) (ids []string) {
+	kinds := map[string]string{"var": schemas.Variable.Type, "local": "local"}
+	for _, t := range traversals {
+		root := t.RootName()
+		if root == schemas.Cluster.Type {
+			ids = append(ids, root)
+			continue
+		}
+		if name, ok := secondName(t); ok {
+			ids = append(ids, root+"."+name)
+			continue
+		}
+		kind := root
+		if k, ok := kinds[root]; ok {
+			kind = k
+		}
+		for _, n := range nodes {
+			if n.Kind == kind {
+				ids = append(ids, n.ID)
+			}
+		}
+	}
+	return ids
+}
+
+// secondName is the name after the root: pool.x or pool["x"].
+func secondName(t hcl.Traversal) (string, bool) {
+	if len(t) < 2 {
+		return "", false
+	}
+	switch step := t[1].(type) {
+	case hcl.TraverseAttr:
+		return step.Name, true
+	case hcl.TraverseIndex:
+		if step.Key.Type() == cty.String {
+			return step.Key.AsString(), true
+		}
+	}
+	return "", false
+}

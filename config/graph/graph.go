@@ -1,0 +1,76 @@
+// Package graph draws which names of a directory refer to which. It knows
+// names and arrows; what is a name and what refers to it is found out
+// elsewhere.
+//
+// All drawings are the same bytes for the same graph. Names come from files
+// that anybody may have written, and cannot end the drawing they are in.
+package graph
+
+import (
+	"cmp"
+	"encoding/json"
+	"io"
+	"slices"
+)
+
+// A Graph is the names of a directory and the references between them. The
+// JSON names are part of the command line's interface.
+type Graph struct {
+	Nodes []Node `json:"nodes"`
+	Edges []Edge `json:"edges"`
+}
+
+// A Node is a block that has a name, or one local.
+type Node struct {
+	ID   string `json:"id"`   // as expressions refer to it: pool.general
+	Kind string `json:"kind"` // the type of the block; "local"
+	File string `json:"file"`
+	Line int    `json:"line"`
+}
+
+// An Edge is a reference: the block From uses the value of To.
+type Edge struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+}
+
+// New returns the graph of nodes and edges in their one order. Edges to what
+// is not a node, or from a node to itself, are left out.
+func New(nodes []Node, edges []Edge) Graph {
+	known := map[string]bool{}
+	for _, n := range nodes {
+		known[n.ID] = true
+	}
+	edges = slices.DeleteFunc(edges, func(e Edge) bool { return e.From == e.To || !known[e.From] || !known[e.To] })
+	slices.SortFunc(edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
+	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID)) })
+	nodes = slices.CompactFunc(nodes, func(a, b Node) bool { return a.ID == b.ID })
+	return Graph{Nodes: append([]Node{}, nodes...), Edges: append([]Edge{}, slices.Compact(edges)...)}
+}
+
+// JSON writes the graph for programs.
+func (g Graph) JSON(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(g)
+}
+
+// color is the background of a kind's nodes.
+func color(kind string) string {
+	switch kind {
+	case "pool":
+		return "#cfe8d5"
+	case "node_class":
+		return "#d3e2f7"
+	case "variable":
+		return "#fbe7c2"
+	case "local":
+		return "#f3f0e6"
+	case "module":
+		return "#e5d9f2"
+	case "check", "policy", "limits":
+		return "#f8d7d3"
+	}
+	return "#e8e8e8"
+}

@@ -1,0 +1,118 @@
+package graph_test
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/config/graph"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files with what comes out")
+
+var drawings = map[string]func(graph.Graph, io.Writer) error{
+	"dot": graph.Graph.DOT, "mermaid": graph.Graph.Mermaid, "json": graph.Graph.JSON, "svg": graph.Graph.SVG,
+}
+
+// small has an arrow over two columns, a node without arrows, and names that
+// would end the drawing they are in.
+func small() graph.Graph {
+	return graph.New(
+		[]graph.Node{
+			{ID: "var.x", Kind: "variable", File: "a.lke.hcl", Line: 1},
+			{ID: "pool.web", Kind: "pool", File: "a.lke.hcl", Line: 9},
+			{ID: "local.b", Kind: "local", File: "a.lke.hcl", Line: 5},
+			{ID: "local.alone", Kind: "local", File: "a.lke.hcl", Line: 6},
+			{ID: "pool.\"]\n--><script>#;\\", Kind: "pool", File: "<b>.lke.hcl", Line: 2},
+		},
+		[]graph.Edge{
+			{"pool.web", "var.x"}, {"pool.web", "local.b"}, {"local.b", "var.x"}, {"pool.web", "local.b"},
+			{"local.b", "local.b"}, {"pool.web", "local.missing"}, {"pool.\"]\n--><script>#;\\", "local.b"},
+		})
+}
+
+func TestDrawings(t *testing.T) {
+	for name, draw := range drawings {
+		t.Run(name, func(t *testing.T) {
+			var got bytes.Buffer
+			if err := draw(small(), &got); err != nil {
+				t.Fatal(err)
+			}
+			golden := "testdata/small." + name
+			if *update {
+				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(golden)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got.String()); diff != "" {
+				t.Errorf("(-want +got)\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestShapes draws graphs of many forms: each drawing is whole, the same each
+// time, and has each node in it.
+func TestShapes(t *testing.T) {
+	for name, g := range map[string]graph.Graph{
+		"empty":  graph.New(nil, nil),
+		"circle": number(3, func(i int) []int { return []int{(i + 1) % 3} }),
+		"chain":  number(60, func(i int) []int { return []int{i + 1} }),
+		"all":    number(30, func(i int) []int { return span(i+1, 30) }),
+		"tree":   number(500, func(i int) []int { return []int{2*i + 1, 2*i + 2} }),
+	} {
+		for format, draw := range drawings {
+			var first, second bytes.Buffer
+			if err := errors.Join(draw(g, &first), draw(g, &second)); err != nil {
+				t.Fatal(err)
+			}
+			if !bytes.Equal(first.Bytes(), second.Bytes()) {
+				t.Errorf("%s: %s is not the same each time", name, format)
+			}
+			if n := strings.Count(first.String(), "pool."); n < len(g.Nodes) {
+				t.Errorf("%s: %s has %d of %d nodes", name, format, n, len(g.Nodes))
+			}
+			if strings.Contains(first.String(), "NaN") || strings.Contains(first.String(), "Inf") {
+				t.Errorf("%s: %s has no places", name, format)
+			}
+			if format == "svg" {
+				if err := xml.Unmarshal(first.Bytes(), new(struct{})); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+			}
+		}
+	}
+}
+
+// number makes a graph of n nodes by what each refers to.
+func number(n int, refers func(int) []int) graph.Graph {
+	var nodes []graph.Node
+	var edges []graph.Edge
+	for i := range n {
+		id := fmt.Sprintf("pool.n%d", i)
+		nodes = append(nodes, graph.Node{ID: id, Kind: "pool"})
+		for _, to := range refers(i) {
+			edges = append(edges, graph.Edge{From: id, To: fmt.Sprintf("pool.n%d", to)})
+		}
+	}
+	return graph.New(nodes, edges)
+}
+
+func span(from, to int) (list []int) {
+	for i := from; i < to; i++ {
+		list = append(list, i)
+	}
+	return list
+}
