@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -17,14 +18,15 @@ func (c *compiler) check() {
 		content, diags := block.Body.Content(bodySchema(schemas.Check))
 		c.report(diags)
 		for _, assert := range content.Blocks {
-			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed"))
+			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed", c.scope))
 		}
 	}
 }
 
 // assert evaluates a block with a condition and an error_message. What cannot
-// be evaluated because something else is wrong counts as kept.
-func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string) hcl.Diagnostics {
+// be evaluated, because something else is wrong or not known yet, counts as
+// kept.
+func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
 	content, diags := block.Body.Content(bodySchema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
 	if diags.HasErrors() {
@@ -33,31 +35,38 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string)
 	if len(condition.Expr.Variables()) == 0 {
 		return hcl.Diagnostics{problem("Condition that never changes", "The condition refers to nothing, so it is always true or always false.", condition.Expr)}
 	}
-	v, ctx, diags := c.scope.Value(condition.Expr)
-	if diags.HasErrors() || !v.IsKnown() {
+	v, ctx, diags := scope.Value(condition.Expr)
+	if diags.HasErrors() {
 		return diags
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
 		return hcl.Diagnostics{problem("Invalid condition", "A condition must be true or false.", condition.Expr)}
 	}
-	if v.True() {
+	if !v.IsKnown() || v.True() {
 		return nil
 	}
-	text, diags := c.message(message)
+	text, diags := c.message(message, scope)
 	failed := problem(summary, text, condition.Expr)
 	failed.EvalContext = ctx
 	return append(diags, failed)
 }
 
-func (c *compiler) message(attr *hcl.Attribute) (string, hcl.Diagnostics) {
-	v, _, diags := c.scope.Value(attr.Expr)
-	if diags.HasErrors() || !v.IsKnown() {
-		return "The condition is false.", diags
+// message evaluates an error_message.
+func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.Diagnostics) {
+	const unsaid = "The condition is false."
+	v, _, diags := scope.Value(attr.Expr)
+	if diags.HasErrors() {
+		return unsaid, diags
 	}
 	v, err := meter.Convert(v, cty.String)
-	if err != nil || v.IsNull() {
-		return "The condition is false.", hcl.Diagnostics{problem("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+	switch {
+	case err != nil:
+		return unsaid, hcl.Diagnostics{problem("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+	case v.IsNull():
+		return unsaid, hcl.Diagnostics{problem("Invalid error message", "The error message is null, and it must be text.", attr.Expr)}
+	case !v.IsKnown():
+		return unsaid, nil
 	}
 	return strings.TrimSpace(v.AsString()), nil
 }

@@ -28,7 +28,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c.evaluate()
 	all.checkMoves()
 	result := Compiled{Resources: all.resources()}
-	result.Imports, result.Removed = c.imports(), c.removals()
+	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	for _, c := range all.compilers {
 		c.check()
 	}
@@ -101,6 +101,7 @@ func (c *compiler) roots() map[string]eval.Root {
 		"pool":       {Table: c.declareObjects(schemas.Pool)},
 		"module":     {Table: c.declareModules()},
 
+		"plan":  {Absent: "What a change would do is known in policy blocks, once there is a change."},
 		"each":  {Absent: "The names each.key and each.value exist in blocks with for_each."},
 		"count": {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
 		"data":  {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},

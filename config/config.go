@@ -56,6 +56,7 @@ type Compiled struct {
 	Resources []Resource // sorted by address
 	Imports   []Import   // as they are written
 	Removed   []Removal  // as they are written
+	Policies  []Policy   // as they are written, for whoever has a plan
 }
 
 // An Origin is the place in the source that a field comes from, with what is

@@ -17,7 +17,6 @@ var advice = []struct {
 	{schemas.Block{Type: "terraform"}, "Settings of the tool are in the lkeplan block, as in lkeplan { required_version = \"~> 0.3\" }."},
 	{schemas.Block{Type: "data", Labels: []string{"type", "name"}}, "Nothing is looked up while compiling, so that a commit always compiles to the same objects. Pass the value in as a variable."},
 	{schemas.Block{Type: "output", Labels: []string{"name"}}, "The pools and node classes of a module are its outputs, as in module.NAME.pool.NAME. A value for use in the same directory is a local."},
-	{schemas.Block{Type: "policy", Labels: []string{"name"}}, "Rules for the compiled directory are written in check blocks."},
 }
 
 func elsewhere() (blocks []schemas.Block) {

@@ -89,7 +89,7 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 	}
 	node.Check = func(cty.Value) (diags hcl.Diagnostics) {
 		for _, validation := range content.Blocks {
-			diags = append(diags, c.assert(schemas.Validation, validation, "Invalid value for variable")...)
+			diags = append(diags, c.assert(schemas.Validation, validation, "Invalid value for variable", c.scope)...)
 		}
 		return diags
 	}

@@ -63,6 +63,14 @@ var Check = Block{
 	}},
 }
 
+// Policy is a rule for changes, which are known as plan.
+var Policy = Block{
+	Type:   "policy",
+	Labels: []string{"name"},
+	Doc:    "A rule for what a change does, such as how many nodes it replaces: plan.nodes, plan.objects and plan.cost.",
+	Args:   assertion,
+}
+
 var assertion = []Arg{
 	{Name: "condition", Kind: Condition, Required: true, Doc: "True where the rule is kept."},
 	{Name: "error_message", Kind: Condition, Required: true, Doc: "What to say where it is not: a full sentence."},

@@ -106,7 +106,7 @@ func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
 			continue
 		}
 		parent, diags := reference[:i].TraverseAbs(d.EvalContext)
-		if diags.HasErrors() || !parent.IsKnown() || parent.IsNull() {
+		if diags.HasErrors() || parent.IsNull() {
 			return ""
 		}
 		return DidYouMean(attr.Name, attributes(parent.Type()))

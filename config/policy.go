@@ -1,0 +1,78 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// PlanType is what policies know of a change, as plan. Nodes and objects are
+// counted; a cost is in US dollars a month, as it is after the change, and null
+// where it is not known or not bounded.
+func PlanType() cty.Type {
+	numbers := func(names ...string) cty.Type {
+		attributes := map[string]cty.Type{}
+		for _, name := range names {
+			attributes[name] = cty.Number
+		}
+		return cty.Object(attributes)
+	}
+	return cty.Object(map[string]cty.Type{
+		"nodes":   numbers("total", "created", "deleted", "rolled"),
+		"objects": numbers("created", "changed", "deleted"),
+		"cost":    numbers("current", "floor", "ceiling"),
+	})
+}
+
+// A Policy is a rule for changes. It has been checked as far as that is
+// possible without one.
+type Policy struct {
+	Name  string
+	Range hcl.Range
+
+	block *hcl.Block
+	in    *compiler
+}
+
+// Evaluate returns an error where a change breaks the policy. The plan is a
+// value of PlanType.
+func (p Policy) Evaluate(plan cty.Value) hcl.Diagnostics {
+	plan, err := meter.Convert(plan, PlanType())
+	if err != nil {
+		return failure("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))
+	}
+	return p.in.assert(schemas.Policy, p.block, "Policy broken", p.scope(plan))
+}
+
+// scope is that of the directory, and the plan.
+func (p Policy) scope(plan cty.Value) *eval.Scope {
+	return p.in.scope.With("plan", eval.Root{Value: plan})
+}
+
+// policies reads the policy blocks and evaluates them with a plan of which
+// only the type is known: what is wrong with any plan is wrong now.
+func (c *compiler) policies() (policies []Policy) {
+	at := map[string]hcl.Range{}
+	for _, block := range c.dir.blocks.OfType(schemas.Policy.Type) {
+		name := block.Labels[0]
+		if earlier, again := at[name]; again {
+			c.report(hcl.Diagnostics{moduleProblem("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s:%d.", name, earlier.Filename, earlier.Start.Line), block.DefRange)})
+		}
+		at[name] = block.DefRange
+		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
+		scope := p.scope(cty.UnknownVal(PlanType()))
+		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
+		if content, _, _ := block.Body.PartialContent(bodySchema(schemas.Policy)); content.Attributes["error_message"] != nil {
+			_, messageDiags := c.message(content.Attributes["error_message"], scope)
+			diags = append(diags, messageDiags...)
+		}
+		c.report(diags)
+		policies = append(policies, p)
+	}
+	return policies
+}
