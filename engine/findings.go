@@ -36,18 +36,15 @@ func findings(compiled Compiled, invalid map[config.Addr]bool, opts CompileOptio
 		resources[r.Addr] = r.Resource
 		in.Objects = append(in.Objects, lint.Object{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
 	}
+	in.Partial = diags.HasErrors()
 	var found hcl.Diagnostics
 	titles := lint.Titles()
-	add := func(all []lint.Finding) {
-		for _, f := range all {
-			found = append(found, diagnostic(f, titles[f.Name], resources, compiled.Files))
-		}
+	for _, f := range lint.Check(in) {
+		found = append(found, diagnostic(f, titles[f.Name], resources, compiled.Files))
 	}
-	add(lint.Errors(in))
-	if diags.HasErrors() || found.HasErrors() {
-		return slices.DeleteFunc(found, func(d *hcl.Diagnostic) bool { return d.Severity != hcl.DiagError })
+	if in.Partial || found.HasErrors() {
+		return found
 	}
-	add(lint.Warnings(in))
 	return silence(found, config.Ignores(compiled.Files), titles)
 }
 

@@ -62,36 +62,40 @@ type Input struct {
 	Objects []Object       // those that the API server would take, sorted by address
 	Catalog *catalog.Catalog
 
+	// Partial says that objects are missing, which are in error. Only errors
+	// are looked for then, in each object alone.
+	Partial bool
+
 	// Current says that the catalogue is known to be up to date. What depends
 	// on it is then an error. Else it is a warning: the plan that is not in the
 	// catalogue may be new.
 	Current bool
 }
 
-// Errors returns what would be refused, by Karpenter or by LKE. It looks at
-// each object alone, so that it can be asked while others are in error.
-func Errors(in Input) []Finding { return check(in, refusals()) }
-
-// Warnings returns what would be taken although it is hardly meant. The
-// severity of what depends on the catalogue is up to Input.Current.
-func Warnings(in Input) []Finding { return check(in, lints()) }
-
-// Check returns all that is found.
-func Check(in Input) []Finding { return append(Errors(in), Warnings(in)...) }
-
-func check(in Input, rules []Rule) []Finding {
+// Check returns what is found, sorted by object and field. Warnings are left
+// out where there are errors: the cause comes first.
+func Check(in Input) []Finding {
 	linode.Register()
 	c := newChecker(in)
-	for _, rule := range rules {
-		if rule.find != nil {
-			c.rule = rule
-			rule.find(c)
-		}
+	c.look(refusals())
+	if in.Partial || slices.ContainsFunc(c.findings, isError) {
+		c.findings = slices.DeleteFunc(c.findings, func(f Finding) bool { return !isError(f) })
+	} else {
+		c.look(lints())
 	}
 	slices.SortStableFunc(c.findings, func(a, b Finding) int {
 		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
 	})
 	return c.findings
+}
+
+func isError(f Finding) bool { return f.Severity == Error }
+
+func (c *checker) look(rules []Rule) {
+	for _, rule := range rules {
+		c.rule = rule
+		rule.find(c)
+	}
 }
 
 // reportCluster adds a finding about an argument of the cluster block.
