@@ -20,11 +20,9 @@ const maxObjects = 10_000
 // are in error are left out, so what is returned along with errors is not the
 // whole configuration.
 func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
-	all := &compilation{module: m, run: &eval.Run{Meter: m.meter}, functions: functions(m.meter), places: map[*hcl.Diagnostic]*compiler{}}
-	c := all.compiler(m.root, nil, m.inputs)
-	all.clusterNode = c.declareCluster()
+	c := m.compiler()
+	all := c.compilation
 	c.checkSettings()
-	c.declare()
 	c.evaluate()
 	all.checkMoves()
 	result := Compiled{Resources: all.resources()}
@@ -36,11 +34,28 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	return result, all.settle()
 }
 
+// compiler begins a compilation: all names of the root are declared, and none
+// is worked out.
+func (m *Module) compiler() *compiler {
+	all := &compilation{
+		module:    m,
+		run:       &eval.Run{Meter: m.meter},
+		functions: functions(m.meter),
+		read:      map[string]string{},
+		places:    map[*hcl.Diagnostic]*compiler{},
+	}
+	c := all.compiler(m.root, nil, m.inputs)
+	all.clusterNode = c.declareCluster()
+	c.declare()
+	return c
+}
+
 // A compilation is one compilation of a root directory with its modules.
 type compilation struct {
 	module      *Module
 	run         *eval.Run
 	functions   map[string]function.Function
+	read        map[string]string // files that expressions have asked for
 	clusterNode *eval.Node
 
 	compilers []*compiler // of the root, then of the modules as they are called
@@ -63,13 +78,15 @@ type compiler struct {
 	inputs inputs
 	scope  *eval.Scope
 
-	nodes   []*eval.Node // all names, in the order in which they were declared
-	objects []*object
-	modules []*moduleCall
+	functions map[string]function.Function // with those that depend on the directory
+	nodes     []*eval.Node                 // all names, in the order in which they were declared
+	objects   []*object
+	modules   []*moduleCall
 }
 
 func (all *compilation) compiler(dir *directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
+	c.functions = functionsIn(&files{all.module.fsys, dir.path, all.read}, all.module.meter, all.functions)
 	all.compilers = append(all.compilers, c)
 	return c
 }

@@ -170,7 +170,7 @@ func jsonForms(arg Arg) []any {
 		return []any{object{"type": "array", "items": taint}}
 	case StringMap, Quantities:
 		return []any{object{"type": "object", "additionalProperties": object{"type": []any{"string", "number", "boolean", "null"}}}}
-	case Requirements:
+	case Requirements, Selector:
 		return []any{jsonRequirements()}
 	case NodeClassRef:
 		return []any{object{
@@ -178,7 +178,11 @@ func jsonForms(arg Arg) []any {
 			"properties": object{"kind": text, "name": text},
 			"required":   []any{"kind", "name"},
 		}}
-	case Type:
+	case PoolRefs:
+		return []any{object{"type": "array"}}
+	case Quantity, Money:
+		return []any{object{"type": "number"}, object{"type": "string", "pattern": "^[0-9]"}}
+	case Type, Address:
 		return []any{object{"type": "string"}}
 	}
 	return nil

@@ -128,10 +128,18 @@ func (k Kind) String() string {
 		return "map of amounts"
 	case Taints:
 		return "list of taints"
-	case Requirements:
+	case Requirements, Selector:
 		return "map of requirements"
 	case NodeClassRef:
 		return "reference"
+	case PoolRefs:
+		return "list of references"
+	case Quantity:
+		return "amount"
+	case Money:
+		return "US dollars"
+	case Address:
+		return "address"
 	case Type:
 		return "type"
 	case Condition:

@@ -50,6 +50,7 @@ func newRoot(env *env) *cobra.Command {
 		newFmt(env),
 		newValidate(env),
 		newRender(env),
+		newConsole(env),
 		newGraph(env),
 		newSchema(env),
 		newDocs(env),
