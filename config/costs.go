@@ -16,6 +16,7 @@ import (
 func costs() map[string]meter.Cost {
 	return map[string]meter.Cost{
 		"distinct":   distinctCost,
+		"file":       func([]cty.Value) int { return 20_000 }, // a system call or a few
 		"flatten":    func(args []cty.Value) int { return 10 * meter.Size(args[0]) },
 		"format":     formatCost,
 		"join":       joinCost,

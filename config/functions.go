@@ -1,6 +1,7 @@
 package config
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2/ext/tryfunc"
@@ -15,7 +16,8 @@ import (
 
 // functions returns the functions of the language. All of them are pure: a
 // directory compiles to the same objects wherever and whenever it is compiled,
-// so there is no time, no randomness, no environment and no network.
+// so there is no time, no randomness, no environment and no network. The
+// function file, which depends on the directory, is replaced in each.
 func functions(m *meter.Meter) map[string]function.Function {
 	metered := map[string]function.Function{}
 	for name, f := range requirement.Functions() {
@@ -25,6 +27,13 @@ func functions(m *meter.Meter) map[string]function.Function {
 		metered[name] = m.Function(f, costs()[name])
 	}
 	return metered
+}
+
+// functionsIn returns the functions of one directory.
+func functionsIn(from *files, m *meter.Meter, all map[string]function.Function) map[string]function.Function {
+	all = maps.Clone(all)
+	all["file"] = m.Function(fileFunc(from), costs()["file"])
+	return all
 }
 
 func general() map[string]function.Function {
@@ -74,6 +83,8 @@ func general() map[string]function.Function {
 		"sort":            stdlib.SortFunc,
 		"values":          stdlib.ValuesFunc,
 		"zipmap":          stdlib.ZipmapFunc,
+
+		"file": fileFunc(nil),
 
 		"jsondecode": decoding(stdlib.JSONDecodeFunc),
 		"jsonencode": stdlib.JSONEncodeFunc,

@@ -64,6 +64,9 @@ func TestFunctions(t *testing.T) {
 		{`values({ b = 1, a = 2 })`, `[2,1]`},
 		{`zipmap(["a", "b"], [1, 2])`, `{"a":1,"b":2}`},
 
+		{`file("notes.txt")`, `"Text.\n"`},
+		{`yamldecode(file("../shared/teams.yaml")).web`, `320`},
+
 		{`jsondecode("{\"a\": [1, null]}")`, `{"a":[1,null]}`},
 		{`jsonencode({ a = 1 })`, `"{\"a\":1}"`},
 		{`tobool("true")`, `true`},
@@ -101,7 +104,12 @@ func TestFunctions(t *testing.T) {
 func evaluate(t *testing.T, expression string) string {
 	t.Helper()
 	src := cluster + "locals {\n  nothing = {}\n}\nnode_class \"a\" {\n  metadata {\n    annotations = { value = jsonencode(" + expression + ") }\n  }\n}\n"
-	compiled, diags, _ := compile(fstest.MapFS{"main.lke.hcl": {Data: []byte(src)}}, config.Options{})
+	files := fstest.MapFS{
+		"main/main.lke.hcl": {Data: []byte(src)},
+		"main/notes.txt":    {Data: []byte("Text.\n")},
+		"shared/teams.yaml": {Data: []byte("web: 320\n")},
+	}
+	compiled, diags, _ := compile(files, config.Options{Dir: "main"})
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}

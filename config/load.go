@@ -188,11 +188,7 @@ func tooMuch(dir string) hcl.Diagnostics {
 }
 
 func unreadable(name string, err error) hcl.Diagnostics {
-	var pathError *fs.PathError
-	if errors.As(err, &pathError) {
-		err = pathError.Err
-	}
-	return failure("Cannot read configuration", fmt.Sprintf("%s: %s.", name, err))
+	return failure("Cannot read configuration", fmt.Sprintf("%s: %s.", name, cause(err)))
 }
 
 // failure is a diagnostic without a place in a file.

@@ -133,6 +133,9 @@ var described = []struct {
 		{"values(map)", `values({ b = 1, a = 2 })`, "The values, in the order of their keys."},
 		{"zipmap(keys, values)", `zipmap(["a", "b"], [1, 2])`, "A map from a list of keys and a list of values."},
 	}},
+	{"Files", []functionRow{
+		{"file(path)", `try(file("notes.txt"), "no notes")`, "The text of a file in the repository, by its path from this directory. Nothing outside of the repository is read."},
+	}},
 	{"Conversion", []functionRow{
 		{"jsondecode(text)", `jsondecode("{\"a\": [1, null]}")`, "The value that JSON stands for."},
 		{"jsonencode(value)", `jsonencode({ a = 1 })`, "A value as JSON."},

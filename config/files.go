@@ -1,0 +1,81 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// A files is what the function file reads: the repository, by paths from one
+// directory. What is outside of the file system is not there, so a commit
+// compiles to the same objects wherever it is compiled.
+type files struct {
+	fsys fs.FS
+	dir  string
+	seen map[string]string // content that has been read, by path in the file system
+}
+
+// fileFunc returns the function file. Without a directory, no file is there.
+func fileFunc(from *files) function.Function {
+	return function.New(&function.Spec{
+		Description: "The text of a file in the repository.",
+		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
+		Type:        function.StaticReturnType(cty.String),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if from == nil {
+				return cty.NilVal, function.NewArgErrorf(0, "there are no files here")
+			}
+			text, err := from.text(args[0].AsString())
+			if err != nil {
+				return cty.NilVal, function.NewArgError(0, err)
+			}
+			return cty.StringVal(text), nil
+		},
+	})
+}
+
+// text reads a file. What Git keeps for itself is not part of a commit, and
+// may hold credentials.
+func (f *files) text(name string) (string, error) {
+	full := path.Join(f.dir, name)
+	switch {
+	case path.IsAbs(name), !fs.ValidPath(full):
+		return "", fmt.Errorf("%q leads out of the repository, and nothing outside of it is read", name)
+	case slices.Contains(strings.Split(full, "/"), ".git"):
+		return "", fmt.Errorf("%q is not part of a commit", name)
+	}
+	if text, ok := f.seen[full]; ok {
+		return text, nil
+	}
+	data, err := read(f.fsys, full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no file %q; paths are from the directory of this file", name)
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be read: %w", name, cause(err))
+	case len(data) > syntax.MaxFileSize:
+		return "", fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("%q is not text in UTF-8", name)
+	}
+	f.seen[full] = string(data)
+	return f.seen[full], nil
+}
+
+// cause is an error without the operation and the path that a file system adds.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}

@@ -1,0 +1,3 @@
+locals {
+  text = file(["a"]) # want: Invalid function argument
+}
