@@ -73,12 +73,12 @@ type CapacityLimitSpec struct {
 
 	// CPU is the largest number of CPUs that the nodes have in sum.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() >= 0",message="must not be negative"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	CPU *resource.Quantity `json:"cpu,omitempty"`
 
 	// Memory is the most memory that the nodes have in sum, such as 512Gi.
 	// +optional
-	// +kubebuilder:validation:XValidation:rule="quantity(string(self)).sign() >= 0",message="must not be negative"
+	// +kubebuilder:validation:XValidation:rule="!quantity(string(self)).isLessThan(quantity('0'))",message="must not be negative"
 	Memory *resource.Quantity `json:"memory,omitempty"`
 
 	// MonthlyCost is the most that the nodes cost in a month, in US dollars
