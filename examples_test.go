@@ -6,9 +6,13 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -55,4 +59,69 @@ func compiles(t *testing.T, fsys fs.FS, dir string) {
 	if len(compiled.Resources) == 0 {
 		t.Error("compiles to nothing")
 	}
+}
+
+// TestSideBySide holds the examples to what they are there to show: that
+// main.lke.hcl compiles to objects.yaml, and how long each of the two is.
+func TestSideBySide(t *testing.T) {
+	tests := []struct {
+		dir       string
+		hcl, yaml int // lines, without blank ones and comments
+	}{
+		{"smallest", 11, 32},
+		{"production", 49, 88},
+		{"fleet", 79, 208},
+	}
+	for _, tt := range tests {
+		t.Run(tt.dir, func(t *testing.T) {
+			dir := os.DirFS("examples/side-by-side/" + tt.dir)
+			got := [2]int{lines(t, dir, "main.lke.hcl"), lines(t, dir, "objects.yaml")}
+			if want := [2]int{tt.hcl, tt.yaml}; got != want {
+				t.Errorf("%v lines of HCL and YAML, not %v", got, want)
+			}
+			compiled, diags := engine.Compile(context.Background(), dir, engine.CompileOptions{})
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			if diff := cmp.Diff(objects(t, dir, "objects.yaml"), compiled.Manifests()); diff != "" {
+				t.Errorf("the YAML and what the HCL compiles to (-yaml +hcl)\n%s", diff)
+			}
+		})
+	}
+}
+
+// lines counts the lines of a file that say something.
+func lines(t *testing.T, fsys fs.FS, name string) (n int) {
+	t.Helper()
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if line = strings.TrimSpace(line); line != "" && line != "---" && !strings.HasPrefix(line, "#") {
+			n++
+		}
+	}
+	return n
+}
+
+// objects reads the documents of a YAML file, whole numbers as int64.
+func objects(t *testing.T, fsys fs.FS, name string) (list []map[string]any) {
+	t.Helper()
+	text, err := fs.ReadFile(fsys, name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for document := range strings.SplitSeq(string(text), "\n---\n") {
+		asJSON, err := yaml.YAMLToJSON([]byte(document))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var object map[string]any
+		if err := utiljson.Unmarshal(asJSON, &object); err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, object)
+	}
+	return list
 }

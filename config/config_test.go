@@ -18,10 +18,13 @@ import (
 
 // TestLanguage compiles the archives in testdata: want.yaml has the objects
 // and what else there is for whoever applies, want.diag the messages. The file "vars" has values given with --var, the
-// file "version" the version that compiles.
+// file "version" the version that compiles, the file "dir" the directory.
 func TestLanguage(t *testing.T) {
 	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
 		opts := config.Options{Vars: vars(files["vars"])}
+		if f := files["dir"]; f != nil {
+			opts.Dir = strings.TrimSpace(string(f.Data))
+		}
 		if f := files["version"]; f != nil {
 			opts.Version = strings.TrimSpace(string(f.Data))
 		}
@@ -43,6 +46,9 @@ func TestLanguage(t *testing.T) {
 		}
 		for _, r := range compiled.Removed {
 			fmt.Fprintf(&objects, "# removed %s: %s %s, delete: %t\n", r.Addr, r.Kind, r.Name, r.Delete)
+		}
+		for _, p := range compiled.Policies {
+			fmt.Fprintf(&objects, "# policy %s\n", p.Name)
 		}
 		if err := diag.Text(&messages, diag.New(diags, sources), false); err != nil {
 			t.Fatal(err)
