@@ -17,6 +17,9 @@ import (
 // A RuleName is the extra of a diagnostic that a rule of package lint found.
 type RuleName string
 
+// DiagnosticRule is the name, for package diag.
+func (n RuleName) DiagnosticRule() string { return string(n) }
+
 // embedded is read when it is first needed, once in a process.
 var embedded = sync.OnceValues(catalog.Embedded)
 

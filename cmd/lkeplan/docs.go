@@ -16,7 +16,7 @@ func newDocs(env *env) *cobra.Command {
 		Long: `Print the reference of the language in Markdown: every block, argument,
 requirement and function of this version.`,
 		Example: "  lkeplan docs > reference.md",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			functions, err := config.Functions()
 			if err != nil {

@@ -10,6 +10,9 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // env is all that commands know of the process they run in.
@@ -40,6 +43,7 @@ func newRoot(env *env) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "lkeplan",
 		Short:         "Node pools for LKE, written as HCL",
+		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
@@ -47,6 +51,7 @@ func newRoot(env *env) *cobra.Command {
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(
+		newInit(env),
 		newFmt(env),
 		newValidate(env),
 		newRender(env),
@@ -60,7 +65,39 @@ func newRoot(env *env) *cobra.Command {
 		newExplain(env),
 		newVersion(env),
 	)
+	for _, cmd := range append(root.Commands(), root) {
+		explainMistakes(cmd)
+		completeArguments(cmd)
+	}
 	return root
+}
+
+// explainMistakes lets a command say on one line what is wrong with its
+// arguments, and what was probably meant.
+func explainMistakes(cmd *cobra.Command) {
+	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		var unknown *pflag.NotExistError
+		if errors.As(err, &unknown) {
+			var names []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
+			return fmt.Errorf("%w.%s See lkeplan %s --help", err, eval.DidYouMean(unknown.GetSpecifiedName(), names), cmd.Name())
+		}
+		return err
+	})
+	if !cmd.HasSubCommands() {
+		return
+	}
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return cmd.Help()
+		}
+		var names []string
+		for _, c := range cmd.Commands() {
+			names = append(names, c.Name())
+		}
+		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], cmd.CommandPath(), eval.DidYouMean(args[0], names), cmd.CommandPath())
+	}
 }
 
 // errReported is returned by commands that have said themselves what is wrong.
@@ -88,4 +125,12 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		fmt.Fprintln(env.Stderr, "lkeplan:", strings.TrimSpace(err.Error()))
 	}
 	return 1
+}
+
+// noArguments is the positional arguments of commands that have none.
+func noArguments(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
+	}
+	return nil
 }

@@ -16,7 +16,7 @@ func newSchema(env *env) *cobra.Command {
 programs that write such files. It is made from the table that lkeplan reads
 files by, so the two agree.`,
 		Example: "  lkeplan schema > lke.schema.json",
-		Args:    cobra.NoArgs,
+		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			enc := json.NewEncoder(env.Stdout)
 			enc.SetEscapeHTML(false)

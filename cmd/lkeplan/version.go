@@ -10,9 +10,10 @@ import (
 
 func newVersion(env *env) *cobra.Command {
 	return &cobra.Command{
-		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  lkeplan version",
+		Args:    noArguments,
 		Run: func(*cobra.Command, []string) {
 			fmt.Fprintf(env.Stdout, "lkeplan %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 		},

@@ -1,0 +1,42 @@
+package main
+
+import (
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// completeArguments lets the shell complete what commands that read a
+// directory have in common.
+func completeArguments(cmd *cobra.Command) {
+	if strings.HasSuffix(cmd.Use, " [DIR]") {
+		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
+	}
+	if cmd.Flags().Lookup("var") != nil {
+		// The only error is that there is no such flag.
+		_ = cmd.RegisterFlagCompletionFunc("var", variables)
+	}
+}
+
+// variables completes --var with the names of the directory's variables. A
+// directory that cannot be read has none.
+func variables(_ *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
+	fsys, opts, err := (&source{}).open(args[:min(len(args), 1)])
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	module, _ := config.Load(fsys, opts.Options)
+	for _, name := range module.Variables() {
+		if strings.HasPrefix(name, begun) {
+			names = append(names, name+"=")
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2/hclwrite"
+	"github.com/spf13/cobra"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+func newInit(env *env) *cobra.Command {
+	var cluster, region string
+	tier := choice{value: "standard", of: []string{"standard", "enterprise"}}
+	cmd := &cobra.Command{
+		Use:   "init [DIR]",
+		Short: "Write a first configuration",
+		Long: `Write a configuration to start from: a cluster, a node class and a pool, with
+comments. Nothing is asked and nothing overwritten. DIR is made where it is
+missing; the working directory is taken where none is given.`,
+		Example: `  lkeplan init clusters/dev
+  lkeplan init --cluster prod --region nl-ams --tier enterprise clusters/prod`,
+		Args: oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir := "."
+			if len(args) > 0 {
+				dir = args[0]
+			}
+			if cluster == "" {
+				cluster = baseName(dir)
+			}
+			return initialize(cmd.Context(), env, dir, starter(cluster, region, tier.value))
+		},
+	}
+	cmd.Flags().StringVar(&cluster, "cluster", "", "the cluster's `NAME` in LKE (default: the directory's name)")
+	cmd.Flags().StringVar(&region, "region", "us-ord", "the Linode `REGION` it is in")
+	tier.flag(cmd, "tier", "", "the tier of LKE")
+	_ = cmd.RegisterFlagCompletionFunc("region", regions) // the only error is that there is no such flag
+	return cmd
+}
+
+// baseName is the name of a directory, also where it is written as a dot.
+func baseName(dir string) string {
+	if abs, err := filepath.Abs(dir); err == nil {
+		dir = abs
+	}
+	return filepath.Base(dir)
+}
+
+// initialize writes the configuration, once it has been found to be valid.
+func initialize(ctx context.Context, env *env, dir string, src []byte) error {
+	present, err := configured(dir)
+	if err != nil {
+		return err
+	}
+	if present != "" {
+		return fmt.Errorf("%s is there already; init overwrites nothing", filepath.Join(dir, present))
+	}
+	if err := valid(ctx, env, src); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return fmt.Errorf("make %s: %w", dir, bare(err))
+	}
+	name := filepath.Join(dir, "main.lke.hcl")
+	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, bare(err))
+	}
+	_, writeErr := file.Write(src)
+	if err := errors.Join(writeErr, file.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, bare(err))
+	}
+	fmt.Fprintf(env.Stdout, "%s written. Next: lkeplan validate %s\n", name, dir)
+	return nil
+}
+
+// configured returns a file of the directory that configuration is read from.
+func configured(dir string) (string, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("%s: %w", dir, bare(err))
+	}
+	for _, entry := range entries {
+		if strings.HasSuffix(entry.Name(), ".lke.hcl") || strings.HasSuffix(entry.Name(), ".lke.json") {
+			return entry.Name(), nil
+		}
+	}
+	return "", nil
+}
+
+// valid compiles the configuration elsewhere, so that what is wrong with the
+// flags is said before anything is written.
+func valid(ctx context.Context, env *env, src []byte) error {
+	tmp, err := os.MkdirTemp("", "lkeplan-init-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(tmp)
+	if err := os.WriteFile(filepath.Join(tmp, "main.lke.hcl"), src, 0o644); err != nil {
+		return err
+	}
+	compiled, diags := engine.Compile(ctx, os.DirFS(tmp), engine.CompileOptions{})
+	return report(env, compiled, diags)
+}
+
+// regions completes --region.
+func regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	if known, err := catalog.Embedded(); err == nil {
+		for _, region := range known.Regions() {
+			names = append(names, cobra.CompletionWithDesc(region.ID, region.Label))
+		}
+	}
+	return names, cobra.ShellCompDirectiveNoFileComp
+}
+
+// starter is the first configuration. It is what examples/quickstart is.
+func starter(cluster, region, tier string) []byte {
+	quote := func(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# Node pools for LKE. Check this directory with "lkeplan validate", and look at
+# the objects it stands for with "lkeplan render".
+
+# The LKE cluster this directory is for, and where it is.
+cluster {
+  name = %s
+  region = %s
+  tier = %s
+}
+
+# How machines are set up. Without arguments everything is as LKE does it.
+node_class "default" {}
+
+# Nodes are made when pods are waiting for a place, and go when they are no
+# longer needed.
+pool "general" {
+  node_class = node_class.default
+
+  # Which Linode plans may be used. Of those that fit the waiting pods, the
+  # cheapest is taken.
+  requirements = {
+    class = ["standard", "dedicated"]
+    cpu   = between(4, 16)
+  }
+
+  # The most the pool may hold in sum, so that a mistake stays affordable.
+  limits = { cpu = 100 }
+
+  disruption {
+    # Linode bills each started hour, so a node is worth keeping for a while
+    # after it becomes idle.
+    consolidate_after = "15m"
+
+    # At most a tenth of the nodes at a time.
+    budget {
+      nodes = "10%%"
+    }
+  }
+}
+`, quote(cluster), quote(region), quote(tier))
+	return hclwrite.Format(b.Bytes())
+}
