@@ -28,7 +28,7 @@ func newInit(env *env) *cobra.Command {
 comments. Nothing is asked and nothing overwritten. DIR is made where it is
 missing; the working directory is taken where none is given.`,
 		Example: `  lkeplan init clusters/dev
-  lkeplan init --cluster prod --region nl-ams --tier enterprise clusters/prod`,
+  lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams`,
 		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."

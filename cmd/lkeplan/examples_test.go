@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+)
+
+// notRun are the commands whose examples need what a test has not.
+var notRun = map[string]string{
+	"lkeplan apply":           "a cluster; the end-to-end tests run it",
+	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
+}
+
+// TestHelpExamples runs the examples in the help texts, all of those of one
+// command in one copy of a repository with two clusters.
+func TestHelpExamples(t *testing.T) {
+	for _, tool := range []string{"sh", "git", "cp"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("no %s", tool)
+		}
+	}
+	var files []string
+	dir := t.TempDir()
+	for _, cmd := range commands(newRoot(processEnv())) {
+		path := cmd.CommandPath()
+		switch {
+		case notRun[path] != "" || cmd.HasSubCommands() && cmd.HasParent():
+			continue
+		case cmd.Example == "":
+			t.Errorf("%s has no example", path)
+			continue
+		}
+		var script strings.Builder
+		for line := range strings.Lines(cmd.Example) {
+			if strings.TrimSpace(line) != "" {
+				fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(strings.TrimSpace(line), "'", "''"))
+			}
+		}
+		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "_")+".txtar")
+		if err := os.WriteFile(file, []byte(workspace+script.String()+workspaceFiles), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true})
+}
+
+// commands lists a command and those below it, without what cobra adds.
+func commands(root *cobra.Command) []*cobra.Command {
+	list := []*cobra.Command{root}
+	for _, cmd := range root.Commands() {
+		if name := cmd.Name(); name != "help" && name != "completion" {
+			list = append(list, commands(cmd)...)
+		}
+	}
+	return list
+}
+
+const workspace = `
+mkdir clusters/staging
+cp main.lke.hcl clusters/prod/main.lke.hcl
+cp main.lke.hcl clusters/staging/main.lke.hcl
+exec git init --quiet --initial-branch main
+exec git add .
+exec git -c user.name=T -c user.email=t@example.com commit --quiet --message First
+exec git -c user.name=T -c user.email=t@example.com commit --quiet --allow-empty --message Second
+`
+
+const workspaceFiles = `
+-- clusters/prod/README.md --
+The cluster of the examples.
+-- main.lke.hcl --
+variable "environment" {
+  type    = string
+  default = "prod"
+}
+
+variable "teams" {
+  type    = map(number)
+  default = { web = 4 }
+}
+
+cluster {
+  name   = "acme-${var.environment}"
+  region = "us-ord"
+}
+
+node_class "default" {}
+
+pool "general" {
+  node_class   = node_class.default
+  requirements = { class = "standard", cpu = between(4, 8) }
+  limits       = { cpu = 100 }
+}
+`
