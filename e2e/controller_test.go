@@ -64,7 +64,7 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	})
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--timeout", "3s", fenced(t)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not ready: spec.firewallID: only LKE Enterprise") {
-		t.Errorf("apply waits for a class that cannot become ready: %v\n%s", err, out)
+		t.Errorf("apply does not say why the class is not ready: %v\n%s", err, out)
 	}
 
 	s.run("lkeplan", "apply", "testdata/four")
@@ -83,11 +83,12 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	})
 }
 
-// fenced is a directory with a class that standard clusters refuse.
+// fenced is a directory with a class that standard clusters refuse, which says
+// that its cluster is another one.
 func fenced(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	text := "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"fenced\" {\n  firewall_id = 12\n}\n"
+	text := "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n  tier = \"enterprise\"\n}\n\nnode_class \"fenced\" {\n  firewall_id = 12\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}

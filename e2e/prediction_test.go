@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
@@ -115,34 +118,22 @@ func TestPredictionIsTrue(t *testing.T) {
 	s.kube(pods(), "apply", "-f", "-")
 	s.until("each pool has its node", 3*time.Minute, func(s state) bool { return s.running == len(edits) && s.matched() })
 
-	var answer struct {
-		Changes []struct {
-			Name    string `json:"name"`
-			Type    string `json:"type"`
-			Effect  string `json:"effect"`
-			Partial bool   `json:"partial"`
-		} `json:"resource_changes"`
-	}
-	if err := json.Unmarshal([]byte(s.run("lkeplan", "diff", "-o", "json", "--base", "dir:"+before, after)), &answer); err != nil {
-		t.Fatal(err)
-	}
-	predicted := map[string]string{}
-	for _, c := range answer.Changes {
-		if c.Type == "pool" && c.Effect == "roll" {
-			predicted[c.Name] = fmt.Sprintf("%s, partial: %v", c.Effect, c.Partial)
-		}
-	}
-	want, drift := map[string]string{}, map[string]bool{}
+	want, drift, nodes := map[string]string{}, map[string]bool{}, map[string]int{}
 	for _, e := range edits {
 		if e.effect == "roll" {
 			want[e.name] = fmt.Sprintf("%s, partial: %v", e.effect, e.partial)
 		}
 		if e.drifted {
-			drift[e.name] = true
+			drift[e.name], nodes[e.name] = true, 1
 		}
 	}
+	predicted, _ := s.predict("--base", "dir:"+before, after)
 	if diff := cmp.Diff(want, predicted); diff != "" {
-		t.Errorf("what diff says (-want +got):\n%s", diff)
+		t.Errorf("what diff says of pools (-want +got):\n%s", diff)
+	}
+	_, counted := s.predict("--base", "live", "--kubeconfig", s.reader(), after)
+	if diff := cmp.Diff(nodes, counted); diff != "" {
+		t.Errorf("how many nodes diff says are replaced (-want +got):\n%s", diff)
 	}
 
 	s.run("lkeplan", "apply", after)
@@ -172,4 +163,62 @@ func TestPredictionIsTrue(t *testing.T) {
 	if diff := cmp.Diff(drift, drifted(s.state())); diff != "" {
 		t.Errorf("the nodes that are marked (-want +got):\n%s", diff)
 	}
+}
+
+// predict returns what diff says of each pool whose nodes roll, and how many of
+// the cluster's nodes of each pool do.
+func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[string]int) {
+	s.t.Helper()
+	var answer struct {
+		Changes []struct {
+			Name    string `json:"name"`
+			Type    string `json:"type"`
+			Effect  string `json:"effect"`
+			Partial bool   `json:"partial"`
+			Nodes   struct {
+				Rolled int `json:"rolled"`
+			} `json:"nodes"`
+		} `json:"resource_changes"`
+	}
+	cmd := s.command(bin(s.t, "lkeplan"), nil, append([]string{"diff", "-o", "json"}, args...)...)
+	var warnings bytes.Buffer
+	cmd.Stderr = &warnings
+	out, err := cmd.Output()
+	if err == nil {
+		err = json.Unmarshal(out, &answer)
+	}
+	if err != nil {
+		s.t.Fatalf("diff %s: %v\n%s", strings.Join(args, " "), err, warnings.String())
+	}
+	effects, nodes = map[string]string{}, map[string]int{}
+	for _, c := range answer.Changes {
+		if c.Type == "pool" && c.Effect == "roll" {
+			effects[c.Name] = fmt.Sprintf("%s, partial: %v", c.Effect, c.Partial)
+		}
+		if c.Nodes.Rolled > 0 {
+			nodes[c.Name] = c.Nodes.Rolled
+		}
+	}
+	return effects, nodes
+}
+
+// reader returns the kubeconfig of somebody who may list pools, classes and
+// claims, and nothing else.
+func (s *sandbox) reader() string {
+	s.t.Helper()
+	s.kube("", "create", "serviceaccount", "reader")
+	s.kube("", "create", "clusterrole", "reader", "--verb=list", "--resource=nodepools.karpenter.sh,nodeclaims.karpenter.sh,linodenodeclasses.karpenter.k8s.linode")
+	s.kube("", "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--serviceaccount=default:reader")
+	cfg, err := clientcmd.LoadFromFile(s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, user := range cfg.AuthInfos {
+		*user = api.AuthInfo{Token: strings.TrimSpace(s.kube("", "create", "token", "reader"))}
+	}
+	path := filepath.Join(s.t.TempDir(), "reader")
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
 }

@@ -113,6 +113,21 @@ func (c *Cluster) get(ctx context.Context, like *unstructured.Unstructured) (*un
 	return live, nil
 }
 
+// List returns all objects of a kind, in all namespaces. It is a GET.
+func (c *Cluster) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetAPIVersion(apiVersion)
+	list.SetKind(kind + "List")
+	if err := c.client.List(ctx, list); err != nil {
+		return nil, fmt.Errorf("list %ss: %w", kind, explain(err, c.host))
+	}
+	objects := make([]map[string]any, len(list.Items))
+	for i, item := range list.Items {
+		objects[i] = item.Object
+	}
+	return objects, nil
+}
+
 // WaitReady returns when the object's Ready condition is true for the present
 // generation. When ctx ends first the error says what was still missing.
 func (c *Cluster) WaitReady(ctx context.Context, obj map[string]any) error {

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
@@ -36,6 +37,7 @@ type definition struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	version string
 	compile func() (*rules, error)
+	apply   func() (*managedfields.FieldManager, error)
 }
 
 // rules are what is checked of an object of one kind.
@@ -59,6 +61,7 @@ func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator,
 			}
 			d := &definition{crd: crd, version: version.Name}
 			d.compile = sync.OnceValues(func() (*rules, error) { return compile(version.Schema.OpenAPIV3Schema) })
+			d.apply = applier(crd, version.Name, d.compile)
 			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
 		}
 	}

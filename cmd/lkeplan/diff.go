@@ -23,6 +23,7 @@ func newDiff(env *env) *cobra.Command {
 	var (
 		src      source
 		base     string
+		kubeconf string
 		detailed bool
 		maxChars int
 	)
@@ -32,22 +33,23 @@ func newDiff(env *env) *cobra.Command {
 		Short: "Say what a change does to objects and nodes",
 		Long: `Compare a directory as it lies there with an earlier state of it, and say which
 objects change, in which fields, and whether nodes are replaced or deleted for it.
-No cluster is asked.
 
 What it is compared with is the base:
 
   git:COMMIT   a commit, branch or tag of the Git repository; by default the commit
                where the checked out branch left the trunk, as for a pull request
   dir:PATH     another directory
+  live         the cluster, which is only read: what an apply would make of its
+               objects, who stands in its way, and which nodes it would replace
 
 What rolls nodes is told by Karpenter's own hash of a pool's template, and by
 comparing its requirements: nodes roll that a new requirement does not allow any
-more. How many nodes that is, only the cluster knows. The cost is the most that
+more. How many nodes that is, only the cluster knows (--base live). The cost is the most that
 the limits of the pools let them cost, at the built-in prices.`,
-		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod",
+		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod\n  lkeplan diff --base live clusters/prod",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d := comparison{env: env, src: src, args: args}
+			d := comparison{env: env, src: src, args: args, kubeconfig: kubeconf}
 			p, against, err := d.run(cmd.Context(), base)
 			if err != nil {
 				return err
@@ -68,7 +70,8 @@ the limits of the pools let them cost, at the built-in prices.`,
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().StringVar(&base, "base", "", "what to compare with: git:`COMMIT` or dir:PATH (default: where the branch left the trunk)")
+	cmd.Flags().StringVar(&base, "base", "", "what to compare with: git:`COMMIT`, dir:PATH or live (default: where the branch left the trunk)")
+	cmd.Flags().StringVar(&kubeconf, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` for --base live ($KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where there are changes")
 	cmd.Flags().VarP(&output, "output", "o", "how to print the result: text, json, or markdown for a comment")
 	cmd.Flags().IntVar(&maxChars, "max-chars", plan.MaxComment, "how long markdown may be; deleted and replaced nodes are never left out")
@@ -77,9 +80,10 @@ the limits of the pools let them cost, at the built-in prices.`,
 
 // comparison is one run of diff.
 type comparison struct {
-	env  *env
-	src  source
-	args []string
+	env        *env
+	src        source
+	args       []string
+	kubeconfig string
 }
 
 // run compiles head and base and compares them. It says what the base was.
@@ -92,11 +96,19 @@ func (d comparison) run(ctx context.Context, base string) (plan.Plan, string, er
 	if err := report(d.env, head, diags); err != nil {
 		return plan.Plan{}, "", err
 	}
-	before, against, err := d.base(ctx, base, opts)
+	prices, err := catalog.Embedded()
 	if err != nil {
 		return plan.Plan{}, "", err
 	}
-	prices, err := catalog.Embedded()
+	if base == "live" {
+		cluster, err := connect(d.kubeconfig)
+		if err != nil {
+			return plan.Plan{}, "", err
+		}
+		p, err := engine.DiffLive(ctx, head, cluster, prices)
+		return p, "the cluster", err
+	}
+	before, against, err := d.base(ctx, base, opts)
 	if err != nil {
 		return plan.Plan{}, "", err
 	}
@@ -131,7 +143,7 @@ func (d comparison) base(ctx context.Context, base string, opts engine.CompileOp
 		compiled, err := d.compileBase(ctx, rev.FS, opts, against)
 		return compiled, against, err
 	}
-	return engine.Compiled{}, "", fmt.Errorf("--base %s: write git:COMMIT or dir:PATH", base)
+	return engine.Compiled{}, "", fmt.Errorf("--base %s: write git:COMMIT, dir:PATH or live", base)
 }
 
 func (d comparison) compileBase(ctx context.Context, fsys fs.FS, opts engine.CompileOptions, against string) (engine.Compiled, error) {

@@ -31,10 +31,16 @@ func Diff(base, head State) (Plan, error) {
 		}
 	}
 	p.fanOut(after)
+	for i := range p.Changes {
+		p.Changes[i].Conflicts = after[id{p.Changes[i].Kind, p.Changes[i].Name}].Conflicts
+	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
-		return c.Action == Keep && c.Previous == "" && c.Effect == None
+		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
+	if err := p.count(base, head); err != nil {
+		return p, err
+	}
 	return p, p.cost(base, head)
 }
 

@@ -55,11 +55,25 @@ type resourceChange struct {
 		Before  map[string]any `json:"before"`
 		After   map[string]any `json:"after"`
 	} `json:"change"`
-	Effect  Effect   `json:"effect"`
-	Partial bool     `json:"partial,omitempty"`
-	Because []string `json:"because,omitempty"`
-	Fields  []field  `json:"fields"`
-	Cost    *cost    `json:"cost,omitempty"`
+	Effect    Effect     `json:"effect"`
+	Partial   bool       `json:"partial,omitempty"`
+	Because   []string   `json:"because,omitempty"`
+	Fields    []field    `json:"fields"`
+	Cost      *cost      `json:"cost,omitempty"`
+	Nodes     *nodeCount `json:"nodes,omitempty"`
+	Conflicts []conflict `json:"conflicts,omitempty"`
+}
+
+// nodeCount is there where a cluster was asked.
+type nodeCount struct {
+	Rolled int `json:"rolled"`
+	Of     int `json:"of"`
+	Wave   int `json:"per_wave"`
+}
+
+type conflict struct {
+	Path  string `json:"path"`
+	Owner string `json:"owner"`
 }
 
 // cost is in dollars a month, as decimal strings; null where nothing limits it
@@ -128,6 +142,12 @@ func resourceChangeOf(c Change) resourceChange {
 	}
 	if c.Kind == "NodePool" {
 		r.Cost = costOf(c.Before, c.After)
+	}
+	if c.Count != nil {
+		r.Nodes = &nodeCount{c.Count.Rolled, c.Count.Of, c.Count.Wave}
+	}
+	for _, found := range c.Conflicts {
+		r.Conflicts = append(r.Conflicts, conflict(found))
 	}
 	if c.Action != Create {
 		r.Change.Before = maps.Clone(before)

@@ -120,6 +120,9 @@ func nodes(c Change) string {
 	default:
 		return "stay"
 	}
+	if c.Count != nil {
+		text += ": " + c.Count.sentence(false)
+	}
 	for i, addr := range c.Because {
 		text += []string{", because of ", ", "}[min(i, 1)] + code(addr)
 	}

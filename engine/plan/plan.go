@@ -20,6 +20,7 @@ import (
 type Object struct {
 	config.Resource
 	Defaulted map[string]any
+	Conflicts []Conflict // of applying it, where a cluster was asked
 }
 
 // id is what an object is in the cluster, whatever its address.
@@ -32,6 +33,7 @@ func (o Object) id() id { return id{o.Kind(), o.Name()} }
 type State struct {
 	Objects []Object
 	Offers  []Offer
+	Nodes   []Node // nil where no cluster was asked
 }
 
 // Plan is what going from a base to a head does.
@@ -58,6 +60,17 @@ type Change struct {
 	// Before and After are the most that a pool can cost; nil where there is no
 	// pool.
 	Before, After *Ceiling
+	// Count is how many nodes are replaced; nil where no cluster was asked.
+	Count *Count
+	// Conflicts are fields that somebody else has set to another value. An apply
+	// would be refused.
+	Conflicts []Conflict
+}
+
+// Conflict is a field of an object that is in the way of an apply.
+type Conflict struct {
+	Path  string // such as spec.weight
+	Owner string // the field manager
 }
 
 // Action is what is done to an object.

@@ -28,6 +28,12 @@ var signs = map[Action]string{Create: "+", Update: "~", Delete: "-", Keep: "="}
 func writeChange(b *strings.Builder, c Change) {
 	fmt.Fprintf(b, "%s %s  (%s %s)%s\n", signs[c.Action], c.Addr, c.Kind, c.Name, at(c.Source))
 	fmt.Fprintf(b, "    %s\n", headline(c))
+	if c.Count != nil {
+		fmt.Fprintf(b, "    %s\n", c.Count.sentence(c.Action == Delete))
+	}
+	for _, conflict := range c.Conflicts {
+		fmt.Fprintf(b, "    CONFLICT: %s was set by %q to another value; apply refuses to take it over\n", conflict.Path, conflict.Owner)
+	}
 	rows := make([][]string, len(c.Fields))
 	for i, f := range c.Fields {
 		rows[i] = []string{"      " + short(f.Path), change(f), words(f.Effect, f.Partial), strings.TrimSpace(at(f.Source))}

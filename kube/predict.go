@@ -1,0 +1,147 @@
+package kube
+
+import (
+	"fmt"
+	"strings"
+	"sync"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+)
+
+// Conflict is a field that an apply would leave as it is, because somebody else
+// has set it to another value.
+type Conflict struct {
+	Field string // as the API server writes it: .spec.weight
+	Owner string // the field manager
+}
+
+// Predict returns what a server-side apply of an object as FieldManager would
+// make of the live one, by the code that the API server does it with; nil
+// stands for an object that is not there. Where somebody else has set a field
+// to another value the apply is refused: the prediction is then of a forced
+// one, and the conflicts say what would be taken over.
+//
+// Webhooks that change objects are not asked.
+func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []Conflict, err error) {
+	apiVersion, _ := desired["apiVersion"].(string)
+	kind, _ := desired["kind"].(string)
+	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	if !ok {
+		return nil, nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
+	}
+	manager, err := d.apply()
+	if err != nil {
+		return nil, nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
+	}
+	before := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
+	if live != nil {
+		before.Object = runtime.DeepCopyJSON(live)
+		before.SetAPIVersion(apiVersion)
+	}
+	wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	after, err := manager.Apply(before, wish, FieldManager, false)
+	if apierrors.IsConflict(err) {
+		conflicts = conflictsOf(err)
+		after, err = manager.Apply(before, wish, FieldManager, true)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("apply %s %s to itself: %w", kind, wish.GetName(), err)
+	}
+	predicted = after.(*unstructured.Unstructured).Object
+	rules, err := d.compile()
+	if err != nil {
+		return nil, nil, err
+	}
+	defaulting.Default(predicted, rules.structure)
+	return predicted, conflicts, nil
+}
+
+func conflictsOf(err error) (conflicts []Conflict) {
+	answer, ok := err.(apierrors.APIStatus)
+	if !ok || answer.Status().Details == nil {
+		return nil
+	}
+	for _, cause := range answer.Status().Details.Causes {
+		_, owner, _ := strings.Cut(cause.Message, `"`)
+		owner, _, _ = strings.Cut(owner, `"`)
+		conflicts = append(conflicts, Conflict{Field: cause.Field, Owner: owner})
+	}
+	return conflicts
+}
+
+// applier returns the API server's own field manager for one version of a kind.
+func applier(crd *apiextensionsv1.CustomResourceDefinition, version string, compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
+	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
+		rules, err := compile()
+		if err != nil {
+			return nil, err
+		}
+		schemas := map[string]*spec.Schema{}
+		for _, v := range crd.Spec.Versions {
+			api, err := builder.BuildOpenAPIV3(crd, v.Name, builder.Options{})
+			if err != nil {
+				return nil, err
+			}
+			for name, s := range api.Components.Schemas {
+				schemas[name] = s
+			}
+		}
+		types, err := managedfields.NewTypeConverter(schemas, false)
+		if err != nil {
+			return nil, err
+		}
+		gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
+		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk, gvk.GroupVersion(), "", nil)
+	})
+}
+
+// sameSchema converts between the versions of a kind that differ in name only.
+type sameSchema struct{}
+
+func (sameSchema) Convert(in, out, _ any) error {
+	from, ok := in.(*unstructured.Unstructured)
+	to, okTo := out.(*unstructured.Unstructured)
+	if !ok || !okTo {
+		return fmt.Errorf("convert %T to %T", in, out)
+	}
+	to.Object = runtime.DeepCopyJSON(from.Object)
+	return nil
+}
+
+func (sameSchema) ConvertToVersion(in runtime.Object, target runtime.GroupVersioner) (runtime.Object, error) {
+	gvk, ok := target.KindForGroupVersionKinds([]schema.GroupVersionKind{in.GetObjectKind().GroupVersionKind()})
+	if !ok {
+		return nil, fmt.Errorf("no version of %s fits", in.GetObjectKind().GroupVersionKind())
+	}
+	out := in.DeepCopyObject()
+	out.GetObjectKind().SetGroupVersionKind(gvk)
+	return out, nil
+}
+
+func (sameSchema) ConvertFieldLabel(_ schema.GroupVersionKind, label, value string) (string, string, error) {
+	return label, value, nil
+}
+
+type defaults struct{ rules *rules }
+
+func (d defaults) Default(in runtime.Object) {
+	if u, ok := in.(*unstructured.Unstructured); ok {
+		defaulting.Default(u.Object, d.rules.structure)
+	}
+}
+
+type creator struct{}
+
+func (creator) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
+	u := &unstructured.Unstructured{}
+	u.SetGroupVersionKind(gvk)
+	return u, nil
+}
