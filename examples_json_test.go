@@ -5,8 +5,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -19,7 +22,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
-	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -74,83 +77,98 @@ func TestMetaschema(t *testing.T) {
 	}
 }
 
-// TestExamplesAsJSON translates each example to JSON. The schema takes what
-// comes out, and it compiles to the same objects.
+// TestExamplesAsJSON translates each example to JSON, and each document of the
+// compiler's tests. The schema takes what comes out, and it compiles to the
+// same objects.
 func TestExamplesAsJSON(t *testing.T) {
 	s := schema(t)
-	for dir, files := range exampleFiles(t) {
-		t.Run(dir, func(t *testing.T) {
-			translated := fstest.MapFS{}
-			for name, src := range files {
-				if !strings.HasSuffix(name, ".lke.hcl") {
-					translated[name] = &fstest.MapFile{Data: src}
-					continue
+	for name, original := range documents(t) {
+		for _, dir := range roots(t, original) {
+			t.Run(path.Join(name, dir), func(t *testing.T) {
+				want, diags := manifests(original, dir)
+				if diags.HasErrors() {
+					t.Skip("it has errors on purpose")
 				}
-				document := translate(t, name, src)
-				if err := s.Validate(instance(t, document)); err != nil {
-					t.Errorf("%s: %v", name, err)
+				translated := fstest.MapFS{}
+				for file, src := range original {
+					if !strings.HasSuffix(file, ".lke.hcl") {
+						translated[file] = src
+						continue
+					}
+					document, ok := translate(file, src.Data)
+					if !ok { // and is not to be read either
+						translated[file] = src
+						continue
+					}
+					if err := s.Validate(instance(t, document)); err != nil {
+						t.Errorf("%s: %v", file, err)
+					}
+					text, err := json.MarshalIndent(document, "", "  ")
+					if err != nil {
+						t.Fatal(err)
+					}
+					translated[strings.TrimSuffix(file, ".hcl")+".json"] = &fstest.MapFile{Data: text}
 				}
-				text, err := json.MarshalIndent(document, "", "  ")
-				if err != nil {
-					t.Fatal(err)
+				got, diags := manifests(translated, dir)
+				if diags.HasErrors() {
+					t.Fatal(diags)
 				}
-				translated[strings.TrimSuffix(name, ".hcl")+".json"] = &fstest.MapFile{Data: text}
-			}
-			original := fstest.MapFS{}
-			for name, src := range files {
-				original[name] = &fstest.MapFile{Data: src}
-			}
-			if diff := cmp.Diff(manifests(t, original), manifests(t, translated)); diff != "" {
-				t.Errorf("(-HCL +JSON)\n%s", diff)
-			}
-		})
+				if diff := cmp.Diff(want, got); diff != "" {
+					t.Errorf("(-HCL +JSON)\n%s", diff)
+				}
+			})
+		}
 	}
 }
 
-// exampleFiles are the examples, and the documents of the compiler's tests, by
-// directory and name.
-func exampleFiles(t *testing.T) map[string]map[string][]byte {
+// documents are the examples, as one tree, and the compiler's tests, each as
+// one.
+func documents(t *testing.T) map[string]fstest.MapFS {
 	t.Helper()
-	examples := map[string]map[string][]byte{}
-	paths, _ := filepath.Glob("examples/*/*.hcl")
-	for _, path := range paths {
-		src, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
+	trees := map[string]fstest.MapFS{"examples": {}}
+	examples := os.DirFS("examples")
+	err := fs.WalkDir(examples, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		dir := filepath.Base(filepath.Dir(path))
-		if examples[dir] == nil {
-			examples[dir] = map[string][]byte{}
-		}
-		examples[dir][filepath.Base(path)] = src
+		data, err := fs.ReadFile(examples, name)
+		trees["examples"][name] = &fstest.MapFile{Data: data}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"smallest", "fleet", "production", "node_class"} {
-		archive, err := txtar.ParseFile("config/testdata/" + name + ".txtar")
+	archives, _ := filepath.Glob("config/testdata/*.txtar")
+	for _, name := range archives {
+		archive, err := txtar.ParseFile(name)
 		if err != nil {
 			t.Fatal(err)
 		}
-		files := map[string][]byte{}
+		tree := fstest.MapFS{}
 		for _, f := range archive.Files {
-			if strings.HasSuffix(f.Name, ".hcl") {
-				files[f.Name] = f.Data
-			}
+			tree[f.Name] = &fstest.MapFile{Data: f.Data}
 		}
-		examples["test "+name] = files
+		trees[strings.TrimSuffix(filepath.Base(name), ".txtar")] = tree
 	}
-	return examples
+	return trees
 }
 
-func manifests(t *testing.T, fsys fstest.MapFS) []map[string]any {
+// roots are the directories of a tree that name a cluster in native syntax.
+func roots(t *testing.T, tree fstest.MapFS) (dirs []string) {
 	t.Helper()
-	compiled, diags := engine.Compile(context.Background(), fsys, engine.CompileOptions{})
-	if diags.HasErrors() {
-		var text bytes.Buffer
-		if err := diag.Text(&text, diag.New(diags, compiled.Files), false); err != nil {
-			t.Fatal(err)
+	for name, file := range tree {
+		if strings.HasSuffix(name, ".lke.hcl") && bytes.Contains(append([]byte("\n"), file.Data...), []byte("\ncluster {")) {
+			dirs = append(dirs, path.Dir(name))
 		}
-		t.Fatal(text.String())
 	}
-	return compiled.Manifests()
+	slices.Sort(dirs)
+	return slices.Compact(dirs)
+}
+
+// manifests are the objects that a directory compiles to.
+func manifests(tree fstest.MapFS, dir string) ([]map[string]any, hcl.Diagnostics) {
+	compiled, diags := engine.Compile(context.Background(), tree, engine.CompileOptions{Options: config.Options{Dir: dir}})
+	return compiled.Manifests(), diags
 }
 
 // TestSchemaRefuses holds that the schema finds what editors are to underline.
@@ -190,13 +208,12 @@ func TestSchemaRefuses(t *testing.T) {
 
 // translate writes a document as JSON has it: what is plain becomes a value,
 // any other expression a template.
-func translate(t *testing.T, name string, src []byte) map[string]any {
-	t.Helper()
+func translate(name string, src []byte) (map[string]any, bool) {
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	if diags.HasErrors() {
-		t.Fatal(diags)
+		return nil, false
 	}
-	return translateBody(file.Body.(*hclsyntax.Body), src)
+	return translateBody(file.Body.(*hclsyntax.Body), src), true
 }
 
 func translateBody(body *hclsyntax.Body, src []byte) map[string]any {

@@ -182,8 +182,10 @@ func jsonForms(arg Arg) []any {
 		return []any{object{"type": "array"}}
 	case Quantity, Money:
 		return []any{object{"type": "number"}, object{"type": "string", "pattern": "^[0-9]"}}
-	case Type, Address:
+	case Type:
 		return []any{object{"type": "string"}}
+	case Address: // which is an expression: "${pool.web}"
+		return []any{}
 	}
 	return nil
 }

@@ -126,5 +126,11 @@ func template(text string, at hcl.Range) (hclsyntax.Expression, hcl.Diagnostics)
 	if diags := checkNesting(tokens); diags.HasErrors() {
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, diags
 	}
-	return hclsyntax.ParseTemplate([]byte(text), at.Filename, start)
+	expr, diags := hclsyntax.ParseTemplate([]byte(text), at.Filename, start)
+	// A string that is one expression is that expression: an address or a type
+	// is read, and not evaluated.
+	if wrap, ok := expr.(*hclsyntax.TemplateWrapExpr); ok {
+		return wrap.Wrapped, diags
+	}
+	return expr, diags
 }
