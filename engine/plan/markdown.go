@@ -58,6 +58,12 @@ func comment(p Plan, target string, d detail) string {
 		fmt.Fprintf(&b, "\n%d more objects change without touching nodes.\n", hidden)
 	}
 	for _, c := range p.Changes {
+		for _, conflict := range c.Conflicts {
+			fmt.Fprintf(&b, "\n**Conflict**: %s of %s was set by %s to another value; apply refuses to take it over.\n",
+				code(conflict.Path), code(c.Addr), code(conflict.Owner))
+		}
+	}
+	for _, c := range p.Changes {
 		if d == allDetails || (d == graveDetails && grave(c)) {
 			writeDetails(&b, c)
 		}

@@ -153,11 +153,11 @@ func (c Count) sentence(gone bool) string {
 	case c.Of == 0:
 		return "the pool has no nodes"
 	case gone:
-		return fmt.Sprintf("%d nodes go at once", c.Of)
+		return fmt.Sprintf("%d of %d nodes go at once", c.Of, c.Of)
 	case c.Rolled == 0:
-		return fmt.Sprintf("none of its %d nodes is replaced", c.Of)
+		return fmt.Sprintf("0 of %d nodes are replaced", c.Of)
 	case c.Wave == 0:
-		return fmt.Sprintf("%d of %d nodes are to be replaced, and the budgets allow none at a time", c.Rolled, c.Of)
+		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", c.Rolled, c.Of)
 	}
-	return fmt.Sprintf("%d of %d nodes are replaced, %d at a time", c.Rolled, c.Of, min(c.Wave, c.Rolled))
+	return fmt.Sprintf("%d of %d nodes replaced, %d at a time", c.Rolled, c.Of, min(c.Wave, c.Rolled))
 }

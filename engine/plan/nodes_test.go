@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"strings"
+	"testing"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// poolOf is a pool with one requirement and budgets.
+func poolOf(cpu string, expiry string, budgets ...any) Object {
+	spec := map[string]any{
+		"requirements": []any{map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "In", "values": []any{cpu}}},
+		"nodeClassRef": map[string]any{"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"},
+		"expireAfter":  expiry,
+	}
+	manifest := map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"template": map[string]any{"spec": spec}, "disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
+	}
+	return Object{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest}, Defaulted: manifest}
+}
+
+// nodesOf are nodes that were made by a pool, with so many CPUs each.
+func nodesOf(t *testing.T, o Object, cpus ...string) []Node {
+	t.Helper()
+	all, err := judges(State{Objects: []Object{o}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var nodes []Node
+	for _, cpu := range cpus {
+		nodes = append(nodes, Node{
+			Pool: "web", Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.id()].hash, karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
+		})
+	}
+	return nodes
+}
+
+func TestCount(t *testing.T) {
+	budget := func(nodes string, more ...any) any {
+		b := map[string]any{"nodes": nodes}
+		for i := 0; i < len(more); i += 2 {
+			b[more[i].(string)] = more[i+1]
+		}
+		return b
+	}
+	tenth := budget("10%")
+	four := []string{"4", "4", "4", "4"}
+	tests := []struct {
+		name         string
+		before, head Object
+		cpus         []string
+		want         string
+	}{
+		{"the template changes", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), four, "4 of 4 nodes replaced, 1 at a time"},
+		{"no nodes", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), nil, "the pool has no nodes"},
+		{"nothing that reaches nodes", poolOf("4", "720h", tenth), poolOf("4", "720h", budget("2")), four, "0 of 4 nodes are replaced"},
+		{"some do not fit any more", poolOf("4", "720h", tenth), poolOf("8", "720h", tenth), []string{"4", "8", "8"}, "1 of 3 nodes replaced, 1 at a time"},
+		{"one that did not fit before is not counted", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), []string{"4", "2"}, "1 of 2 nodes replaced, 1 at a time"},
+		{"the budget for other reasons does not hold", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "reasons", []any{"Empty"})), four, "4 of 4 nodes replaced, 4 at a time"},
+		{"the budget that holds at times does not hold always", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "schedule", "0 9 * * *", "duration", "1h"), budget("3")), four, "4 of 4 nodes replaced, 3 at a time"},
+		{"a budget that lets none go", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "reasons", []any{"Drifted"})), four, "4 of 4 nodes would be replaced, but the budgets never let one go"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			nodes := append([]Node{{Pool: "another"}}, nodesOf(t, tt.before, tt.cpus...)...)
+			p, err := Diff(State{Objects: []Object{tt.before}, Nodes: nodes}, State{Objects: []Object{tt.head}, Nodes: nodes})
+			if err != nil || len(p.Changes) != 1 {
+				t.Fatalf("%+v, %v", p, err)
+			}
+			if got := p.Changes[0].Count.sentence(false); got != tt.want {
+				t.Errorf("got %q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
+func TestConflictsAreShownWithoutAChange(t *testing.T) {
+	o := poolOf("4", "720h")
+	contested := o
+	contested.Conflicts = []Conflict{{Path: "spec.weight", Owner: "jane"}}
+	p, err := Diff(State{Objects: []Object{o}}, State{Objects: []Object{contested}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, write := range map[string]func(*strings.Builder) error{
+		"text":     func(b *strings.Builder) error { return Text(b, p) },
+		"markdown": func(b *strings.Builder) error { return Markdown(b, p, "dev", MaxComment) },
+		"json":     func(b *strings.Builder) error { return JSON(b, p) },
+	} {
+		var b strings.Builder
+		if err := write(&b); err != nil || !strings.Contains(b.String(), "spec.weight") || !strings.Contains(b.String(), "jane") {
+			t.Errorf("%s does not show the conflict: %v\n%s", name, err, b.String())
+		}
+	}
+}
