@@ -32,7 +32,7 @@ type Removal struct {
 // under the name that the existing one has.
 func (c *compiler) imports() (imports []Import) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.dir.blocks.OfType(schemas.Import.Type) {
+	for _, block := range c.few(schemas.Import) {
 		content, t, ok := c.addressed(schemas.Import, "to", block, at)
 		id, idOK := c.text(content.Attributes["id"])
 		if !ok || !idOK {
@@ -59,7 +59,7 @@ func (c *compiler) imports() (imports []Import) {
 // removals reads the removed blocks.
 func (c *compiler) removals() (removals []Removal) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.dir.blocks.OfType(schemas.Removed.Type) {
+	for _, block := range c.few(schemas.Removed) {
 		content, t, ok := c.addressed(schemas.Removed, "from", block, at)
 		if !ok {
 			continue
@@ -84,6 +84,16 @@ func (c *compiler) removals() (removals []Removal) {
 		}
 	}
 	return removals
+}
+
+// few returns the blocks of a type of which there cannot be many.
+func (c *compiler) few(table schemas.Block) hcl.Blocks {
+	blocks := c.dir.blocks.OfType(table.Type)
+	if len(blocks) > maxMoves {
+		c.report(tooMany(blocks[0]))
+		return nil
+	}
+	return blocks
 }
 
 // addressed reads a block about one object, which is the only one about it.

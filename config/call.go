@@ -34,6 +34,9 @@ func (c *compiler) declareModules() *eval.Table {
 // callModule compiles a module: once, or once for each element. Its value has
 // the pools and the node classes, by their names in the module.
 func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
+	if diags := c.roomForModule(m.block.DefRange); diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
 	content, rest, diags := m.block.Body.PartialContent(bodySchema(schemas.Module))
 	arguments, restDiags := rest.JustAttributes()
 	diags = append(append(diags, restDiags...), c.checkArguments(m.block, arguments)...)
@@ -66,8 +69,8 @@ func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 // call, which are evaluated when a variable asks for them.
 func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
 	at := m.block.DefRange
-	if len(c.compilers) > maxModules {
-		return cty.DynamicVal, hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
+	if diags := c.roomForModule(at); diags.HasErrors() {
+		return cty.DynamicVal, diags
 	}
 	given := inputs{}
 	for name, attr := range arguments {
@@ -77,12 +80,24 @@ func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope 
 	called.at = at
 	m.modules[key] = called
 	called.declare()
+	c.compilation.names += len(called.nodes)
 	called.evaluate()
 	value := map[string]cty.Value{}
 	for _, table := range []string{schemas.NodeClass.Type, schemas.Pool.Type} {
 		value[table] = called.valueOf(table)
 	}
 	return cty.ObjectVal(value), nil
+}
+
+// roomForModule reports that the limits of a configuration are reached.
+func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
+	switch {
+	case len(all.compilers) > maxModules:
+		return hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
+	case all.names > maxNames:
+		return hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("The modules of a configuration have %d names in sum at most.", maxNames), at)}
+	}
+	return nil
 }
 
 // valueOf is the object of all names below a root, which are worked out

@@ -42,6 +42,7 @@ func (m *Module) compiler() *compiler {
 		run:       &eval.Run{Meter: m.meter},
 		functions: functions(m.meter),
 		read:      map[string]string{},
+		movesTo:   map[string]int{},
 		places:    map[*hcl.Diagnostic]*compiler{},
 	}
 	c := all.compiler(m.root, nil, m.inputs)
@@ -60,8 +61,10 @@ type compilation struct {
 
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move
-	instances int         // objects so far
-	unknown   []hcl.Range // of values that could not be worked out
+	movesTo   map[string]int // the first of the moves to each address
+	instances int            // objects so far
+	names     int            // declared in modules so far
+	unknown   []hcl.Range    // of values that could not be worked out
 
 	diags        hcl.Diagnostics
 	places       map[*hcl.Diagnostic]*compiler // of what is reported in modules

@@ -64,11 +64,20 @@ func (f *files) text(name string) (string, error) {
 		return "", fmt.Errorf("%q cannot be read: %w", name, cause(err))
 	case len(data) > syntax.MaxFileSize:
 		return "", fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+	case f.size()+len(data) > maxBytes:
+		return "", fmt.Errorf("with %q, more than %d MiB are read in sum", name, maxBytes>>20)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not text in UTF-8", name)
 	}
 	f.seen[full] = string(data)
 	return f.seen[full], nil
+}
+
+func (f *files) size() (n int) {
+	for _, text := range f.seen {
+		n += len(text)
+	}
+	return n
 }
 
 // cause is an error without the operation and the path that a file system adds.

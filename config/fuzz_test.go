@@ -14,8 +14,9 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 )
 
-// FuzzLoad compiles whatever it is given: it must not crash, must end soon,
-// and must do the same each time.
+// FuzzLoad compiles whatever it is given, which has modules and files to call
+// and is one itself: it must not crash, must end soon, and must do the same
+// each time.
 func FuzzLoad(f *testing.F) {
 	archives, _ := filepath.Glob("testdata/*.txtar")
 	for _, path := range archives {
@@ -35,6 +36,14 @@ func FuzzLoad(f *testing.F) {
 		}
 		f.Add(src, false)
 	}
+	for _, text := range []string{
+		"module \"a\" {\n  source = \"./modules/team\"\n  team = \"a\"\n}\n",
+		"module \"a\" {\n  for_each = { a = 1, b = 2 }\n  source = \"./modules/team\"\n  team = each.key\n  max_cpu = each.value\n}\npool \"b\" {\n  node_class = module.a[\"a\"].node_class.own\n}\n",
+		"module \"a\" {\n  source = \"./modules/two\"\n}\nlocals {\n  a = yamldecode(file(\"team.yaml\"))\n}\n",
+		"moved {\n  from = module.b\n  to = module.a\n}\nmodule \"a\" {\n  source = \"./modules/team\"\n  team = module.a.pool.main.name\n}\n",
+	} {
+		f.Add([]byte(text), false)
+	}
 	for _, h := range hostile {
 		if len(h.text) < 2000 {
 			f.Add([]byte(h.text), h.file != "")
@@ -45,7 +54,13 @@ func FuzzLoad(f *testing.F) {
 		if json {
 			name = "main.lke.json"
 		}
-		files := fstest.MapFS{name: {Data: src}, "cluster.lke.hcl": {Data: []byte(cluster)}}
+		files := fstest.MapFS{
+			name:                        {Data: src},
+			"cluster.lke.hcl":           {Data: []byte(cluster)},
+			"modules/team/main.lke.hcl": {Data: []byte(team)},
+			"modules/two/" + name:       {Data: src},
+			"team.yaml":                 {Data: src},
+		}
 		start := time.Now()
 		first := outcome(files)
 		if elapsed := time.Since(start); elapsed > 3*time.Second {
@@ -56,6 +71,25 @@ func FuzzLoad(f *testing.F) {
 		}
 	})
 }
+
+const team = `variable "team" {}
+
+variable "max_cpu" {
+  default = 100
+}
+
+module "two" {
+  source = "../two"
+}
+
+node_class "own" {}
+
+pool "main" {
+  node_class = node_class.own
+  labels     = { team = var.team }
+  limits     = { cpu = var.max_cpu }
+}
+`
 
 // outcome is all that a compilation has to say.
 func outcome(files fstest.MapFS) (lines []string) {

@@ -48,6 +48,7 @@ type Module struct {
 	fsys        fs.FS
 	root        *directory
 	directories map[string]*directory // by path: the root and the modules
+	size        int64                 // of all files, in bytes
 	inputs      inputs
 	meter       *meter.Meter
 }
@@ -67,6 +68,7 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 		meter:       meter.New(),
 	}
 	names, diags := discover(fsys, dir)
+	m.size = names.size
 	diags = append(diags, m.readBlocks(fsys, names, root)...)
 	if versionDiags := checkVersion(root.blocks, opts.Version); versionDiags.HasErrors() {
 		return m, versionDiags // what a newer version wrote may look wrong to this one
@@ -134,6 +136,7 @@ func read(fsys fs.FS, name string) ([]byte, error) {
 // A listing is the names of the files of a directory that matter, sorted.
 type listing struct {
 	config, vars []string
+	size         int64 // of all of them, in bytes
 }
 
 // discover lists the configuration files of one directory. Hidden files,
@@ -144,7 +147,6 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	if err != nil {
 		return files, unreadable(dir, err)
 	}
-	var size int64
 	for _, entry := range entries {
 		name := entry.Name()
 		switch {
@@ -158,13 +160,13 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 			continue
 		}
 		if info, err := entry.Info(); err == nil {
-			size += info.Size()
+			files.size += info.Size()
 		}
 	}
 	switch {
 	case len(files.config) == 0:
 		return files, noFiles(dir)
-	case len(files.config)+len(files.vars) > maxFiles, size > maxBytes:
+	case len(files.config)+len(files.vars) > maxFiles, files.size > maxBytes:
 		return listing{}, tooMuch(dir)
 	}
 	return files, nil

@@ -52,6 +52,7 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		default:
 			d.warnCovered(table, path, part)
 			at.fields[key] = fields[key]
+			maps.DeleteFunc(d.origins, func(below string, _ Origin) bool { return strings.HasPrefix(below, path+".") })
 			d.origins[path] = part.origin()
 		}
 	}

@@ -12,11 +12,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// The limits of modules. Ten modules that call each other twice would compile
-// to a thousand.
+// The limits of modules. Ten directories that call each other twice would
+// compile to a thousand modules, each with all the names in it.
 const (
 	maxDirectories = 100
 	maxModules     = 1000
+	maxNames       = 100_000
 )
 
 // A directory is what is in the files of one module. It is read once, however
@@ -67,6 +68,9 @@ func (m *Module) called(fsys fs.FS, dir string, block *hcl.Block) (*directory, h
 		return called, hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("A configuration has %d directories at most.", maxDirectories), at)}
 	}
 	names, diags := discover(fsys, dir)
+	if m.size += names.size; m.size > maxBytes {
+		return called, hcl.Diagnostics{moduleProblem("Too many configuration files", fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, maxBytes>>20), at)}
+	}
 	for _, d := range diags {
 		d.Subject = &at // without a file there is no other place for it
 	}

@@ -16,11 +16,13 @@ type move struct {
 	from, to     trail
 	fromAt, toAt hcl.Range
 	in           *compiler
+
+	fromText, toText string
 }
 
-// covers tells whether the move is about the object at t: t is what the move
-// leads to, or one of its elements, or within it.
-func (m move) covers(t trail) bool { return within(m.to, t) }
+// maxMoves bounds each of moved, import and removed blocks, as each of them
+// looks at all objects.
+const maxMoves = 500
 
 // within tells whether t is at an address or below it. An address without a
 // key stands for all elements.
@@ -29,15 +31,6 @@ func within(address, t trail) bool {
 	return len(t) > last && slices.Equal(address[:last], t[:last]) &&
 		address[last].typ == t[last].typ && address[last].name == t[last].name &&
 		(address[last].key == "" || address[last].key == t[last].key)
-}
-
-// closer tells whether the move says more about an object than another that
-// covers it too.
-func (m move) closer(other move) bool {
-	if len(m.to) != len(other.to) {
-		return len(m.to) > len(other.to)
-	}
-	return m.to[len(m.to)-1].key != "" && other.to[len(m.to)-1].key == ""
 }
 
 // undo returns the address that the object at t had before the move.
@@ -65,24 +58,44 @@ func (m move) left(t trail) bool {
 // before follows the moves of an object back to its first address.
 func (all *compilation) before(t trail) trail {
 	for range all.moves { // no further, in case they go round in circles
-		best := -1
-		for i, m := range all.moves {
-			if m.covers(t) && (best < 0 || m.closer(all.moves[best])) {
-				best = i
-			}
-		}
-		if best < 0 {
+		m, ok := all.moveTo(t)
+		if !ok {
 			break
 		}
-		t = all.moves[best].undo(t)
+		t = m.undo(t)
 	}
 	return t
+}
+
+// moveTo returns the move that says most about the object at t: the one to the
+// object itself, else to its block, else to a module it is in.
+func (all *compilation) moveTo(t trail) (move, bool) {
+	if len(all.moves) == 0 {
+		return move{}, false
+	}
+	for n := len(t); n > 0; n-- {
+		if i, ok := all.movesTo[t[:n].String()]; ok {
+			return all.moves[i], true
+		}
+		if last := t[n-1]; last.key != "" {
+			last.key = ""
+			if i, ok := all.movesTo[t[:n-1].to(last).String()]; ok {
+				return all.moves[i], true
+			}
+		}
+	}
+	return move{}, false
 }
 
 // declareMoves reads the moved blocks of a directory. In a module, addresses
 // are those within the module.
 func (c *compiler) declareMoves() {
-	for _, block := range c.dir.blocks.OfType(schemas.Moved.Type) {
+	blocks := c.dir.blocks.OfType(schemas.Moved.Type)
+	if len(c.moves)+len(blocks) > maxMoves {
+		c.report(tooMany(blocks[0]))
+		return
+	}
+	for _, block := range blocks {
 		content, diags := block.Body.Content(bodySchema(schemas.Moved))
 		c.report(diags)
 		if diags.HasErrors() {
@@ -95,29 +108,41 @@ func (c *compiler) declareMoves() {
 		if from == nil || to == nil {
 			continue
 		}
-		m := move{append(slices.Clip(c.path), from...), append(slices.Clip(c.path), to...), fromAttr.Expr.Range(), toAttr.Expr.Range(), c}
+		m := move{
+			from: append(slices.Clip(c.path), from...), fromAt: fromAttr.Expr.Range(),
+			to: append(slices.Clip(c.path), to...), toAt: toAttr.Expr.Range(),
+			in: c,
+		}
+		m.fromText, m.toText = m.from.String(), m.to.String()
 		if a, b := from[len(from)-1].typ, to[len(to)-1].typ; a != b {
 			c.report(hcl.Diagnostics{moduleProblem("Move to another kind", fmt.Sprintf("A %s cannot become a %s.", a, b), m.toAt)})
 			continue
 		}
+		if _, taken := c.movesTo[m.toText]; !taken {
+			c.movesTo[m.toText] = len(c.moves)
+		}
 		c.moves = append(c.moves, m)
 	}
+}
+
+func tooMany(block *hcl.Block) hcl.Diagnostics {
+	return hcl.Diagnostics{moduleProblem("Too many blocks", fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves, block.Type), block.DefRange)}
 }
 
 // checkMoves reports moves that contradict each other, or what is declared.
 func (all *compilation) checkMoves() {
 	for i, m := range all.moves {
 		if steps := all.circle(m); len(steps) > 0 {
-			if !slices.ContainsFunc(all.moves[:i], func(e move) bool { return slices.Contains(steps, e.to.String()) }) {
+			if !slices.ContainsFunc(all.moves[:i], func(e move) bool { return slices.Contains(steps, e.toText) }) {
 				m.report("Moves in a circle", fmt.Sprintf("Each of these would have the name of the one before it: %s.", strings.Join(append(steps, steps[0]), " → ")), m.toAt)
 			}
 			continue
 		}
 		for _, earlier := range all.moves[:i] {
-			if earlier.to.String() == m.to.String() {
+			if earlier.toText == m.toText {
 				m.report("Moved twice", fmt.Sprintf("%s has the name of %s already: %s:%d.", m.to, earlier.from, earlier.toAt.Filename, earlier.toAt.Start.Line), m.toAt)
 			}
-			if earlier.from.String() == m.from.String() {
+			if earlier.fromText == m.fromText {
 				m.report("Moved twice", fmt.Sprintf("%s has become %s already: %s:%d.", m.from, earlier.to, earlier.fromAt.Filename, earlier.fromAt.Start.Line), m.fromAt)
 			}
 		}
@@ -166,13 +191,13 @@ func (all *compilation) declared(wanted func(trail) bool) (instance, bool) {
 func (all *compilation) circle(m move) (steps []string) {
 	at := m
 	for range all.moves {
-		steps = append(steps, at.to.String())
-		if at.from.String() == m.to.String() {
+		steps = append(steps, at.toText)
+		if at.fromText == m.toText {
 			slices.Reverse(steps)
 			return steps
 		}
-		i := slices.IndexFunc(all.moves, func(next move) bool { return next.to.String() == at.from.String() })
-		if i < 0 {
+		i, ok := all.movesTo[at.fromText]
+		if !ok {
 			return nil
 		}
 		at = all.moves[i]

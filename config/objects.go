@@ -70,6 +70,9 @@ func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
 	if diags.HasErrors() || !on {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
+	if c.instances >= maxObjects {
+		return cty.DynamicVal, hcl.Diagnostics{moduleProblem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
+	}
 	forEach, ok := content.Attributes["for_each"]
 	if !ok {
 		diags := c.compileInstance(o, c.scope, "")
