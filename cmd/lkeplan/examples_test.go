@@ -12,9 +12,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// notRun are the commands whose examples need what a test has not.
+// notRun are examples, by a part of them, that need what a test has not.
 var notRun = map[string]string{
 	"lkeplan apply":           "a cluster; the end-to-end tests run it",
+	"--base live":             "a cluster",
 	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
 }
 
@@ -31,7 +32,7 @@ func TestHelpExamples(t *testing.T) {
 	for _, cmd := range commands(newRoot(processEnv())) {
 		path := cmd.CommandPath()
 		switch {
-		case notRun[path] != "" || cmd.HasSubCommands() && cmd.HasParent():
+		case cmd.HasSubCommands() && cmd.HasParent():
 			continue
 		case cmd.Example == "":
 			t.Errorf("%s has no example", path)
@@ -39,8 +40,8 @@ func TestHelpExamples(t *testing.T) {
 		}
 		var script strings.Builder
 		for line := range strings.Lines(cmd.Example) {
-			if strings.TrimSpace(line) != "" {
-				fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(strings.TrimSpace(line), "'", "''"))
+			if line = strings.TrimSpace(line); line != "" && !needsMore(line) {
+				fmt.Fprintf(&script, "exec sh -c '%s'\n", strings.ReplaceAll(line, "'", "''"))
 			}
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "_")+".txtar")
@@ -50,6 +51,15 @@ func TestHelpExamples(t *testing.T) {
 		files = append(files, file)
 	}
 	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true})
+}
+
+func needsMore(example string) bool {
+	for part := range notRun {
+		if strings.Contains(example, part) {
+			return true
+		}
+	}
+	return false
 }
 
 // commands lists a command and those below it, without what cobra adds.

@@ -175,7 +175,7 @@ func readSource(name string) ([]byte, error) {
 func (f *formatter) show(name string, src, formatted []byte) {
 	for line := range strings.Lines(string(diff.Diff(name, src, name, formatted))) {
 		if !strings.HasPrefix(line, "diff ") {
-			fmt.Fprintln(f.env.Stdout, diag.Visible(strings.TrimRight(line, "\r\n")))
+			fmt.Fprintln(f.env.Stdout, diag.Harmless(diag.Visible(strings.TrimRight(line, "\r\n"))))
 		}
 	}
 }

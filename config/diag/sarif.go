@@ -120,7 +120,8 @@ func (d Diagnostic) physical() sarifPhysical {
 	if at == nil {
 		return sarifPhysical{Artifact: sarifArtifact{"."}}
 	}
-	region := &sarifRegion{StartLine: at.Start.Line, StartColumn: at.Start.Column, EndLine: at.End.Line, EndColumn: at.End.Column}
+	region := &sarifRegion{StartLine: max(1, at.Start.Line), StartColumn: max(1, at.Start.Column)}
+	region.EndLine, region.EndColumn = max(region.StartLine, at.End.Line), max(1, at.End.Column)
 	if s := d.Snippet; s != nil {
 		region.Snippet = &sarifText{oneLine(s.Line)}
 		region.StartColumn = 1 + utf8.RuneCountInString(s.Line[:s.start])

@@ -57,14 +57,14 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 		s.source(w, d.Range, d.Snippet)
 	}
 	for _, line := range wrap(d.Detail, 78) {
-		fmt.Fprintf(w, "  %s\n", harmless(line))
+		fmt.Fprintf(w, "  %s\n", Harmless(line))
 	}
 	fmt.Fprintln(w)
 }
 
-// harmless takes from a line what GitHub's runners obey in any program's
+// Harmless takes from a line what GitHub's runners obey in any program's
 // output, indented or not: ::error::text and ##[error]text.
-func harmless(line string) string {
+func Harmless(line string) string {
 	text := strings.TrimLeft(line, " \t")
 	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, "##[") {
 		return fmt.Sprintf("%s\\u%04x%s", line[:len(line)-len(text)], text[0], text[1:])
