@@ -176,7 +176,11 @@ func otherNodeClass(c *checker) {
 	for _, p := range c.pools {
 		ref := p.Spec.Template.Spec.NodeClassRef
 		if ref != nil && (ref.Group != schemas.NodeClassGroup || ref.Kind != schemas.NodeClass.Object.Kind) {
-			c.report(p.object.Addr, "spec.template.spec.nodeClassRef",
+			field := "kind"
+			if ref.Group != schemas.NodeClassGroup {
+				field = "group"
+			}
+			c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
 				fmt.Sprintf("The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the pool. Refer to a %s of %s.",
 					ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup))
 		}

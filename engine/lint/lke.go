@@ -127,7 +127,7 @@ func keyProblem(key string) string {
 		return "" // Kubernetes has the same limit
 	case len(key) > maxLabelKey:
 		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxLabelKey, key, len(key))
-	case len(name) > maxLabelName:
+	case len(name) == maxLabelName+1: // what is longer Kubernetes refuses
 		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxLabelName, prefix, name, len(name))
 	}
 	return ""

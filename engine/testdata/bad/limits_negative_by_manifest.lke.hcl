@@ -1,0 +1,8 @@
+pool "web" {
+  node_class = node_class.default
+  manifest = {
+    spec = {
+      limits = { cpu = "-4" } # want: Field with an argument of its own: && Negative amount: cpu = -4 allows nothing at all
+    }
+  }
+}

@@ -1,0 +1,13 @@
+pool "web" {
+  node_class = node_class.default
+
+  disruption {
+    consolidate_after = "5m"
+
+    budget {
+      nodes    = 1
+      schedule = "at nine on each monday" # want: Invalid schedule: "at nine on each monday" is not a schedule: failed to parse int from at
+      duration = "1h"
+    }
+  }
+}

@@ -1,0 +1,8 @@
+pool "web" {
+  node_class = node_class.default
+  taints     = ["example.com/team=web:NoSchedule"]
+  startup_taints = [
+    "example.com/agent:NoExecute",
+    "example.com/team=api:NoSchedule", # want: Taint given twice: The taint example.com/team with the effect NoSchedule is in taints already.
+  ]
+}

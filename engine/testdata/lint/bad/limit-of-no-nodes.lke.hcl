@@ -1,0 +1,5 @@
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = between(2, 8) }
+  limits       = { cpu = 100, nodes = 0 } # want: Limit below the smallest plan: The limit is zero, so nodes are never made for this pool.
+}

@@ -1,0 +1,8 @@
+# alone
+cluster {
+  name   = "test"
+  region = "us-east"
+  tier   = "enterprise" # want: Tier not available in the region: The region us-east (Newark, NJ) has no LKE clusters of the enterprise tier, as of
+}
+
+node_class "default" {}

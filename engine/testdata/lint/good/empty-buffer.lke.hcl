@@ -1,0 +1,6 @@
+# lkeplan:ignore gated-feature CapacityBuffer is on
+buffer "web" {
+  namespace    = "web"
+  replicas     = 3
+  pod_template = "web"
+}

@@ -1,0 +1,12 @@
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = between(2, 8) }
+
+  disruption {
+    consolidate_after = "10m"
+
+    budget {
+      nodes = "10%"
+    }
+  }
+}

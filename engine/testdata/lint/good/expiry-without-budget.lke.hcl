@@ -1,0 +1,19 @@
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = between(2, 8) }
+  expire_after = "Never"
+
+  disruption {
+    consolidate_after = "10m"
+
+    budget {
+      nodes = "10%"
+    }
+
+    budget {
+      nodes    = 0
+      schedule = "0 8 * * mon-fri"
+      duration = "10h"
+    }
+  }
+}

@@ -1,0 +1,4 @@
+node_class "web" {
+  tags            = ["env:prod"]
+  disk_encryption = "enabled"
+}

@@ -1,0 +1,8 @@
+# alone
+cluster {
+  name   = "test"
+  region = "us-ord"
+  tier   = "enterprise"
+}
+
+node_class "default" {}
