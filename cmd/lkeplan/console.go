@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,14 +34,14 @@ DIR is the working directory where none is given.`,
   lkeplan console -e 'pool.general.limits' -e 'keys(var.teams)' clusters/prod
   echo 'between(4, 32)' | lkeplan console clusters/prod`,
 		Args: oneDirectory,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(cmd *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
 			if err != nil {
 				return err
 			}
 			c := console{env: env, fsys: fsys, opts: opts.Options}
 			if len(expressions) == 0 {
-				return c.read(env.Stdin)
+				return c.read(cmd.Context(), env.Stdin)
 			}
 			for _, expression := range expressions {
 				if err := c.evaluate(expression); err != nil {
@@ -63,8 +64,9 @@ type console struct {
 	failed bool
 }
 
-// read evaluates line after line. People get a prompt.
-func (c *console) read(stdin io.Reader) error {
+// read evaluates line after line, until there are no more or the program is
+// interrupted. People get a prompt.
+func (c *console) read(ctx context.Context, stdin io.Reader) error {
 	file, ok := stdin.(*os.File)
 	byHand := ok && isTerminal(file)
 	lines := bufio.NewScanner(stdin)
@@ -73,7 +75,7 @@ func (c *console) read(stdin io.Reader) error {
 		if byHand {
 			fmt.Fprint(c.env.Stderr, "> ")
 		}
-		if !lines.Scan() {
+		if !next(ctx, lines) {
 			break
 		}
 		switch line := strings.TrimSpace(lines.Text()); {
@@ -90,10 +92,25 @@ func (c *console) read(stdin io.Reader) error {
 	if byHand {
 		fmt.Fprintln(c.env.Stderr)
 	}
+	if ctx.Err() != nil {
+		return c.end() // the scanner is still in use
+	}
 	if err := lines.Err(); err != nil {
 		return fmt.Errorf("read standard input: %w", err)
 	}
 	return c.end()
+}
+
+// next waits for a line, but not after an interruption.
+func next(ctx context.Context, lines *bufio.Scanner) bool {
+	found := make(chan bool, 1)
+	go func() { found <- lines.Scan() }()
+	select {
+	case <-ctx.Done():
+		return false
+	case more := <-found:
+		return more
+	}
 }
 
 // evaluate prints the value of one expression, or what is wrong with it.
