@@ -34,8 +34,10 @@ type CompileOptions struct {
 	Old func(apiVersion, kind, name string) map[string]any
 
 	// Catalog has the plans that pools can use; nil stands for the one that is
-	// compiled in, which is older: what does not fit it is a warning only.
+	// compiled in. What does not fit it is an error where it is known to be
+	// Current, and else a warning.
 	Catalog *catalog.Catalog
+	Current bool
 }
 
 // Compiled is a directory that has been compiled and validated.

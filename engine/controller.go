@@ -67,7 +67,8 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 	if err != nil {
 		return err
 	}
-	types := linode.NewInstanceTypes(prices(ctx, cfg), cluster.Region, cluster.Tier)
+	plans := prices(ctx, cfg)
+	types := linode.NewInstanceTypes(plans, cluster.Region, cluster.Tier)
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
@@ -76,7 +77,7 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, cfg, lke, cluster, types); err != nil {
+	if err := addControllers(ctx, mgr, cfg, lke, cluster, plans, types); err != nil {
 		return err
 	}
 	return explainManager(mgr.Start(ctx), cfg)
@@ -234,7 +235,7 @@ func requireCRDs(mapper meta.RESTMapper) error {
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConfig, lke *lkeapi.Client, cluster lkeapi.Cluster, types *linode.InstanceTypes) error {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConfig, lke *lkeapi.Client, cluster lkeapi.Cluster, plans *catalog.Catalog, types *linode.InstanceTypes) error {
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), linode.IndexNodeClaims(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
@@ -243,7 +244,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, types)); err != nil {
 		return err
 	}
-	if err := addFollower(mgr, cfg, cluster); err != nil {
+	if err := addFollower(mgr, cfg, cluster, plans); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
@@ -255,7 +256,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 
 // addFollower has the configured directory applied for as long as this process
 // leads.
-func addFollower(mgr manager.Manager, cfg ControllerConfig, cluster lkeapi.Cluster) error {
+func addFollower(mgr manager.Manager, cfg ControllerConfig, cluster lkeapi.Cluster, plans *catalog.Catalog) error {
 	if cfg.ConfigDir == "" {
 		return nil
 	}
@@ -267,5 +268,5 @@ func addFollower(mgr manager.Manager, cfg ControllerConfig, cluster lkeapi.Clust
 	if err != nil {
 		return err
 	}
-	return mgr.Add(&follower{source: src, to: to, cluster: cluster, log: cfg.Log})
+	return mgr.Add(&follower{source: src, to: to, cluster: cluster, plans: plans, log: cfg.Log})
 }

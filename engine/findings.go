@@ -27,7 +27,7 @@ var embedded = sync.OnceValues(catalog.Embedded)
 // lines it comes from. Warnings are for directories without errors: what is
 // missing because of an error must not be taken for a wish.
 func findings(compiled Compiled, invalid map[config.Addr]bool, opts CompileOptions, diags hcl.Diagnostics) hcl.Diagnostics {
-	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Catalog != nil}
+	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Current}
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
 	}

@@ -72,7 +72,7 @@ func TestEveryRuleHasADocument(t *testing.T) {
 const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n"
 
 // TestCatalogDecides: what depends on the catalogue is an error where it is
-// given, and a warning where it is the one that is compiled in.
+// current.
 func TestCatalogDecides(t *testing.T) {
 	plans := []catalog.Plan{
 		{ID: "g6-old-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Successor: "g7-new-1"},
@@ -96,7 +96,7 @@ func TestCatalogDecides(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + "\npool \"web\" {\n  node_class   = node_class.default\n  requirements = " + tt.requirements + "\n}\n")}}
-			_, diags := engine.Compile(context.Background(), files, engine.CompileOptions{Catalog: own})
+			_, diags := engine.Compile(context.Background(), files, engine.CompileOptions{Catalog: own, Current: true})
 			if len(diags) != 1 || diags[0].Extra != engine.RuleName(tt.rule) || diags[0].Severity != tt.severity {
 				t.Errorf("got %v", diags)
 			}

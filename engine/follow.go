@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
@@ -21,6 +22,7 @@ type follower struct {
 	source  *source.Source
 	to      applier
 	cluster lkeapi.Cluster
+	plans   *catalog.Catalog // advice: a plan that is sold no more holds no revision back
 	log     *slog.Logger
 
 	applied   string // the last revision that was applied whole
@@ -64,7 +66,7 @@ func (f *follower) step(ctx context.Context) error {
 	if rev.ID == f.refused || (rev.ID == f.applied && time.Since(f.appliedAt) < applyAgain) {
 		return nil
 	}
-	compiled, diags := Compile(ctx, rev.FS, CompileOptions{Options: config.Options{Dir: rev.Dir}})
+	compiled, diags := Compile(ctx, rev.FS, CompileOptions{Options: config.Options{Dir: rev.Dir}, Catalog: f.plans})
 	if problem := f.unfit(compiled, diags); problem != nil {
 		f.refused = rev.ID
 		return fmt.Errorf("revision %s is not applied, the last good one stays: %w", short(rev.ID), problem)

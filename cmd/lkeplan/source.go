@@ -53,6 +53,7 @@ func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
 	if opts.Catalog, err = s.readCatalog(); err != nil {
 		return nil, opts, err
 	}
+	opts.Current = opts.Catalog != nil // whoever names one means it
 	opened, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, opts, fmt.Errorf("open %s: %w", root, bare(err))

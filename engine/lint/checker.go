@@ -31,6 +31,8 @@ type checker struct {
 	types     []*cloudprovider.InstanceType // what the region sells, by price
 	matches   map[string]cloudprovider.InstanceTypes
 	schedules map[string]schedule
+	covered   map[string]bool
+	hits      int // of schedules, in all
 }
 
 // A pool is a NodePool, typed, with what its requirements leave.
@@ -46,7 +48,7 @@ type pool struct {
 }
 
 func newChecker(in Input) *checker {
-	c := &checker{in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{}}
+	c := &checker{in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{}, covered: map[string]bool{}}
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.types = sold(in.Catalog, in.Cluster)
 	}
@@ -164,15 +166,18 @@ func say(names []string) string {
 
 // A schedule is a budget's, parsed; it may be wrong.
 type schedule struct {
-	cron cron.Schedule
-	err  error
+	cron  cron.Schedule
+	err   error
+	fires bool // on some day of the next years
 }
 
 // schedule reads a cron expression as the core does.
 func (c *checker) schedule(text string) schedule {
 	s, ok := c.schedules[text]
 	if !ok {
-		s.cron, s.err = parseSchedule(text)
+		if s.cron, s.err = parseSchedule(text); s.err == nil {
+			s.fires = !s.cron.Next(aYear).IsZero()
+		}
 		c.schedules[text] = s
 	}
 	return s
