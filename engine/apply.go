@@ -26,16 +26,55 @@ type Progress struct {
 }
 
 // Apply brings objects into a cluster, node classes before the pools that refer
-// to them, and tells report of each one as it is done. It stops at the first
-// object that cannot be applied: what was applied before stays, and applying
-// again continues there. Objects that are not named stay as they are.
+// to them, and tells report of each one in order. It stops at the first object
+// that cannot be applied: what was applied before stays, and applying again
+// continues there. Objects that are not named stay as they are.
 func Apply(ctx context.Context, to applier, objects []map[string]any, report func(Progress)) error {
-	for _, obj := range inOrder(objects) {
-		outcome, err := to.Apply(ctx, obj)
-		if err != nil {
+	for _, wave := range waves(objects) {
+		if err := applyWave(ctx, to, wave, report); err != nil {
 			return err
 		}
-		report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Outcome: outcome})
+	}
+	return nil
+}
+
+// applyWave applies objects that do not refer to one another, several at a
+// time.
+func applyWave(ctx context.Context, to applier, objects []map[string]any, report func(Progress)) error {
+	const atOnce = 8
+	type result struct {
+		outcome kube.Outcome
+		err     error
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer cancel()
+	slots := make(chan struct{}, atOnce)
+	results := make([]chan result, len(objects))
+	for i := range results {
+		results[i] = make(chan result, 1)
+	}
+	wg.Go(func() {
+		for i, obj := range objects {
+			slots <- struct{}{}
+			if ctx.Err() != nil {
+				results[i] <- result{err: ctx.Err()}
+				return
+			}
+			wg.Go(func() {
+				defer func() { <-slots }()
+				outcome, err := to.Apply(ctx, obj)
+				results[i] <- result{outcome, err}
+			})
+		}
+	})
+	for i, obj := range objects {
+		r := <-results[i]
+		if r.err != nil {
+			return r.err
+		}
+		report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Outcome: r.outcome})
 	}
 	return nil
 }
@@ -49,7 +88,7 @@ func WaitReady(ctx context.Context, in applier, objects []map[string]any, report
 		mu    sync.Mutex
 		fails []error
 	)
-	for _, obj := range inOrder(objects) {
+	for _, obj := range objects {
 		if !becomesReady(obj) {
 			continue
 		}
@@ -76,17 +115,17 @@ func becomesReady(obj map[string]any) bool {
 	return kindOf(obj) != "CapacityBuffer" && kindOf(obj) != "CapacityLimit"
 }
 
-// inOrder puts what is referred to before what refers to it.
-func inOrder(objects []map[string]any) []map[string]any {
-	rank := func(obj map[string]any) int {
+// waves puts what is referred to before what refers to it.
+func waves(objects []map[string]any) [][]map[string]any {
+	var classes, others []map[string]any
+	for _, obj := range objects {
 		if kindOf(obj) == "LinodeNodeClass" {
-			return 0
+			classes = append(classes, obj)
+		} else {
+			others = append(others, obj)
 		}
-		return 1
 	}
-	sorted := slices.Clone(objects)
-	slices.SortStableFunc(sorted, func(a, b map[string]any) int { return rank(a) - rank(b) })
-	return sorted
+	return [][]map[string]any{classes, others}
 }
 
 func kindOf(obj map[string]any) string { return fmt.Sprint(obj["kind"]) }

@@ -1,54 +1,77 @@
-package engine_test
+package engine
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// A recorder is a cluster that notes what is asked of it.
-type recorder struct {
+// memory is a cluster that remembers in which order it was applied to.
+type memory struct {
+	mu      sync.Mutex
 	applied []string
-	waited  chan string
+	refuse  string
 }
 
-func (r *recorder) Apply(_ context.Context, obj map[string]any) (kube.Outcome, error) {
-	r.applied = append(r.applied, obj["kind"].(string))
+func (m *memory) Apply(_ context.Context, obj map[string]any) (kube.Outcome, error) {
+	if nameOf(obj) == m.refuse {
+		return "", errors.New("refused")
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.applied = append(m.applied, kindOf(obj)+" "+nameOf(obj))
 	return kube.Created, nil
 }
 
-func (r *recorder) WaitReady(_ context.Context, obj map[string]any) error {
-	r.waited <- obj["kind"].(string)
-	return nil
+func (m *memory) WaitReady(context.Context, map[string]any) error { return nil }
+
+func fleet(pools int) (objects []map[string]any) {
+	add := func(kind, name string) {
+		objects = append(objects, map[string]any{"kind": kind, "metadata": map[string]any{"name": name}})
+	}
+	for i := range pools {
+		add("NodePool", fmt.Sprintf("p%02d", i))
+	}
+	add("LinodeNodeClass", "a")
+	add("LinodeNodeClass", "b")
+	return objects
 }
 
-// TestApply: node classes come first, and only what some controller looks at
-// is waited for.
-func TestApply(t *testing.T) {
-	var objects []map[string]any
-	for _, kind := range []string{"CapacityBuffer", "CapacityLimit", "NodePool", "LinodeNodeClass"} {
-		objects = append(objects, map[string]any{"kind": kind, "metadata": map[string]any{"name": "a"}})
-	}
-	cluster := &recorder{waited: make(chan string, len(objects))}
-	if err := engine.Apply(context.Background(), cluster, objects, func(engine.Progress) {}); err != nil {
+func TestClassesAreAppliedBeforePools(t *testing.T) {
+	m := &memory{}
+	var told []string
+	if err := Apply(t.Context(), m, fleet(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"LinodeNodeClass", "CapacityBuffer", "CapacityLimit", "NodePool"}, cluster.applied); diff != "" {
-		t.Errorf("applied (-want +got)\n%s", diff)
+	if len(m.applied) != 42 || slices.IndexFunc(m.applied, func(s string) bool { return s[0] == 'N' }) != 2 {
+		t.Errorf("applied in this order: %v", m.applied)
 	}
-	if err := engine.WaitReady(context.Background(), cluster, objects, func(engine.Progress) {}); err != nil {
-		t.Fatal(err)
+	want := []string{"LinodeNodeClass a", "LinodeNodeClass b"}
+	for i := range 40 {
+		want = append(want, fmt.Sprintf("NodePool p%02d", i))
 	}
-	close(cluster.waited)
-	waited := map[string]bool{}
-	for kind := range cluster.waited {
-		waited[kind] = true
+	if diff := cmp.Diff(want, told); diff != "" {
+		t.Errorf("told in this order (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(map[string]bool{"LinodeNodeClass": true, "NodePool": true}, waited); diff != "" {
-		t.Errorf("waited for (-want +got)\n%s", diff)
+}
+
+func TestApplyStopsAtWhatIsRefused(t *testing.T) {
+	m := &memory{refuse: "b"}
+	told := 0
+	err := Apply(t.Context(), m, fleet(40), func(Progress) { told++ })
+	if err == nil || told != 1 {
+		t.Errorf("err = %v after %d objects, want a refusal after one", err, told)
+	}
+	for _, what := range m.applied {
+		if what[0] == 'N' {
+			t.Errorf("%s was applied without its class", what)
+		}
 	}
 }

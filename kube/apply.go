@@ -38,7 +38,7 @@ type Cluster struct {
 // before the first use.
 func NewCluster(cfg *rest.Config) (*Cluster, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Burst, cfg.UserAgent = 50, 100, "lkeplan"
+	cfg.QPS, cfg.Burst, cfg.UserAgent = 200, 400, "lkeplan"
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return nil, explain(err, cfg.Host)
@@ -75,11 +75,8 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 	case before == nil:
 		return Created, nil
 	}
-	after, err := c.get(ctx, applied)
-	if err != nil {
-		return "", err
-	}
-	if after != nil && equality.Semantic.DeepEqual(wish(before), wish(after)) {
+	// The answer of the API server stands in applied now.
+	if equality.Semantic.DeepEqual(wish(before), wish(applied)) {
 		return Unchanged, nil
 	}
 	return Changed, nil
