@@ -44,6 +44,9 @@ type CompileOptions struct {
 type Compiled struct {
 	Cluster   config.Cluster
 	Resources []Resource           // sorted by address
+	Imports   []config.Import      // objects that may be taken over
+	Removed   []config.Removal     // objects that are no longer declared
+	Policies  []config.Policy      // rules for the change, for whoever has a plan
 	Files     map[string]*hcl.File // for showing source with diagnostics
 }
 
@@ -75,6 +78,7 @@ func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hc
 	compiled, compileDiags := module.Compile()
 	diags = append(diags, compileDiags...)
 	result.Cluster = compiled.Cluster
+	result.Imports, result.Removed, result.Policies = compiled.Imports, compiled.Removed, compiled.Policies
 
 	validator := opts.Validator
 	if validator == nil {
