@@ -104,6 +104,8 @@ func (f *formatter) find(arg string) error {
 		return fmt.Errorf("%s: %w", arg, bare(err))
 	case !info.IsDir() && !formattable(arg):
 		return fmt.Errorf("%s: files named *.lke.hcl and *.lkevars.hcl are formatted", arg)
+	case !info.IsDir() && !info.Mode().IsRegular():
+		return fmt.Errorf("%s: not a file", arg) // a pipe would be waited for
 	case !info.IsDir():
 		f.names = append(f.names, arg)
 		return nil
@@ -146,15 +148,17 @@ func (f *formatter) file(name string) error {
 	if f.diags = append(f.diags, diags...); diags.HasErrors() || bytes.Equal(src, formatted) {
 		return nil
 	}
+	if !f.check {
+		if err := replaceFile(name, formatted); err != nil {
+			return err
+		}
+	}
 	f.changed++
 	fmt.Fprintln(f.env.Stdout, diag.Visible(name))
 	if f.diff {
 		f.show(name, src, formatted)
 	}
-	if f.check {
-		return nil
-	}
-	return replaceFile(name, formatted)
+	return nil
 }
 
 // readSource reads a file, but no more than is needed to see that it is too
