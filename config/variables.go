@@ -143,7 +143,7 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 		scope = eval.NewScope(c.run, nil, c.functions)
 	}
 	v, ctx, diags := scope.Value(expr)
-	if diags.HasErrors() {
+	if diags = append(diags, unknownAttributes(expr, ty.ty)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := ty.convert(v)
@@ -185,7 +185,7 @@ func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constr
 		}}
 	}
 	v, ctx, diags := eval.NewScope(c.run, nil, c.functions).Value(attr.Expr)
-	if diags.HasErrors() {
+	if diags = append(diags, unknownAttributes(attr.Expr, ty.ty)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := ty.convert(v)

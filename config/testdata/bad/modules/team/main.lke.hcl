@@ -17,3 +17,8 @@ pool "main" {
   labels       = { "example.com/team" = var.team }
   limits       = { cpu = var.max_cpu }
 }
+
+variable "options" {
+  type    = object({ spot = optional(bool, false) })
+  default = {}
+}
