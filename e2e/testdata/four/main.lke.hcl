@@ -11,7 +11,7 @@ pool "four" {
   requirements = { class = "standard", cpu = 4 }
 
   disruption {
-    consolidate_after = "5s"
+    consolidate_after = "5s" # lkeplan:ignore consolidate-before-hour tests do not wait
 
     budget {
       nodes = "100%"
