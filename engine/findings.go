@@ -80,16 +80,15 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 	body := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: argument}}}
 	for _, file := range files {
 		content, _, _ := file.Body.PartialContent(document)
-		if content == nil {
+		if content == nil || len(content.Blocks) == 0 {
 			continue
 		}
-		for _, block := range content.Blocks {
-			inner, _, _ := block.Body.PartialContent(body)
-			if attr, ok := inner.Attributes[argument]; ok {
-				return attr.Expr.Range().Ptr()
-			}
-			return block.DefRange.Ptr()
+		block := content.Blocks[0]
+		inner, _, _ := block.Body.PartialContent(body)
+		if attr, ok := inner.Attributes[argument]; ok {
+			return attr.Expr.Range().Ptr()
 		}
+		return block.DefRange.Ptr()
 	}
 	return nil
 }

@@ -50,12 +50,6 @@ func (o Object) kind() string {
 	return kind
 }
 
-func (o Object) name() string {
-	metadata, _ := o.Manifest["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	return name
-}
-
 // Input is what is looked at.
 type Input struct {
 	Cluster config.Cluster // a zero one is not looked at, and no plans without it
