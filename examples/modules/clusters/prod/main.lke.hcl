@@ -17,9 +17,8 @@ module "ml" {
   max_cpu    = 96
 
   requirements = {
-    class     = "gpu"
-    gpu_name  = ["rtx4000_ada"]
-    gpu_count = gte(1)
+    class  = "highmem"
+    memory = between("48Gi", "192Gi")
   }
 }
 
