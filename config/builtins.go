@@ -7,6 +7,7 @@ import (
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 
 	"github.com/lkeplan/lkeplan/config/meter"
 )
@@ -28,6 +29,28 @@ func toFunc(ty cty.Type) function.Function {
 		},
 	})
 }
+
+// lengthFunc counts the attributes of an object too, which the library's does
+// not: a map that is written out is an object, and so is pool as a whole.
+var lengthFunc = function.New(&function.Spec{
+	Description: "The number of elements of a list, a set or a map, or of characters of text.",
+	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+	Type: func(args []cty.Value) (cty.Type, error) {
+		if ty := args[0].Type(); ty.IsObjectType() || ty == cty.String {
+			return cty.Number, nil
+		}
+		return stdlib.LengthFunc.ReturnTypeForValues(args)
+	},
+	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+		switch ty := args[0].Type(); {
+		case ty.IsObjectType():
+			return cty.NumberIntVal(int64(len(ty.AttributeTypes()))), nil
+		case ty == cty.String:
+			return stdlib.Strlen(args[0])
+		}
+		return stdlib.Length(args[0])
+	},
+})
 
 // decoding checks text before it is decoded.
 func decoding(f function.Function) function.Function {

@@ -69,7 +69,7 @@ func general() map[string]function.Function {
 		"distinct":        stdlib.DistinctFunc,
 		"flatten":         stdlib.FlattenFunc,
 		"keys":            stdlib.KeysFunc,
-		"length":          stdlib.LengthFunc,
+		"length":          lengthFunc,
 		"lookup":          stdlib.LookupFunc,
 		"merge":           stdlib.MergeFunc,
 		"one":             oneFunc,

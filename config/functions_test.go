@@ -49,6 +49,9 @@ func TestFunctions(t *testing.T) {
 		{`flatten([["a"], ["b", ["c"]]])`, `["a","b","c"]`},
 		{`keys({ b = 1, a = 2 })`, `["a","b"]`},
 		{`length(["a", "b"])`, `2`},
+		{`length({ a = 1, b = "c" })`, `2`},
+		{`length("web")`, `3`},
+
 		{`lookup({ a = 1 }, "b", 0)`, `0`},
 		{`merge({ a = 1, b = 1 }, { b = 2 })`, `{"a":1,"b":2}`},
 		{`one([])`, `null`},
