@@ -121,12 +121,17 @@ func (c *compiler) roots() map[string]eval.Root {
 		"pool":       {Table: c.declareObjects(schemas.Pool)},
 		"module":     {Table: c.declareModules()},
 
-		"plan":  {Absent: "What a change would do is known in policy blocks, once there is a change."},
-		"each":  {Absent: "The names each.key and each.value exist in blocks with for_each."},
-		"count": {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
-		"data":  {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
-		"env":   {Absent: "The environment is not read. Pass the value in as a variable."},
-		"self":  {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
+		"limits":  {Absent: "Nothing refers to limits blocks. To use an amount in several places, make it a local."},
+		"overlay": {Absent: "Nothing refers to overlay blocks."},
+		"buffer":  {Absent: "Nothing refers to buffer blocks."},
+		"plan":    {Absent: "What a change would do is known in policy blocks, once there is a change."},
+		"each":    {Absent: "The names each.key and each.value exist in blocks with for_each."},
+		"count":   {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
+		"data":    {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
+		"env":     {Absent: "The environment is not read. Pass the value in as a variable."},
+		"output":  {Absent: "There are no outputs. What a module has is module.NAME.pool.NAME and module.NAME.node_class.NAME."},
+		"path":    {Absent: "Paths are from the directory of the file they are in, as in file(\"teams.yaml\")."},
+		"self":    {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
 	}
 }
 

@@ -51,7 +51,6 @@ func TestFunctions(t *testing.T) {
 		{`length(["a", "b"])`, `2`},
 		{`length({ a = 1, b = "c" })`, `2`},
 		{`length("web")`, `3`},
-
 		{`lookup({ a = 1 }, "b", 0)`, `0`},
 		{`merge({ a = 1, b = 1 }, { b = 2 })`, `{"a":1,"b":2}`},
 		{`one([])`, `null`},
