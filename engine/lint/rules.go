@@ -132,6 +132,18 @@ func lints() []Rule {
 			Do:   "Name one of them.",
 		},
 		{
+			Name: "overlay-of-no-plan", Title: "Overlay of no plan", find: overlaysOfNothing,
+			What: "No plan that is sold to the cluster has what an overlay requires.",
+			Why:  "The overlay changes no price and adds no resource, and nothing says so.",
+			Do:   "Correct the requirements: names of plans above all.",
+		},
+		{
+			Name: "overlays-conflict", Title: "Overlays of equal weight conflict", find: overlaysConflict,
+			What: "Two overlays of one weight set the price, or the same resource, of one plan.",
+			Why:  "Karpenter goes by weight, then by name from the end of the alphabet, and applies no part of the one that comes second. Its condition says so; its plans keep their prices.",
+			Do:   "Give the one that is to count a larger weight, or divide the plans between them.",
+		},
+		{
 			Name: "unknown-plan", Title: "Unknown plan", Catalog: true, find: unknownPlans,
 			What: "A pool asks for a plan by a name that is not in the catalogue.",
 			Why:  "Where the name is wrong the plan is never had; where the plan is new the catalogue is old, and its size and price are not known.",

@@ -1,0 +1,118 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+)
+
+// An overlay is a NodeOverlay with the plans that it is about.
+type overlay struct {
+	*v1alpha1.NodeOverlay
+	object       Object
+	requirements scheduling.Requirements
+	plans        cloudprovider.InstanceTypes
+}
+
+func (c *checker) overlays() (all []overlay) {
+	if len(c.types) == 0 {
+		return nil
+	}
+	for _, object := range c.in.Objects {
+		if object.kind() != "NodeOverlay" {
+			continue
+		}
+		o := overlay{NodeOverlay: &v1alpha1.NodeOverlay{}, object: object}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, o.NodeOverlay); err != nil {
+			continue // its definition refused it
+		}
+		o.requirements = scheduling.NewRequirements()
+		for _, r := range o.Spec.Requirements {
+			o.requirements.Add(scheduling.NewNodeSelectorRequirements(r.AsNodeSelectorRequirement()).Values()...)
+		}
+		o.plans = allowed(c.types, wellKnown(o.requirements))
+		all = append(all, o)
+	}
+	return all
+}
+
+// wellKnown leaves out what plans have nothing to say about, such as the pool
+// that an overlay is for.
+func wellKnown(r scheduling.Requirements) scheduling.Requirements {
+	known := scheduling.NewRequirements()
+	for key, requirement := range r {
+		if karpv1.WellKnownLabels.Has(key) && key != karpv1.NodePoolLabelKey {
+			known.Add(requirement)
+		}
+	}
+	return known
+}
+
+// overlaysOfNothing finds overlays that are about no plan.
+func overlaysOfNothing(c *checker) {
+	for _, o := range c.overlays() {
+		if len(o.plans) == 0 {
+			c.report(o.object.Addr, "spec.requirements", fmt.Sprintf("None of the %d plans that are sold in %s on the %s tier has what the overlay requires, so that it changes nothing.", len(c.types), c.in.Cluster.Region, c.in.Cluster.Tier))
+		}
+	}
+}
+
+// overlaysConflict finds overlays that set the same thing of one plan, and have
+// the same weight: the core then takes the one whose name comes last in the
+// alphabet, and applies no part of the other (karpenter v1.14.1, controllers/nodeoverlay).
+func overlaysConflict(c *checker) {
+	all := c.overlays()
+	pairs := mostPairs
+	for i, o := range all {
+		for _, other := range all[:i] {
+			if pairs--; pairs < 0 {
+				return
+			}
+			if overlayWeight(o) != overlayWeight(other) || !clash(o, other) || o.requirements.Intersects(other.requirements) != nil {
+				continue
+			}
+			at := slices.IndexFunc(o.plans, func(it *cloudprovider.InstanceType) bool { return slices.Contains(other.plans, it) })
+			if at < 0 {
+				continue
+			}
+			path := "metadata.name"
+			if o.Spec.Weight != nil {
+				path = "spec.weight"
+			}
+			first, second := o, other
+			if o.Name < other.Name {
+				first, second = other, o
+			}
+			c.report(o.object.Addr, path, fmt.Sprintf("This overlay and %s set the same thing of %s, and both have the weight %d. Karpenter then applies the one whose name is last in the alphabet, %s, and no part of %s. Give the one that is to count a larger weight.",
+				other.object.Addr, o.plans[at].Name, overlayWeight(o), first.object.Addr, second.object.Addr))
+			break
+		}
+	}
+}
+
+func overlayWeight(o overlay) int32 {
+	if o.Spec.Weight == nil {
+		return 0
+	}
+	return *o.Spec.Weight
+}
+
+// clash reports whether two overlays set the same thing, be it to the same
+// value: the core does not compare values.
+func clash(a, b overlay) bool {
+	priced := func(o overlay) bool { return o.Spec.Price != nil || o.Spec.PriceAdjustment != nil }
+	if priced(a) && priced(b) {
+		return true
+	}
+	for name := range a.Spec.Capacity {
+		if _, ok := b.Spec.Capacity[name]; ok {
+			return true
+		}
+	}
+	return false
+}
