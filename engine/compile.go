@@ -174,6 +174,10 @@ func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
 // Errors from OpenAPI say the field's path once more; those from CEL do not.
 var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 
+// A rule that meets a field that is not there says so before it says what it
+// is about.
+var brokenRule = regexp.MustCompile(`^no such key: \S+ evaluating rule: `)
+
 // complaint is what is wrong with a field, as a sentence without its subject.
 func complaint(err *field.Error) string {
 	switch err.Type {
@@ -182,7 +186,8 @@ func complaint(err *field.Error) string {
 	case field.ErrorTypeNotSupported:
 		return fmt.Sprintf("%q is not one of the values that are possible; %s.%s", err.BadValue, err.Detail, didYouMean(err))
 	}
-	return strings.TrimSuffix(pathPrefix.ReplaceAllString(err.Detail, ""), ".") + "."
+	detail := pathPrefix.ReplaceAllString(err.Detail, "")
+	return strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
 }
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)

@@ -1,5 +1,5 @@
 node_class "web" {
-  kubelet { # want: Invalid LinodeNodeClass: spec.kubelet: no such key: evictionSoftGracePeriod evaluating rule: evictionSoft OwnerKey does not have a matching evictionSoftGracePeriod.
+  kubelet { # want: Invalid LinodeNodeClass: spec.kubelet: evictionSoft OwnerKey does not have a matching evictionSoftGracePeriod.
     eviction_soft = { "memory.available" = "1Gi" }
   }
 }

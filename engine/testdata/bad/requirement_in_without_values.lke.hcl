@@ -1,0 +1,12 @@
+pool "web" {
+  node_class = node_class.default
+  manifest = {
+    spec = {
+      template = {
+        spec = {
+          requirements = [{ key = "example.com/tier", operator = "In" }] # want: Field with an argument of its own: && Invalid NodePool: spec.template.spec.requirements: requirements with operator 'In' must have a value defined.
+        }
+      }
+    }
+  }
+}
