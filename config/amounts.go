@@ -7,10 +7,41 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 )
 
-var quantityPattern = regexp.MustCompile(`^[0-9]+(\.[0-9]*)?([numkMGTPE]|[KMGTPE]i|[eE][0-9]+)?$`)
+// quantityPattern is a Kubernetes quantity of a size that a cluster can have.
+var quantityPattern = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+
+// endless is an amount that Kubernetes' own code, which compares amounts digit
+// by digit, would work on for hours.
+var endless = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3,}$|[0-9.]{200,}`)
+
+// checkEndless looks for such amounts wherever they come from: the argument
+// manifest passes on what no other check reads.
+func (d *decoder) checkEndless(path string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			d.checkEndless(strings.TrimPrefix(path+"."+key, "."), v[key])
+		}
+	case []any:
+		for i, element := range v {
+			d.checkEndless(fmt.Sprintf("%s.%d", path, i), element)
+		}
+	case string:
+		if !endless.MatchString(v) {
+			return
+		}
+		at := d.origins.Find(path)
+		d.diags = append(d.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Amount out of range",
+			Detail:  fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, as in \"1600Gi\".", path),
+			Subject: at.Range.Ptr(),
+		})
+	}
+}
 
 func (d *decoder) quantities(v cty.Value, src source) any {
 	fields, _ := d.stringMap(v, src).(map[string]any)

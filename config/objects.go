@@ -167,6 +167,9 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	// Whoever applies no field owns nothing of the object, and the API server
 	// forgets who applied it.
 	place{fields: manifest}.sub("spec")
+	if !d.diags.HasErrors() {
+		d.checkEndless("", manifest)
+	}
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	name, nameAt := d.name(o.block, manifest, c.before(at))
 	d.checkName(name, nameAt)
