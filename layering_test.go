@@ -41,6 +41,8 @@ var rules = []rule{
 		why: "the client of the Linode API knows no Kubernetes"},
 	{from: "linode/catalog", forbidden: []string{"k8s.io", "sigs.k8s.io", "linode/lkeapi"},
 		why: "prices and plans are facts that need no cluster and no token"},
+	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
+		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }

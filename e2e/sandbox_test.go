@@ -26,10 +26,12 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// binaries builds what the tests run, once, into a directory that the process
-// leaves behind in the build cache's place for temporary files.
+// scratch is a directory for all tests, which TestMain removes.
+var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "lkeplan-e2e-") })
+
+// binaries builds what the tests run, when the first of them asks.
 var binaries = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "lkeplan-e2e-")
+	dir, err := scratch()
 	if err != nil {
 		return "", err
 	}
@@ -46,7 +48,7 @@ var binaries = sync.OnceValues(func() (string, error) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	if dir, err := binaries(); err == nil {
+	if dir, err := scratch(); err == nil {
 		os.RemoveAll(dir)
 	}
 	os.Exit(code)

@@ -66,7 +66,7 @@ func (l look) mayHold(instance int, key string) bool {
 const groupTag = "lkeplan-group="
 
 // groupOf is the key of the group that a pool belongs to; "" where the pool is
-// not ours.
+// not ours. LKE takes tags that differ in case only for the same.
 func groupOf(p lkeapi.Pool) string {
 	for _, tag := range p.Tags {
 		if key, ok := strings.CutPrefix(strings.ToLower(tag), groupTag); ok {
@@ -79,7 +79,7 @@ func groupOf(p lkeapi.Pool) string {
 func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 	out := make([]capacity.Pool, 0, len(pools))
 	for _, p := range pools {
-		q := capacity.Pool{ID: p.ID, Group: groupOf(p), Plan: p.Type, Count: p.Count}
+		q := capacity.Pool{ID: p.ID, Group: groupOf(p), Count: p.Count}
 		for _, s := range p.Slots {
 			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
 		}

@@ -38,7 +38,6 @@ type Claim struct {
 type Pool struct {
 	ID    int
 	Group string // key of the group it is tagged with; "" where it is not ours
-	Plan  string
 	Count int
 	Slots []Slot
 }

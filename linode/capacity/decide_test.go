@@ -31,7 +31,7 @@ func released(c Claim) Claim {
 // pool is a pool of the group web with its slots; count is what LKE counts,
 // which may be more than it lists.
 func pool(id, count int, slots ...Slot) Pool {
-	return Pool{ID: id, Group: web.Key(), Plan: web.Plan, Count: count, Slots: slots}
+	return Pool{ID: id, Group: web.Key(), Count: count, Slots: slots}
 }
 
 // since is a memory of slots that are unowned and without an instance for so
@@ -45,7 +45,7 @@ func since(age time.Duration, slots ...string) Memory {
 }
 
 func TestDecide(t *testing.T) {
-	foreign := Pool{ID: 9, Plan: web.Plan, Count: 2, Slots: []Slot{{ID: "9-a", Instance: 90}, {ID: "9-b", Instance: 91}}}
+	foreign := Pool{ID: 9, Count: 2, Slots: []Slot{{ID: "9-a", Instance: 90}, {ID: "9-b", Instance: 91}}}
 	tests := []struct {
 		name   string
 		claims []Claim

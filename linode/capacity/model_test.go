@@ -70,7 +70,7 @@ func (w *world) carryOut(work Work, faults bool) {
 	}
 	for _, n := range work.Create {
 		calls = append(calls, func() {
-			p := &Pool{ID: w.id(), Group: work.Key, Plan: work.Group.Plan}
+			p := &Pool{ID: w.id(), Group: work.Key}
 			w.pools[p.ID] = p
 			w.resize(p, n)
 		})

@@ -1,9 +1,6 @@
 package lkeapi
 
 import (
-	"slices"
-	"strings"
-
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -30,12 +27,6 @@ type Pool struct {
 	DiskEncryption string            `json:"disk_encryption"`
 	FirewallID     *int              `json:"firewall_id"`
 	Version        *string           `json:"k8s_version"`
-}
-
-// HasTag reports whether the pool carries the tag. LKE compares tags without
-// regard to case.
-func (p Pool) HasTag(tag string) bool {
-	return slices.ContainsFunc(p.Tags, func(t string) bool { return strings.EqualFold(t, tag) })
 }
 
 // Slot is a place for a node in a pool. The name of its node and of its Linode
