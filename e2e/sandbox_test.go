@@ -148,14 +148,15 @@ func (s *sandbox) installCRDs() {
 func (s *sandbox) startController(args ...string) {
 	s.t.Helper()
 	cmd := s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
-	var log bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &log, &log
+	log := &journal{}
+	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
 	ended := make(chan error, 1)
 	go func() { ended <- cmd.Wait() }()
 	s.t.Cleanup(func() {
+		life := log.String() // what comes after it is only how each worker ends
 		cmd.Process.Signal(syscall.SIGTERM)
 		select {
 		case err := <-ended:
@@ -168,9 +169,27 @@ func (s *sandbox) startController(args ...string) {
 			s.t.Error("the controller did not end within 20 seconds of being asked")
 		}
 		if s.t.Failed() {
-			s.t.Logf("the controller's log:\n%s", tail(log.String(), 80))
+			s.t.Logf("the controller's log:\n%s", tail(life, 80))
 		}
 	})
+}
+
+// journal is what a program that still runs has written so far.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 func tail(text string, lines int) string {
