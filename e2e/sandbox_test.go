@@ -277,10 +277,12 @@ func (s *sandbox) state() state {
 // until waits for a state, and fails the test with the last one seen.
 func (s *sandbox) until(what string, within time.Duration, holds func(state) bool) state {
 	s.t.Helper()
-	deadline := time.Now().Add(within)
+	started := time.Now()
+	deadline := started.Add(within)
 	for {
 		now := s.state()
 		if holds(now) {
+			s.t.Logf("it came after %s that %s", time.Since(started).Round(100*time.Millisecond), what)
 			return now
 		}
 		if time.Now().After(deadline) {

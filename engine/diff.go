@@ -35,6 +35,7 @@ func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 		}
 		price, _ := prices.Price(it.Name, cluster.Region)
 		offers = append(offers, plan.Offer{
+			Name:         it.Name,
 			Requirements: it.Requirements,
 			MilliCPU:     it.Capacity.Cpu().MilliValue(),
 			MemoryBytes:  it.Capacity.Memory().Value(),

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -175,23 +176,12 @@ type schedule struct {
 func (c *checker) schedule(text string) schedule {
 	s, ok := c.schedules[text]
 	if !ok {
-		if s.cron, s.err = parseSchedule(text); s.err == nil {
+		if s.cron, s.err = plan.ParseSchedule(text); s.err == nil {
 			s.fires = !s.cron.Next(aYear).IsZero()
 		}
 		c.schedules[text] = s
 	}
 	return s
-}
-
-// parseSchedule is Budget.IsActive's way (karpenter v1.14.1), in UTC. The
-// parser panics on a few texts that the definition lets through.
-func parseSchedule(text string) (s cron.Schedule, err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			s, err = nil, fmt.Errorf("%v", cause)
-		}
-	}()
-	return cron.ParseStandard("TZ=UTC " + text)
 }
 
 // aYear is where schedules are tried: any year does, a leap year does better.

@@ -1,10 +1,13 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"slices"
 	"strconv"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
@@ -13,10 +16,25 @@ import (
 
 // Offer is a plan that nodes can be made of, in the region of a cluster.
 type Offer struct {
+	Name         string
 	Requirements scheduling.Requirements // what the labels of such a node are
 	MilliCPU     int64
 	MemoryBytes  int64
 	Monthly      catalog.Money // of a node that stays for a month
+}
+
+// size is how much of a limited resource a node of the plan takes up; CPUs are
+// thousandths.
+func (o Offer) size(name string) int64 {
+	switch name {
+	case "cpu":
+		return o.MilliCPU
+	case "memory":
+		return o.MemoryBytes
+	case "nodes":
+		return 1
+	}
+	return 0
 }
 
 // Ceiling is the most that something can cost in a month.
@@ -46,32 +64,52 @@ func grouped(m catalog.Money) string {
 	return digits
 }
 
-// ceilingOf returns the most that the nodes of a NodePool cost: each limit,
-// filled with the plan that costs most for what the limit counts, bounds it. It
-// is not reached where the limits fit no such mix. What Karpenter makes beyond
-// a limit within one pass is not in it.
-func ceilingOf(pool map[string]any, offers []Offer) (Ceiling, error) {
+// Cost bounds what pools cost in a month.
+type Cost struct {
+	Floor   catalog.Money // of the nodes that are always there: those of static pools
+	Ceiling Ceiling
+}
+
+func (c Cost) plus(other Cost) Cost {
+	return Cost{Floor: c.Floor + other.Floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
+}
+
+// boundsOf tells what the nodes of a NodePool cost at least and at most. For the ceiling, each limit
+// is filled with the plan that costs most for what the limit counts. It is not
+// reached where the limits fit no such mix. The floor is that of a static pool
+// with its cheapest plan.
+func boundsOf(pool map[string]any, offers []Offer) (Cost, error) {
 	requirements, err := requirementsOf(pool)
 	if err != nil {
-		return Ceiling{}, err
+		return Cost{}, err
 	}
+	allowed := admitted(offers, requirements)
+	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
+	for name, limit := range limitsOf(pool) {
+		bound := Ceiling{Monthly: dearest(allowed, name, limit)}
+		if counts(name) && (cost.Ceiling.Unlimited || bound.Monthly < cost.Ceiling.Monthly) {
+			cost.Ceiling = bound
+		}
+	}
+	if replicas, static := lookup(pool, "spec.replicas").(int64); static && len(allowed) > 0 {
+		cheapest := slices.MinFunc(allowed, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
+		cost.Floor = cheapest.Monthly * catalog.Money(replicas)
+	}
+	return cost, nil
+}
+
+// admitted are the offers that requirements allow.
+func admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
 	var allowed []Offer
 	for _, o := range offers {
 		if o.Requirements.Intersects(requirements) == nil {
 			allowed = append(allowed, o)
 		}
 	}
-	least := Ceiling{Unlimited: true}
-	for name, limit := range limitsOf(pool) {
-		bound := Ceiling{Monthly: dearest(allowed, name, limit)}
-		if counts(name) && (least.Unlimited || bound.Monthly < least.Monthly) {
-			least = bound
-		}
-	}
-	return least, nil
+	return allowed
 }
 
-func counts(name string) bool { return name == "cpu" || name == "memory" || name == "nodes" }
+func counts(name string) bool { return Offer{MilliCPU: 1, MemoryBytes: 1}.size(name) > 0 }
 
 // limitsOf returns the limits of a pool; of a static pool, whose number of
 // nodes is fixed, that number.
@@ -95,7 +133,7 @@ func limitsOf(pool map[string]any) map[string]resource.Quantity {
 func dearest(offers []Offer, name string, limit resource.Quantity) catalog.Money {
 	most := new(big.Rat)
 	for _, o := range offers {
-		size := map[string]int64{"cpu": o.MilliCPU, "memory": o.MemoryBytes, "nodes": 1}[name]
+		size := o.size(name)
 		if size <= 0 {
 			continue
 		}
@@ -112,16 +150,24 @@ func dearest(offers []Offer, name string, limit resource.Quantity) catalog.Money
 	return catalog.Money(whole.Int64())
 }
 
-// cost adds up what all pools can cost, before and after, and notes it on the
-// changes.
+// cost adds up what all pools can cost, before and after, and what their nodes
+// cost now, and notes it on the changes.
 func (p *Plan) cost(base, head State) error {
-	before, err := base.ceilings(&p.Before)
+	before, err := base.costs(&p.Before)
 	if err != nil {
 		return err
 	}
-	after, err := head.ceilings(&p.After)
+	after, err := head.costs(&p.After)
 	if err != nil {
 		return err
+	}
+	current := head.spent()
+	if head.Nodes != nil {
+		var all catalog.Money
+		for _, m := range current {
+			all += m
+		}
+		p.Current = &all
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
@@ -132,17 +178,34 @@ func (p *Plan) cost(base, head State) error {
 		if now, ok := after[key]; ok {
 			c.After = &now
 		}
+		if now := current[c.Name]; c.Kind == "NodePool" && head.Nodes != nil {
+			c.Current = &now
+		}
 	}
 	return nil
 }
 
-func (s State) ceilings(total *Ceiling) (map[id]Ceiling, error) {
-	each := map[id]Ceiling{}
+// spent is what the nodes of each pool cost in a month, by the pool's name.
+// Nodes of plans that are not offered any more are not in it.
+func (s State) spent() map[string]catalog.Money {
+	prices := make(map[string]catalog.Money, len(s.Offers))
+	for _, o := range s.Offers {
+		prices[o.Name] = o.Monthly
+	}
+	spent := map[string]catalog.Money{}
+	for _, n := range s.Nodes {
+		spent[n.Pool] += prices[n.Labels[corev1.LabelInstanceTypeStable]]
+	}
+	return spent
+}
+
+func (s State) costs(total *Cost) (map[id]Cost, error) {
+	each := map[id]Cost{}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
 			continue
 		}
-		c, err := ceilingOf(o.Defaulted, s.Offers)
+		c, err := boundsOf(o.Defaulted, s.Offers)
 		if err != nil {
 			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
 		}

@@ -47,9 +47,9 @@ func TestCeiling(t *testing.T) {
 			if tt.replicas != nil {
 				spec["replicas"] = tt.replicas
 			}
-			got, err := ceilingOf(map[string]any{"spec": spec}, offers)
-			if err != nil || got.String() != tt.want {
-				t.Errorf("ceiling = %s, %v; want %s", got, err, tt.want)
+			got, err := boundsOf(map[string]any{"spec": spec}, offers)
+			if err != nil || got.Ceiling.String() != tt.want {
+				t.Errorf("ceiling = %s, %v; want %s", got.Ceiling, err, tt.want)
 			}
 		})
 	}

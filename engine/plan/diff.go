@@ -12,7 +12,7 @@ import (
 // object that is called otherwise is another one.
 func Diff(base, head State) (Plan, error) {
 	before, after := byID(base.Objects), byID(head.Objects)
-	var p Plan
+	p := Plan{Now: head.Now}
 	for _, o := range head.Objects {
 		old, existed := before[o.id()]
 		if !existed {
@@ -38,7 +38,7 @@ func Diff(base, head State) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
-	if err := p.count(base, head); err != nil {
+	if err := p.impact(base, head); err != nil {
 		return p, err
 	}
 	return p, p.cost(base, head)
@@ -53,7 +53,11 @@ func byID(objects []Object) map[id]Object {
 }
 
 func changeOf(o Object, action Action) Change {
-	return Change{Addr: o.Addr.String(), Block: o.Addr.Type, Kind: o.Kind(), Name: o.Name(), Source: o.Origins.Find("").Range, Action: action, Effect: None}
+	apiVersion, _ := o.Manifest["apiVersion"].(string)
+	return Change{
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Name: o.Name(),
+		Source: o.Origins.Find("").Range, Action: action, Effect: None,
+	}
 }
 
 // created lists what was written; defaults are no news.
@@ -70,6 +74,7 @@ func created(o Object) Change {
 // and past its budgets: its NodeClaims are its dependents.
 func deleted(o Object) Change {
 	c := changeOf(o, Delete)
+	c.UID = text(o.Defaulted, "metadata", "uid")
 	if c.Kind == "NodePool" {
 		c.Effect = DeleteNodes
 	}
@@ -80,6 +85,7 @@ func deleted(o Object) Change {
 // that is written out is no change.
 func updated(old, o Object) (Change, error) {
 	c := changeOf(o, Keep)
+	c.UID = text(old.Defaulted, "metadata", "uid")
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
@@ -95,7 +101,10 @@ func updated(old, o Object) (Change, error) {
 			continue
 		}
 		effect, partial := effects(path)
-		c.Fields = append(c.Fields, Field{Path: path, Before: before[path], After: after[path], Effect: effect, Partial: partial, Source: origin(o, path)})
+		c.Fields = append(c.Fields, Field{
+			Path: path, Before: before[path], After: after[path], Effect: effect, Partial: partial,
+			Source: origin(o, path), Owners: old.Owners[path],
+		})
 		c.worsen(effect, partial)
 		c.Action = Update
 	}

@@ -84,12 +84,12 @@ type cost struct {
 	After    *catalog.Money `json:"ceiling_after"`
 }
 
-func costOf(before, after *Ceiling) *cost {
-	amount := func(c *Ceiling) *catalog.Money {
-		if c == nil || c.Unlimited {
+func costOf(before, after *Cost) *cost {
+	amount := func(c *Cost) *catalog.Money {
+		if c == nil || c.Ceiling.Unlimited {
 			return nil
 		}
-		return &c.Monthly
+		return &c.Ceiling.Monthly
 	}
 	return &cost{"USD", amount(before), amount(after)}
 }
@@ -143,8 +143,11 @@ func resourceChangeOf(c Change) resourceChange {
 	if c.Kind == "NodePool" {
 		r.Cost = costOf(c.Before, c.After)
 	}
-	if c.Count != nil {
-		r.Nodes = &nodeCount{c.Count.Rolled, c.Count.Of, c.Count.Wave}
+	if c.Impact != nil && c.Impact.Known {
+		r.Nodes = &nodeCount{Rolled: c.Impact.Rolled, Of: c.Impact.Of}
+		if c.Impact.Pace != nil {
+			r.Nodes.Wave = c.Impact.Pace.Wave
+		}
 	}
 	for _, found := range c.Conflicts {
 		r.Conflicts = append(r.Conflicts, conflict(found))

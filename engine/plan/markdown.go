@@ -126,8 +126,8 @@ func nodes(c Change) string {
 	default:
 		return "stay"
 	}
-	if c.Count != nil {
-		text += ": " + c.Count.sentence(false)
+	if sentence := c.Impact.sentence(); sentence != "" {
+		text += ": " + sentence
 	}
 	for i, addr := range c.Because {
 		text += []string{", because of ", ", "}[min(i, 1)] + code(addr)

@@ -1,40 +1,80 @@
 package plan
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/util/intstr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
-// Node is a NodeClaim of a cluster, as far as its replacement goes.
+// Node is a NodeClaim of a cluster and the node that it became, as far as its
+// replacement goes.
 type Node struct {
-	Name        string
+	Name        string // of the NodeClaim
 	Pool        string
 	Class       string
-	Labels      map[string]string
+	Labels      map[string]string // of the NodeClaim
 	Annotations map[string]string
+	Made        time.Time
+	ExpireAfter time.Duration // 0: never
+	MilliCPU    int64         // capacity
+	MemoryBytes int64
+	Settled     bool   // it counts for budgets: Karpenter has initialized it
+	Leaving     bool   // it uses a budget already: it is being deleted, or is not ready
+	Holds       []Hold // what keeps Karpenter from replacing it
 }
 
-// Count is how many nodes of a pool a change replaces.
-type Count struct {
-	Rolled int // that are replaced for the change, and not already before it
-	Of     int // all nodes of the pool
-	Wave   int // that may be replaced at a time; 0: the budgets allow none at any time
+// Impact is what becomes of the nodes of a pool. Where no cluster was asked,
+// only Pace is known, and of it no number.
+type Impact struct {
+	Known   bool // a cluster was asked
+	Of      int  // nodes of the pool
+	Rolled  int  // that are replaced for the change, and not already before it
+	Deleted int  // that go with the pool, at once
+	// Pace is how the budgets spread a roll; nil where no node rolls.
+	Pace *Pace
+	// Holds keep rolled nodes from being replaced, most nodes first.
+	Holds []Held
+	// Expiring nodes come to the end of their expireAfter within a week, and go
+	// without regard to budgets.
+	Expiring int
 }
 
-// count fills in, for each pool that changes, which of the cluster's nodes
-// drift by the new objects and did not by the old ones. It is the comparison
-// that Karpenter makes for each NodeClaim (karpenter v1.14.1, drift.go in
-// pkg/controllers/nodeclaim/disruption), and the provider for its class.
-func (p *Plan) count(base, head State) error {
-	if head.Nodes == nil {
-		return nil
-	}
+// Hold is one thing that keeps a node from being replaced.
+type Hold struct {
+	Reason HoldReason
+	Object string // namespace and name of what holds it; a sentence for NoRoom
+}
+
+// HoldReason is a class of holds.
+type HoldReason string
+
+// What may hold a node.
+const (
+	HeldByPDB          HoldReason = "pdb"            // a PodDisruptionBudget allows no eviction
+	HeldByDoNotDisrupt HoldReason = "do-not-disrupt" // the annotation of a pod, or of the node
+	NoRoom             HoldReason = "limits"         // the pool's limits leave no room for a replacement
+)
+
+// Held is a hold and how many of the rolled nodes it is on.
+type Held struct {
+	Hold
+	Nodes int
+}
+
+// impact fills in, for each pool that changes, what becomes of its nodes. Which
+// drift by the new objects and did not by the old ones is told by the
+// comparison that Karpenter makes for each NodeClaim (karpenter v1.14.1,
+// drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
+// class.
+func (p *Plan) impact(base, head State) error {
 	before, err := judges(base)
 	if err != nil {
 		return err
@@ -43,25 +83,113 @@ func (p *Plan) count(base, head State) error {
 	if err != nil {
 		return err
 	}
+	pools := map[string][]Node{}
+	for _, n := range head.Nodes {
+		pools[n.Pool] = append(pools[n.Pool], n)
+	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		pool, ok := after[id{"NodePool", c.Name}]
-		if c.Kind != "NodePool" || (!ok && c.Action != Delete) {
+		if c.Kind != "NodePool" || c.Action == Create {
 			continue
 		}
-		c.Count = &Count{}
-		for _, n := range head.Nodes {
-			if n.Pool != c.Name {
-				continue
-			}
-			c.Count.Of++
-			if c.Action == Delete || (pool.drifted(n) && !before[id{"NodePool", c.Name}].drifted(n)) {
-				c.Count.Rolled++
-			}
+		key := id{"NodePool", c.Name}
+		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
+		if c.Action == Delete {
+			c.Impact.Deleted = c.Impact.Of
+			continue
 		}
-		c.Count.Wave = pool.wave(c.Count.Of)
+		if err := c.Impact.roll(after[key], before[key], pools[c.Name], head); err != nil {
+			return fmt.Errorf("%s: %w", c.Addr, err)
+		}
+		if c.Effect != Roll {
+			c.Impact.Pace = nil
+		}
 	}
 	return nil
+}
+
+// roll works out what replacing the nodes of a pool takes.
+func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
+	var rolled []Node
+	settled, leaving := 0, 0
+	for _, n := range nodes {
+		if after.drifted(n) && !before.drifted(n) {
+			rolled = append(rolled, n)
+		}
+		if n.Settled {
+			settled++
+		}
+		if n.Settled && n.Leaving {
+			leaving++
+		}
+		if n.ExpireAfter > 0 && n.Made.Add(n.ExpireAfter).Before(head.Now.AddDate(0, 0, 7)) {
+			im.Expiring++
+		}
+	}
+	im.Rolled = len(rolled)
+	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
+		if settled == 0 {
+			settled = len(nodes) // they will count when they are ready
+		}
+		pace, err := paceOf(after.pool, settled, leaving, len(rolled), head.Now)
+		if err != nil {
+			return err
+		}
+		im.Pace = pace
+	}
+	im.Holds = held(rolled)
+	if text := after.noRoom(nodes, head.Offers); text != "" && len(rolled) > 0 {
+		im.Holds = append(im.Holds, Held{Hold{NoRoom, text}, len(rolled)})
+	}
+	return nil
+}
+
+// held counts the holds of nodes.
+func held(nodes []Node) []Held {
+	counts := map[Hold]int{}
+	for _, n := range nodes {
+		for _, h := range n.Holds {
+			counts[h]++
+		}
+	}
+	holds := make([]Held, 0, len(counts))
+	for h, n := range counts {
+		holds = append(holds, Held{h, n})
+	}
+	slices.SortFunc(holds, func(a, b Held) int {
+		return cmp.Or(cmp.Compare(b.Nodes, a.Nodes), cmp.Compare(a.Reason, b.Reason), cmp.Compare(a.Object, b.Object))
+	})
+	return holds
+}
+
+// noRoom says which limit of a pool no replacement of any plan fits beside its
+// nodes: Karpenter makes the replacement before the old node goes.
+func (j judge) noRoom(nodes []Node, offers []Offer) string {
+	if j.pool == nil {
+		return ""
+	}
+	used := map[string]int64{"nodes": int64(len(nodes))}
+	for _, n := range nodes {
+		used["cpu"] += n.MilliCPU
+		used["memory"] += n.MemoryBytes
+	}
+	for _, name := range []string{"nodes", "cpu", "memory"} {
+		limit, limited := j.pool.Spec.Limits[corev1.ResourceName(name)]
+		if !limited {
+			continue
+		}
+		total := limit.Value()
+		if name == "cpu" {
+			total = limit.MilliValue()
+		}
+		fits := slices.ContainsFunc(admitted(offers, j.requirements), func(o Offer) bool {
+			return used[name]+o.size(name) <= total
+		})
+		if !fits {
+			return fmt.Sprintf("limits.%s = %s leaves no room for one more node beside the %d there are", name, limit.String(), len(nodes))
+		}
+	}
+	return ""
 }
 
 // judge knows what the nodes of one pool must be like.
@@ -119,45 +247,21 @@ func (j judge) drifted(n Node) bool {
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }
 
-// wave is how many of so many nodes the budgets let go at a time, those apart
-// that hold at times only.
-func (j judge) wave(nodes int) int {
-	least := nodes
-	if j.pool == nil {
-		return least
-	}
-	for _, b := range j.pool.Spec.Disruption.Budgets {
-		if b.Schedule != nil || !covers(b) {
-			continue
-		}
-		value := karpv1.GetIntStrFromValue(b.Nodes)
-		if n, err := intstr.GetScaledValueFromIntOrPercent(&value, nodes, true); err == nil {
-			least = min(least, n)
-		}
-	}
-	return least
-}
-
-func covers(b karpv1.Budget) bool {
-	for _, reason := range b.Reasons {
-		if reason == karpv1.DisruptionReasonDrifted {
-			return true
-		}
-	}
-	return len(b.Reasons) == 0
-}
-
-// sentence says it for people.
-func (c Count) sentence(gone bool) string {
+// sentence says it for people; nothing where no cluster was asked.
+func (im *Impact) sentence() string {
 	switch {
-	case c.Of == 0:
+	case im == nil || !im.Known:
+		return ""
+	case im.Of == 0:
 		return "the pool has no nodes"
-	case gone:
-		return fmt.Sprintf("%d of %d nodes go at once", c.Of, c.Of)
-	case c.Rolled == 0:
-		return fmt.Sprintf("0 of %d nodes are replaced", c.Of)
-	case c.Wave == 0:
-		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", c.Rolled, c.Of)
+	case im.Deleted > 0:
+		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
+	case im.Rolled == 0:
+		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
+	case im.Pace == nil:
+		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
+	case im.Pace.Never:
+		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", im.Rolled, im.Of)
 	}
-	return fmt.Sprintf("%d of %d nodes replaced, %d at a time", c.Rolled, c.Of, min(c.Wave, c.Rolled))
+	return fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
 }

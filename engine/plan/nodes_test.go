@@ -3,6 +3,7 @@ package plan
 import (
 	"strings"
 	"testing"
+	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -23,6 +24,9 @@ func poolOf(cpu string, expiry string, budgets ...any) Object {
 	return Object{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest}, Defaulted: manifest}
 }
 
+// friday is a Friday morning.
+var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
+
 // nodesOf are nodes that were made by a pool, with so many CPUs each.
 func nodesOf(t *testing.T, o Object, cpus ...string) []Node {
 	t.Helper()
@@ -33,14 +37,14 @@ func nodesOf(t *testing.T, o Object, cpus ...string) []Node {
 	var nodes []Node
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
-			Pool: "web", Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
+			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
 			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.id()].hash, karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})
 	}
 	return nodes
 }
 
-func TestCount(t *testing.T) {
+func TestImpact(t *testing.T) {
 	budget := func(nodes string, more ...any) any {
 		b := map[string]any{"nodes": nodes}
 		for i := 0; i < len(more); i += 2 {
@@ -68,11 +72,11 @@ func TestCount(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := append([]Node{{Pool: "another"}}, nodesOf(t, tt.before, tt.cpus...)...)
-			p, err := Diff(State{Objects: []Object{tt.before}, Nodes: nodes}, State{Objects: []Object{tt.head}, Nodes: nodes})
+			p, err := Diff(State{Objects: []Object{tt.before}, Nodes: nodes}, State{Objects: []Object{tt.head}, Nodes: nodes, Now: friday})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%+v, %v", p, err)
 			}
-			if got := p.Changes[0].Count.sentence(false); got != tt.want {
+			if got := p.Changes[0].Impact.sentence(); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
 		})

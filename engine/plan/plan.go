@@ -9,18 +9,21 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Object is one object of a revision: as written, and as the API server would
-// store it.
+// store it. What follows Defaulted is known where a cluster was asked.
 type Object struct {
 	config.Resource
 	Defaulted map[string]any
-	Conflicts []Conflict // of applying it, where a cluster was asked
+	Conflicts []Conflict          // of applying it
+	Owners    map[string][]string // field managers by path, of the live object
 }
 
 // id is what an object is in the cluster, whatever its address.
@@ -33,39 +36,92 @@ func (o Object) id() id { return id{o.Kind(), o.Name()} }
 type State struct {
 	Objects []Object
 	Offers  []Offer
-	Nodes   []Node // nil where no cluster was asked
+	Nodes   []Node    // nil where no cluster was asked
+	Now     time.Time // when budgets and expiry are looked at; zero: they are not
 }
 
 // Plan is what going from a base to a head does.
 type Plan struct {
-	Changes []Change // sorted by address; objects that stay as they are only where they moved
-	// Before and After are the most that all pools together can cost.
-	Before, After Ceiling
+	Base, Head Revision
+	Now        time.Time // when budgets and expiry were looked at; zero: they were not
+	Changes    []Change  // sorted by address; objects that stay as they are only where they moved
+	Drift      []Drift   // what others did to live objects; sorted by address and path
+	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
+	// Before and After bound what all pools together cost in a month. Current is
+	// what the nodes that are there cost; nil where no cluster was asked.
+	Before, After Cost
+	Current       *catalog.Money
+	// Notes say what could not be looked at, and so is missing.
+	Notes []string
+}
+
+// Revision names one side of a comparison.
+type Revision struct {
+	Kind  string    // git, dir, live, snapshot or plan
+	Ref   string    // such as a commit, a path or a file's name; "" where the kind says it all
+	Taken time.Time // of a snapshot: when the cluster was looked at
 }
 
 // Change is what happens to one object.
 type Change struct {
-	Addr     string // in the head; in the base where the object is deleted
-	Previous string // the address in the base where that was another
-	Block    string // the block type: pool, node_class
-	Kind     string
-	Name     string
-	Source   hcl.Range // of the block
-	Action   Action
-	Fields   []Field // sorted by path
-	Effect   Effect  // the gravest of the fields'
-	Partial  bool    // of a Roll: only nodes that do not match any more
+	Addr       string // in the head; in the base where the object is deleted
+	Previous   string // the address in the base where that was another
+	Block      string // the block type: pool, node_class
+	APIVersion string
+	Kind       string
+	Name       string
+	UID        string    // of the object in the cluster; "" where there is none, or no cluster was asked
+	Source     hcl.Range // of the block
+	Action     Action
+	Fields     []Field // sorted by path
+	Effect     Effect  // the gravest of the fields'
+	Partial    bool    // of a Roll: only nodes that do not match any more
 	// Because names what rolls the pool without a change of its own: its class.
 	Because []string
-	// Before and After are the most that a pool can cost; nil where there is no
-	// pool.
-	Before, After *Ceiling
-	// Count is how many nodes are replaced; nil where no cluster was asked.
-	Count *Count
+	// Before and After bound what a pool costs in a month; nil where there is no
+	// pool. Current is what its nodes cost; nil where no cluster was asked.
+	Before, After *Cost
+	Current       *catalog.Money
+	// Impact is what becomes of a pool's nodes; nil for other kinds.
+	Impact *Impact
 	// Conflicts are fields that somebody else has set to another value. An apply
 	// would be refused.
 	Conflicts []Conflict
 }
+
+// Drift is a field of a live object that others than lkeplan have set.
+type Drift struct {
+	Addr, Kind, Name string
+	Path             string
+	Applied          any      // what the base says; nil where it says nothing
+	Live             any      // JSON-shaped
+	Owners           []string // field managers, sorted
+	// Kept tells that an apply leaves the field as it is, because the head says
+	// nothing of it. Otherwise the apply is refused.
+	Kept bool
+}
+
+// Verdict is what a guard or a policy says of a plan.
+type Verdict struct {
+	Guard  string // such as max_deleted_pools, or policy.NAME
+	Addr   string // of the object it is about; "" for the whole plan
+	Status Status
+	Limit  string // what is allowed, as written; "" where it is no amount
+	Actual string // what the plan does
+	Detail string // a sentence
+	Source hcl.Range
+}
+
+// Status is the outcome of a guard.
+type Status string
+
+// The outcomes. Blocked refuses the plan.
+const (
+	Passed  Status = "passed"
+	Blocked Status = "blocked"
+	Allowed Status = "allowed" // it would be blocked, and somebody has said that it may be
+	Unknown Status = "unknown" // it counts nodes, and no cluster was asked
+)
 
 // Conflict is a field of an object that is in the way of an apply.
 type Conflict struct {
@@ -105,11 +161,13 @@ type Field struct {
 	Effect  Effect
 	Partial bool      // of a Roll: only nodes that do not match any more
 	Source  hcl.Range // in the head; empty where the field is gone
+	Owners  []string  // field managers of the live field, sorted; none where no cluster was asked
 }
 
 // Summary counts what a plan does.
 type Summary struct {
 	Create, Update, Delete, Move int
+	NodesRolled, NodesDeleted    int // where a cluster was asked
 	// Rolled and Deleted are the pools whose nodes roll, or go at once, by
 	// address.
 	Rolled, Deleted []string
@@ -117,6 +175,11 @@ type Summary struct {
 
 // Empty reports whether the plan changes nothing.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 }
+
+// Refused reports whether a guard or policy blocks the plan.
+func (p Plan) Refused() bool {
+	return slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Status == Blocked })
+}
 
 // Summary counts the changes.
 func (p Plan) Summary() Summary {
@@ -132,6 +195,10 @@ func (p Plan) Summary() Summary {
 		}
 		if c.Previous != "" {
 			s.Move++
+		}
+		if c.Impact != nil {
+			s.NodesRolled += c.Impact.Rolled
+			s.NodesDeleted += c.Impact.Deleted
 		}
 		switch {
 		case c.Kind != "NodePool":

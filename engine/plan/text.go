@@ -28,8 +28,8 @@ var signs = map[Action]string{Create: "+", Update: "~", Delete: "-", Keep: "="}
 func writeChange(b *strings.Builder, c Change) {
 	fmt.Fprintf(b, "%s %s  (%s %s)%s\n", signs[c.Action], c.Addr, c.Kind, c.Name, at(c.Source))
 	fmt.Fprintf(b, "    %s\n", headline(c))
-	if c.Count != nil {
-		fmt.Fprintf(b, "    %s\n", c.Count.sentence(c.Action == Delete))
+	if text := c.Impact.sentence(); text != "" {
+		fmt.Fprintf(b, "    %s\n", text)
 	}
 	for _, conflict := range c.Conflicts {
 		fmt.Fprintf(b, "    CONFLICT: %s was set by %q to another value; apply refuses to take it over\n", conflict.Path, conflict.Owner)
@@ -50,18 +50,18 @@ func writeChange(b *strings.Builder, c Change) {
 
 // ceilings writes what something can cost before and after; once where it is
 // the same.
-func ceilings(before, after *Ceiling) string {
+func ceilings(before, after *Cost) string {
 	switch {
 	case before == nil && after == nil:
 		return ""
 	case before == nil:
-		return after.String()
+		return after.Ceiling.String()
 	case after == nil:
-		return before.String() + " → nothing"
-	case before.String() == after.String():
-		return before.String()
+		return before.Ceiling.String() + " → nothing"
+	case before.Ceiling.String() == after.Ceiling.String():
+		return before.Ceiling.String()
 	}
-	return before.String() + " → " + after.String()
+	return before.Ceiling.String() + " → " + after.Ceiling.String()
 }
 
 // headline says what is done to the object and its nodes.

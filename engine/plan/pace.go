@@ -1,0 +1,164 @@
+package plan
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+	"k8s.io/utils/clock"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// Pace is how the budgets of a pool spread a roll over time.
+type Pace struct {
+	Now     int       // nodes that may go at this moment
+	Wave    int       // at a time, when the budgets next let any go; 0 without a cluster
+	Waves   int       // turns until all are replaced; 0 where they never are, or are not counted
+	Next    time.Time // when they next let any go; zero: at once, or never
+	Never   bool      // no node goes within a year
+	Windows []Window  // of the next week, in order: without gaps, together the whole of it
+}
+
+// Window is a span in which the budgets let the same number of nodes go.
+type Window struct {
+	From, Until time.Time
+	Nodes       int
+}
+
+const (
+	week = 7 * 24 * time.Hour
+	year = 366 * 24 * time.Hour
+	// mostTurns bounds the work on schedules that begin or end each minute.
+	mostTurns = 20_000
+)
+
+// paceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
+// GetAllowedDisruptionsByReason) at each moment at which one begins or ends.
+// Of nodes that are not counted, a hundred are assumed: it tells when any go.
+func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
+	now = now.UTC().Truncate(time.Second)
+	counted := nodes
+	if nodes == 0 {
+		counted = 100
+	}
+	schedules, err := schedulesOf(pool)
+	if err != nil {
+		return nil, err
+	}
+	allowed := func(at time.Time) (int, error) {
+		n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, counted, karpv1.DisruptionReasonDrifted)
+		return min(n, counted), err
+	}
+	pace := &Pace{}
+	first := -1
+	for at, turns := now, 0; at.Before(now.Add(year)) && turns < mostTurns; turns++ {
+		n, err := allowed(at)
+		if err != nil {
+			return nil, err
+		}
+		until := turn(schedules, at, now.Add(year))
+		if n > 0 && first < 0 {
+			first = n
+			if at.After(now) {
+				pace.Next = at
+			}
+		}
+		pace.extend(at, until, n, now.Add(week))
+		if first >= 0 && !until.Before(now.Add(week)) {
+			break
+		}
+		at = until
+	}
+	pace.Never = first < 0
+	if nodes == 0 {
+		for i := range pace.Windows {
+			pace.Windows[i].Nodes = min(pace.Windows[i].Nodes, 1)
+		}
+		pace.Now = pace.Windows[0].Nodes
+		return pace, nil
+	}
+	pace.Now = max(0, pace.Windows[0].Nodes-leaving)
+	if pace.Wave = max(first, 0); pace.Wave > 0 {
+		pace.Waves = (rolled + pace.Wave - 1) / pace.Wave
+	}
+	return pace, nil
+}
+
+// extend adds a span to the windows of the week.
+func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
+	if until.After(end) {
+		until = end
+	}
+	if !from.Before(until) {
+		return
+	}
+	if last := len(p.Windows) - 1; last >= 0 && p.Windows[last].Nodes == nodes {
+		p.Windows[last].Until = until
+		return
+	}
+	p.Windows = append(p.Windows, Window{from, until, nodes})
+}
+
+// a timetable is when a budget is in force: from each hit of the schedule for
+// the duration.
+type timetable struct {
+	schedule cron.Schedule
+	duration time.Duration
+}
+
+// schedulesOf reads the schedules of the budgets that are about drift.
+func schedulesOf(pool *karpv1.NodePool) (all []timetable, err error) {
+	for _, b := range pool.Spec.Disruption.Budgets {
+		if b.Schedule == nil || b.Duration == nil || !concernsDrift(b) {
+			continue
+		}
+		s, err := ParseSchedule(*b.Schedule)
+		if err != nil {
+			return nil, fmt.Errorf("read the schedule %q: %w", *b.Schedule, err)
+		}
+		all = append(all, timetable{s, b.Duration.Duration})
+	}
+	return all, nil
+}
+
+// turn is the next moment at which a budget begins or ends, at most the limit.
+func turn(schedules []timetable, at, limit time.Time) time.Time {
+	next := limit
+	for _, s := range schedules {
+		for _, t := range []time.Time{s.schedule.Next(at), s.schedule.Next(at.Add(-s.duration)).Add(s.duration)} {
+			if t.After(at) && t.Before(next) {
+				next = t
+			}
+		}
+	}
+	return next
+}
+
+// ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
+// (v1.14.1, Budget.IsActive). The parser that it uses panics on a few texts that
+// the definition lets through; here they are errors.
+func ParseSchedule(text string) (s cron.Schedule, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s, err = nil, fmt.Errorf("%v", cause)
+		}
+	}()
+	return cron.ParseStandard("TZ=UTC " + text)
+}
+
+func concernsDrift(b karpv1.Budget) bool {
+	for _, reason := range b.Reasons {
+		if reason == karpv1.DisruptionReasonDrifted {
+			return true
+		}
+	}
+	return len(b.Reasons) == 0
+}
+
+// frozen is a clock that stands.
+type frozen struct {
+	clock.Clock
+	at time.Time
+}
+
+func (f frozen) Now() time.Time { return f.at }
