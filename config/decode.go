@@ -25,6 +25,7 @@ type decoder struct {
 	unknown []hcl.Range // of values that are unknown, as a rule because of an error elsewhere
 
 	requirements []requirementEntry // written last, with those that every pool has
+	anyCapacity  bool               // whether these are taken away
 }
 
 // A place is an object within a manifest.

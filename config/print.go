@@ -1,17 +1,12 @@
 package config
 
 import (
-	"strings"
-
-	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/requirement"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
-
-// maxWidth is how long a list or an object may be to stay on one line.
-const maxWidth = 76
 
 // Print writes a value as HCL, on several lines where it is long.
 func Print(v cty.Value) string {
@@ -45,27 +40,14 @@ func elements(v cty.Value) string {
 		_, element := it.Element()
 		parts = append(parts, literal(element))
 	}
-	if line := "[" + strings.Join(parts, ", ") + "]"; len(line) <= maxWidth && !strings.Contains(line, "\n") {
-		return line
-	}
-	return "[\n" + strings.Join(parts, ",\n") + ",\n]"
+	return syntax.List(parts)
 }
 
 func attributes(v cty.Value) string {
-	var parts []string
+	var pairs []syntax.Pair
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
-		name := key.AsString()
-		if !hclsyntax.ValidIdentifier(name) {
-			name = literal(key)
-		}
-		parts = append(parts, name+" = "+literal(value))
+		pairs = append(pairs, syntax.Pair{Key: key.AsString(), Value: literal(value)})
 	}
-	if len(parts) == 0 {
-		return "{}"
-	}
-	if line := "{ " + strings.Join(parts, ", ") + " }"; len(line) <= maxWidth && !strings.Contains(line, "\n") {
-		return line
-	}
-	return "{\n" + strings.Join(parts, "\n") + "\n}"
+	return syntax.Object(pairs)
 }

@@ -31,11 +31,12 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
 		name := key.AsString()
-		if value.IsNull() {
-			continue // lets a merged map take a key away
-		}
 		part := src.part(parts, name)
 		label, ok := requirementKey(name)
+		if value.IsNull() { // lets a merged map take a key away
+			d.anyCapacity = d.anyCapacity || label.Label == schemas.CapacityTypeLabel
+			continue
+		}
 		switch {
 		case !ok:
 			d.problem(part, "Unknown requirement", unknownKey(name))
@@ -90,11 +91,12 @@ func unknownKey(name string) string {
 
 // writeRequirements writes the requirements sorted by label. Karpenter's own
 // wish for spot capacity, which Linode does not have, is ruled out in every
-// pool: otherwise consolidation asks for it.
+// pool: otherwise consolidation asks for it. A pool that was made without this
+// can stay without it by capacity_type = null.
 func (d *decoder) writeRequirements(at place, arg schemas.Arg) {
 	path, all := arg.Path, d.requirements
 	onDemand := schemas.Key{Label: schemas.CapacityTypeLabel}
-	if arg.Kind == schemas.Requirements && !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
+	if arg.Kind == schemas.Requirements && !d.anyCapacity && !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
 		entry := map[string]any{"key": onDemand.Label, "operator": string(requirement.In), "values": []any{"on-demand"}}
 		all = append(all, requirementEntry{onDemand.Label, entry, d.origins[""]})
 	}

@@ -30,7 +30,7 @@ func Keys() []Key {
 	return []Key{
 		{Name: "accelerated_devices", Label: NodeClassGroup + "/instance-accelerated-devices-count", Doc: "The number of accelerator cards."},
 		{Name: "arch", Label: "kubernetes.io/arch", Doc: `The processor architecture; on Linode "amd64".`},
-		{Name: "capacity_type", Label: CapacityTypeLabel, Doc: `How the machine is paid for; on Linode "on-demand".`},
+		{Name: "capacity_type", Label: CapacityTypeLabel, Doc: `How the machine is paid for; on Linode "on-demand", which every pool asks for. Null leaves it out, as in pools made elsewhere.`},
 		{Name: "class", Label: NodeClassGroup + "/instance-class", Doc: `The plan's class: "standard", "dedicated", "premium", "highmem", "gpu", "accelerated".`},
 		{Name: "cpu", Label: NodeClassGroup + "/instance-cpu", Doc: "The number of virtual CPUs."},
 		{Name: "disk", Label: NodeClassGroup + "/instance-disk", Unit: MiB, Doc: `The size of the disk, such as "80Gi".`},

@@ -5,8 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2/hclwrite"
-	"github.com/zclconf/go-cty/cty"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // String returns the HCL expression for r: parsed and evaluated, it gives r
@@ -51,16 +50,15 @@ func (t Term) condition() string {
 	for i, v := range t.Values {
 		values[i] = literal(v)
 	}
-	list := strings.Join(values, ", ")
 	switch {
 	case t.Operator == In && len(values) == 1:
-		return list
+		return values[0]
 	case t.Operator == In:
-		return "[" + list + "]"
+		return syntax.List(values)
 	case t.Operator == DoesNotExist:
 		return "absent()"
 	}
-	return fmt.Sprintf("%s(%s)", strings.ToLower(string(t.Operator)), list)
+	return syntax.Call(strings.ToLower(string(t.Operator)), values)
 }
 
 // literal writes a value as HCL: whole numbers bare, all else quoted.
@@ -68,5 +66,5 @@ func literal(value string) string {
 	if n, err := strconv.ParseInt(value, 10, 64); err == nil && strconv.FormatInt(n, 10) == value {
 		return value
 	}
-	return string(hclwrite.TokensForValue(cty.StringVal(value)).Bytes())
+	return syntax.Quote(value)
 }

@@ -1,0 +1,181 @@
+package encode
+
+import (
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A writer writes one object.
+type writer struct {
+	label  string
+	labels map[string]string // of all blocks, by kind and name of the object
+}
+
+// object writes a block by its table. What no argument says is written as
+// manifest.
+func (w writer) object(table schemas.Block, o Object) string {
+	rest := clone(o.Manifest)
+	if text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
+		take(rest, "metadata.name")
+	}
+	items, _ := w.body(table, rest, o.Defaulted)
+	take(rest, "metadata.name") // which the table has a row for
+	if spec, ok := rest["spec"].(map[string]any); ok && len(spec) == 0 {
+		delete(rest, "spec") // every object compiles to one
+	}
+	if len(rest) > 0 {
+		items = append(items, item{text: "manifest = " + literal(rest)})
+	}
+	return format(block(table.Type+" "+syntax.Quote(w.label), items))
+}
+
+// An item is an argument of a block, or a block in it.
+type item struct {
+	text  string
+	block bool
+}
+
+func (i item) apart() bool { return i.block || strings.Contains(i.text, "\n") }
+
+// block joins items, with blank lines around those of several lines.
+func block(header string, items []item) string {
+	if len(items) == 0 {
+		return header + " {}\n"
+	}
+	var b strings.Builder
+	b.WriteString(header + " {\n")
+	for i, item := range items {
+		if i > 0 && (item.apart() || items[i-1].apart()) {
+			b.WriteString("\n")
+		}
+		b.WriteString(strings.TrimSuffix(item.text, "\n") + "\n")
+	}
+	b.WriteString("}\n")
+	return b.String()
+}
+
+// body writes the arguments and blocks of a table and takes what they say out
+// of fields. Defaulted has the values of arguments that must be there although
+// the fields are not. It says no where such an argument has none.
+func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (items []item, ok bool) {
+	for _, arg := range table.Args {
+		if arg.Meta || arg.Path == "" {
+			continue
+		}
+		value, there := lookup(fields, arg.Path)
+		if !there && arg.Required {
+			value, there = lookup(defaulted, arg.Path)
+		}
+		text, written := "", false
+		if there {
+			text, written = w.value(arg, value)
+		}
+		switch {
+		case written:
+			take(fields, arg.Path)
+		case arg.Kind == schemas.NodeClassRef:
+			text = foreign(arg, value) // the rest of it becomes manifest
+		case arg.Required:
+			return nil, false
+		}
+		if text != "" {
+			items = append(items, item{text: arg.Name + " = " + text})
+		}
+	}
+	for _, nested := range table.Blocks {
+		items = append(items, w.nested(nested, fields, defaulted)...)
+	}
+	return items, true
+}
+
+// nested writes the blocks of one type. Those that cannot be written whole are
+// left in fields.
+func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []item {
+	value, there := lookup(fields, table.Path)
+	if !there {
+		return nil
+	}
+	full, _ := lookup(defaulted, table.Path)
+	switch {
+	case table.List:
+		return w.list(table, value, fields)
+	case len(table.Labels) > 0:
+		return w.labelled(table, value, fields)
+	}
+	inner, ok := value.(map[string]any)
+	if !ok {
+		return nil
+	}
+	fullInner, _ := full.(map[string]any)
+	rest := runtime.DeepCopyJSON(inner)
+	items, ok := w.body(table, rest, fullInner)
+	if !ok || len(items) == 0 && len(rest) > 0 {
+		return nil
+	}
+	take(fields, table.Path)
+	if len(rest) > 0 {
+		put(fields, table.Path, rest)
+	}
+	return []item{{text: block(table.Type, items), block: true}}
+}
+
+// list writes the elements of a list. A list is replaced as a whole by
+// manifest, so either all of it is written or nothing.
+func (w writer) list(table schemas.Block, value any, fields map[string]any) (items []item) {
+	elements, ok := value.([]any)
+	if !ok || len(elements) == 0 {
+		return nil
+	}
+	for _, element := range elements {
+		inner, ok := w.whole(table, table.Type, element)
+		if !ok {
+			return nil
+		}
+		items = append(items, inner)
+	}
+	take(fields, table.Path)
+	return items
+}
+
+func (w writer) labelled(table schemas.Block, value any, fields map[string]any) (items []item) {
+	entries, _ := value.(map[string]any)
+	for _, label := range sortedKeys(entries) {
+		inner, ok := w.whole(table, table.Type+" "+syntax.Quote(label), entries[label])
+		if !ok {
+			continue
+		}
+		items = append(items, inner)
+		take(fields, table.Path+"."+label)
+	}
+	return items
+}
+
+// whole writes a block of which nothing may be left over.
+func (w writer) whole(table schemas.Block, header string, value any) (item, bool) {
+	inner, ok := value.(map[string]any)
+	if !ok {
+		return item{}, false
+	}
+	rest := runtime.DeepCopyJSON(inner)
+	items, ok := w.body(table, rest, inner)
+	return item{text: block(header, items), block: true}, ok && len(rest) == 0
+}
+
+// put sets the field at a path, of which all but the last part may be missing.
+func put(obj map[string]any, path string, value any) {
+	first, rest, deeper := strings.Cut(path, ".")
+	if !deeper {
+		obj[first] = value
+		return
+	}
+	inner, ok := obj[first].(map[string]any)
+	if !ok {
+		inner = map[string]any{}
+		obj[first] = inner
+	}
+	put(inner, rest, value)
+}

@@ -1,0 +1,200 @@
+package encode
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// value writes a field as the value of an argument. It says no where the
+// argument cannot have this value. Nothing at all is written for what every
+// object compiles to.
+func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
+	switch arg.Kind {
+	case schemas.String:
+		return scalar(v)
+	case schemas.Bool:
+		b, ok := v.(bool)
+		return strconv.FormatBool(b), ok
+	case schemas.Number:
+		n, ok := v.(int64)
+		return strconv.FormatInt(n, 10), ok
+	case schemas.ID:
+		n, ok := v.(int64)
+		return strconv.FormatInt(n, 10), ok && n > 0
+	case schemas.Duration:
+		return matching(durations, v)
+	case schemas.Quantity:
+		return matching(amounts, v)
+	case schemas.Money:
+		return matching(dollars, v)
+	case schemas.Strings, schemas.Tags:
+		return list(v)
+	case schemas.StringMap:
+		return object(v, quoted)
+	case schemas.Quantities:
+		return object(v, func(v any) (string, bool) { return matching(amounts, v) })
+	case schemas.Taints:
+		return taints(v)
+	case schemas.Requirements:
+		return requirements(v, true)
+	case schemas.Selector:
+		return requirements(v, false)
+	case schemas.NodeClassRef:
+		return w.nodeClass(v)
+	case schemas.PoolRefs:
+		return w.pools(v)
+	}
+	return "", false
+}
+
+// What arguments take that are text with a form of its own. The compiler has
+// the same forms, with messages.
+var (
+	durations = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
+	amounts   = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+	dollars   = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
+	number    = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+)
+
+// matching writes text of a form, or a whole number. Whole numbers are written
+// without quotes.
+func matching(form *regexp.Regexp, v any) (string, bool) {
+	text, ok := v.(string)
+	if n, whole := v.(int64); whole {
+		text, ok = strconv.FormatInt(n, 10), true
+	}
+	switch {
+	case !ok || !form.MatchString(text):
+		return "", false
+	case number.MatchString(text):
+		return text, true
+	}
+	return syntax.Quote(text), true
+}
+
+func quoted(v any) (string, bool) {
+	text, ok := v.(string)
+	return syntax.Quote(text), ok
+}
+
+// scalar writes text; a field that may be a number as well is taken as text.
+func scalar(v any) (string, bool) {
+	if n, ok := v.(int64); ok {
+		return strconv.FormatInt(n, 10), true
+	}
+	return quoted(v)
+}
+
+func list(v any) (string, bool) {
+	elements, ok := v.([]any)
+	parts := make([]string, len(elements))
+	for i, element := range elements {
+		text, isText := quoted(element)
+		parts[i], ok = text, ok && isText
+	}
+	return syntax.List(parts), ok && len(parts) > 0
+}
+
+func object(v any, value func(any) (string, bool)) (string, bool) {
+	fields, ok := v.(map[string]any)
+	var pairs []syntax.Pair
+	for _, key := range sortedKeys(fields) {
+		text, is := value(fields[key])
+		pairs = append(pairs, syntax.Pair{Key: key, Value: text})
+		ok = ok && is
+	}
+	return syntax.Object(pairs), ok && len(pairs) > 0
+}
+
+func sortedKeys(fields map[string]any) []string { return slices.Sorted(maps.Keys(fields)) }
+
+// taints writes taints as kubectl has them.
+func taints(v any) (string, bool) {
+	elements, ok := v.([]any)
+	var parts []string
+	seen := map[string]bool{}
+	for _, element := range elements {
+		fields, _ := element.(map[string]any)
+		key, value, effect := text(fields, "key"), text(fields, "value"), text(fields, "effect")
+		known := 0
+		for name, field := range fields {
+			if _, isText := field.(string); isText && slices.Contains([]string{"key", "value", "effect"}, name) {
+				known++
+			}
+		}
+		if known != len(fields) || key == "" || effect == "" || strings.ContainsAny(key, "=:") || strings.Contains(value, ":") || seen[key+":"+effect] {
+			return "", false
+		}
+		seen[key+":"+effect] = true
+		if value != "" {
+			key += "=" + value
+		}
+		parts = append(parts, syntax.Quote(key+":"+effect))
+	}
+	return syntax.List(parts), ok && len(parts) > 0
+}
+
+// nodeClass writes a reference to a class: to its block, or by its name where
+// it has none.
+func (w writer) nodeClass(v any) (string, bool) {
+	fields, _ := v.(map[string]any)
+	ok := len(fields) == 3 && text(fields, "group") == schemas.NodeClassGroup && text(fields, "kind") == schemas.NodeClass.Object.Kind
+	return w.reference(schemas.NodeClass, text(fields, "name")), ok && text(fields, "name") != ""
+}
+
+// foreign writes a reference to a class of another kind as well as the argument
+// can.
+func foreign(arg schemas.Arg, v any) string {
+	fields, _ := v.(map[string]any)
+	return writer{}.reference(schemas.NodeClass, text(fields, "name"))
+}
+
+func (w writer) pools(v any) (string, bool) {
+	names, ok := v.([]any)
+	var parts []string
+	for _, element := range names {
+		name, isText := element.(string)
+		parts = append(parts, w.reference(schemas.Pool, name))
+		ok = ok && isText && name != ""
+	}
+	return syntax.List(parts), ok && len(parts) > 0
+}
+
+func (w writer) reference(table schemas.Block, name string) string {
+	if label, ok := w.labels[table.Object.Kind+" "+name]; ok {
+		return table.Type + "." + label
+	}
+	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)}, {Key: "name", Value: syntax.Quote(name)}})
+}
+
+// literal writes any value.
+func literal(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return "null"
+	case string:
+		return syntax.Quote(v)
+	case []any:
+		parts := make([]string, len(v))
+		for i, element := range v {
+			parts[i] = literal(element)
+		}
+		return syntax.List(parts)
+	case map[string]any:
+		var pairs []syntax.Pair
+		for _, key := range sortedKeys(v) {
+			pairs = append(pairs, syntax.Pair{Key: key, Value: literal(v[key])})
+		}
+		return syntax.Object(pairs)
+	case float64:
+		return strconv.FormatFloat(v, 'g', -1, 64)
+	}
+	return fmt.Sprint(v)
+}
