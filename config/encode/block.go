@@ -1,12 +1,9 @@
 package encode
 
 import (
-	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
+	"strings"
 )
 
 // A writer writes one object.
@@ -111,7 +108,7 @@ func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []
 		return nil
 	}
 	fullInner, _ := full.(map[string]any)
-	rest := runtime.DeepCopyJSON(inner)
+	rest := copyOf(inner).(map[string]any)
 	items, ok := w.body(table, rest, fullInner)
 	if !ok || len(items) == 0 && len(rest) > 0 {
 		return nil
@@ -160,7 +157,7 @@ func (w writer) whole(table schemas.Block, header string, value any) (item, bool
 	if !ok {
 		return item{}, false
 	}
-	rest := runtime.DeepCopyJSON(inner)
+	rest := copyOf(inner).(map[string]any)
 	items, ok := w.body(table, rest, inner)
 	return item{text: block(header, items), block: true}, ok && len(rest) == 0
 }

@@ -14,8 +14,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -172,9 +170,28 @@ func take(obj map[string]any, path string) {
 
 // clone copies what is written, without what no block says.
 func clone(manifest map[string]any) map[string]any {
-	fields := runtime.DeepCopyJSON(manifest)
+	fields := copyOf(manifest).(map[string]any)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")
 	return fields
+}
+
+// copyOf copies what JSON can hold.
+func copyOf(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		fields := make(map[string]any, len(v))
+		for key, value := range v {
+			fields[key] = copyOf(value)
+		}
+		return fields
+	case []any:
+		list := make([]any, len(v))
+		for i, element := range v {
+			list[i] = copyOf(element)
+		}
+		return list
+	}
+	return v
 }
