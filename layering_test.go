@@ -37,6 +37,8 @@ var rules = []rule{
 		why: "capacity is provided for any NodePool, whoever wrote it"},
 	{from: "linode/capacity", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/lkeapi", "linode/catalog"},
 		why: "the decision is a function of its arguments"},
+	{from: "linode/limits", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/lkeapi", "linode/catalog"},
+		why: "what fits is a function of its arguments"},
 	{from: "linode/lkeapi", forbidden: []string{"k8s.io", "sigs.k8s.io"},
 		why: "the client of the Linode API knows no Kubernetes"},
 	{from: "linode/catalog", forbidden: []string{"k8s.io", "sigs.k8s.io", "linode/lkeapi"},

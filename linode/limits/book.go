@@ -1,0 +1,108 @@
+package limits
+
+import "time"
+
+// Claim is a NodeClaim as a reader sees it.
+type Claim struct {
+	UID     string
+	Decided bool // a plan was chosen for it, so that it has or gets a machine
+	Node    Node // what it holds, where that is decided
+}
+
+// unseenFor is how long a reservation counts whose claim the reader has never
+// shown. A watch shows it within seconds; a claim that it does not show by then
+// was deleted before.
+const unseenFor = time.Minute
+
+// Book holds all nodes that count: those of claims that the reader shows as
+// decided, and those that were reserved and that the reader does not show yet.
+// The reader may lag behind the API server, but never goes back.
+//
+// A claim asks for its node by Reserve before anybody else can see it, and what
+// it got counts from that moment; so no burst goes beyond a limit. After a
+// restart Recover gives a Book what was decided before.
+type Book struct {
+	limits   []Limit
+	shown    map[string]Node // by claim
+	reserved map[string]*reservation
+}
+
+type reservation struct {
+	node Node
+	seen bool // the reader has shown the claim, undecided
+	made time.Time
+}
+
+// NewBook returns a Book without limits and claims.
+func NewBook() *Book {
+	return &Book{shown: map[string]Node{}, reserved: map[string]*reservation{}}
+}
+
+// Show replaces limits and claims by what the reader shows now, and ends
+// reservations that it has caught up with.
+func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
+	b.limits, b.shown = limits, make(map[string]Node, len(claims))
+	there := make(map[string]bool, len(claims))
+	for _, c := range claims {
+		there[c.UID] = true
+		if c.Decided {
+			b.shown[c.UID] = c.Node
+			delete(b.reserved, c.UID)
+		}
+	}
+	for uid, r := range b.reserved {
+		r.seen = r.seen || there[uid]
+		if !there[uid] && (r.seen || now.Sub(r.made) > unseenFor) {
+			delete(b.reserved, uid)
+		}
+	}
+}
+
+// Recover takes over what an earlier process has decided, from a read that did
+// not lag.
+func (b *Book) Recover(claims []Claim, now time.Time) {
+	for _, c := range claims {
+		if _, shown := b.shown[c.UID]; c.Decided && !shown {
+			b.reserved[c.UID] = &reservation{node: c.Node, made: now}
+		}
+	}
+}
+
+// Reserve gives a claim the first of the wishes that all limits have room for.
+// A claim that asks again, because its answer was lost, gets what it got, where
+// it still wishes for that. Where nothing fits, the refusal of the first wish
+// comes back.
+func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, refusal Refusal, ok bool) {
+	had, again := b.reserved[uid]
+	delete(b.reserved, uid)
+	tally := b.Tally()
+	for i, wish := range wishes {
+		if again && wish.Plan == had.node.Plan && wish.Pool == had.node.Pool {
+			b.reserved[uid] = had
+			return i, Refusal{}, true
+		}
+	}
+	for i, wish := range wishes {
+		r, refused := tally.Refuses(wish)
+		if !refused {
+			b.reserved[uid] = &reservation{node: wish, seen: true, made: now}
+			return i, Refusal{}, true
+		}
+		if i == 0 {
+			refusal = r
+		}
+	}
+	return 0, refusal, false
+}
+
+// Tally counts all nodes of the book.
+func (b *Book) Tally() Tally {
+	nodes := make([]Node, 0, len(b.shown)+len(b.reserved))
+	for _, n := range b.shown {
+		nodes = append(nodes, n)
+	}
+	for _, r := range b.reserved {
+		nodes = append(nodes, r.node)
+	}
+	return Count(b.limits, nodes)
+}

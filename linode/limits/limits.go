@@ -1,0 +1,162 @@
+// Package limits decides whether one more node fits under the caps on
+// capacity: those over several NodePools, and each NodePool's own.
+//
+// It is pure: limits, claims and a wish go in, and either the place in the
+// books or the limit that refuses comes out. It knows no client and no
+// Karpenter type; amounts are whole numbers, so that sums are exact.
+package limits
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Resources that every node has an amount of, by the names that limits use.
+// Others, such as nvidia.com/gpu, are named as Kubernetes names them.
+const (
+	Nodes       = "nodes"
+	CPU         = "cpu"          // thousandths of a CPU
+	Memory      = "memory"       // bytes
+	MonthlyCost = "monthly_cost" // millionths of a US dollar
+)
+
+// Amounts are amounts by resource. A resource that is not there is none of it,
+// or, in a limit, not capped.
+type Amounts map[string]int64
+
+// Limit is a cap on the sum of what some pools hold.
+type Limit struct {
+	Name  string
+	Pools []string // names of NodePools; nil means all of them
+	Max   Amounts
+	// Own marks the limits that a NodePool has itself. Karpenter gives them
+	// their meaning: what nodes report counts, not what plans are sold as, and
+	// a node that is being replaced makes room for its successor.
+	Own bool
+}
+
+// covers reports whether a pool's nodes count.
+func (l Limit) covers(pool string) bool { return l.Pools == nil || slices.Contains(l.Pools, pool) }
+
+// amounts returns what a node counts for.
+func (l Limit) amounts(n Node) Amounts {
+	switch {
+	case !l.covers(n.Pool), l.Own && n.Replaced:
+		return nil
+	case l.Own:
+		return n.Reported
+	}
+	return n.Sold
+}
+
+// Node is a machine that is there, or is on order, or is wished for.
+type Node struct {
+	Pool     string
+	Plan     string
+	Sold     Amounts // what the plan is sold as, and for
+	Reported Amounts // what a node of the plan reports of itself
+	Replaced bool    // it is on its way out, and the core has planned without it
+}
+
+// Refusal says which limit has no room for a wish.
+type Refusal struct {
+	Limit    Limit
+	Resource string
+	Used     int64
+	Wanted   int64
+}
+
+// Tally is what each of some limits holds. It does not change.
+type Tally struct {
+	limits []Limit
+	used   []Amounts
+}
+
+// Count adds up what the nodes hold of each limit.
+func Count(limits []Limit, nodes []Node) Tally {
+	t := Tally{limits: limits, used: make([]Amounts, len(limits))}
+	for i, l := range limits {
+		t.used[i] = Amounts{}
+		for _, n := range nodes {
+			for resource, amount := range l.amounts(n) {
+				t.used[i][resource] += amount
+			}
+		}
+	}
+	return t
+}
+
+// Refuses returns the first limit, and of it the first resource by name, that
+// has no room for the wish.
+func (t Tally) Refuses(wish Node) (Refusal, bool) {
+	for i, l := range t.limits {
+		amounts := l.amounts(wish)
+		var short string
+		for resource, most := range l.Max {
+			if wanted := amounts[resource]; wanted > 0 && wanted > most-t.used[i][resource] && (short == "" || resource < short) {
+				short = resource
+			}
+		}
+		if short != "" {
+			return Refusal{Limit: l, Resource: short, Used: t.used[i][short], Wanted: amounts[short]}, true
+		}
+	}
+	return Refusal{}, false
+}
+
+// Shared is the tally without the limits that NodePools have themselves.
+func (t Tally) Shared() Tally {
+	var shared Tally
+	for i, l := range t.limits {
+		if !l.Own {
+			shared.limits, shared.used = append(shared.limits, l), append(shared.used, t.used[i])
+		}
+	}
+	return shared
+}
+
+// Only is the tally of one limit that pools share; it is empty where there is
+// none of the name.
+func (t Tally) Only(name string) Tally {
+	for i, l := range t.limits {
+		if l.Name == name && !l.Own {
+			return Tally{limits: t.limits[i : i+1], used: t.used[i : i+1]}
+		}
+	}
+	return Tally{}
+}
+
+// Used is what the nodes hold of all limits of the tally together; of the one
+// limit where the tally is of one.
+func (t Tally) Used() Amounts {
+	sum := Amounts{}
+	for _, used := range t.used {
+		for resource, amount := range used {
+			sum[resource] += amount
+		}
+	}
+	return sum
+}
+
+// Room is what is left of each resource that a limit caps, zero where more is
+// used than the limit allows.
+func Room(most, used Amounts) Amounts {
+	room := Amounts{}
+	for resource, m := range most {
+		room[resource] = max(0, m-used[resource])
+	}
+	return room
+}
+
+// ByName orders limits as refusals name them: those that are shared first.
+func ByName(limits []Limit) {
+	slices.SortFunc(limits, func(a, b Limit) int {
+		if a.Own != b.Own {
+			if b.Own {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a.Name, b.Name)
+	})
+}
