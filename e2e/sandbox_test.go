@@ -143,35 +143,54 @@ func (s *sandbox) installCRDs() {
 	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 }
 
+// controller is a running controller.
+type controller struct {
+	t     *testing.T
+	cmd   *exec.Cmd
+	log   journal
+	ended chan error
+}
+
 // startController runs the controller and ends it, cleanly, with the test. When
 // the test fails its log is shown.
-func (s *sandbox) startController(args ...string) {
+func (s *sandbox) startController(args ...string) *controller {
 	s.t.Helper()
-	cmd := s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
-	log := &journal{}
-	cmd.Stdout, cmd.Stderr = log, log
-	if err := cmd.Start(); err != nil {
+	c := &controller{t: s.t, ended: make(chan error, 1)}
+	c.cmd = s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
+	if err := c.cmd.Start(); err != nil {
 		s.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- cmd.Wait() }()
-	s.t.Cleanup(func() {
-		life := log.String() // what comes after it is only how each worker ends
-		cmd.Process.Signal(syscall.SIGTERM)
-		select {
-		case err := <-ended:
-			if err != nil {
-				s.t.Errorf("the controller did not end cleanly: %v", err)
-			}
-		case <-time.After(20 * time.Second):
-			cmd.Process.Kill()
-			<-ended
-			s.t.Error("the controller did not end within 20 seconds of being asked")
+	go func() { c.ended <- c.cmd.Wait() }()
+	s.t.Cleanup(c.stop)
+	return c
+}
+
+// kill ends the controller without a warning.
+func (c *controller) kill() {
+	c.t.Helper()
+	c.cmd.Process.Kill()
+	<-c.ended
+	close(c.ended)
+}
+
+// stop asks the controller to end, and fails the test where it does not.
+func (c *controller) stop() {
+	life := c.log.String() // what comes after it is only how each worker ends
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err := <-c.ended:
+		if err != nil {
+			c.t.Errorf("the controller did not end cleanly: %v", err)
 		}
-		if s.t.Failed() {
-			s.t.Logf("the controller's log:\n%s", tail(life, 80))
-		}
-	})
+	case <-time.After(20 * time.Second):
+		c.cmd.Process.Kill()
+		<-c.ended
+		c.t.Error("the controller did not end within 20 seconds of being asked")
+	}
+	if c.t.Failed() {
+		c.t.Logf("the controller's log:\n%s", tail(life, 80))
+	}
 }
 
 // journal is what a program that still runs has written so far.
@@ -289,6 +308,16 @@ func (s *sandbox) until(what string, within time.Duration, holds func(state) boo
 			s.t.Fatalf("in %s it did not come that %s; last seen: %s", within, what, now)
 		}
 		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// never watches for a while, and fails the test when the state comes.
+func (s *sandbox) never(what string, during time.Duration, holds func(state) bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if now := s.state(); holds(now) {
+			s.t.Fatalf("it came that %s: %s", what, now)
+		}
 	}
 }
 

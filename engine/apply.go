@@ -110,10 +110,8 @@ func WaitReady(ctx context.Context, in applier, objects []map[string]any, report
 
 // becomesReady tells whether some controller says of an object that it is
 // ready. A CapacityBuffer has other conditions, which come and go with the
-// pods, and nothing sets those of a CapacityLimit yet.
-func becomesReady(obj map[string]any) bool {
-	return kindOf(obj) != "CapacityBuffer" && kindOf(obj) != "CapacityLimit"
-}
+// pods.
+func becomesReady(obj map[string]any) bool { return kindOf(obj) != "CapacityBuffer" }
 
 // waves puts what is referred to before what refers to it.
 func waves(objects []map[string]any) [][]map[string]any {

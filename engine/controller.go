@@ -31,6 +31,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
@@ -219,6 +220,7 @@ func requireCRDs(mapper meta.RESTMapper) error {
 		{"NodePool", "karpenter.sh", "v1"},
 		{"NodeClaim", "karpenter.sh", "v1"},
 		{"LinodeNodeClass", v1alpha1.Group, "v1alpha1"},
+		{"CapacityLimit", lkeplanv1.Group, "v1alpha1"},
 	}
 	var missing []string
 	for _, n := range needed {
@@ -241,7 +243,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	}
 	events := mgr.GetEventRecorder("lkeplan")
 	fleet := linode.NewFleet(lke, cluster, linode.NewNodeClaims(mgr.GetClient(), events), types, cfg.Timing, cfg.Log)
-	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, types)); err != nil {
+	limits := linode.NewLimits(mgr.GetClient(), mgr.GetAPIReader(), types)
+	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, limits)); err != nil {
 		return err
 	}
 	if err := addFollower(mgr, cfg, cluster, plans); err != nil {
@@ -251,6 +254,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 		linode.NewTrigger(mgr.GetClient(), fleet),
 		linode.NewEarlyBind(mgr.GetClient(), fleet),
 		linode.NewNodeClass(mgr.GetClient(), cluster, events),
+		linode.NewCapacityLimits(mgr.GetClient(), limits, events),
 	)
 }
 

@@ -1,19 +1,15 @@
 package linode
 
 import (
+	"maps"
 	"slices"
-	"strconv"
 	"sync"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
 // InstanceTypes are the plans of the catalogue as Karpenter sees them in one
@@ -24,49 +20,79 @@ import (
 // computes what is allocatable once for each pointer.
 type InstanceTypes struct {
 	region string
-	byPlan map[string]catalog.Plan
+	tier   catalog.Tier
 
 	mu      sync.Mutex
-	types   []*cloudprovider.InstanceType // sorted by name
-	blocked map[string]time.Time          // plans without capacity, until when
-	build   func(plan catalog.Plan, available bool) *cloudprovider.InstanceType
-	sold    func(plan string) bool
+	facts   *catalog.Catalog
+	plans   map[string]catalog.Plan // also those that the facts have lost
+	blocked map[string]time.Time    // plans without capacity, until when
+	expires time.Time               // when the first of them is over; zero for never
+	now     TypeList
+}
+
+// TypeList is all types at one moment. Its slices are shared: they must not be
+// changed, not even sorted.
+type TypeList struct {
+	Version uint64                        // grows with each change
+	Types   []*cloudprovider.InstanceType // sorted by name
+	hidden  []*cloudprovider.InstanceType // the same ones, without an available offering
 }
 
 // NewInstanceTypes returns the plans of the catalogue for LKE clusters of the
 // tier in the region. Plans that the region does not sell are there too,
 // without an available offering, as the core wants it.
 func NewInstanceTypes(c *catalog.Catalog, region string, tier catalog.Tier) *InstanceTypes {
-	t := &InstanceTypes{
-		region:  region,
-		byPlan:  map[string]catalog.Plan{},
-		blocked: map[string]time.Time{},
-		sold:    func(plan string) bool { return c.Sold(plan, region, tier) },
-		build: func(plan catalog.Plan, available bool) *cloudprovider.InstanceType {
-			price, _ := c.Price(plan.ID, region)
-			return newInstanceType(plan, region, price, available)
-		},
-	}
-	for _, plan := range c.Plans() {
-		t.byPlan[plan.ID] = plan
-		t.types = append(t.types, t.build(plan, t.sold(plan.ID)))
-	}
+	t := &InstanceTypes{region: region, tier: tier, plans: map[string]catalog.Plan{}, blocked: map[string]time.Time{}}
+	t.Refresh(c)
 	return t
 }
 
-// List returns all types. The slice is the caller's to sort; the types are
-// shared and must not be changed.
-func (t *InstanceTypes) List() []*cloudprovider.InstanceType {
+// List returns all types. The slice is shared and must not be changed.
+func (t *InstanceTypes) List() []*cloudprovider.InstanceType { return t.Snapshot().Types }
+
+// Snapshot returns all types with the version that they are of.
+func (t *InstanceTypes) Snapshot() TypeList {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.expire(time.Now())
-	return slices.Clone(t.types)
+	if !t.expires.IsZero() {
+		t.expire(time.Now())
+	}
+	return t.now
+}
+
+// Refresh takes over newer facts. Plans that they do not have any more stay,
+// and are offered no longer: nodes of them may still be there.
+func (t *InstanceTypes) Refresh(facts *catalog.Catalog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.facts = facts
+	for _, plan := range facts.Plans() {
+		t.plans[plan.ID] = plan
+	}
+	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
 }
 
 // Plan returns the catalogue's entry of a plan.
 func (t *InstanceTypes) Plan(id string) (catalog.Plan, bool) {
-	plan, ok := t.byPlan[id]
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	plan, ok := t.plans[id]
 	return plan, ok
+}
+
+// Price returns what a plan costs in the region, or did when it was last on the
+// price list.
+func (t *InstanceTypes) Price(id string) catalog.Price {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.price(id)
+}
+
+func (t *InstanceTypes) price(id string) catalog.Price {
+	if price, listed := t.facts.Price(id, t.region); listed {
+		return price
+	}
+	return t.plans[id].Price
 }
 
 // Block hides the offering of a plan until the time is over.
@@ -79,118 +105,77 @@ func (t *InstanceTypes) Block(plan string, until time.Time) {
 
 // expire makes plans available again whose time is over.
 func (t *InstanceTypes) expire(now time.Time) {
+	var over []string
 	for plan, until := range t.blocked {
 		if !now.Before(until) {
 			delete(t.blocked, plan)
-			t.rebuild(plan)
+			over = append(over, plan)
 		}
+	}
+	if len(over) > 0 {
+		t.rebuild(over...)
 	}
 }
 
-func (t *InstanceTypes) rebuild(plan string) {
-	i := slices.IndexFunc(t.types, func(it *cloudprovider.InstanceType) bool { return it.Name == plan })
-	if i < 0 {
+// rebuild makes the types of some plans anew where they have changed. Lists
+// that were handed out stay as they are.
+func (t *InstanceTypes) rebuild(plans ...string) {
+	t.expires = time.Time{}
+	for _, until := range t.blocked {
+		if t.expires.IsZero() || until.Before(t.expires) {
+			t.expires = until
+		}
+	}
+	byName := make(map[string]*cloudprovider.InstanceType, len(t.plans))
+	hidden := make(map[string]*cloudprovider.InstanceType, len(t.plans))
+	for i, it := range t.now.Types {
+		byName[it.Name], hidden[it.Name] = it, t.now.hidden[i]
+	}
+	changed := false
+	for _, id := range plans {
+		if _, known := t.plans[id]; !known {
+			continue
+		}
+		if fresh := t.build(id, t.available(id)); !sameType(byName[id], fresh) {
+			byName[id], hidden[id], changed = fresh, t.build(id, false), true
+		}
+	}
+	if !changed {
 		return
 	}
+	next := TypeList{Version: t.now.Version + 1}
+	for _, id := range slices.Sorted(maps.Keys(byName)) {
+		next.Types, next.hidden = append(next.Types, byName[id]), append(next.hidden, hidden[id])
+	}
+	t.now = next
+}
+
+func (t *InstanceTypes) available(plan string) bool {
 	_, blocked := t.blocked[plan]
-	t.types[i] = t.build(t.byPlan[plan], t.sold(plan) && !blocked)
+	return !blocked && t.facts.Sold(plan, t.region, t.tier)
 }
 
-func newInstanceType(plan catalog.Plan, region string, price catalog.Price, available bool) *cloudprovider.InstanceType {
-	capacity, overhead := nodeResources(plan)
-	return &cloudprovider.InstanceType{
-		Name:         plan.ID,
-		Requirements: planRequirements(plan, region),
-		Offerings: cloudprovider.Offerings{{
-			// LKE regions have one zone each, which bears the region's name, and
-			// Linode sells on demand only. Both keys must be there: the core
-			// prices a candidate for consolidation by them.
-			Requirements: scheduling.NewRequirements(
-				scheduling.NewRequirement(corev1.LabelTopologyZone, corev1.NodeSelectorOpIn, region),
-				scheduling.NewRequirement(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand),
-			),
-			Price:     price.Hourly.Float64(),
-			Available: available,
-		}},
-		Capacity: capacity,
-		Overhead: &cloudprovider.InstanceTypeOverhead{EvictionThreshold: overhead},
-	}
+func (t *InstanceTypes) build(id string, available bool) *cloudprovider.InstanceType {
+	return newInstanceType(t.plans[id], t.region, t.price(id), available)
 }
 
-// planRequirements says what the labels of a node of the plan are. Every
-// well-known label must be there: one that a plan lacks does not exist.
-func planRequirements(plan catalog.Plan, region string) scheduling.Requirements {
-	r := scheduling.NewRequirements(
-		scheduling.NewRequirement(corev1.LabelWindowsBuild, corev1.NodeSelectorOpDoesNotExist),
-	)
-	for key, value := range planLabels(plan, region) {
-		r.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, value))
-	}
-	for _, key := range v1alpha1.PlanLabels() {
-		if !r.Has(key) {
-			r.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpDoesNotExist))
+// sameType reports whether two types of one plan say the same.
+func sameType(a, b *cloudprovider.InstanceType) bool {
+	return a != nil &&
+		a.Offerings[0].Available == b.Offerings[0].Available && a.Offerings[0].Price == b.Offerings[0].Price &&
+		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) &&
+		equality.Semantic.DeepEqual(a.Overhead.EvictionThreshold, b.Overhead.EvictionThreshold) &&
+		a.Requirements.String() == b.Requirements.String()
+}
+
+// without returns the list with the types hidden that hide names by
+// their place.
+func (l TypeList) without(hide func(i int) bool) []*cloudprovider.InstanceType {
+	types := slices.Clone(l.Types)
+	for i := range types {
+		if hide(i) {
+			types[i] = l.hidden[i]
 		}
 	}
-	return r
-}
-
-// planLabels are the labels that a node of the plan carries.
-func planLabels(plan catalog.Plan, region string) map[string]string {
-	labels := map[string]string{
-		corev1.LabelInstanceTypeStable:   plan.ID,
-		corev1.LabelArchStable:           karpv1.ArchitectureAmd64,
-		corev1.LabelOSStable:             string(corev1.Linux),
-		corev1.LabelTopologyRegion:       region,
-		corev1.LabelTopologyZone:         region,
-		karpv1.CapacityTypeLabelKey:      karpv1.CapacityTypeOnDemand,
-		v1alpha1.LabelInstanceCPU:        strconv.Itoa(plan.VCPUs),
-		v1alpha1.LabelInstanceMemory:     strconv.Itoa(plan.MemoryMiB),
-		v1alpha1.LabelInstanceDisk:       strconv.Itoa(plan.DiskMiB),
-		v1alpha1.LabelInstanceTransfer:   strconv.Itoa(plan.TransferGB),
-		v1alpha1.LabelInstanceNetworkOut: strconv.Itoa(plan.NetworkOutMbps),
-		v1alpha1.LabelInstanceClass:      plan.Class,
-		v1alpha1.LabelInstanceGeneration: plan.Generation(),
-	}
-	if plan.GPUs > 0 {
-		labels[v1alpha1.LabelInstanceGPUCount] = strconv.Itoa(plan.GPUs)
-		labels[v1alpha1.LabelInstanceGPUName] = plan.GPUName()
-	}
-	if plan.AcceleratedDevices > 0 {
-		labels[v1alpha1.LabelInstanceAcceleratedDevices] = strconv.Itoa(plan.AcceleratedDevices)
-	}
-	for key, value := range labels {
-		if value == "" {
-			delete(labels, key)
-		}
-	}
-	return labels
-}
-
-// memoryMargin is held back of the memory that a node is expected to report,
-// in percent. Two plans' nodes were recorded, the others are a fit: where more
-// is promised than a node has, pods are left over and a second node is made.
-const memoryMargin = 3
-
-// nodeResources returns what a node of the plan has, and what of it pods
-// cannot use. LKE reserves nothing for the system: the difference is the
-// kubelet's eviction threshold (lke-nodes.json of the recordings).
-func nodeResources(plan catalog.Plan) (capacity, overhead corev1.ResourceList) {
-	reported := plan.Reported()
-	margin := reported.Capacity.MemoryBytes * memoryMargin / 100
-	capacity = corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(reported.Capacity.MilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(reported.Capacity.MemoryBytes-margin, resource.BinarySI),
-		corev1.ResourceEphemeralStorage: *resource.NewQuantity(reported.Capacity.EphemeralBytes, resource.BinarySI),
-		corev1.ResourcePods:             *resource.NewQuantity(reported.Capacity.Pods, resource.DecimalSI),
-	}
-	if reported.Capacity.GPUs > 0 {
-		capacity[resourceGPU] = *resource.NewQuantity(reported.Capacity.GPUs, resource.DecimalSI)
-	}
-	held := func(all, usable int64) *resource.Quantity { return resource.NewQuantity(all-usable, resource.BinarySI) }
-	overhead = corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(reported.Capacity.MilliCPU-reported.Allocatable.MilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *held(reported.Capacity.MemoryBytes, reported.Allocatable.MemoryBytes),
-		corev1.ResourceEphemeralStorage: *held(reported.Capacity.EphemeralBytes, reported.Allocatable.EphemeralBytes),
-	}
-	return capacity, overhead
+	return types
 }

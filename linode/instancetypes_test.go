@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
-func types(t *testing.T, region string) *InstanceTypes {
+func typesIn(t *testing.T, region string) *InstanceTypes {
 	t.Helper()
 	Register()
 	facts, err := catalog.Embedded()
@@ -35,7 +35,7 @@ func byName(t *testing.T, types *InstanceTypes, name string) *cloudprovider.Inst
 }
 
 func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
-	for _, it := range types(t, "us-ord").List() {
+	for _, it := range typesIn(t, "us-ord").List() {
 		for key := range karpv1.WellKnownLabels {
 			if key != karpv1.NodePoolLabelKey && !it.Requirements.Has(key) {
 				t.Errorf("%s says nothing of %s", it.Name, key)
@@ -56,7 +56,7 @@ func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
 // recorded (lke-nodes.json), in KiB.
 func TestAllocatableIsNotMoreThanNodesReport(t *testing.T) {
 	for plan, recorded := range map[string]int64{"g6-standard-1": 1924896, "g6-standard-2": 3919624} {
-		allocatable := byName(t, types(t, "us-ord"), plan).Allocatable()
+		allocatable := byName(t, typesIn(t, "us-ord"), plan).Allocatable()
 		got := allocatable.Memory().Value() / 1024
 		if got > recorded || got < recorded*96/100 {
 			t.Errorf("%s: %d KiB of memory, and a node has %d", plan, got, recorded)
@@ -66,26 +66,26 @@ func TestAllocatableIsNotMoreThanNodesReport(t *testing.T) {
 
 func TestRegionsHaveTheirOwnPrices(t *testing.T) {
 	for region, want := range map[string]float64{"us-ord": 0.036, "id-cgk": 0.043, "br-gru": 0.05} {
-		if got := byName(t, types(t, region), "g6-standard-2").Offerings[0].Price; got != want {
+		if got := byName(t, typesIn(t, region), "g6-standard-2").Offerings[0].Price; got != want {
 			t.Errorf("g6-standard-2 in %s costs %v, want %v", region, got, want)
 		}
 	}
 }
 
 func TestGPUPlansHaveGPUs(t *testing.T) {
-	it := byName(t, types(t, "us-ord"), "g1-gpu-rtx6000-2")
+	it := byName(t, typesIn(t, "us-ord"), "g1-gpu-rtx6000-2")
 	gpus := it.Capacity[resourceGPU]
 	if gpus.Value() != 2 || it.Requirements.Get(v1alpha1.LabelInstanceGPUCount).Any() != "2" || it.Requirements.Get(v1alpha1.LabelInstanceGPUName).Any() == "" {
 		t.Errorf("capacity %v, requirements %v", it.Capacity, it.Requirements)
 	}
-	if byName(t, types(t, "us-ord"), "g6-standard-2").Requirements.Get(v1alpha1.LabelInstanceGPUCount).Operator() != corev1.NodeSelectorOpDoesNotExist {
+	if byName(t, typesIn(t, "us-ord"), "g6-standard-2").Requirements.Get(v1alpha1.LabelInstanceGPUCount).Operator() != corev1.NodeSelectorOpDoesNotExist {
 		t.Error("a plan without GPUs may have some")
 	}
 }
 
 func TestABlockedPlanComesBackAndOthersKeepTheirPointer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		types := types(t, "us-ord")
+		types := typesIn(t, "us-ord")
 		other, plan := byName(t, types, "g6-standard-6"), byName(t, types, "g6-standard-4")
 		types.Block("g6-standard-4", time.Now().Add(3*time.Minute))
 		if len(byName(t, types, "g6-standard-4").Offerings.Available()) != 0 {

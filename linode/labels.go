@@ -1,12 +1,14 @@
 package linode
 
 import (
+	"errors"
 	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
@@ -19,7 +21,7 @@ const resourceGPU corev1.ResourceName = "nvidia.com/gpu"
 const csiRegion = "topology.linode.com/region"
 
 // Register tells the linked Karpenter core of the labels and resources of
-// Linode plans and of the kind LinodeNodeClass. The core keeps them in package
+// Linode plans and of the kinds LinodeNodeClass and CapacityLimit. The core keeps them in package
 // variables that it reads without a lock, the kinds in client-go's scheme: call
 // Register before anything of Karpenter runs. Further calls do nothing.
 func Register() { register() }
@@ -30,7 +32,7 @@ var register = sync.OnceFunc(func() {
 	karpv1.WellKnownResources.Insert(resourceGPU)
 	// Without this a pod with a bound volume fits no NodePool.
 	karpv1.NormalizedLabels[csiRegion] = corev1.LabelTopologyRegion
-	if err := v1alpha1.AddToScheme(scheme.Scheme); err != nil {
+	if err := errors.Join(v1alpha1.AddToScheme(scheme.Scheme), lkeplanv1.AddToScheme(scheme.Scheme)); err != nil {
 		panic(err) // it never fails
 	}
 })

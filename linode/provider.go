@@ -11,6 +11,7 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -38,13 +39,15 @@ type Provider struct {
 	client client.Client
 	fleet  *Fleet
 	types  *InstanceTypes
+	limits *Limits
 }
 
 var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
-// NewProvider returns a CloudProvider for the cluster of the Fleet.
-func NewProvider(c client.Client, fleet *Fleet, types *InstanceTypes) *Provider {
-	return &Provider{client: c, fleet: fleet, types: types}
+// NewProvider returns a CloudProvider for the cluster of the Fleet, which makes
+// nothing that the limits have no room for.
+func NewProvider(c client.Client, fleet *Fleet, limits *Limits) *Provider {
+	return &Provider{client: c, fleet: fleet, types: limits.types, limits: limits}
 }
 
 // Name implements CloudProvider.
@@ -56,9 +59,11 @@ func (p *Provider) GetSupportedNodeClasses() []status.Object {
 }
 
 // GetInstanceTypes implements CloudProvider. All plans are there for every
-// NodePool; the core picks by the NodePool's requirements.
-func (p *Provider) GetInstanceTypes(context.Context, *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
-	return p.types.List(), nil
+// NodePool; the core picks by the NodePool's requirements. Those that a
+// CapacityLimit has no room for are not offered. The slice is shared: the core
+// filters it before it sorts.
+func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	return p.limits.Types(ctx, pool.Name)
 }
 
 // RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE
@@ -83,9 +88,13 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 		return nil, err
 	}
 	want := requirements(nc, pool)
-	it := cheapest(p.types.List(), want, nc.Spec.Resources.Requests)
-	if it == nil {
+	fit := candidates(p.types.List(), want, nc.Spec.Resources.Requests)
+	if len(fit) == 0 {
 		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
+	}
+	it, err := p.limits.Reserve(ctx, nc, fit)
+	if err != nil {
+		return nil, err
 	}
 	plan, _ := p.types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
@@ -146,30 +155,33 @@ func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requir
 	if pool == nil {
 		return want
 	}
-	allowed := scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
-	if allowed.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
+	if poolRequirements(pool).Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
 		want[karpv1.CapacityTypeLabelKey] = scheduling.NewRequirement(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand)
 	}
 	return want
 }
 
-// cheapest returns the type with the cheapest available offering that the
-// requirements allow and the requests fit in; nil where there is none. Of equal
-// prices the first by name is taken, so that claims of one shape end up in one
-// group.
-func cheapest(types []*cloudprovider.InstanceType, want scheduling.Requirements, requests corev1.ResourceList) *cloudprovider.InstanceType {
-	var best *cloudprovider.InstanceType
-	var price float64
+// poolRequirements are what a NodePool wants of all its nodes.
+func poolRequirements(pool *karpv1.NodePool) scheduling.Requirements {
+	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
+}
+
+// candidates returns the types that have an available offering which the
+// requirements allow, and that the requests fit in, cheapest first. Equal prices
+// are in the order of names, so that claims of one shape end up in one group.
+func candidates(types []*cloudprovider.InstanceType, want scheduling.Requirements, requests corev1.ResourceList) []*cloudprovider.InstanceType {
+	var fit []*cloudprovider.InstanceType
+	price := map[string]float64{}
 	for _, it := range types {
 		offerings := it.Offerings.Available().Compatible(want)
 		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(requests, it.Allocatable()) {
 			continue
 		}
-		if p := offerings.Cheapest().Price; best == nil || p < price {
-			best, price = it, p
-		}
+		fit = append(fit, it)
+		price[it.Name] = offerings.Cheapest().Price
 	}
-	return best
+	slices.SortStableFunc(fit, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(price[a.Name], price[b.Name]) })
+	return fit
 }
 
 func fits(requests, allocatable corev1.ResourceList) bool {

@@ -22,7 +22,7 @@ import (
 )
 
 // provider returns a Provider in us-ord that sees the objects.
-func provider(t *testing.T, objects ...client.Object) *Provider {
+func provider(t testing.TB, objects ...client.Object) *Provider {
 	t.Helper()
 	Register()
 	facts, err := catalog.Embedded()
@@ -33,7 +33,7 @@ func provider(t *testing.T, objects ...client.Object) *Provider {
 		WithIndex(&karpv1.NodeClaim{}, indexUID, func(o client.Object) []string { return []string{string(o.GetUID())} }).Build()
 	types := NewInstanceTypes(facts, "us-ord", catalog.Standard)
 	fleet := NewFleet(nil, lkeapi.Cluster{ID: 77, Region: "us-ord"}, nil, types, Timing{}, nil)
-	return NewProvider(c, fleet, types)
+	return NewProvider(c, fleet, NewLimits(c, c, types))
 }
 
 func readyClass() *v1alpha1.LinodeNodeClass {

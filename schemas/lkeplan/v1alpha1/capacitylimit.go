@@ -18,7 +18,8 @@ const (
 
 // CapacityLimit caps what several NodePools hold in sum: nodes, resources or
 // money. A node that would go beyond it is not made, and the pods it would
-// have been for wait. What is there already is never taken away.
+// have been for wait. What is there already is never taken away, and counts
+// until its machine is gone: to replace nodes one at a time, leave room for one.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=capacitylimits,scope=Cluster,categories=karpenter,shortName={climit,climits}
