@@ -109,18 +109,27 @@ type verdict struct {
 // validate checks objects on all processors. It stops early when ctx is done.
 func validate(ctx context.Context, validator *kube.Validator, resources []config.Resource, opts CompileOptions) []verdict {
 	verdicts := make([]verdict, len(resources))
+	each(len(resources), func(i int) {
+		if ctx.Err() == nil {
+			verdicts[i].defaulted, verdicts[i].errs = validator.Validate(resources[i].Manifest, opts.old(resources[i]))
+		}
+	})
+	return verdicts
+}
+
+// each calls do with 0 to n-1, on all processors, and returns when all calls
+// have.
+func each(n int, do func(int)) {
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(resources)) {
+	for range min(runtime.GOMAXPROCS(0), n) {
 		wg.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(resources)) && ctx.Err() == nil; i = next.Add(1) - 1 {
-				r := resources[i]
-				verdicts[i].defaulted, verdicts[i].errs = validator.Validate(r.Manifest, opts.old(r))
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
 			}
 		})
 	}
 	wg.Wait()
-	return verdicts
 }
 
 func (o CompileOptions) old(r config.Resource) map[string]any {

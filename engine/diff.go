@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"time"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -9,20 +10,23 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Diff says what going from base to head does, at the prices of a catalogue.
-// Both must have compiled without errors; one that is empty is a directory that
-// is not there.
-func Diff(base, head Compiled, prices *catalog.Catalog) (plan.Plan, error) {
+// Diff says what going from base to head does, at the prices of a catalogue, and
+// when the budgets let it happen from a moment on. Both must have compiled
+// without errors; one that is empty is a directory that is not there.
+func Diff(base, head Compiled, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
 	linode.Register()
-	return plan.Diff(stateOf(base, prices), stateOf(head, prices))
+	return plan.Diff(stateOf(base, prices, now), stateOf(head, prices, now))
 }
 
-func stateOf(c Compiled, prices *catalog.Catalog) plan.State {
-	s := plan.State{Offers: offers(c.Cluster, prices)}
+func stateOf(c Compiled, prices *catalog.Catalog, now time.Time) plan.State {
+	return plan.State{Objects: objectsOf(c), Offers: offers(c.Cluster, prices), Now: now}
+}
+
+func objectsOf(c Compiled) (objects []plan.Object) {
 	for _, r := range c.Resources {
-		s.Objects = append(s.Objects, plan.Object{Resource: r.Resource, Defaulted: r.Defaulted})
+		objects = append(objects, plan.Object{Resource: r.Resource, Defaulted: r.Defaulted})
 	}
-	return s
+	return objects
 }
 
 // offers are the plans that the cluster's region sells.

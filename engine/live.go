@@ -2,100 +2,235 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"sync"
+	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// lister is the cluster as DiffLive reads it; kube.Cluster is one. It is asked
-// for lists and changes nothing.
-type lister interface {
-	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
+// LiveOptions are the inputs of DiffLive beside the configuration and the
+// cluster.
+type LiveOptions struct {
+	// Base is the configuration that is in force, as far as it is known: what
+	// differs from it in the cluster is drift.
+	Base   Compiled
+	Prices *catalog.Catalog
+	Now    time.Time
+	// Prune puts objects into the plan that were applied from an earlier state of
+	// the configuration and are no longer in it.
+	Prune bool
+	// Predict says what applying an object makes of the live one, which is nil
+	// where there is none; nil works it out locally.
+	Predict func(ctx context.Context, live, desired map[string]any) (predicted map[string]any, conflicts []kube.Conflict, err error)
 }
 
 // DiffLive says what applying head to a cluster does: to its objects, field by
-// field as a server-side apply would leave them, and to each of its nodes. The
-// cluster is only read. Objects of the cluster that head does not have stay as
-// they are, and are not in the plan.
-func DiffLive(ctx context.Context, head Compiled, cluster lister, prices *catalog.Catalog) (plan.Plan, error) {
+// field as a server-side apply would leave them, to each of its nodes, and what
+// others have changed in it. The cluster is only read.
+func DiffLive(ctx context.Context, head Compiled, cluster Sight, opts LiveOptions) (plan.Plan, error) {
 	linode.Register()
-	validator, err := defaultValidator()
+	objects, nodes, notes, err := look(ctx, head, cluster, opts.Prune)
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	live, err := liveObjects(ctx, head, cluster)
-	if err != nil {
+	there := index(objects)
+	before := plan.State{Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now}
+	after := before
+	if err := predict(ctx, head, there, opts, &before, &after); err != nil {
 		return plan.Plan{}, err
 	}
-	nodes, err := liveNodes(ctx, cluster)
+	if opts.Prune {
+		before.Objects = append(before.Objects, left(head, objects)...)
+	}
+	p, err := plan.Diff(before, after)
 	if err != nil {
-		return plan.Plan{}, err
+		return p, err
 	}
-	before := plan.State{Offers: offers(head.Cluster, prices), Nodes: nodes}
-	after := plan.State{Offers: before.Offers, Nodes: nodes}
-	for _, r := range head.Resources {
-		there := live[r.Kind()+" "+r.Name()]
-		predicted, conflicts, err := validator.Predict(there, r.Manifest)
-		if err != nil {
-			return plan.Plan{}, err
-		}
-		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: predicted, Conflicts: conflictsOf(conflicts)})
-		if there != nil {
-			old := config.Resource{Addr: r.Addr, Manifest: there, Origins: r.Origins}
-			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: there})
-		}
+	if p, err = withHolds(ctx, p, before, after, cluster); err != nil {
+		return p, err
 	}
-	return plan.Diff(before, after)
+	p.Notes = append(p.Notes, notes...)
+	p.Drift, err = drifts(opts.Base, head, there)
+	return p, err
 }
 
-// liveObjects returns the cluster's objects of all kinds that head has.
-func liveObjects(ctx context.Context, head Compiled, cluster lister) (map[string]map[string]any, error) {
-	found := map[string]map[string]any{}
-	asked := map[string]bool{}
+// DiffWith compares two configurations as Diff does, and says of a cluster how
+// many of its nodes that means, and what others have changed in it.
+func DiffWith(ctx context.Context, base, head Compiled, cluster Sight, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
+	linode.Register()
+	objects, nodes, notes, err := look(ctx, head, cluster, false)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
+	before.Nodes, after.Nodes = nodes, nodes
+	p, err := plan.Diff(before, after)
+	if err != nil {
+		return p, err
+	}
+	if p, err = withHolds(ctx, p, before, after, cluster); err != nil {
+		return p, err
+	}
+	p.Notes = append(p.Notes, notes...)
+	p.Drift, err = drifts(base, head, index(objects))
+	return p, err
+}
+
+// withHolds adds to a plan what holds the nodes that it rolls. Only where it
+// rolls any is it worth reading every pod.
+func withHolds(ctx context.Context, p plan.Plan, before, after plan.State, cluster Sight) (plan.Plan, error) {
+	if p.Summary().NodesRolled == 0 {
+		return p, nil
+	}
+	held, notes, err := cluster.Holds(ctx, after.Nodes, after.Now)
+	if err != nil {
+		return p, err
+	}
+	before.Nodes, after.Nodes = held, held
+	p, err = plan.Diff(before, after)
+	p.Notes = append(p.Notes, notes...)
+	return p, err
+}
+
+func drifts(base, head Compiled, there map[string]map[string]any) ([]plan.Drift, error) {
+	return plan.Drifts(objectsOf(base), objectsOf(head), func(o plan.Object) map[string]any {
+		return there[key(o.Kind(), o.Name())]
+	}, kube.FieldManager)
+}
+
+// look reads the objects of the kinds that head has, or of all kinds, and the
+// nodes. Of a kind that head does not have, it is no error that this user may
+// not list it.
+func look(ctx context.Context, head Compiled, cluster Sight, all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
+	needed := map[schemas.Object]bool{}
 	for _, r := range head.Resources {
 		apiVersion, _ := r.Manifest["apiVersion"].(string)
-		if asked[r.Kind()] {
-			continue
-		}
-		asked[r.Kind()] = true
-		objects, err := cluster.List(ctx, apiVersion, r.Kind())
-		if err != nil {
-			return nil, err
-		}
-		for _, o := range objects {
-			found[r.Kind()+" "+nameOf(o)] = o
+		needed[schemas.Object{APIVersion: apiVersion, Kind: r.Kind()}] = true
+	}
+	asked := slices.DeleteFunc(kinds(), func(k schemas.Object) bool { return !all && !needed[k] })
+	lists, errs := make([][]map[string]any, len(asked)), make([]error, len(asked)+1)
+	var wg sync.WaitGroup
+	for i, kind := range asked {
+		wg.Go(func() { lists[i], errs[i] = cluster.Objects(ctx, kind) })
+	}
+	wg.Go(func() { nodes, errs[len(asked)] = cluster.Nodes(ctx) })
+	wg.Wait()
+	for i, kind := range asked {
+		if apierrors.IsForbidden(errs[i]) && !needed[kind] {
+			errs[i] = nil
+			notes = append(notes, fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
 		}
 	}
-	return found, nil
+	return slices.Concat(lists...), nodes, notes, errors.Join(errs...)
 }
 
-// liveNodes returns the cluster's NodeClaims; never nil.
-func liveNodes(ctx context.Context, cluster lister) ([]plan.Node, error) {
-	claims, err := cluster.List(ctx, "karpenter.sh/v1", "NodeClaim")
-	if err != nil {
-		return nil, err
-	}
-	nodes := make([]plan.Node, 0, len(claims))
-	for _, c := range claims {
-		u := unstructured.Unstructured{Object: c}
-		class, _, err := unstructured.NestedString(c, "spec", "nodeClassRef", "name")
+// predict fills in what head makes of the objects that are there.
+func predict(ctx context.Context, head Compiled, there map[string]map[string]any, opts LiveOptions, before, after *plan.State) error {
+	apply := opts.Predict
+	if apply == nil {
+		validator, err := defaultValidator()
 		if err != nil {
-			return nil, fmt.Errorf("read NodeClaim %s: %w", u.GetName(), err)
+			return err
 		}
-		nodes = append(nodes, plan.Node{
-			Name: u.GetName(), Pool: u.GetLabels()[karpv1.NodePoolLabelKey], Class: class,
-			Labels: u.GetLabels(), Annotations: u.GetAnnotations(),
-		})
+		apply = func(_ context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error) {
+			return validator.Predict(live, desired)
+		}
 	}
-	return nodes, nil
+	results := make([]prediction, len(head.Resources))
+	each(len(results), func(i int) {
+		r := head.Resources[i]
+		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[key(r.Kind(), r.Name())], r.Manifest)
+	})
+	for i, r := range head.Resources {
+		if results[i].err != nil {
+			return results[i].err
+		}
+		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflictsOf(results[i].conflicts)})
+		if live := there[key(r.Kind(), r.Name())]; live != nil {
+			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
+			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
+		}
+	}
+	return nil
+}
+
+type prediction struct {
+	predicted map[string]any
+	conflicts []kube.Conflict
+	err       error
+}
+
+// left are the live objects that carry the configuration's mark, and are in it
+// no longer. What a removed block lets go stays.
+func left(head Compiled, live []map[string]any) (objects []plan.Object) {
+	mark := Inventory(head)
+	if mark == "" {
+		return nil
+	}
+	declared := map[string]bool{}
+	for _, r := range head.Resources {
+		declared[key(r.Kind(), r.Name())] = true
+	}
+	addrs := map[string]config.Addr{}
+	for _, r := range head.Removed {
+		declared[key(r.Kind, r.Name)] = !r.Delete
+		addrs[key(r.Kind, r.Name)] = r.Addr
+	}
+	for _, obj := range live {
+		at := key(kindOf(obj), nameOf(obj))
+		if labelOf(obj, kube.InventoryLabel) != mark || declared[at] {
+			continue
+		}
+		addr, known := addrs[at]
+		if !known {
+			addr = config.Addr{Type: blockOf(kindOf(obj)), Name: nameOf(obj)}
+		}
+		objects = append(objects, plan.Object{Resource: config.Resource{Addr: addr, Manifest: obj}, Defaulted: obj})
+	}
+	return objects
+}
+
+// Inventory is the mark that objects of a configuration carry in the cluster as
+// the label kube.InventoryLabel: the cluster's name. Where the configuration
+// names none it is empty, and nothing can be told to be left over.
+func Inventory(c Compiled) string { return c.Cluster.Name }
+
+// blockOf is the type of the blocks that compile to a kind.
+func blockOf(kind string) string {
+	for _, block := range schemas.Document() {
+		if block.Object != nil && block.Object.Kind == kind {
+			return block.Type
+		}
+	}
+	return kind
+}
+
+func index(objects []map[string]any) map[string]map[string]any {
+	m := make(map[string]map[string]any, len(objects))
+	for _, o := range objects {
+		m[key(kindOf(o), nameOf(o))] = o
+	}
+	return m
+}
+
+func key(kind, name string) string { return kind + " " + name }
+
+func labelOf(obj map[string]any, label string) string {
+	metadata, _ := obj["metadata"].(map[string]any)
+	labels, _ := metadata["labels"].(map[string]any)
+	value, _ := labels[label].(string)
+	return value
 }
 
 func conflictsOf(found []kube.Conflict) (conflicts []plan.Conflict) {

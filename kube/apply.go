@@ -28,6 +28,10 @@ import (
 // FieldManager owns the fields that lkeplan applies.
 const FieldManager = "lkeplan"
 
+// InventoryLabel marks the objects of one configuration, so that those that are
+// in it no longer can be told from everybody else's.
+const InventoryLabel = "lkeplan.dev/part-of"
+
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
 	client client.Client
@@ -80,6 +84,27 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 		return Unchanged, nil
 	}
 	return Changed, nil
+}
+
+// DryRun returns what the API server would make of an object, without making
+// it. Where somebody else has set a field to another value the answer is that
+// of a forced apply, and the conflicts say what would be taken over. The live
+// object is not looked at. It asks for the right to patch.
+func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []Conflict, error) {
+	var conflicts []Conflict
+	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
+		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wish), append(opts, client.FieldOwner(FieldManager))...)
+		switch {
+		case apierrors.IsConflict(err):
+			conflicts = conflictsOf(err)
+		case err != nil:
+			return nil, nil, fmt.Errorf("try to apply %s: %w", name(wish), explain(err, c.host))
+		default:
+			return wish.Object, conflicts, nil
+		}
+	}
+	return nil, conflicts, fmt.Errorf("try to apply %s %v: even by force it is in conflict", desired["kind"], desired["metadata"])
 }
 
 // wish is what an object asks for: all of it but what the API server and

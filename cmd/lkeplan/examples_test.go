@@ -16,6 +16,7 @@ import (
 var notRun = map[string]string{
 	"lkeplan apply":           "a cluster; the end-to-end tests run it",
 	"--base live":             "a cluster",
+	"snapshot":                "a cluster",
 	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
 }
 

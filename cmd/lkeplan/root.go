@@ -60,6 +60,7 @@ func newRoot(env *env) *cobra.Command {
 		newSchema(env),
 		newDocs(env),
 		newDiff(env),
+		newSnapshot(env),
 		newApply(env),
 		newCatalog(env),
 		newExplain(env),

@@ -94,16 +94,20 @@ func updated(old, o Object) (Change, error) {
 		return c, err
 	}
 	before, after := flatten(old.Defaulted), flatten(o.Defaulted)
+	owned, err := ownersOf(old.Defaulted)
+	if err != nil {
+		return c, err
+	}
 	paths := maps.Clone(before)
 	maps.Copy(paths, after)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if equal(before[path], after[path]) {
+		if equal(before[path], after[path]) || byController(path) {
 			continue
 		}
 		effect, partial := effects(path)
 		c.Fields = append(c.Fields, Field{
 			Path: path, Before: before[path], After: after[path], Effect: effect, Partial: partial,
-			Source: origin(o, path), Owners: old.Owners[path],
+			Source: origin(o, path), Owners: owned.of(path),
 		})
 		c.worsen(effect, partial)
 		c.Action = Update

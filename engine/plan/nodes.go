@@ -17,18 +17,20 @@ import (
 // Node is a NodeClaim of a cluster and the node that it became, as far as its
 // replacement goes.
 type Node struct {
-	Name        string // of the NodeClaim
-	Pool        string
-	Class       string
-	Labels      map[string]string // of the NodeClaim
-	Annotations map[string]string
-	Made        time.Time
-	ExpireAfter time.Duration // 0: never
-	MilliCPU    int64         // capacity
-	MemoryBytes int64
-	Settled     bool   // it counts for budgets: Karpenter has initialized it
-	Leaving     bool   // it uses a budget already: it is being deleted, or is not ready
-	Holds       []Hold // what keeps Karpenter from replacing it
+	Name        string            `json:"name"`           // of the NodeClaim
+	Node        string            `json:"node,omitempty"` // "" until it has joined
+	Pool        string            `json:"pool"`
+	Class       string            `json:"class"`
+	Labels      map[string]string `json:"labels"` // of the NodeClaim
+	Annotations map[string]string `json:"annotations,omitempty"`
+	Made        time.Time         `json:"made"`
+	ExpireAfter time.Duration     `json:"expire_after,omitempty"` // 0: never
+	MilliCPU    int64             `json:"milli_cpu"`              // capacity
+	MemoryBytes int64             `json:"memory_bytes"`
+	Settled     bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
+	Leaving     bool              `json:"leaving,omitempty"` // it uses a budget already: it is being deleted, or is not ready
+	Patient     bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
+	Holds       []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
 }
 
 // Impact is what becomes of the nodes of a pool. Where no cluster was asked,
@@ -49,8 +51,8 @@ type Impact struct {
 
 // Hold is one thing that keeps a node from being replaced.
 type Hold struct {
-	Reason HoldReason
-	Object string // namespace and name of what holds it; a sentence for NoRoom
+	Reason HoldReason `json:"reason"`
+	Object string     `json:"object"` // namespace and name of what holds it; a sentence for NoRoom
 }
 
 // HoldReason is a class of holds.

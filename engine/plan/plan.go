@@ -8,6 +8,7 @@ package plan
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"time"
 
@@ -18,12 +19,11 @@ import (
 )
 
 // Object is one object of a revision: as written, and as the API server would
-// store it. What follows Defaulted is known where a cluster was asked.
+// store it.
 type Object struct {
 	config.Resource
-	Defaulted map[string]any
-	Conflicts []Conflict          // of applying it
-	Owners    map[string][]string // field managers by path, of the live object
+	Defaulted map[string]any // where it is a live object: with its managed fields
+	Conflicts []Conflict     // of applying it, where a cluster was asked
 }
 
 // id is what an object is in the cluster, whatever its address.
@@ -60,6 +60,21 @@ type Revision struct {
 	Kind  string    // git, dir, live, snapshot or plan
 	Ref   string    // such as a commit, a path or a file's name; "" where the kind says it all
 	Taken time.Time // of a snapshot: when the cluster was looked at
+}
+
+// String names the revision as it stands in a sentence: commit 1f2c3d4.
+func (r Revision) String() string {
+	switch r.Kind {
+	case "git":
+		return "commit " + r.Ref
+	case "live":
+		return "the cluster"
+	case "snapshot":
+		return fmt.Sprintf("the cluster as it was on %s", r.Taken.UTC().Format("2006-01-02 15:04 UTC"))
+	case "plan":
+		return "the plan " + r.Ref
+	}
+	return r.Ref
 }
 
 // Change is what happens to one object.

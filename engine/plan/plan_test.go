@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine"
@@ -29,6 +30,9 @@ func compile(t *testing.T, files fstest.MapFS, dir string) engine.Compiled {
 	return compiled
 }
 
+// friday is when budgets are looked at: a Friday morning.
+var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
+
 // TestDiff compares the directories base and head of each archive, and each
 // head with itself.
 func TestDiff(t *testing.T) {
@@ -38,11 +42,11 @@ func TestDiff(t *testing.T) {
 	}
 	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compile(t, files, "head")
-		p, err := engine.Diff(compile(t, files, "base"), head, prices)
+		p, err := engine.Diff(compile(t, files, "base"), head, prices, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same, err := engine.Diff(head, head, prices); err != nil || !same.Empty() {
+		if same, err := engine.Diff(head, head, prices, friday); err != nil || !same.Empty() {
 			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
 		}
 		var text, json bytes.Buffer

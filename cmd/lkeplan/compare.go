@@ -1,0 +1,257 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	revision "github.com/lkeplan/lkeplan/engine/source"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// A comparison is one run of diff or plan: of a directory as it lies there, the
+// head, with a base.
+type comparison struct {
+	env        *env
+	src        source
+	args       []string
+	base       string
+	cluster    string // where nodes are looked up for bases that have none
+	kubeconfig string
+	prune      bool
+	dryRun     bool // ask the API server what it would make of the objects
+	at         moment
+}
+
+// flags adds the flags that say what to compare with.
+func (d *comparison) flags(cmd *cobra.Command) {
+	d.src.flags(cmd)
+	cmd.Flags().StringVar(&d.kubeconfig, "kubeconfig", d.env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false, "have the API server work out what it would make of the objects, which asks for the right to patch them")
+	cmd.Flags().Var(&d.at, "at", "the `TIME` for which budgets and freezes are looked at, as 2026-11-20T17:00:00Z (default: now)")
+}
+
+// moment is a flag with a time; now where it is not given.
+type moment struct{ time.Time }
+
+// String implements pflag.Value.
+func (m *moment) String() string {
+	if m.IsZero() {
+		return ""
+	}
+	return m.Format(time.RFC3339)
+}
+
+// Set implements pflag.Value.
+func (m *moment) Set(text string) (err error) {
+	if m.Time, err = time.Parse(time.RFC3339, text); err != nil {
+		return errors.New("write it like 2026-11-20T17:00:00Z")
+	}
+	return nil
+}
+
+// Type implements pflag.Value.
+func (m *moment) Type() string { return "time" }
+
+func (m *moment) orNow() time.Time {
+	if m.IsZero() {
+		return time.Now()
+	}
+	return m.Time
+}
+
+// compared is what a comparison has found.
+type compared struct {
+	head, base engine.Compiled // base: what is in force, as far as that is known
+	cluster    *kube.Cluster   // nil where none was asked
+	plan       plan.Plan
+}
+
+// run compiles head and base and compares them.
+func (d *comparison) run(ctx context.Context) (compared, error) {
+	fsys, opts, err := d.src.open(d.args)
+	if err != nil {
+		return compared{}, err
+	}
+	head, diags := engine.Compile(ctx, fsys, opts)
+	if err := report(d.env, head, diags); err != nil {
+		return compared{}, err
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return compared{}, err
+	}
+	c := compared{head: head}
+	kind, name, _ := strings.Cut(d.base, ":")
+	if kind == "live" || kind == "snapshot" {
+		return c, d.withCluster(ctx, &c, kind, name, prices, opts)
+	}
+	var against plan.Revision
+	if c.base, against, err = d.compileBase(ctx, kind, name, opts); err != nil {
+		return c, err
+	}
+	now := d.at.orNow()
+	if d.cluster == "" {
+		c.plan, err = engine.Diff(c.base, head, prices, now)
+	} else {
+		clusterKind, file, _ := strings.Cut(d.cluster, ":")
+		var sight engine.Sight
+		if sight, _, err = d.sight(&c, clusterKind, file); err != nil {
+			return c, err
+		}
+		c.plan, err = engine.DiffWith(ctx, c.base, head, sight, prices, now)
+	}
+	c.plan.Base, c.plan.Head = against, d.headRevision()
+	return c, err
+}
+
+// withCluster compares head with a cluster, or a snapshot of one.
+func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name string, prices *catalog.Catalog, opts engine.CompileOptions) error {
+	sight, against, err := d.sight(c, kind, name)
+	if err != nil {
+		return err
+	}
+	live := engine.LiveOptions{Prices: prices, Now: d.at.orNow(), Prune: d.prune}
+	var note string
+	if c.base, note = d.inForce(ctx, c.head, opts); note != "" {
+		c.plan.Notes = append(c.plan.Notes, note)
+	}
+	live.Base = c.base
+	if d.dryRun {
+		if c.cluster == nil {
+			return fmt.Errorf("--server-dry-run: a snapshot cannot be asked; use it with --base live")
+		}
+		live.Predict = c.cluster.DryRun
+	}
+	notes := c.plan.Notes
+	c.plan, err = engine.DiffLive(ctx, c.head, sight, live)
+	c.plan.Base, c.plan.Head, c.plan.Notes = against, d.headRevision(), append(notes, c.plan.Notes...)
+	return err
+}
+
+// sight opens the cluster, or a snapshot of it.
+func (d *comparison) sight(c *compared, kind, name string) (engine.Sight, plan.Revision, error) {
+	switch kind {
+	case "live":
+		cluster, err := connect(d.kubeconfig)
+		if err != nil {
+			return nil, plan.Revision{}, err
+		}
+		c.cluster = cluster
+		return engine.Live(cluster), plan.Revision{Kind: "live"}, nil
+	case "snapshot":
+		file, err := os.Open(name)
+		if err != nil {
+			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, bare(err))
+		}
+		defer file.Close()
+		snapshot, err := engine.ReadSnapshot(file)
+		if err != nil {
+			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, err)
+		}
+		return snapshot, plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+	}
+	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
+}
+
+// inForce is what the cluster should be like before the change: the merge base.
+// Where there is none, or it does not compile, head stands for it, and a note
+// says so.
+func (d *comparison) inForce(ctx context.Context, head engine.Compiled, opts engine.CompileOptions) (engine.Compiled, string) {
+	rev, err := d.revision("")
+	if err != nil {
+		return head, "Guards and policies are those of the directory itself: there is no earlier commit to read them from."
+	}
+	opts.Dir = rev.Dir
+	if opts.Dir == "" {
+		opts.Dir = "."
+	}
+	if _, err := fs.Stat(rev.FS, opts.Dir); errors.Is(err, fs.ErrNotExist) {
+		return engine.Compiled{}, ""
+	}
+	base, diags := engine.Compile(ctx, rev.FS, opts)
+	if diags.HasErrors() {
+		return head, fmt.Sprintf("Guards and policies are those of the directory itself: commit %.12s, from which they would be read, has errors.", rev.ID)
+	}
+	return base, ""
+}
+
+// compileBase compiles the configuration that head is compared with.
+func (d *comparison) compileBase(ctx context.Context, kind, name string, opts engine.CompileOptions) (engine.Compiled, plan.Revision, error) {
+	switch kind {
+	case "dir":
+		fsys, dirOpts, err := d.src.open([]string{name})
+		if err != nil {
+			return engine.Compiled{}, plan.Revision{}, err
+		}
+		compiled, err := d.compile(ctx, fsys, dirOpts, name)
+		return compiled, plan.Revision{Kind: "dir", Ref: name}, err
+	case "", "git":
+		rev, err := d.revision(name)
+		if err != nil {
+			return engine.Compiled{}, plan.Revision{}, err
+		}
+		against := plan.Revision{Kind: "git", Ref: fmt.Sprintf("%.12s", rev.ID)}
+		opts.Dir = rev.Dir
+		if opts.Dir == "" {
+			opts.Dir = "."
+		}
+		if _, err := fs.Stat(rev.FS, opts.Dir); errors.Is(err, fs.ErrNotExist) {
+			against.Ref += ", which does not have this directory"
+			return engine.Compiled{}, against, nil
+		}
+		compiled, err := d.compile(ctx, rev.FS, opts, "commit "+against.Ref)
+		return compiled, against, err
+	}
+	return engine.Compiled{}, plan.Revision{}, fmt.Errorf("--base %s: write git:COMMIT, dir:PATH, plan:FILE, snapshot:FILE or live", d.base)
+}
+
+func (d *comparison) compile(ctx context.Context, fsys fs.FS, opts engine.CompileOptions, against string) (engine.Compiled, error) {
+	compiled, diags := engine.Compile(ctx, fsys, opts)
+	if !diags.HasErrors() {
+		return compiled, nil
+	}
+	if err := report(d.env, compiled, diags); !errors.Is(err, errReported) {
+		return compiled, err
+	}
+	return compiled, fmt.Errorf("the base, %s, has these errors; name another with --base", against)
+}
+
+func (d *comparison) headRevision() plan.Revision {
+	return plan.Revision{Kind: "dir", Ref: d.dir()}
+}
+
+func (d *comparison) dir() string {
+	if len(d.args) > 0 {
+		return d.args[0]
+	}
+	return "."
+}
+
+// revision finds the commit of a base: the named one, or the merge base.
+func (d *comparison) revision(commit string) (revision.Revision, error) {
+	s, err := revision.Open(d.dir())
+	if err != nil {
+		return revision.Revision{}, err
+	}
+	var rev revision.Revision
+	if commit == "" {
+		rev, err = s.MergeBase()
+	} else {
+		rev, err = s.At(commit)
+	}
+	if errors.Is(err, revision.ErrNoRepository) {
+		where, _ := os.Getwd()
+		return rev, fmt.Errorf("%s is in no Git repository; name what to compare with by --base dir:PATH", strings.TrimSpace(where))
+	}
+	return rev, err
+}

@@ -1,0 +1,149 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// Drifts compares objects of a cluster with what the head wants of them, and
+// returns the fields that others than the manager have set to something else.
+// The base is what was applied last, as far as that is known; it may be empty.
+func Drifts(base, head []Object, live func(Object) map[string]any, manager string) ([]Drift, error) {
+	applied := byID(base)
+	var drifts []Drift
+	for _, o := range head {
+		there := live(o)
+		if there == nil {
+			continue
+		}
+		all, err := ownersOf(there)
+		if err != nil {
+			return nil, fmt.Errorf("read who owns the fields of %s: %w", o.Addr, err)
+		}
+		if all.only(manager) {
+			continue
+		}
+		before, known := applied[o.id()]
+		if !known {
+			before = o
+		}
+		drifts = append(drifts, driftOf(o, flatten(before.Defaulted), flatten(there), all, manager)...)
+	}
+	slices.SortFunc(drifts, func(a, b Drift) int {
+		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Path, b.Path))
+	})
+	return drifts, nil
+}
+
+// driftOf lists what others have set in one object. A value that the head
+// wants as well is no drift, whoever has set it.
+func driftOf(o Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
+	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
+	for _, path := range slices.Sorted(maps.Keys(live)) {
+		if byController(path) || equal(live[path], wanted[path]) {
+			continue
+		}
+		who := all.of(path)
+		if len(who) == 0 || slices.Contains(who, manager) {
+			continue
+		}
+		_, contested := written[path]
+		drifts = append(drifts, Drift{
+			Addr: o.Addr.String(), Kind: o.Kind(), Name: o.Name(), Path: path,
+			Applied: applied[path], Live: live[path], Owners: who, Kept: !contested,
+		})
+	}
+	return drifts
+}
+
+// foreign are the prefixes of labels and annotations that controllers and
+// deployment tools keep for themselves.
+var foreign = []string{
+	"karpenter.sh/", "karpenter.k8s.linode/", "lkeplan.dev/", "kubectl.kubernetes.io/",
+	"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/", "argocd.argoproj.io/", "meta.helm.sh/", "helm.sh/",
+}
+
+// byController tells labels and annotations of the object itself that are kept
+// by programs for themselves.
+func byController(path string) bool {
+	for _, part := range []string{"metadata.labels[", "metadata.annotations["} {
+		if key, ok := strings.CutPrefix(path, part); ok {
+			return slices.ContainsFunc(foreign, func(prefix string) bool { return strings.HasPrefix(key, prefix) })
+		}
+	}
+	return false
+}
+
+// owners are the field managers of an object, with the fields of each.
+type owners []owner
+
+type owner struct {
+	manager string
+	fields  *fieldpath.Set
+}
+
+// ownersOf reads the managed fields of an object; those of its status apart.
+func ownersOf(obj map[string]any) (owners, error) {
+	var typed struct {
+		Metadata struct {
+			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
+		} `json:"metadata"`
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	entries := map[string]any{"metadata": map[string]any{"managedFields": metadata["managedFields"]}}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(entries, &typed); err != nil {
+		return nil, err
+	}
+	var all owners
+	for _, entry := range typed.Metadata.ManagedFields {
+		if entry.Subresource != "" || entry.FieldsV1 == nil {
+			continue
+		}
+		set := &fieldpath.Set{}
+		if err := set.FromJSON(entry.FieldsV1.GetRawReader()); err != nil {
+			return nil, fmt.Errorf("%s: %w", entry.Manager, err)
+		}
+		all = append(all, owner{entry.Manager, set})
+	}
+	return all, nil
+}
+
+// only reports whether nobody else than the manager owns fields.
+func (all owners) only(manager string) bool {
+	return !slices.ContainsFunc(all, func(o owner) bool { return o.manager != manager })
+}
+
+// of returns the managers of the field at a path of flatten, sorted.
+func (all owners) of(path string) []string {
+	at := fieldPath(path)
+	var who []string
+	for _, o := range all {
+		if o.fields.Has(at) {
+			who = append(who, o.manager)
+		}
+	}
+	slices.Sort(who)
+	return slices.Compact(who)
+}
+
+// fieldPath turns a path of flatten into one of managed fields. Lists are owned
+// as a whole: none of the definitions has keys for its elements.
+func fieldPath(path string) fieldpath.Path {
+	list, rest, inBrackets := strings.Cut(path, "[")
+	var at fieldpath.Path
+	for name := range strings.SplitSeq(list, ".") {
+		at = append(at, fieldpath.PathElement{FieldName: &name})
+	}
+	if inBrackets && identify(list) == nil {
+		name := strings.TrimSuffix(rest, "]")
+		at = append(at, fieldpath.PathElement{FieldName: &name})
+	}
+	return at
+}

@@ -1,0 +1,70 @@
+package plan
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// liveOf is a pool as a cluster has it, with the managers of its fields.
+func liveOf(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var obj map[string]any
+	if err := json.Unmarshal([]byte(text), &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func TestDrifts(t *testing.T) {
+	manifest := map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}},
+	}
+	defaulted := map[string]any{
+		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}, "disruption": map[string]any{"consolidateAfter": "0s"}},
+	}
+	head := Object{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest}, Defaulted: defaulted}
+	owned := func(manager, fields string) string {
+		return `{"manager": "` + manager + `", "operation": "Update", "apiVersion": "karpenter.sh/v1", "fieldsType": "FieldsV1", "fieldsV1": ` + fields + `}`
+	}
+	ours := owned("lkeplan", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`)
+	tests := []struct {
+		name string
+		live string
+		want []Drift
+	}{
+		{"nobody else", `{"metadata": {"managedFields": [` + ours + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`, nil},
+		{"somebody has set the same", `{"metadata": {"managedFields": [` + owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100000m"}}}`, nil},
+		{"a value that is contested", `{"metadata": {"managedFields": [` + owned("kubectl-edit", `{"f:spec": {"f:weight": {}}}`) + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.weight", Applied: 10.0, Live: 50.0, Owners: []string{"kubectl-edit"}}}},
+		{"a limit beside ours", `{"metadata": {"managedFields": [` + ours + `,` + owned("kubectl-edit", `{"f:spec": {"f:limits": {"f:memory": {}, "f:nvidia.com/gpu": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100", "memory": "1Ti", "nvidia.com/gpu": "2"}}}`,
+			[]Drift{
+				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits.memory", Live: "1Ti", Owners: []string{"kubectl-edit"}, Kept: true},
+				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits[nvidia.com/gpu]", Live: "2", Owners: []string{"kubectl-edit"}, Kept: true},
+			}},
+		{"a list that somebody owns whole", `{"metadata": {"managedFields": [` + owned("helm", `{"f:spec": {"f:template": {"f:spec": {"f:requirements": {}}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "template": {"spec": {"requirements": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.template.spec.requirements[kubernetes.io/arch]",
+				Live: []any{map[string]any{"key": "kubernetes.io/arch", "operator": "Exists"}}, Owners: []string{"helm"}, Kept: true}}},
+		{"a default that somebody got with the rest", `{"metadata": {"managedFields": [` + owned("jane", `{"f:spec": {"f:disruption": {"f:consolidateAfter": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "disruption": {"consolidateAfter": "0s"}}}`, nil},
+		{"what controllers keep for themselves", `{"metadata": {"annotations": {"karpenter.sh/nodepool-hash": "1"}, "managedFields": [` + owned("karpenter", `{"f:metadata": {"f:annotations": {"f:karpenter.sh/nodepool-hash": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
+		{"an annotation of somebody", `{"metadata": {"annotations": {"team.example.com/owner": "web"}, "managedFields": [` + owned("jane", `{"f:metadata": {"f:annotations": {"f:team.example.com/owner": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "metadata.annotations[team.example.com/owner]", Live: "web", Owners: []string{"jane"}, Kept: true}}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			live := liveOf(t, tt.live)
+			got, err := Drifts(nil, []Object{head}, func(Object) map[string]any { return live }, "lkeplan")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("drift (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
