@@ -45,6 +45,8 @@ var rules = []rule{
 		why: "prices and plans are facts that need no cluster and no token"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "what a change does follows from two states, wherever they were read"},
+	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
+		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }

@@ -2,12 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 )
 
 // errChanges ends diff --detailed-exitcode where there are changes.
@@ -17,9 +16,8 @@ func newDiff(env *env) *cobra.Command {
 	d := comparison{env: env}
 	var (
 		detailed bool
-		maxChars int
+		out      output
 	)
-	output := choice{value: "text", of: []string{"text", "json", "markdown"}}
 	cmd := &cobra.Command{
 		Use:   "diff [DIR]",
 		Short: "Say what a change does to objects and nodes",
@@ -50,20 +48,14 @@ the limits of the pools let them cost, at the built-in prices.`,
 			if err != nil {
 				return err
 			}
-			p := found.plan
-			switch output.value {
-			case "json":
-				err = plan.JSON(env.Stdout, p)
-			case "markdown":
-				err = plan.Markdown(env.Stdout, p, strings.Join(args, ""), maxChars)
-			default:
-				fmt.Fprintf(env.Stdout, "compared with %s\n\n", p.Base)
-				err = plan.Text(env.Stdout, p)
+			result := reports.Report{Plan: found.plan}
+			if detailed && !found.plan.Empty() {
+				result.ExitCode = 2
 			}
-			if err == nil && detailed && !p.Empty() {
-				return errChanges
+			if err := out.write(env, strings.Join(args, ""), result); err != nil || result.ExitCode == 0 {
+				return err
 			}
-			return err
+			return errChanges
 		},
 	}
 	d.flags(cmd)
@@ -71,7 +63,6 @@ the limits of the pools let them cost, at the built-in prices.`,
 	cmd.Flags().StringVar(&d.cluster, "cluster", "", "where to count nodes for a base that has none: `live` or snapshot:FILE")
 	cmd.Flags().BoolVar(&d.prune, "prune", false, "with a cluster as the base: list what was applied from here and is no longer in the directory, too")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where there are changes")
-	cmd.Flags().VarP(&output, "output", "o", "how to print the result: text, json, or markdown for a comment")
-	cmd.Flags().IntVar(&maxChars, "max-chars", plan.MaxComment, "how long markdown may be; deleted and replaced nodes are never left out")
+	out.flags(cmd)
 	return cmd
 }

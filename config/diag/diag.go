@@ -64,7 +64,7 @@ type Ruled interface {
 }
 
 func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
-	model := Diagnostic{Severity: "error", Rule: rule(d), Summary: oneLine(d.Summary), Detail: Visible(d.Detail)}
+	model := Diagnostic{Severity: "error", Rule: rule(d), Summary: OneLine(d.Summary), Detail: Visible(d.Detail)}
 	if d.Severity == hcl.DiagWarning {
 		model.Severity = "warning"
 	}
@@ -72,7 +72,7 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 		return model
 	}
 	model.Range = &Range{
-		Filename: oneLine(d.Subject.Filename),
+		Filename: OneLine(d.Subject.Filename),
 		Start:    Pos{d.Subject.Start.Line, d.Subject.Start.Column},
 		End:      Pos{d.Subject.End.Line, d.Subject.End.Column},
 	}
@@ -119,28 +119,31 @@ func Count(diags hcl.Diagnostics) string {
 	return strings.Join(parts, " and ")
 }
 
-// Visible replaces characters that a terminal would obey, or that change the
-// order in which text is read, by their escapes.
+// Visible replaces characters that a terminal would obey, that change the order
+// in which text is read, or that take up no room, by their escapes.
 func Visible(text string) string {
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
-		if hidden(r) {
-			fmt.Fprintf(&b, "\\u%04x", r)
-		} else {
+		switch {
+		case !hidden(r):
 			b.WriteRune(r)
+		case r > 0xffff:
+			fmt.Fprintf(&b, "\\U%08x", r)
+		default:
+			fmt.Fprintf(&b, "\\u%04x", r)
 		}
 	}
 	return b.String()
 }
 
-// oneLine is Visible for text that is shown amid other text.
-func oneLine(text string) string {
+// OneLine is Visible for text that is shown amid other text.
+func OneLine(text string) string {
 	return strings.ReplaceAll(Visible(text), "\n", `\u000a`)
 }
 
 func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || r == unicode.ReplacementChar)
+	return r != '\n' && r != '\t' && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar)
 }

@@ -42,7 +42,7 @@ type (
 func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 	var names []string
 	for _, name := range files {
-		names = append(names, oneLine(name))
+		names = append(names, OneLine(name))
 	}
 	for _, d := range diags {
 		if d.Range != nil {
@@ -90,7 +90,7 @@ func testCase(name string, diags []Diagnostic) junitCase {
 		case d.Severity == "error":
 			text := line + d.text()
 			if d.Snippet != nil {
-				text += "\n" + oneLine(d.Snippet.Line)
+				text += "\n" + OneLine(d.Snippet.Line)
 			}
 			c.Failures = append(c.Failures, junitFailure{Message: d.Summary, Type: d.Rule, Text: text})
 		default:

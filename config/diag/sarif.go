@@ -123,7 +123,7 @@ func (d Diagnostic) physical() sarifPhysical {
 	region := &sarifRegion{StartLine: max(1, at.Start.Line), StartColumn: max(1, at.Start.Column)}
 	region.EndLine, region.EndColumn = max(region.StartLine, at.End.Line), max(1, at.End.Column)
 	if s := d.Snippet; s != nil {
-		region.Snippet = &sarifText{oneLine(s.Line)}
+		region.Snippet = &sarifText{OneLine(s.Line)}
 		region.StartColumn = 1 + utf8.RuneCountInString(s.Line[:s.start])
 		if at.Start.Line == at.End.Line {
 			region.EndColumn = 1 + utf8.RuneCountInString(s.Line[:s.end])

@@ -41,7 +41,7 @@ func contextOf(file *hcl.File, offset int) string {
 	if !ok {
 		return ""
 	}
-	return oneLine(nav.ContextString(offset))
+	return OneLine(nav.ContextString(offset))
 }
 
 // values lists what the expression's references stood for, as far as it is
@@ -64,7 +64,7 @@ func values(d *hcl.Diagnostic) []string {
 
 // written returns a reference as it is written in HCL.
 func written(reference hcl.Traversal) string {
-	return oneLine(string(hclwrite.TokensForTraversal(reference).Bytes()))
+	return OneLine(string(hclwrite.TokensForTraversal(reference).Bytes()))
 }
 
 // short shows primitive values, and of others only what they are.
@@ -77,7 +77,7 @@ func short(v cty.Value) string {
 		if len(text) > 60 {
 			text = text[:60] + "..."
 		}
-		return oneLine(text)
+		return OneLine(text)
 	case v.Type().IsObjectType() || v.Type().IsMapType():
 		return object(v)
 	case v.Type().IsCapsuleType():
@@ -100,5 +100,5 @@ func object(v cty.Value) string {
 	if len(names) > 6 {
 		names = append(names[:6], "...")
 	}
-	return oneLine("an object with " + strings.Join(names, ", "))
+	return OneLine("an object with " + strings.Join(names, ", "))
 }

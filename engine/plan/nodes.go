@@ -248,22 +248,3 @@ func (j judge) drifted(n Node) bool {
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }
-
-// sentence says it for people; nothing where no cluster was asked.
-func (im *Impact) sentence() string {
-	switch {
-	case im == nil || !im.Known:
-		return ""
-	case im.Of == 0:
-		return "the pool has no nodes"
-	case im.Deleted > 0:
-		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
-	case im.Rolled == 0:
-		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
-	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
-	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", im.Rolled, im.Of)
-	}
-	return fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
-}

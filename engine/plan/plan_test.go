@@ -1,15 +1,15 @@
 package plan_test
 
 import (
-	"bytes"
 	"io/fs"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -49,20 +49,16 @@ func TestDiff(t *testing.T) {
 		if same, err := engine.Diff(head, head, prices, friday); err != nil || !same.Empty() {
 			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
 		}
-		var text, json bytes.Buffer
-		if err := plan.Text(&text, p); err != nil {
-			t.Fatal(err)
-		}
-		var markdown bytes.Buffer
-		if err := plan.Markdown(&markdown, p, "dev", plan.MaxComment); err != nil {
-			t.Fatal(err)
-		}
-		want := map[string]string{"want.txt": text.String(), "want.md": markdown.String()}
-		if _, ok := files["with-json"]; ok {
-			if err := plan.JSON(&json, p); err != nil {
+		want := map[string]string{}
+		for name, format := range map[string]string{"want.txt": "text", "want.md": "markdown", "want.json": "json"} {
+			if _, ok := files["with-json"]; format == "json" && !ok {
+				continue
+			}
+			var b strings.Builder
+			if err := report.Write(&b, format, report.Report{Plan: p}, report.Options{Target: "dev"}); err != nil {
 				t.Fatal(err)
 			}
-			want["want.json"] = json.String()
+			want[name] = b.String()
 		}
 		return want
 	})

@@ -1,13 +1,15 @@
-package plan
+package report
 
 import (
 	"encoding/json"
 	"io"
+	"iter"
 	"maps"
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -17,15 +19,16 @@ const FormatVersion = "1.0"
 // JSON writes a plan for programs. The list resource_changes has the shape of
 // Terraform's plans, so that what scans those for deletions works; fields and
 // effects are lkeplan's own.
-func JSON(w io.Writer, p Plan) error {
-	s := p.Summary()
+func JSON(w io.Writer, messages iter.Seq[Message], _ Options) error {
+	all := read(messages)
+	s := all.sum
 	out := document{
 		FormatVersion: FormatVersion, Applyable: true, Complete: true,
-		Changes: []resourceChange{}, Cost: costOf(&p.Before, &p.After),
+		Changes: []resourceChange{}, Cost: costOf(&s.Before, &s.After),
 		Summary: summary{Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Rolled: none(s.Rolled), Deleted: none(s.Deleted)},
 	}
-	for _, c := range p.Changes {
-		out.Changes = append(out.Changes, resourceChangeOf(c))
+	for _, c := range all.changes {
+		out.Changes = append(out.Changes, resourceChangeOf(c.Change))
 	}
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
@@ -51,17 +54,17 @@ type resourceChange struct {
 	Object   object  `json:"object"`
 	Source   *source `json:"source,omitempty"`
 	Change   struct {
-		Actions []Action       `json:"actions"`
+		Actions []plan.Action  `json:"actions"`
 		Before  map[string]any `json:"before"`
 		After   map[string]any `json:"after"`
 	} `json:"change"`
-	Effect    Effect     `json:"effect"`
-	Partial   bool       `json:"partial,omitempty"`
-	Because   []string   `json:"because,omitempty"`
-	Fields    []field    `json:"fields"`
-	Cost      *cost      `json:"cost,omitempty"`
-	Nodes     *nodeCount `json:"nodes,omitempty"`
-	Conflicts []conflict `json:"conflicts,omitempty"`
+	Effect    plan.Effect `json:"effect"`
+	Partial   bool        `json:"partial,omitempty"`
+	Because   []string    `json:"because,omitempty"`
+	Fields    []field     `json:"fields"`
+	Cost      *cost       `json:"cost,omitempty"`
+	Nodes     *nodeCount  `json:"nodes,omitempty"`
+	Conflicts []conflict  `json:"conflicts,omitempty"`
 }
 
 // nodeCount is there where a cluster was asked.
@@ -84,8 +87,8 @@ type cost struct {
 	After    *catalog.Money `json:"ceiling_after"`
 }
 
-func costOf(before, after *Cost) *cost {
-	amount := func(c *Cost) *catalog.Money {
+func costOf(before, after *plan.Cost) *cost {
+	amount := func(c *plan.Cost) *catalog.Money {
 		if c == nil || c.Ceiling.Unlimited {
 			return nil
 		}
@@ -106,12 +109,12 @@ type source struct {
 }
 
 type field struct {
-	Path    string  `json:"path"`
-	Before  any     `json:"before"`
-	After   any     `json:"after"`
-	Effect  Effect  `json:"effect"`
-	Partial bool    `json:"partial,omitempty"`
-	Source  *source `json:"source,omitempty"`
+	Path    string      `json:"path"`
+	Before  any         `json:"before"`
+	After   any         `json:"after"`
+	Effect  plan.Effect `json:"effect"`
+	Partial bool        `json:"partial,omitempty"`
+	Source  *source     `json:"source,omitempty"`
 }
 
 type summary struct {
@@ -123,13 +126,13 @@ type summary struct {
 	Deleted []string `json:"pools_deleted"`
 }
 
-func resourceChangeOf(c Change) resourceChange {
+func resourceChangeOf(c plan.Change) resourceChange {
 	r := resourceChange{
 		Address: c.Addr, Previous: c.Previous, Type: c.Block, Name: c.Name,
 		Object: object{c.Kind, c.Name}, Source: sourceOf(c.Source),
 		Effect: c.Effect, Partial: c.Partial, Because: c.Because, Fields: []field{},
 	}
-	r.Change.Actions = []Action{c.Action}
+	r.Change.Actions = []plan.Action{c.Action}
 	before, after := map[string]any{}, map[string]any{}
 	for _, f := range c.Fields {
 		r.Fields = append(r.Fields, field{f.Path, f.Before, f.After, f.Effect, f.Partial, sourceOf(f.Source)})
@@ -152,10 +155,10 @@ func resourceChangeOf(c Change) resourceChange {
 	for _, found := range c.Conflicts {
 		r.Conflicts = append(r.Conflicts, conflict(found))
 	}
-	if c.Action != Create {
+	if c.Action != plan.Create {
 		r.Change.Before = maps.Clone(before)
 	}
-	if c.Action != Delete {
+	if c.Action != plan.Delete {
 		r.Change.After = maps.Clone(after)
 	}
 	return r

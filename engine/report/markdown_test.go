@@ -1,43 +1,45 @@
-package plan
+package report
 
 import (
 	"fmt"
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-func manyPools(n int, value string) Plan {
-	var p Plan
+func manyPools(n int, value string) Report {
+	var r Report
 	for i := range n {
-		c := Change{Addr: fmt.Sprintf("pool.pool%03d", i), Kind: "NodePool", Action: Update, Effect: InPlace}
+		c := plan.Change{Addr: fmt.Sprintf("pool.pool%03d", i), Kind: "NodePool", Action: plan.Update, Effect: plan.InPlace}
 		switch {
 		case i%20 == 0:
-			c.Action, c.Effect = Delete, DeleteNodes
+			c.Action, c.Effect = plan.Delete, plan.DeleteNodes
 		case i%3 == 0:
-			c.Effect = Roll
+			c.Effect = plan.Roll
 		}
 		for j := range 8 {
-			c.Fields = append(c.Fields, Field{Path: fmt.Sprintf("spec.limits.resource%d", j), Before: value, After: value + "!", Effect: c.Effect})
+			c.Fields = append(c.Fields, plan.Field{Path: fmt.Sprintf("spec.limits.resource%d", j), Before: value, After: value + "!", Effect: c.Effect})
 		}
-		p.Changes = append(p.Changes, c)
+		r.Changes = append(r.Changes, c)
 	}
-	return p
+	return r
 }
 
 func TestMarkdownKeepsInsideItsSizeWithEveryDeletion(t *testing.T) {
 	for _, n := range []int{1, 20, 200, 600} {
-		p := manyPools(n, strings.Repeat("x", 40))
+		r := manyPools(n, strings.Repeat("x", 40))
 		var b strings.Builder
-		if err := Markdown(&b, p, "prod", MaxComment); err != nil {
+		if err := Write(&b, "markdown", r, Options{Target: "prod"}); err != nil {
 			t.Fatal(err)
 		}
 		text := b.String()
 		if size := utf8.RuneCountInString(text); size > MaxComment {
 			t.Errorf("%d pools take %d characters", n, size)
 		}
-		for _, c := range p.Changes {
-			if grave(c) && !strings.Contains(text, "| `"+c.Addr+"` |") {
+		for _, c := range r.Changes {
+			if grave(c.Effect) && !strings.Contains(text, "| `"+c.Addr+"` |") {
 				t.Errorf("of %d pools %s is missing, whose nodes go", n, c.Addr)
 			}
 		}
@@ -50,12 +52,12 @@ func TestMarkdownKeepsInsideItsSizeWithEveryDeletion(t *testing.T) {
 // TestMarkdownCannotBeInjected: what is in the configuration stays inside code.
 func TestMarkdownCannotBeInjected(t *testing.T) {
 	hostile := "```\n@admin closes #1 | </details><script>`<!-- -->"
-	p := Plan{Changes: []Change{{
-		Addr: `pool.web["` + hostile + `"]`, Kind: "NodePool", Action: Update, Effect: Roll,
-		Fields: []Field{{Path: "spec.template.metadata.labels[a]", Before: hostile, After: hostile + "x", Effect: Roll}},
+	p := plan.Plan{Changes: []plan.Change{{
+		Addr: `pool.web["` + hostile + `"]`, Kind: "NodePool", Action: plan.Update, Effect: plan.Roll,
+		Fields: []plan.Field{{Path: "spec.template.metadata.labels[a]", Before: hostile, After: hostile + "x", Effect: plan.Roll}},
 	}}}
 	var b strings.Builder
-	if err := Markdown(&b, p, "prod --> <b>", MaxComment); err != nil {
+	if err := Write(&b, "markdown", Report{Plan: p}, Options{Target: "prod --> <b>"}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(b.String(), "\n")

@@ -1,10 +1,14 @@
-package plan
+package report
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"iter"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // MaxComment is how long Markdown may be by default, in characters. GitHub
@@ -16,10 +20,12 @@ const MaxComment = 60_000
 // deleted and replaced nodes never are. The first line is a marker by which a
 // bot finds its comment again. Whatever comes from the configuration stands in
 // code, where nothing of it is taken for Markdown, a mention or a reference.
-func Markdown(w io.Writer, p Plan, target string, maxChars int) error {
+func Markdown(w io.Writer, messages iter.Seq[Message], o Options) error {
+	p := read(messages)
+	maxChars := cmp.Or(o.MaxChars, MaxComment)
 	var text string
 	for detail := allDetails; detail >= noDetails; detail-- {
-		text = comment(p, target, detail)
+		text = comment(p, o.Target, detail)
 		if utf8.RuneCountInString(text) <= maxChars {
 			break
 		}
@@ -38,95 +44,86 @@ const (
 	allDetails                 // fields of all objects
 )
 
-func comment(p Plan, target string, d detail) string {
+func comment(p whole, target string, d detail) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n", marker(target))
 	fmt.Fprintf(&b, "### lkeplan: %s\n\n", verdict(p))
-	if p.Empty() {
+	if !p.sum.Changed {
 		return b.String()
 	}
 	b.WriteString("| object | | nodes | most a month |\n|---|---|---|---|\n")
 	hidden := 0
-	for _, c := range p.Changes {
-		if d == noDetails && !grave(c) {
+	for _, c := range p.changes {
+		if d == noDetails && !grave(c.Effect) {
 			hidden++
 			continue
 		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(c.Addr), action(c), nodes(c), ceilings(c.Before, c.After))
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(c.Addr), action(c.Change), nodes(c.Change), ceilings(c.Before, c.After))
 	}
 	if hidden > 0 {
 		fmt.Fprintf(&b, "\n%d more objects change without touching nodes.\n", hidden)
 	}
-	for _, c := range p.Changes {
+	for _, c := range p.changes {
 		for _, conflict := range c.Conflicts {
 			fmt.Fprintf(&b, "\n**Conflict**: %s of %s was set by %s to another value; apply refuses to take it over.\n",
 				code(conflict.Path), code(c.Addr), code(conflict.Owner))
 		}
 	}
-	for _, c := range p.Changes {
-		if d == allDetails || (d == graveDetails && grave(c)) {
-			writeDetails(&b, c)
+	for _, c := range p.changes {
+		if d == allDetails || (d == graveDetails && grave(c.Effect)) {
+			writeDetails(&b, c.Change)
 		}
 	}
 	if d != allDetails {
 		b.WriteString("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
 	}
-	s := p.Summary()
+	s := p.sum
 	fmt.Fprintf(&b, "\n%d to create, %d to update, %d to delete, %d moved. Most a month, all pools together: %s.\n",
-		s.Create, s.Update, s.Delete, s.Move, ceilings(&p.Before, &p.After))
+		s.Create, s.Update, s.Delete, s.Move, ceilings(&s.Before, &s.After))
 	return b.String()
 }
 
-func grave(c Change) bool { return gravity[c.Effect] >= gravity[Roll] }
-
 // verdict is what a reviewer must know before anything else.
-func verdict(p Plan) string {
-	s := p.Summary()
+func verdict(p whole) string {
+	s := p.sum
 	switch {
-	case p.Empty():
+	case !p.sum.Changed:
 		return "no changes"
 	case len(s.Deleted) > 0:
-		return fmt.Sprintf("⚠️ deletes the nodes of %s", pools(len(s.Deleted)))
+		return fmt.Sprintf("⚠️ deletes the nodes of %s", count(len(s.Deleted), "pool"))
 	case len(s.Rolled) > 0:
-		return fmt.Sprintf("⚠️ replaces nodes of %s", pools(len(s.Rolled)))
+		return fmt.Sprintf("⚠️ replaces nodes of %s", count(len(s.Rolled), "pool"))
 	}
 	return "no node is replaced or deleted"
 }
 
-func pools(n int) string {
-	if n == 1 {
-		return "1 pool"
-	}
-	return fmt.Sprintf("%d pools", n)
-}
-
-func action(c Change) string {
+func action(c plan.Change) string {
 	switch {
-	case c.Action == Create:
+	case c.Action == plan.Create:
 		return "created"
-	case c.Action == Delete:
+	case c.Action == plan.Delete:
 		return "**deleted**"
 	case c.Previous != "":
 		return "moved from " + code(c.Previous)
-	case c.Action == Update:
+	case c.Action == plan.Update:
 		return "updated"
 	}
 	return "unchanged"
 }
 
-func nodes(c Change) string {
+func nodes(c plan.Change) string {
 	var text string
 	switch {
-	case c.Effect == DeleteNodes:
+	case c.Effect == plan.DeleteNodes:
 		return "**all deleted, at once and past the budgets**"
-	case c.Effect == Roll && c.Partial:
+	case c.Effect == plan.Roll && c.Partial:
 		text = "replaced where they do not match any more"
-	case c.Effect == Roll:
+	case c.Effect == plan.Roll:
 		text = "**all replaced**"
 	default:
 		return "stay"
 	}
-	if sentence := c.Impact.sentence(); sentence != "" {
+	if sentence := consequence(c.Impact); sentence != "" {
 		text += ": " + sentence
 	}
 	for i, addr := range c.Because {
@@ -137,7 +134,7 @@ func nodes(c Change) string {
 
 // writeDetails lists the fields of one object, with the signs in the first
 // column that diffs are coloured by.
-func writeDetails(b *strings.Builder, c Change) {
+func writeDetails(b *strings.Builder, c plan.Change) {
 	if len(c.Fields) == 0 {
 		return
 	}
@@ -151,10 +148,13 @@ func writeDetails(b *strings.Builder, c Change) {
 			sign = "-"
 		}
 		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), change(f))
-		if c.Action != Create {
-			fmt.Fprintf(&lines, "  (%s)", words(f.Effect, f.Partial))
+		if c.Action != plan.Create {
+			fmt.Fprintf(&lines, "  (%s)", effect(f))
 		}
-		lines.WriteString(at(f.Source) + "\n")
+		if place := at(f.Source); place != "" {
+			lines.WriteString("  " + place)
+		}
+		lines.WriteString("\n")
 	}
 	fence := strings.Repeat("`", max(3, longestRun(lines.String(), '`')+1))
 	fmt.Fprintf(b, "\n<details><summary><code>%s</code></summary>\n\n%sdiff\n%s%s\n</details>\n", html(c.Addr), fence, lines.String(), fence)

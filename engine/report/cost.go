@@ -1,0 +1,51 @@
+package report
+
+import (
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// dollars writes an amount for people, rounded up.
+func dollars(m catalog.Money) string { return plan.Ceiling{Monthly: m}.String() }
+
+// ceilings writes what something can cost in a month before and after; once
+// where it is the same, "" where it costs nothing.
+func ceilings(before, after *plan.Cost) string {
+	return compared(before, after, func(c plan.Cost) string { return c.Ceiling.String() })
+}
+
+// floors writes what something costs at least; "" where that is nothing.
+func floors(before, after *plan.Cost) string {
+	if (before == nil || before.Floor == 0) && (after == nil || after.Floor == 0) {
+		return ""
+	}
+	return compared(before, after, func(c plan.Cost) string { return dollars(c.Floor) })
+}
+
+func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
+	switch {
+	case before == nil && after == nil:
+		return ""
+	case before == nil:
+		return text(*after)
+	case after == nil:
+		return text(*before) + " → nothing"
+	case text(*before) == text(*after):
+		return text(*before)
+	}
+	return text(*before) + " → " + text(*after)
+}
+
+// bill says what all pools together cost.
+func bill(s Summary) string {
+	parts := []string{"Most a month: " + ceilings(&s.Before, &s.After) + ", all pools together"}
+	if text := floors(&s.Before, &s.After); text != "" {
+		parts = append(parts, "at least "+text)
+	}
+	if s.Current != nil {
+		parts = append(parts, "the nodes of today cost "+dollars(*s.Current))
+	}
+	return strings.Join(parts, "; ") + "."
+}

@@ -1,0 +1,72 @@
+// Package report writes plans down: for people, for programs, and for the
+// systems that show what came out of a build.
+//
+// A plan becomes a stream of typed messages that always come in the same order,
+// and a format is a function of that stream. The package decides nothing: what
+// changes, and what it does to nodes, stands in the plan. It knows no files, no
+// terminal and no environment; how wide or colorful a page may be, its caller
+// says. Equal plans give equal bytes.
+//
+// What a plan holds may have been written by anybody who can open a pull
+// request. Nothing of it steers a terminal, a browser, a bot or a runner that
+// reads the report.
+package report
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// Report is what is written down: a plan, and what else is known of it.
+type Report struct {
+	plan.Plan
+	Diagnostics []diag.Diagnostic // of compiling the head
+	Digest      string            // of the saved plan; "" where none is saved
+	ExitCode    int               // that the command ends with
+}
+
+// Options are how a report is written.
+type Options struct {
+	Target   string // the directory it is about, which tells reports side by side apart
+	Version  string // of the program
+	Color    bool   // of text: use the escape sequences of terminals
+	ASCII    bool   // of text: use no other characters
+	Width    int    // of text, in columns; 0: as wide as it takes
+	MaxChars int    // of Markdown; 0: MaxComment
+}
+
+// Format writes a stream of messages.
+type Format func(w io.Writer, messages iter.Seq[Message], o Options) error
+
+// formats are in the order in which they are named to people.
+var formats = []struct {
+	name  string
+	write Format
+}{
+	{"text", Text},
+	{"json", JSON},
+	{"markdown", Markdown},
+}
+
+// Formats lists the names of all formats.
+func Formats() []string {
+	var names []string
+	for _, f := range formats {
+		names = append(names, f.name)
+	}
+	return names
+}
+
+// Write writes a report in the format of that name.
+func Write(w io.Writer, format string, r Report, o Options) error {
+	i := slices.Index(Formats(), format)
+	if i < 0 {
+		return fmt.Errorf("there is no format %q", format)
+	}
+	return formats[i].write(w, r.Messages(), o)
+}

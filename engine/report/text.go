@@ -1,0 +1,189 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// Text writes a plan for people: a paragraph for each object, a line for each
+// field with what it does to nodes, what others changed, what guards say, and
+// the sum last. Diagnostics are not in it; they are shown with their source.
+func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
+	p := newPage(o)
+	var drift []row
+	for m := range messages {
+		if m, ok := m.(Drift); ok {
+			drift = append(drift, driftRow(m.Drift))
+			continue
+		}
+		p.drift(drift)
+		drift = nil
+		switch m := m.(type) {
+		case Begin:
+			if text := plainly.versus(m); text != "" {
+				p.line(0, styled{text: text})
+			}
+		case Change:
+			p.change(m.Change)
+		case Verdict:
+			p.section("Guards")
+			p.verdict(m.Verdict)
+		case Note:
+			p.section("Not looked at")
+			p.sentence(2, styled{text: plainly(m.Text)})
+		case Summary:
+			p.section("")
+			p.summary(m)
+		}
+	}
+	_, err := io.WriteString(w, p.String())
+	return err
+}
+
+var signs = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "="}
+
+// change writes the paragraph of an object.
+func (p *page) change(c plan.Change) {
+	p.gap()
+	header := []styled{
+		{signs[c.Action] + " ", p.actions[c.Action]}, {plainly(c.Addr), p.bold},
+		{text: fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))},
+	}
+	if place := at(c.Source); place != "" {
+		header = append(header, styled{"  " + place, p.dim})
+	}
+	p.line(0, header...)
+	p.sentence(4, styled{plainly.headline(c), p.effects[c.Effect]})
+	if text := consequence(c.Impact); text != "" {
+		p.sentence(4, styled{text: text})
+	}
+	for _, text := range plainly.obstacles(c.Impact) {
+		p.sentence(4, styled{text, p.warn})
+	}
+	for _, found := range c.Conflicts {
+		p.sentence(4, styled{"CONFLICT: " + plainly.conflict(found), p.bad})
+	}
+	rows := make([]row, 0, len(c.Fields)+3)
+	for _, f := range c.Fields {
+		r := row{name: short(f.Path), words: effect(f), style: p.effects[f.Effect], place: at(f.Source)}
+		r.before, r.after = sides(f.Path, f.Before, f.After)
+		if c.Action == plan.Create {
+			r.words = ""
+		}
+		rows = append(rows, r)
+	}
+	p.table(6, append(rows, costRows(c)...))
+}
+
+// costRows are the lines of a pool's cost in a month.
+func costRows(c plan.Change) (rows []row) {
+	if c.Current != nil {
+		rows = append(rows, row{name: "now a month", after: dollars(*c.Current)})
+	}
+	if text := floors(c.Before, c.After); text != "" {
+		rows = append(rows, row{name: "least a month", after: text})
+	}
+	if text := ceilings(c.Before, c.After); text != "" {
+		rows = append(rows, row{name: "most a month", after: text})
+	}
+	return rows
+}
+
+func driftRow(d plan.Drift) row {
+	r := row{name: plainly(d.Addr) + "  " + short(d.Path), words: drifted(d), place: "by " + plainly.list(d.Owners)}
+	r.before, r.after = sides(d.Path, d.Applied, d.Live)
+	return r
+}
+
+func (p *page) drift(rows []row) {
+	if len(rows) > 0 {
+		p.section("Drift: set by others in the cluster, not by this change")
+		p.table(2, rows)
+	}
+}
+
+// verdict writes what a guard says, with the numbers that it went by.
+func (p *page) verdict(v plan.Verdict) {
+	text := fmt.Sprintf("%-7s", v.Status)
+	if v.Status == plan.Blocked {
+		text = "BLOCKED"
+	}
+	text += "  " + plainly(v.Guard)
+	if v.Addr != "" {
+		text += "  " + plainly(v.Addr)
+	}
+	if numbers := plainly.limits(v); numbers != "" {
+		text += "  " + numbers
+	}
+	if place := at(v.Source); place != "" {
+		text += "  " + place
+	}
+	p.sentence(2, styled{text, p.statuses[v.Status]})
+	if v.Detail != "" && v.Status != plan.Passed {
+		p.sentence(11, styled{text: plainly(v.Detail)})
+	}
+}
+
+// summary writes the sum.
+func (p *page) summary(s Summary) {
+	if !s.Changed {
+		p.line(0, styled{text: "No changes."})
+	} else {
+		text := fmt.Sprintf("Plan: %d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
+		if s.Move > 0 {
+			text += fmt.Sprintf(", %d moved", s.Move)
+		}
+		p.sentence(0, styled{text + ".", p.bold})
+		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(s) + "."})
+		p.sentence(0, styled{text: bill(s)})
+	}
+	if s.Refused {
+		p.sentence(0, styled{"Refused by a guard.", p.bad})
+	}
+}
+
+// nodes says which pools lose nodes.
+func (v voice) nodes(s Summary) string {
+	amount := func(n int) string {
+		if n == 0 {
+			return ""
+		}
+		return fmt.Sprint(n, " ")
+	}
+	var parts []string
+	if len(s.Deleted) > 0 {
+		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
+	}
+	if len(s.Rolled) > 0 {
+		parts = append(parts, amount(s.NodesRolled)+"replaced in "+v.list(s.Rolled))
+	}
+	if len(parts) == 0 {
+		return "none is replaced or deleted"
+	}
+	return strings.Join(parts, "; ")
+}
+
+// palette is the escape sequences that begin a style; all are empty where
+// there is no color.
+type palette struct {
+	bold, dim, warn, bad string
+	actions              map[plan.Action]string
+	effects              map[plan.Effect]string
+	statuses             map[plan.Status]string
+}
+
+const reset = "\x1b[0m"
+
+func colors() palette {
+	const red, green, yellow, boldRed = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
+	return palette{
+		bold: "\x1b[1m", dim: "\x1b[2m", warn: yellow, bad: boldRed,
+		actions:  map[plan.Action]string{plan.Create: green, plan.Update: yellow, plan.Delete: red},
+		effects:  map[plan.Effect]string{plan.Roll: yellow, plan.DeleteNodes: boldRed},
+		statuses: map[plan.Status]string{plan.Blocked: boldRed, plan.Allowed: yellow, plan.Unknown: yellow},
+	}
+}

@@ -1,0 +1,194 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// voice is how a format writes what comes from the configuration or the
+// cluster amid its own words: names, addresses, paths.
+type voice func(string) string
+
+// plainly is the voice of formats that need no more than harmless characters.
+var plainly voice = diag.OneLine
+
+// list names several things.
+func (v voice) list(names []string) string {
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = v(name)
+	}
+	return strings.Join(quoted, ", ")
+}
+
+// versus says what is compared with what; "" where that is not known. The
+// working directory need not be named.
+func (v voice) versus(b Begin) string {
+	text := ""
+	if head := b.Head.String(); head != "" && head != "." {
+		text = v(head) + " "
+	}
+	if base := b.Base.String(); base != "" {
+		text += "compared with " + v(base)
+	}
+	return strings.TrimSpace(text)
+}
+
+// count writes a number of things.
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// clock writes a moment to come.
+func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
+
+// grave reports whether nodes go.
+func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes }
+
+// headline says what is done to an object and its nodes.
+func (v voice) headline(c plan.Change) string {
+	var parts []string
+	switch c.Action {
+	case plan.Create:
+		return "created"
+	case plan.Delete:
+		if c.Effect == plan.DeleteNodes {
+			return "deleted, and all its nodes with it, at once and past its budgets"
+		}
+		return "deleted; it goes when no node uses it any more"
+	case plan.Update:
+		parts = append(parts, "updated")
+	}
+	if c.Previous != "" {
+		parts = append(parts, "moved from "+v(c.Previous)+", the object stays")
+	}
+	switch {
+	case c.Effect == plan.Roll && c.Partial:
+		parts = append(parts, "replaces the nodes that do not match any more")
+	case c.Effect == plan.Roll && c.Kind == "LinodeNodeClass":
+		parts = append(parts, "replaces every node of the pools that use it")
+	case c.Effect == plan.Roll:
+		parts = append(parts, "replaces every node of the pool")
+	case c.Action == plan.Update:
+		parts = append(parts, "no node is replaced")
+	}
+	if len(c.Because) > 0 {
+		parts = append(parts, "because of "+v.list(c.Because))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// effect says what the change of a field means.
+func effect(f plan.Field) string {
+	switch {
+	case f.Effect == plan.Roll && f.Partial:
+		return "rolls nodes that do not match"
+	case f.Effect == plan.Roll:
+		return "rolls nodes"
+	case f.Effect == plan.InPlace:
+		return "in place"
+	case f.Effect == plan.DeleteNodes:
+		return "deletes nodes"
+	}
+	return "no effect"
+}
+
+// consequence says what becomes of the nodes of a pool, and when; "" where
+// nothing is known of it.
+func consequence(im *plan.Impact) string {
+	switch {
+	case im == nil:
+		return ""
+	case !im.Known:
+		return when(im.Pace)
+	case im.Of == 0:
+		return "the pool has no nodes"
+	case im.Deleted > 0:
+		return fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
+	case im.Rolled == 0:
+		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
+	case im.Pace == nil:
+		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
+	case im.Pace.Never:
+		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", im.Rolled, im.Of)
+	}
+	text := fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
+	if im.Pace.Waves > 1 {
+		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
+	}
+	if hold := when(im.Pace); hold != "" {
+		text += "; " + hold
+	}
+	return text
+}
+
+// when says that nodes have to wait; "" where some may go now.
+func when(p *plan.Pace) string {
+	switch {
+	case p == nil || p.Now > 0:
+		return ""
+	case p.Never:
+		return "the budgets never let a node go"
+	case p.Next.IsZero():
+		return "none may go now: those that leave already use up the budgets"
+	}
+	return "the budgets let none go before " + clock(p.Next)
+}
+
+// obstacles say what keeps the nodes of a pool, and what takes them past the
+// budgets.
+func (v voice) obstacles(im *plan.Impact) (lines []string) {
+	if im == nil {
+		return nil
+	}
+	for _, h := range im.Holds {
+		switch h.Reason {
+		case plan.HeldByPDB:
+			lines = append(lines, fmt.Sprintf("%s held by the PodDisruptionBudget %s, which allows no eviction", count(h.Nodes, "node"), v(h.Object)))
+		case plan.HeldByDoNotDisrupt:
+			lines = append(lines, fmt.Sprintf("%s held by karpenter.sh/do-not-disrupt on %s", count(h.Nodes, "node"), v(h.Object)))
+		case plan.NoRoom:
+			lines = append(lines, "no node can be replaced: "+v(h.Object))
+		default:
+			lines = append(lines, fmt.Sprintf("%s held: %s", count(h.Nodes, "node"), v(h.Object)))
+		}
+	}
+	switch {
+	case im.Expiring == 1:
+		lines = append(lines, "1 node expires within a week, whatever the budgets say")
+	case im.Expiring > 1:
+		lines = append(lines, fmt.Sprintf("%d nodes expire within a week, whatever the budgets say", im.Expiring))
+	}
+	return lines
+}
+
+// conflict says that an apply would be refused.
+func (v voice) conflict(c plan.Conflict) string {
+	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
+}
+
+// drifted says what an apply does about a field that others have set.
+func drifted(d plan.Drift) string {
+	if d.Kept {
+		return "apply leaves it so"
+	}
+	return "apply is refused"
+}
+
+// limits are the two numbers of a verdict, where it has any.
+func (v voice) limits(d plan.Verdict) string {
+	switch {
+	case d.Limit == "" && d.Actual == "":
+		return ""
+	case d.Limit == "":
+		return "is " + v(d.Actual)
+	}
+	return fmt.Sprintf("at most %s, is %s", v(d.Limit), v(d.Actual))
+}
