@@ -27,6 +27,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	all.checkMoves()
 	result := Compiled{Resources: all.resources()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
+	result.Guards = c.guards()
 	for _, c := range all.compilers {
 		c.check()
 	}

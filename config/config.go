@@ -57,6 +57,7 @@ type Compiled struct {
 	Imports   []Import   // as they are written
 	Removed   []Removal  // as they are written
 	Policies  []Policy   // as they are written, for whoever has a plan
+	Guards    Guards     // bounds for changes of what is compiled
 }
 
 // An Origin is the place in the source that a field comes from, with what is

@@ -116,7 +116,7 @@ func moduleCycle(way []call) *hcl.Diagnostic {
 }
 
 // rootOnly are the blocks that say something about a cluster as a whole.
-var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Policy}
+var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Guards, schemas.Policy}
 
 func misplacedInModule(blocks hcl.Blocks) (diags hcl.Diagnostics) {
 	for _, table := range rootOnly {

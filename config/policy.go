@@ -13,7 +13,8 @@ import (
 
 // PlanType is what policies know of a change, as plan. Nodes and objects are
 // counted; a cost is in US dollars a month, as it is after the change, and null
-// where it is not known or not bounded.
+// where nothing bounds it. What needs a cluster to be known is unknown without
+// one.
 func PlanType() cty.Type {
 	numbers := func(names ...string) cty.Type {
 		attributes := map[string]cty.Type{}
@@ -40,13 +41,18 @@ type Policy struct {
 }
 
 // Evaluate returns an error where a change breaks the policy. The plan is a
-// value of PlanType.
-func (p Policy) Evaluate(plan cty.Value) hcl.Diagnostics {
+// value of PlanType. The policy is not decided where it depends on something
+// that is unknown.
+func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	plan, err := meter.Convert(plan, PlanType())
 	if err != nil {
-		return failure("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))
+		return false, failure("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))
 	}
-	return p.in.assert(schemas.Policy, p.block, "Policy broken", p.scope(plan))
+	scope := p.scope(plan)
+	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
+	content, _, _ := p.block.Body.PartialContent(bodySchema(schemas.Policy))
+	condition, _, conditionDiags := scope.Value(content.Attributes["condition"].Expr)
+	return condition.IsKnown() || conditionDiags.HasErrors(), diags
 }
 
 // scope is that of the directory, and the plan.

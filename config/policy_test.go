@@ -41,14 +41,17 @@ policy "no_mass_roll" {
 			}),
 		})
 	}
-	if diags := policy.Evaluate(plan(3)); len(diags) > 0 {
+	if decided, diags := policy.Evaluate(plan(3)); !decided || len(diags) > 0 {
 		t.Errorf("kept: %v", diags)
 	}
-	diags = policy.Evaluate(plan(14))
-	if len(diags) != 1 || diags[0].Summary != "Policy broken" || diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
+	decided, diags := policy.Evaluate(plan(14))
+	if !decided || len(diags) != 1 || diags[0].Summary != "Policy broken" || diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
 		t.Errorf("broken: %v", diags)
 	}
-	if diags := policy.Evaluate(cty.EmptyObjectVal); len(diags) != 1 || !strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
+	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 || !strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
 		t.Errorf("of another form: %v", diags)
+	}
+	if decided, diags := policy.Evaluate(cty.UnknownVal(config.PlanType())); decided || len(diags) > 0 {
+		t.Errorf("of a plan that is not known: decided %v, %v", decided, diags)
 	}
 }

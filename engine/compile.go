@@ -47,6 +47,7 @@ type Compiled struct {
 	Imports   []config.Import      // objects that may be taken over
 	Removed   []config.Removal     // objects that are no longer declared
 	Policies  []config.Policy      // rules for the change, for whoever has a plan
+	Guards    config.Guards        // bounds for the next change
 	Files     map[string]*hcl.File // for showing source with diagnostics
 }
 
@@ -79,6 +80,8 @@ func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hc
 	diags = append(diags, compileDiags...)
 	result.Cluster = compiled.Cluster
 	result.Imports, result.Removed, result.Policies = compiled.Imports, compiled.Removed, compiled.Policies
+	result.Guards = compiled.Guards
+	diags = append(diags, checkFreezes(compiled.Guards)...)
 
 	validator := opts.Validator
 	if validator == nil {

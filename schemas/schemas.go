@@ -79,7 +79,7 @@ const (
 
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved, Import, Removed, Check, Policy}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved, Import, Removed, Check, Guards, Policy}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,

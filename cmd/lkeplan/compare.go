@@ -30,6 +30,7 @@ type comparison struct {
 	prune      bool
 	dryRun     bool // ask the API server what it would make of the objects
 	at         moment
+	allow      []string // permissions for what guards refuse
 }
 
 // flags adds the flags that say what to compare with.
@@ -37,6 +38,7 @@ func (d *comparison) flags(cmd *cobra.Command) {
 	d.src.flags(cmd)
 	cmd.Flags().StringVar(&d.kubeconfig, "kubeconfig", d.env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false, "have the API server work out what it would make of the objects, which asks for the right to patch them")
+	cmd.Flags().StringArrayVar(&d.allow, "allow", nil, "let pass what a guard or policy refuses, as `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
 	cmd.Flags().Var(&d.at, "at", "the `TIME` for which budgets and freezes are looked at, as 2026-11-20T17:00:00Z (default: now)")
 }
 
@@ -76,8 +78,31 @@ type compared struct {
 	plan       plan.Plan
 }
 
-// run compiles head and base and compares them.
+// verdict is how a command ends that has shown the plan.
+func (c compared) verdict(detailed bool) outcome {
+	switch {
+	case c.plan.Refused():
+		return refused
+	case detailed && !c.plan.Empty():
+		return changes
+	}
+	return fine
+}
+
+// run compiles head and base, compares them, and asks the guards.
 func (d *comparison) run(ctx context.Context) (compared, error) {
+	c, err := d.compare(ctx)
+	if err != nil {
+		return c, err
+	}
+	inForce := c.base
+	if len(inForce.Files) == 0 {
+		inForce.Guards = c.head.Guards // a new directory has none before
+	}
+	return c, engine.Guard(&c.plan, inForce, c.head, d.allow)
+}
+
+func (d *comparison) compare(ctx context.Context) (compared, error) {
 	fsys, opts, err := d.src.open(d.args)
 	if err != nil {
 		return compared{}, err
@@ -93,7 +118,8 @@ func (d *comparison) run(ctx context.Context) (compared, error) {
 	c := compared{head: head}
 	kind, name, _ := strings.Cut(d.base, ":")
 	if kind == "live" || kind == "snapshot" {
-		return c, d.withCluster(ctx, &c, kind, name, prices, opts)
+		err := d.withCluster(ctx, &c, kind, name, prices, opts)
+		return c, err
 	}
 	var against plan.Revision
 	if c.base, against, err = d.compileBase(ctx, kind, name, opts); err != nil {

@@ -1,16 +1,12 @@
 package main
 
 import (
-	"errors"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	reports "github.com/lkeplan/lkeplan/engine/report"
 )
-
-// errChanges ends diff --detailed-exitcode where there are changes.
-var errChanges = errors.New("there are changes")
 
 func newDiff(env *env) *cobra.Command {
 	d := comparison{env: env}
@@ -48,14 +44,11 @@ the limits of the pools let them cost, at the built-in prices.`,
 			if err != nil {
 				return err
 			}
-			result := reports.Report{Plan: found.plan}
-			if detailed && !found.plan.Empty() {
-				result.ExitCode = 2
-			}
-			if err := out.write(env, strings.Join(args, ""), result); err != nil || result.ExitCode == 0 {
+			verdict := found.verdict(detailed)
+			if err := out.write(env, strings.Join(args, ""), reports.Report{Plan: found.plan, ExitCode: int(verdict)}); err != nil {
 				return err
 			}
-			return errChanges
+			return verdict.asError()
 		},
 	}
 	d.flags(cmd)

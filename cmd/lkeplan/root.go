@@ -101,12 +101,34 @@ func explainMistakes(cmd *cobra.Command) {
 	}
 }
 
+// An outcome is an exit code that is no error: what a command found.
+type outcome int
+
+// The outcomes. An error of any kind exits with 1 instead.
+const (
+	fine    outcome = 0
+	changes outcome = 2 // there are some, and the command was asked to tell
+	refused outcome = 3 // by a guard or a policy
+	stale   outcome = 4 // the cluster has moved on from what a plan was made for
+)
+
+// Error implements error.
+func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
+
+// asError is nil where all is fine.
+func (o outcome) asError() error {
+	if o == fine {
+		return nil
+	}
+	return o
+}
+
 // errReported is returned by commands that have said themselves what is wrong.
 var errReported = errors.New("reported")
 
 // run executes one command line and returns its exit code: 0 if all is well, 1
-// for every error, a mistake in the command line and a crash included, and 2
-// where diff was asked to tell of changes in this way.
+// for every error, a mistake in the command line and a crash included, or that
+// of an outcome.
 func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -116,11 +138,12 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	}()
 	root := newRoot(env)
 	root.SetArgs(terraformFlags(args))
+	var found outcome
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return 0
-	case errors.Is(err, errChanges):
-		return 2
+	case errors.As(err, &found):
+		return int(found)
 	case errors.Is(err, errReported):
 	default:
 		fmt.Fprintln(env.Stderr, "lkeplan:", strings.TrimSpace(err.Error()))

@@ -162,6 +162,7 @@ func (p *Plan) cost(base, head State) error {
 		return err
 	}
 	current := head.spent()
+	p.Nodes = len(head.Nodes)
 	if head.Nodes != nil {
 		var all catalog.Money
 		for _, m := range current {

@@ -51,6 +51,7 @@ type Plan struct {
 	// what the nodes that are there cost; nil where no cluster was asked.
 	Before, After Cost
 	Current       *catalog.Money
+	Nodes         int // in the cluster; 0 where none was asked
 	// Notes say what could not be looked at, and so is missing.
 	Notes []string
 }

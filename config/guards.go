@@ -1,0 +1,135 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// Guards are the bounds that a change keeps to. They are read from the state of
+// the directory before the change, so that no change lifts them for itself.
+type Guards struct {
+	AllowEmpty      bool     // whether a change may leave no pool and no node class
+	Protected       []string // names of NodePools that are not deleted
+	MaxDeletedPools int
+	MaxDeletedNodes Share
+	MaxRolledNodes  Share
+	Freezes         []Freeze // sorted by name
+	Origins         Origins  // of the arguments, by name
+}
+
+// A Share is a number of nodes, or a part of all nodes. The zero Share bounds
+// nothing.
+type Share struct {
+	Text    string // as written: "10%" or "3"
+	Percent bool
+	Number  int
+}
+
+// A Freeze is a recurring time in which no node is replaced or deleted for a
+// change.
+type Freeze struct {
+	Name     string
+	Schedule string // cron notation, UTC
+	Duration time.Duration
+	Reason   string
+	Range    hcl.Range
+}
+
+// defaultGuards are in force where a directory has no guards block.
+var defaultGuards = Guards{MaxDeletedPools: 1}
+
+// guards reads the guards block.
+func (c *compiler) guards() Guards {
+	g := defaultGuards
+	blocks := c.dir.blocks.OfType(schemas.Guards.Type)
+	if len(blocks) == 0 {
+		return g
+	}
+	if len(blocks) > 1 {
+		c.report(hcl.Diagnostics{moduleProblem("Guards given twice", fmt.Sprintf("There is a guards block already, at %s:%d. Put all of them into one.", blocks[0].DefRange.Filename, blocks[0].DefRange.Start.Line), blocks[1].DefRange)})
+	}
+	fields := map[string]any{}
+	d := &decoder{meter: c.module.meter, scope: c.scope, origins: Origins{"": {Range: blocks[0].DefRange}}}
+	d.block(schemas.Guards, blocks[0].Body, place{fields: fields})
+	c.unknown = append(c.unknown, d.unknown...)
+	c.report(d.diags)
+	if !d.whole() {
+		return g
+	}
+	g.Origins = d.origins
+	g.AllowEmpty, _ = fields["allow_empty"].(bool)
+	protected, _ := fields["protected"].([]any)
+	for _, name := range protected {
+		g.Protected = append(g.Protected, fmt.Sprint(name))
+	}
+	if n, ok := fields["max_deleted_pools"].(int64); ok {
+		g.MaxDeletedPools = int(n)
+	}
+	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", d.origins)
+	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", d.origins)
+	freezes, _ := fields["freeze"].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(freezes)) {
+		g.Freezes = append(g.Freezes, c.freeze(name, freezes[name].(map[string]any), d.origins))
+	}
+	return g
+}
+
+var sharePattern = regexp.MustCompile(`^(\d{1,6})(%?)$`)
+
+func (c *compiler) share(fields map[string]any, name string, origins Origins) Share {
+	text, written := fields[name].(string)
+	if !written {
+		return Share{}
+	}
+	m := sharePattern.FindStringSubmatch(text)
+	if m == nil {
+		at := origins.Find(name)
+		c.report(hcl.Diagnostics{{
+			Severity: hcl.DiagError, Summary: "Invalid number of nodes",
+			Detail:  fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text),
+			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
+		}})
+		return Share{}
+	}
+	n, _ := strconv.Atoi(m[1])
+	return Share{Text: text, Percent: m[2] != "", Number: n}
+}
+
+func (c *compiler) freeze(name string, fields map[string]any, origins Origins) Freeze {
+	at := "freeze." + name
+	f := Freeze{Name: name, Range: origins.Find(at).Range}
+	f.Schedule, _ = fields["schedule"].(string)
+	f.Reason, _ = fields["reason"].(string)
+	text, _ := fields["duration"].(string)
+	var err error
+	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
+		origin := origins.Find(at + ".duration")
+		c.report(hcl.Diagnostics{{
+			Severity: hcl.DiagError, Summary: "Invalid duration",
+			Detail:  fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text),
+			Subject: &origin.Range, Expression: origin.Expression, EvalContext: origin.Context,
+		}})
+	}
+	f.Reason = strings.TrimSpace(f.Reason)
+	return f
+}
+
+// Exceeds reports whether so many of so many nodes are more than the share.
+func (s Share) Exceeds(nodes, of int) bool {
+	switch {
+	case s.Text == "":
+		return false
+	case s.Percent:
+		return nodes*100 > s.Number*of
+	}
+	return nodes > s.Number
+}

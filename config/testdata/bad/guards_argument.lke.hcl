@@ -1,0 +1,3 @@
+guards {
+  max_delete_pools = 1 # want: Unsupported argument
+}

@@ -1,0 +1,3 @@
+guards {
+  protected = [pool.nosuch] # want: Unknown reference: There is no pool named "nosuch"
+}

@@ -1,0 +1,3 @@
+guards {}
+
+guards {} # want: Guards given twice: There is a guards block already

@@ -1,0 +1,105 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Guard asks the guards and policies of what is in force what they say of a
+// plan, and notes it there. A permission is the name of a guard and the address
+// that it is given for, as in max_deleted_pools:pool.web; one that is not
+// needed is an error, as is one that names nothing.
+func Guard(p *plan.Plan, inForce Compiled, head Compiled, permissions []string) error {
+	bounds := plan.Bounds{
+		Guards: inForce.Guards,
+		Before: len(inForce.Resources),
+		After:  len(head.Resources),
+	}
+	verdicts, err := p.Judge(bounds)
+	if err != nil {
+		return err
+	}
+	p.Verdicts = verdicts
+	value := policyValue(*p)
+	for _, policy := range inForce.Policies {
+		p.Verdicts = append(p.Verdicts, verdictOf(policy, value))
+	}
+	return p.Allow(permissions)
+}
+
+// verdictOf evaluates one policy.
+func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
+	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
+	decided, diags := policy.Evaluate(value)
+	if !decided {
+		v.Status, v.Detail = plan.Unknown, "It is about nodes or their cost, which are not known without a cluster; add --cluster."
+	}
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			v.Status, v.Detail = plan.Blocked, d.Detail
+			break
+		}
+	}
+	return v
+}
+
+// policyValue is a plan as policies see it: a value of config.PlanType. What
+// only a cluster can tell is unknown where none was asked.
+func policyValue(p plan.Plan) cty.Value {
+	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
+	nodes := map[string]cty.Value{"total": asked, "created": asked, "deleted": asked, "rolled": asked}
+	current := asked
+	if p.Current != nil {
+		current = dollars(*p.Current)
+		nodes = map[string]cty.Value{
+			"total": number(p.Nodes), "created": cty.NumberIntVal(0),
+			"deleted": number(s.NodesDeleted), "rolled": number(s.NodesRolled),
+		}
+	}
+	ceiling := cty.NullVal(cty.Number)
+	if !p.After.Ceiling.Unlimited {
+		ceiling = dollars(p.After.Ceiling.Monthly)
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"nodes":   cty.ObjectVal(nodes),
+		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update), "deleted": number(s.Delete)}),
+		"cost":    cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor), "ceiling": ceiling}),
+	})
+}
+
+func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
+
+// dollars are rounded to the cent.
+func dollars(m catalog.Money) cty.Value {
+	return cty.NumberFloatVal(math.Round(float64(m)*100/float64(catalog.Dollar)) / 100)
+}
+
+// checkFreezes reports schedules that cannot be read.
+func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
+	for _, f := range g.Freezes {
+		schedule, err := plan.ParseSchedule(f.Schedule)
+		detail := ""
+		switch {
+		case err != nil:
+			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.", err)
+		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
+			detail = fmt.Sprintf("%q names a day that does not come, so nothing is ever frozen.", f.Schedule)
+		default:
+			continue
+		}
+		at := g.Origins.Find("freeze." + f.Name + ".schedule")
+		diags = append(diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Invalid schedule", Detail: detail,
+			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
+		})
+	}
+	return diags
+}

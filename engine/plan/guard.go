@@ -1,0 +1,214 @@
+package plan
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// Bounds are what a plan is judged by.
+type Bounds struct {
+	Guards        config.Guards
+	Before, After int // objects in the base and in the head
+}
+
+// The guards, by the names that permissions use.
+const (
+	EmptyResult     = "allow_empty"
+	ProtectedPool   = "protected"
+	MaxDeletedPools = "max_deleted_pools"
+	MaxDeletedNodes = "max_deleted_nodes"
+	MaxRolledNodes  = "max_rolled_nodes"
+	Frozen          = "freeze"
+)
+
+// Judge says what each guard thinks of the plan, sorted by guard and address.
+// Guards that have nothing to say of a plan of its kind are left out.
+func (p Plan) Judge(b Bounds) ([]Verdict, error) {
+	var verdicts []Verdict
+	verdicts = append(verdicts, b.empty())
+	verdicts = append(verdicts, p.protected(b.Guards)...)
+	verdicts = append(verdicts, p.deletedPools(b.Guards))
+	s := p.Summary()
+	verdicts = append(verdicts, p.share(MaxDeletedNodes, b.Guards.MaxDeletedNodes, len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
+	verdicts = append(verdicts, p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled) > 0, s.NodesRolled, b.Guards)...)
+	for _, f := range b.Guards.Freezes {
+		v, err := p.frozen(f)
+		if err != nil {
+			return nil, err
+		}
+		verdicts = append(verdicts, v)
+	}
+	sortVerdicts(verdicts)
+	return verdicts, nil
+}
+
+func sortVerdicts(verdicts []Verdict) {
+	slices.SortFunc(verdicts, func(a, b Verdict) int {
+		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Addr, b.Addr))
+	})
+}
+
+// empty refuses a directory out of which everything has gone: more often than
+// not it is a path that is not there.
+func (b Bounds) empty() Verdict {
+	v := Verdict{Guard: EmptyResult, Status: Passed, Source: b.Guards.Origins.Find(EmptyResult).Range}
+	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
+		v.Status = Blocked
+		v.Actual = "0"
+		v.Detail = fmt.Sprintf("Nothing is left of %s.", counted(b.Before, "object"))
+	}
+	return v
+}
+
+func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
+	for _, c := range p.Changes {
+		if c.Kind == "NodePool" && c.Action == Delete && slices.Contains(g.Protected, c.Name) {
+			verdicts = append(verdicts, Verdict{
+				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
+				Detail: fmt.Sprintf("%s is protected, and would be deleted.", c.Addr),
+			})
+		}
+	}
+	return verdicts
+}
+
+func (p Plan) deletedPools(g config.Guards) Verdict {
+	deleted := len(p.Summary().Deleted)
+	v := Verdict{
+		Guard: MaxDeletedPools, Status: Passed, Source: g.Origins.Find(MaxDeletedPools).Range,
+		Limit: fmt.Sprint(g.MaxDeletedPools), Actual: fmt.Sprint(deleted),
+	}
+	if deleted > g.MaxDeletedPools {
+		v.Status = Blocked
+		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", counted(deleted, "pool"), g.MaxDeletedPools)
+	}
+	return v
+}
+
+// share bounds a number of nodes. Where they are not counted it can only say
+// that it does not know.
+func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, g config.Guards) []Verdict {
+	if most.Text == "" {
+		return nil
+	}
+	v := Verdict{Guard: guard, Status: Passed, Limit: most.Text, Source: g.Origins.Find(guard).Range}
+	verb := map[string]string{MaxDeletedNodes: "deleted", MaxRolledNodes: "replaced"}[guard]
+	switch {
+	case p.Current == nil && concerned:
+		v.Status = Unknown
+		v.Detail = fmt.Sprintf("Nodes would be %s, and how many is not known without a cluster; add --cluster.", verb)
+	case most.Exceeds(nodes, p.Nodes):
+		v.Status, v.Actual = Blocked, fmt.Sprintf("%d of %d", nodes, p.Nodes)
+		v.Detail = fmt.Sprintf("%d of %d nodes would be %s, and at most %s may be in one change.", nodes, p.Nodes, verb, most.Text)
+	default:
+		v.Actual = fmt.Sprintf("%d of %d", nodes, p.Nodes)
+	}
+	return []Verdict{v}
+}
+
+// frozen refuses what touches nodes while a freeze lasts.
+func (p Plan) frozen(f config.Freeze) (Verdict, error) {
+	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
+	schedule, err := ParseSchedule(f.Schedule)
+	if err != nil {
+		return v, fmt.Errorf("read the schedule of the freeze %q: %w", f.Name, err)
+	}
+	s := p.Summary()
+	began := schedule.Next(p.Now.UTC().Add(-f.Duration))
+	if p.Now.IsZero() || began.After(p.Now) || len(s.Rolled)+len(s.Deleted) == 0 {
+		return v, nil
+	}
+	v.Status = Blocked
+	v.Detail = fmt.Sprintf("No change replaces or deletes nodes until %s.", moment(thaw(schedule.Next, began, f.Duration)))
+	if f.Reason != "" {
+		v.Detail += " " + f.Reason
+	}
+	return v, nil
+}
+
+// thaw is when a freeze ends that may begin again before it has ended.
+func thaw(next func(time.Time) time.Time, began time.Time, lasts time.Duration) time.Time {
+	end := began.Add(lasts)
+	for range mostTurns {
+		again := next(began)
+		if again.IsZero() || again.After(end) {
+			break
+		}
+		began, end = again, again.Add(lasts)
+	}
+	return end
+}
+
+// moment writes a time for people.
+func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UTC") }
+
+// Allow lifts guards and policies by permissions such as
+// max_deleted_pools:pool.web, and notes it in the plan. The address is that of
+// an object that the guard is about; where it is about the whole plan, of any
+// object that changes, or * for all. A permission that lifts nothing is an
+// error: it was meant for another plan.
+func (p *Plan) Allow(permissions []string) error {
+	for _, permission := range permissions {
+		guard, addr, ok := strings.Cut(permission, ":")
+		if !ok || addr == "" {
+			return fmt.Errorf("--allow %s: write GUARD:ADDRESS, as in %s:pool.web", permission, MaxDeletedPools)
+		}
+		lifted := false
+		for i := range p.Verdicts {
+			v := &p.Verdicts[i]
+			if v.Guard == guard && v.Status == Blocked && p.covers(*v, addr) {
+				v.Status, lifted = Allowed, true
+			}
+		}
+		if !lifted {
+			return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
+		}
+	}
+	return nil
+}
+
+func (p Plan) covers(v Verdict, addr string) bool {
+	if addr == "*" || v.Addr == addr {
+		return true
+	}
+	return v.Addr == "" && slices.ContainsFunc(p.Changes, func(c Change) bool { return c.Addr == addr })
+}
+
+// unneeded says why a permission lifts nothing, and what could be lifted.
+func (p Plan) unneeded(guard string) string {
+	var blocked []string
+	for _, v := range p.Verdicts {
+		if v.Status == Blocked {
+			blocked = append(blocked, v.Permission(p))
+		}
+	}
+	if len(blocked) == 0 {
+		return fmt.Sprintf("no guard refuses this plan, %s neither", guard)
+	}
+	return "it lifts nothing that refuses this plan; what does: " + strings.Join(blocked, ", ")
+}
+
+// Permission is what allows what the verdict refuses.
+func (v Verdict) Permission(p Plan) string {
+	if v.Addr != "" {
+		return v.Guard + ":" + v.Addr
+	}
+	for _, c := range p.Changes {
+		if gravity[c.Effect] >= gravity[Roll] {
+			return v.Guard + ":" + c.Addr
+		}
+	}
+	return v.Guard + ":*"
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
