@@ -2,7 +2,9 @@ package linode
 
 import (
 	"context"
+	"slices"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -11,6 +13,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
 
 // indexUID is the field index by which NodeClaims are found by their UID.
@@ -41,13 +44,39 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err := n.client.List(ctx, &list); err != nil {
 		return nil, err
 	}
+	tags, err := n.tags(ctx)
+	if err != nil {
+		return nil, err
+	}
 	var claims []capacity.Claim
 	for i := range list.Items {
-		if claim, ok := claimOf(&list.Items[i]); ok && managed(&list.Items[i]) {
-			claims = append(claims, claim)
+		nc := &list.Items[i]
+		claim, ok := claimOf(nc)
+		if !ok || !managed(nc) {
+			continue
 		}
+		if now, there := tags[nc.Spec.NodeClassRef.Name]; there {
+			claim.Group.Tags = now
+		}
+		claims = append(claims, claim)
 	}
 	return claims, nil
+}
+
+// tags returns the tags of each class as they are now: LKE changes those of
+// pools in place, so that claims do not have to be made anew for them.
+func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
+	var list v1alpha1.LinodeNodeClassList
+	if err := n.client.List(ctx, &list); err != nil {
+		return nil, err
+	}
+	tags := make(map[string][]string, len(list.Items))
+	for _, class := range list.Items {
+		if ready := class.StatusConditions().Get(status.ConditionReady); ready.IsTrue() {
+			tags[class.Name] = slices.Sorted(slices.Values(class.Spec.Tags))
+		}
+	}
+	return tags, nil
 }
 
 func (n *NodeClaims) get(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
@@ -87,5 +116,13 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
 	if nc, err := n.get(ctx, uid); err == nil {
 		n.events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
+	}
+}
+
+// Tell writes a warning event on a NodePool that is still there.
+func (n *NodeClaims) Tell(ctx context.Context, nodePool, reason, message string) {
+	var pool karpv1.NodePool
+	if err := n.client.Get(ctx, client.ObjectKey{Name: nodePool}, &pool); err == nil {
+		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
 	}
 }

@@ -5,19 +5,21 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-
 	"sync"
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
 // API is what a Fleet asks of Linode; lkeapi.Client is one.
 type API interface {
+	Cluster(ctx context.Context, id int) (lkeapi.Cluster, error)
 	Pools(ctx context.Context, cluster int) ([]lkeapi.Pool, error)
 	CreatePool(ctx context.Context, cluster int, spec lkeapi.PoolSpec) (lkeapi.Pool, error)
 	GrowPool(ctx context.Context, cluster, pool, count int) (lkeapi.Pool, error)
+	ChangePool(ctx context.Context, cluster, pool int, change lkeapi.PoolChange) error
 	DeletePool(ctx context.Context, cluster, pool int) error
 	DeleteSlot(ctx context.Context, cluster int, slot string) error
 }
@@ -34,6 +36,8 @@ type claimStore interface {
 	GiveUp(ctx context.Context, uid, reason string) error
 	// Warn tells whoever reads the claim's events.
 	Warn(ctx context.Context, uid, reason, message string)
+	// Tell tells whoever reads the events of a NodePool.
+	Tell(ctx context.Context, nodePool, reason, message string)
 }
 
 // Timing holds the delays that a Fleet goes by. The zero value of each field
@@ -87,6 +91,8 @@ type Fleet struct {
 	gone     map[string]bool      // released claims whose machine is gone for sure
 	groups   map[string]*motion
 	waiting  time.Time // since when somebody waits without a break
+	version  string    // of the control plane, on Enterprise
+	upToDate time.Time // when the version was asked for
 }
 
 // motion says whether a group's pools are being changed.
@@ -99,11 +105,15 @@ type motion struct {
 
 // NewFleet returns a Fleet for one cluster. Start sets it in motion.
 func NewFleet(api API, cluster lkeapi.Cluster, claims claimStore, types *InstanceTypes, timing Timing, log *slog.Logger) *Fleet {
-	return &Fleet{
+	f := &Fleet{
 		api: api, cluster: cluster, claims: claims, types: types, timing: timing.withDefaults(), log: log,
 		wake:     make(chan struct{}, 1),
 		assigned: map[string]int{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]*motion{},
 	}
+	if cluster.Tier == catalog.Enterprise {
+		f.version, f.upToDate = cluster.Version, time.Now()
+	}
+	return f
 }
 
 // Wake asks for a look soon. It never blocks.
@@ -112,6 +122,35 @@ func (f *Fleet) Wake() {
 	case f.wake <- struct{}{}:
 	default:
 	}
+}
+
+// Version is the Kubernetes version of the control plane that new pools get; ""
+// on standard clusters, where pools have none of their own.
+func (f *Fleet) Version() string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.version
+}
+
+// followVersion asks for the version of the control plane again where it is a
+// while ago. It changes when somebody upgrades the cluster.
+func (f *Fleet) followVersion(ctx context.Context) {
+	const every = 10 * time.Minute
+	f.mu.Lock()
+	due := f.version != "" && time.Since(f.upToDate) >= every
+	f.mu.Unlock()
+	if !due {
+		return
+	}
+	cluster, err := f.api.Cluster(ctx, f.cluster.ID)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.upToDate = time.Now()
+	if err != nil || cluster.Version == "" || cluster.Version == f.version {
+		return // the version as it was will do until the next time
+	}
+	f.log.Info("the control plane has another version: nodes follow", "was", f.version, "version", cluster.Version)
+	f.version = cluster.Version
 }
 
 // Start keeps the pools in step until ctx ends, and returns when the calls that
@@ -156,6 +195,7 @@ func (f *Fleet) settle(ctx context.Context) bool {
 
 // pass looks once, acts on what it sees, and says when to look again.
 func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
+	f.followVersion(ctx)
 	seen, err := f.look(ctx)
 	if err != nil {
 		return f.retryLater(ctx, "look at the pools", err)
@@ -166,6 +206,7 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 	}
 	decision := f.decide(seen, claims)
 	f.bind(ctx, decision.Binds)
+	f.warn(ctx, decision.Lost, "MachineLost", "LKE does not have this node's Linode any more: it was deleted, or the count of its node pool was lowered, by somebody else; the NodeClaim ends when its Node is not ready")
 	for _, work := range decision.Works {
 		works.Go(func() { f.carryOut(ctx, work) })
 	}
@@ -220,7 +261,7 @@ func (f *Fleet) begin(works []capacity.Work, now time.Time) []capacity.Work {
 		}
 		if now.Before(m.hold) {
 			w.Grow, w.Create, w.For = nil, nil, nil
-			if len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0 {
+			if len(w.Mends)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0 {
 				continue
 			}
 		}

@@ -51,6 +51,7 @@ type book struct {
 	claims map[string]capacity.Claim
 	gaveUp map[string]string
 	warned []string
+	told   []string
 }
 
 func newBook() *book {
@@ -99,6 +100,8 @@ type rig struct {
 	types *InstanceTypes
 	next  int
 
+	cluster int
+
 	mu    sync.Mutex // of what start replaces
 	fleet *Fleet
 	stop  context.CancelFunc
@@ -116,7 +119,7 @@ func newRig(t *testing.T, cfg lkesim.Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, sim: sim, book: newBook(), types: NewInstanceTypes(facts, "us-ord", catalog.Tier(cfg.Tier))}
+	r := &rig{t: t, sim: sim, book: newBook(), types: NewInstanceTypes(facts, "us-ord", catalog.Tier(cfg.Tier)), cluster: cfg.ClusterID}
 	r.start(cfg.Tier)
 	return r
 }
@@ -127,7 +130,7 @@ func (r *rig) start(tier string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	cluster := lkeapi.Cluster{ID: 77, Region: "us-ord", Tier: catalog.Tier(tier), Version: "v1.33.6+lke7"}
+	cluster := lkeapi.Cluster{ID: r.cluster, Region: "us-ord", Tier: catalog.Tier(tier), Version: "v1.33.6+lke7"}
 	fleet := NewFleet(api, cluster, r.book, r.types, Timing{}, slog.New(slog.DiscardHandler))
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -227,6 +230,12 @@ func (r *rig) bound() bool {
 		seen[c.Instance] = true
 	}
 	return true
+}
+
+func (b *book) Tell(_ context.Context, nodePool, reason, message string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.told = append(b.told, nodePool+" "+reason+": "+message)
 }
 
 func tiers(t *testing.T, test func(t *testing.T, cfg lkesim.Config)) {

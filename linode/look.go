@@ -48,6 +48,19 @@ func (f *Fleet) Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, 
 	return seen.pools, nil
 }
 
+// traits returns what the pool of an instance is like, where the last look
+// showed it.
+func (f *Fleet) traits(instance int) (traits capacity.Traits, seen bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.seen.pools {
+		if instance != 0 && slices.ContainsFunc(p.Slots, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
+			return traitsOf(p), true
+		}
+	}
+	return capacity.Traits{}, false
+}
+
 // mayHold reports whether a pool has the instance, or may have it in a slot
 // that LKE counts and does not list.
 func (l look) mayHold(instance int, key string) bool {
@@ -79,11 +92,31 @@ func groupOf(p lkeapi.Pool) string {
 func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 	out := make([]capacity.Pool, 0, len(pools))
 	for _, p := range pools {
-		q := capacity.Pool{ID: p.ID, Group: groupOf(p), Count: p.Count}
+		q := capacity.Pool{ID: p.ID, Group: groupOf(p), Count: p.Count, Traits: traitsOf(p)}
 		for _, s := range p.Slots {
 			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
 		}
 		out = append(out, q)
 	}
 	return out
+}
+
+// traitsOf reads what a group has a say in.
+func traitsOf(p lkeapi.Pool) capacity.Traits {
+	t := capacity.Traits{Plan: p.Type, Labels: p.Labels, DiskEncryption: p.DiskEncryption, Autoscaled: p.Autoscaler.Enabled}
+	for _, tag := range p.Tags {
+		if !strings.HasPrefix(strings.ToLower(tag), groupTag) {
+			t.Tags = append(t.Tags, tag)
+		}
+	}
+	for _, taint := range p.Taints {
+		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
+	}
+	if p.FirewallID != nil {
+		t.FirewallID = *p.FirewallID
+	}
+	if p.Version != nil {
+		t.Version = *p.Version
+	}
+	return t
 }

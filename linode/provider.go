@@ -98,6 +98,7 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	}
 	plan, _ := p.types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
+	group.Version = p.version(class)
 	created := nc.DeepCopy()
 	created.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
 	created.Annotations = map[string]string{
@@ -127,6 +128,16 @@ func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alph
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))
 	}
 	return &class, nil
+}
+
+// version is the Kubernetes version that nodes of a class are to have: the
+// class's, else the control plane's. On standard clusters LKE has no versions of
+// pools.
+func (p *Provider) version(class *v1alpha1.LinodeNodeClass) string {
+	if class.Spec.LKEK8sVersion != nil {
+		return *class.Spec.LKEK8sVersion
+	}
+	return p.fleet.Version()
 }
 
 // nodePool returns the claim's NodePool; nil for a NodeClaim that was made by
@@ -243,9 +254,6 @@ func groupFor(nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass, plan string
 	if class.Spec.FirewallID != nil {
 		group.FirewallID = *class.Spec.FirewallID
 	}
-	if class.Spec.LKEK8sVersion != nil {
-		group.Version = *class.Spec.LKEK8sVersion
-	}
 	for _, t := range nc.Spec.Taints {
 		if !Reserved(t.Key) {
 			group.Taints = append(group.Taints, capacity.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
@@ -340,11 +348,21 @@ func (p *Provider) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim
 	return nc
 }
 
-// NodeClassDrifted says that the LinodeNodeClass asks for other nodes now.
-const NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
+// Why a node is replaced, beside the reasons of the core.
+const (
+	// NodeClassDrifted: the LinodeNodeClass asks for other nodes now.
+	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
+	// VersionDrifted: the control plane, or the class, has another Kubernetes
+	// version now. On Enterprise clusters only.
+	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
+	// PoolDrifted: somebody changed the LKE node pool so that its nodes are not
+	// what was asked for, and LKE cannot change them back in place.
+	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
+)
 
 // IsDrifted implements CloudProvider. Hashes of different versions are not
-// compared: the class controller stamps such claims anew.
+// compared: the class controller stamps such claims anew. What can be put right
+// in place is no drift, the Fleet does it.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	var class v1alpha1.LinodeNodeClass
 	if err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
@@ -355,6 +373,16 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	}
 	if nc.Annotations[v1alpha1.AnnotationHash] != class.Hash() {
 		return NodeClassDrifted, nil
+	}
+	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
+	if err != nil {
+		return "", nil // made by another provider: nothing is known of what it asked for
+	}
+	if want := p.version(&class); group.Version != "" && want != "" && group.Version != want {
+		return VersionDrifted, nil
+	}
+	if traits, seen := p.fleet.traits(instanceOf(nc.Status.ProviderID)); seen && !group.CanHold(traits) {
+		return PoolDrifted, nil
 	}
 	return "", nil
 }

@@ -199,6 +199,45 @@ func TestDriftFollowsTheClass(t *testing.T) {
 	}
 }
 
+// TestDriftFollowsTheVersionAndThePool: on Enterprise nodes follow the control
+// plane, and a pool that was upgraded by hand is not what was asked for.
+func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
+	old, newer := "v1.33.4+lke2", "v1.34.1+lke1"
+	class := readyClass()
+	tests := []struct {
+		name                  string
+		made, control, pinned string // versions: of the claim, the control plane, the class
+		pool                  lkeapi.Pool
+		want                  cloudprovider.DriftReason
+	}{
+		{"nothing changed", old, old, "", lkeapi.Pool{Version: &old}, ""},
+		{"the control plane was upgraded", old, newer, "", lkeapi.Pool{Version: &old}, VersionDrifted},
+		{"the class holds the version", old, newer, old, lkeapi.Pool{Version: &old}, ""},
+		{"the class has another version", old, old, newer, lkeapi.Pool{Version: &old}, VersionDrifted},
+		{"the pool was upgraded by hand", old, old, "", lkeapi.Pool{Version: &newer}, PoolDrifted},
+		{"tags were edited by hand", old, old, "", lkeapi.Pool{Version: &old, Tags: []string{"mine"}}, ""},
+		{"a standard cluster was upgraded", "", "", "", lkeapi.Pool{}, ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			class := class.DeepCopy()
+			if tt.pinned != "" {
+				class.Spec.LKEK8sVersion = &tt.pinned
+			}
+			p := provider(t, class)
+			tt.pool.Type, tt.pool.Count, tt.pool.Slots = "g6-standard-4", 1, []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}
+			p.fleet.version, p.fleet.seen = tt.control, look{pools: []lkeapi.Pool{tt.pool}}
+			nc := decided(1)
+			nc.Status.ProviderID = linodeID(10)
+			nc.Annotations[v1alpha1.AnnotationHash], nc.Annotations[v1alpha1.AnnotationHashVersion] = class.Hash(), v1alpha1.HashVersion
+			nc.Annotations[AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-standard-4", Version: tt.made}.Encode()
+			if got, err := p.IsDrifted(t.Context(), nc); err != nil || got != tt.want {
+				t.Errorf("IsDrifted = %q, %v; want %q", got, err, tt.want)
+			}
+		})
+	}
+}
+
 func TestProviderIDs(t *testing.T) {
 	for id, want := range map[string]int{
 		"linode://97065433": 97065433, "linode://": 0, "linode://-4": 0, "linode:///97065433": 0, "lke-pending://8f1c": 0, "aws://97065433": 0,

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,10 +23,12 @@ func poolSize(tier catalog.Tier) int {
 	return 100
 }
 
-// carryOut asks LKE for one group's work: growth first, then deletions, so that
+// carryOut asks LKE for one group's work: what is out of step is put right, then
+// growth, then deletions, so that
 // a pool never loses its last slot while it is about to get another. After a
 // failed call the rest is left to the next look.
 func (f *Fleet) carryOut(ctx context.Context, w capacity.Work) {
+	f.mend(ctx, w.Mends)
 	err := f.grow(ctx, w)
 	if err == nil {
 		err = f.shrink(ctx, w)
@@ -154,6 +158,44 @@ func (f *Fleet) deleted(what string, id any, err error) error {
 	}
 	f.log.Info(what+" deleted", what, id)
 	return nil
+}
+
+// mend puts pools right. What fails is tried again when the decision says so; it
+// keeps no claim waiting.
+func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
+	for _, m := range mends {
+		what := strings.Join(m.Fields, ", ")
+		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and is put right: %s", m.Pool, m.Group.Plan, what)
+		if err := f.api.ChangePool(ctx, f.cluster.ID, m.Pool, poolChange(m)); err != nil {
+			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be put right: %s: %v", m.Pool, m.Group.Plan, what, err)
+			f.log.Error("could not put a pool right", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error", err)
+		} else {
+			f.log.Info("pool put right", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
+		}
+		f.claims.Tell(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
+	}
+}
+
+// poolChange is the request that puts a pool right.
+func poolChange(m capacity.Mend) lkeapi.PoolChange {
+	whole := poolSpec(m.Group, 0, lkeapi.Cluster{})
+	var change lkeapi.PoolChange
+	for _, field := range m.Fields {
+		switch field {
+		case "group", "tags":
+			change.Tags = whole.Tags
+		case "labels":
+			change.Labels = maps.Clone(whole.Labels)
+			if change.Labels == nil {
+				change.Labels = map[string]string{}
+			}
+		case "taints":
+			change.Taints = append([]lkeapi.Taint{}, whole.Taints...)
+		case "autoscaler":
+			change.Autoscaler = &lkeapi.Autoscaler{}
+		}
+	}
+	return change
 }
 
 // poolSpec is the request for a pool of a group. Enterprise wants a version for

@@ -40,6 +40,7 @@ type Pool struct {
 	Group string // key of the group it is tagged with; "" where it is not ours
 	Count int
 	Slots []Slot
+	Traits
 }
 
 // hidden is the number of slots that LKE counts and does not list yet, as on
@@ -64,6 +65,8 @@ type Policy struct {
 type Memory struct {
 	UnownedSince map[string]time.Time // by slot id
 	EmptySince   map[string]time.Time // by slot id, of slots without an instance
+	Mended       map[int]Try          // by pool id
+	Lost         map[string]bool      // claims that were said to have lost their machine
 }
 
 // Decision is what to do now.
@@ -71,6 +74,7 @@ type Decision struct {
 	Binds  []Bind
 	Works  []Work // at most one for each group, sorted by group
 	Memory Memory
+	Lost   []string // claims whose machine LKE does not have any more, said once
 	// Waiting says that a claim waits for a slot or an instance: look again
 	// soon.
 	Waiting bool
@@ -87,6 +91,7 @@ type Bind struct {
 type Work struct {
 	Key         string
 	Group       Group    // zero where only deletions are left to do
+	Mends       []Mend   // pools to put right
 	Grow        []Grow   // of pools that are there
 	Create      []int    // counts of pools to make
 	For         []string // claims that Grow and Create are for, oldest first
@@ -114,26 +119,55 @@ func Decide(claims []Claim, pools []Pool, memory Memory, policy Policy, now time
 			owner[c.Instance] = c
 		}
 	}
-	d := Decision{Memory: Memory{UnownedSince: map[string]time.Time{}, EmptySince: map[string]time.Time{}}}
+	d := Decision{Memory: Memory{
+		UnownedSince: map[string]time.Time{}, EmptySince: map[string]time.Time{}, Mended: map[int]Try{}, Lost: map[string]bool{},
+	}}
 	groups := gather(claims, pools, owner)
 	for _, g := range groups {
 		g.remember(memory, &d.Memory, now)
 		work := g.decide(&d, policy, now)
+		g.mend(memory, &d.Memory, &work, now)
 		if !work.idle() {
 			d.Works = append(d.Works, work)
 		}
 	}
+	d.lose(claims, pools, memory)
 	return d
 }
 
+// lose finds claims whose machine is in no slot. While LKE does not list all
+// slots it may be in one of those.
+func (d *Decision) lose(claims []Claim, pools []Pool, old Memory) {
+	there := map[int]bool{}
+	for _, p := range pools {
+		if p.hidden() > 0 {
+			d.Memory.Lost = old.Lost
+			return
+		}
+		for _, s := range p.Slots {
+			there[s.Instance] = true
+		}
+	}
+	for _, c := range claims {
+		if c.Instance == 0 || c.Leaving || there[c.Instance] {
+			continue
+		}
+		if !old.Lost[c.UID] {
+			d.Lost = append(d.Lost, c.UID)
+		}
+		d.Memory.Lost[c.UID] = true
+	}
+}
+
 func (w Work) idle() bool {
-	return len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0
+	return len(w.Mends)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0
 }
 
 // group is one group's share of claims and slots.
 type group struct {
 	key       string
-	spec      Group
+	spec      Group // as the youngest claim has it
+	youngest  Claim
 	pools     []Pool
 	demand    []Claim // without a machine, oldest first
 	cancelled int     // claims that were released before they got a machine
@@ -155,7 +189,9 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	}
 	for _, c := range claims {
 		g := at(c.Group.Key())
-		g.spec = c.Group
+		if g.spec.Plan == "" || older(g.youngest, c) < 0 {
+			g.spec, g.youngest = c.Group, c
+		}
 		switch {
 		case c.Instance != 0:
 		case c.Released:
@@ -165,7 +201,7 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 		}
 	}
 	for _, p := range pools {
-		g := at(p.Group)
+		g := at(home(p, byKey, owner))
 		g.pools = append(g.pools, p)
 		if p.Group != "" {
 			g.hidden += p.hidden()
@@ -176,9 +212,7 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	}
 	groups := make([]*group, 0, len(byKey))
 	for _, g := range byKey {
-		slices.SortFunc(g.demand, func(a, b Claim) int {
-			return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID))
-		})
+		slices.SortFunc(g.demand, older)
 		slices.SortFunc(g.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
 		slices.SortFunc(g.ready, bySlotID)
 		slices.SortFunc(g.empty, bySlotID)
@@ -188,6 +222,30 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
 	return groups
 }
+
+// closed marks, in its key, a group of pools that were changed so that they can
+// hold no more nodes of the group that they are tagged with. They get no new
+// nodes; those of their nodes that nobody owns go, the others drift.
+const closed = " closed"
+
+// home is the key of the group that a pool counts for. A pool whose tag was
+// taken away is known by its nodes.
+func home(p Pool, groups map[string]*group, owner map[int]Claim) string {
+	if p.Group != "" {
+		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
+			return p.Group + closed
+		}
+		return p.Group
+	}
+	for _, s := range p.Slots {
+		if c, owned := owner[s.Instance]; owned && s.Instance != 0 && c.Group.Plan != "" && c.Group.CanHold(p.Traits) {
+			return c.Group.Key()
+		}
+	}
+	return ""
+}
+
+func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
 
 func bySlotID(a, b Slot) int { return cmp.Compare(a.ID, b.ID) }
 

@@ -163,10 +163,16 @@ func render(d Decision) []string {
 	for _, b := range d.Binds {
 		lines = append(lines, fmt.Sprintf("bind %s to %d", b.UID, b.Instance))
 	}
-	name := map[string]string{web.Key(): "web", batch.Key(): "batch", "": "foreign"}
+	for _, uid := range d.Lost {
+		lines = append(lines, "lost "+uid)
+	}
+	name := map[string]string{web.Key(): "web", batch.Key(): "batch", "": "foreign", web.Key() + closed: "closed"}
 	for _, w := range d.Works {
 		add := func(format string, args ...any) {
 			lines = append(lines, name[w.Key]+": "+fmt.Sprintf(format, args...))
+		}
+		for _, m := range w.Mends {
+			add("mend %s of pool %d", strings.Join(m.Fields, " "), m.Pool)
 		}
 		for _, g := range w.Grow {
 			add("grow pool %d to %d for %s", g.Pool, g.Count, strings.Join(w.For, " "))

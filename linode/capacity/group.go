@@ -1,12 +1,10 @@
 package capacity
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"slices"
 )
 
 // Group is the identity of LKE node pools: whatever LKE gives to every node of
@@ -35,9 +33,7 @@ type Taint struct {
 // does not matter, and tags do not count: LKE changes them in place.
 func (g Group) Key() string {
 	g.Tags = nil
-	g.Taints = slices.SortedFunc(slices.Values(g.Taints), func(a, b Taint) int {
-		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect), cmp.Compare(a.Value, b.Value))
-	})
+	g.Taints = sortedTaints(g.Taints)
 	sum := sha256.Sum256([]byte(g.Encode()))
 	return hex.EncodeToString(sum[:8])
 }

@@ -65,12 +65,18 @@ func (w *world) bind(b Bind) {
 
 func (w *world) carryOut(work Work, faults bool) {
 	calls := []func(){}
+	for _, m := range work.Mends {
+		calls = append(calls, func() {
+			p := w.pools[m.Pool]
+			p.Group, p.Tags, p.Labels, p.Taints, p.Autoscaled = m.Group.Key(), m.Group.Tags, m.Group.Labels, m.Group.Taints, false
+		})
+	}
 	for _, g := range work.Grow {
 		calls = append(calls, func() { w.resize(w.pools[g.Pool], g.Count) })
 	}
 	for _, n := range work.Create {
 		calls = append(calls, func() {
-			p := &Pool{ID: w.id(), Group: work.Key}
+			p := &Pool{ID: w.id(), Group: work.Key, Traits: traits(work.Group)}
 			w.pools[p.ID] = p
 			w.resize(p, n)
 		})
@@ -163,12 +169,80 @@ func (w *world) finish() {
 	}
 }
 
+// traits are those of a pool that was made for a group.
+func traits(g Group) Traits {
+	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: g.Tags, Version: g.Version}
+}
+
+// edit changes some pool as a person can in Cloud Manager.
+func (w *world) edit() {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		p := w.pools[id]
+		switch w.rng.IntN(12) {
+		case 0:
+			p.Tags = []string{"by-hand"}
+		case 1: // of a pool that holds what is nobody's, nobody could know it
+			if w.owns(p) {
+				p.Group = ""
+			}
+		case 2:
+			p.Labels = map[string]string{"by": "hand"}
+		case 3:
+			p.Taints = nil
+		case 4:
+			p.Autoscaled = true
+		case 5:
+			p.Version = "v1.99.0"
+		case 6:
+			if len(p.Slots) > 1 { // LKE picks the victim
+				i := w.rng.IntN(len(p.Slots))
+				p.Slots = slices.Delete(p.Slots, i, i+1)
+				p.Count--
+			}
+		case 7:
+			if p.Group != "" {
+				w.resize(p, max(p.Count, min(p.Count+2, w.policy.PoolSize)))
+			}
+		}
+	}
+}
+
+// owns reports whether each slot of a pool is some claim's.
+func (w *world) owns(p *Pool) bool {
+	for _, s := range p.Slots {
+		owned := false
+		for _, c := range w.claims {
+			owned = owned || c.Instance != 0 && c.Instance == s.Instance && !c.Leaving
+		}
+		if !owned {
+			return false
+		}
+	}
+	return true
+}
+
+// roll lets claims go as the core does that have lost their machine, or whose
+// pool is not what their group asks for.
+func (w *world) roll() {
+	for _, c := range w.claims {
+		kept := c.Instance == 0
+		for _, p := range w.pools {
+			kept = kept || c.Group.CanHold(p.Traits) && slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
+		}
+		if !kept {
+			c.Leaving, c.Released = true, true
+		}
+	}
+}
+
 // step does one random thing.
 func (w *world) step() {
 	w.now = w.now.Add(time.Duration(w.rng.IntN(20)) * time.Second)
 	groups := []Group{web, batch}
 	uids := slices.Sorted(maps.Keys(w.claims))
-	switch w.rng.IntN(10) {
+	switch w.rng.IntN(11) {
+	case 10:
+		w.edit()
 	case 0, 1, 2:
 		for range 1 + w.rng.IntN(5) {
 			uid := fmt.Sprintf("c%04d", w.id())
@@ -195,7 +269,9 @@ func (w *world) settle() {
 	for _, c := range w.claims {
 		c.Released = c.Leaving || c.Released
 	}
+	w.memory = Memory{}
 	for range 8 {
+		w.roll()
 		w.look(false)
 		w.provision(1)
 		w.finish()
@@ -220,6 +296,11 @@ func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {
 			owned[c.Instance] = true
 		}
 		for _, p := range w.pools {
+			for _, g := range []Group{web, batch} {
+				if fields := g.outOfStep(p.Traits); p.Group == g.Key() && len(fields) > 0 {
+					t.Fatalf("seed %d: pool %d is out of step: %v", seed, p.ID, fields)
+				}
+			}
 			for _, s := range p.Slots {
 				if !owned[s.Instance] {
 					t.Fatalf("seed %d: slot %s is nobody's and still there", seed, s.ID)

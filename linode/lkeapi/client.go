@@ -146,6 +146,15 @@ func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, 
 	return grown, nil
 }
 
+// ChangePool changes a pool in place: its nodes get new labels and taints, and
+// stay. What the change leaves out is not sent, the count never.
+func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolChange) error {
+	if err := c.do(ctx, http.MethodPut, fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool), change, nil); err != nil {
+		return fmt.Errorf("change pool %d of cluster %d: %w", pool, cluster, err)
+	}
+	return nil
+}
+
 // DeletePool deletes a pool and all its nodes. A pool that is not there is not
 // an error: the goal is reached.
 func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {

@@ -125,6 +125,24 @@ func TestAnEmptyTaintValueIsSent(t *testing.T) {
 	}
 }
 
+func TestOnlyWhatChangesIsSent(t *testing.T) {
+	var body map[string]any
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
+			t.Error(err)
+		}
+		io.WriteString(w, `{}`)
+	})
+	change := PoolChange{Labels: map[string]string{}, Taints: []Taint{}, Autoscaler: &Autoscaler{}}
+	if err := c.ChangePool(t.Context(), 1, 2, change); err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]any{"labels": map[string]any{}, "taints": []any{}, "autoscaler": map[string]any{"enabled": false}}
+	if diff := cmp.Diff(want, body); diff != "" {
+		t.Error(diff)
+	}
+}
+
 func TestDeletingWhatIsGoneIsFine(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusNotFound)

@@ -27,6 +27,12 @@ type Pool struct {
 	DiskEncryption string            `json:"disk_encryption"`
 	FirewallID     *int              `json:"firewall_id"`
 	Version        *string           `json:"k8s_version"`
+	Autoscaler     Autoscaler        `json:"autoscaler"`
+}
+
+// Autoscaler is LKE's own autoscaler of a pool.
+type Autoscaler struct {
+	Enabled bool `json:"enabled"`
 }
 
 // Slot is a place for a node in a pool. The name of its node and of its Linode
@@ -57,4 +63,13 @@ type PoolSpec struct {
 	FirewallID     *int              `json:"firewall_id,omitempty"`
 	Version        string            `json:"k8s_version,omitempty"`
 	UpdateStrategy string            `json:"update_strategy,omitempty"`
+}
+
+// PoolChange is what of a pool can be changed in place. A nil field is left as
+// it is; an empty list or map takes everything away.
+type PoolChange struct {
+	Tags       []string          `json:"tags,omitzero"`
+	Labels     map[string]string `json:"labels,omitzero"`
+	Taints     []Taint           `json:"taints,omitzero"`
+	Autoscaler *Autoscaler       `json:"autoscaler,omitempty"`
 }

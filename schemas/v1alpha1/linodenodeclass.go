@@ -70,7 +70,8 @@ type LinodeNodeClassSpec struct {
 
 	// LKEK8sVersion is the Kubernetes version of the nodes, such as
 	// v1.33.4+lke2. LKE Enterprise only; the control plane must have it
-	// already. A change replaces the nodes.
+	// already. Left out, nodes follow the control plane. A change replaces the
+	// nodes.
 	// +optional
 	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty"`
 

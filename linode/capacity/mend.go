@@ -1,0 +1,112 @@
+package capacity
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Traits are what LKE says of a pool that its group has a say in. Some can be
+// changed by hand in Cloud Manager.
+type Traits struct {
+	Plan           string // "" where nothing is known
+	Labels         map[string]string
+	Taints         []Taint
+	Tags           []string // without the one that names the group
+	DiskEncryption string
+	FirewallID     int
+	Version        string
+	Autoscaled     bool // LKE's own autoscaler is on
+}
+
+// Mend says what to put right in a pool, in place and without touching its
+// nodes.
+type Mend struct {
+	Pool   int
+	Group  Group    // what it should be like
+	Fields []string // what is out of step: tags, labels, taints, autoscaler
+}
+
+// Try is when a pool was last mended, and how often in a row.
+type Try struct {
+	At    time.Time
+	Count int
+}
+
+// How long a pool is left alone that is out of step again right after it was
+// mended: it may be LKE itself that disagrees.
+const (
+	firstPause = time.Minute
+	lastPause  = time.Hour
+)
+
+func (t Try) pause() time.Duration {
+	return min(firstPause<<min(max(t.Count-1, 0), 10), lastPause)
+}
+
+// CanHold reports whether nodes of a pool with these traits are what the group
+// asks for. What the group leaves open is LKE's choice. Traits that do not fit
+// cannot be changed without replacing the nodes.
+func (g Group) CanHold(t Traits) bool {
+	return t.Plan == g.Plan &&
+		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption) &&
+		(g.FirewallID == 0 || g.FirewallID == t.FirewallID) &&
+		(g.Version == "" || t.Version == "" || g.Version == t.Version)
+}
+
+// outOfStep returns the names of what differs and can be put right in place.
+func (g Group) outOfStep(t Traits) (fields []string) {
+	if !slices.Equal(lowered(g.Tags), lowered(t.Tags)) {
+		fields = append(fields, "tags")
+	}
+	if len(g.Labels)+len(t.Labels) > 0 && !maps.Equal(g.Labels, t.Labels) {
+		fields = append(fields, "labels")
+	}
+	if !slices.Equal(sortedTaints(g.Taints), sortedTaints(t.Taints)) {
+		fields = append(fields, "taints")
+	}
+	if t.Autoscaled {
+		fields = append(fields, "autoscaler")
+	}
+	return fields
+}
+
+// lowered is a set of tags as LKE compares them: in any order and case.
+func lowered(tags []string) []string {
+	var out []string
+	for _, tag := range tags {
+		out = append(out, strings.ToLower(tag))
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
+func sortedTaints(taints []Taint) []Taint {
+	return slices.SortedFunc(slices.Values(taints), func(a, b Taint) int {
+		return cmp.Or(cmp.Compare(a.Key, b.Key), cmp.Compare(a.Effect, b.Effect), cmp.Compare(a.Value, b.Value))
+	})
+}
+
+// mend compares the group's pools with what the group asks for.
+func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
+	if g.spec.Plan == "" {
+		return
+	}
+	for _, p := range g.pools {
+		fields := g.spec.outOfStep(p.Traits)
+		if p.Group == "" {
+			fields = append([]string{"group"}, fields...)
+		}
+		try, tried := old.Mended[p.ID]
+		switch {
+		case p.Traits.Plan == "":
+		case len(fields) > 0 && (!tried || now.Sub(try.At) >= try.pause()):
+			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: g.spec, Fields: fields})
+			memory.Mended[p.ID] = Try{At: now, Count: try.Count + 1}
+		case tried && (len(fields) > 0 || now.Sub(try.At) < lastPause):
+			memory.Mended[p.ID] = try
+		}
+	}
+}
