@@ -87,7 +87,7 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 // connect returns a client for the Linode API and the cluster that it is for.
 func connect(ctx context.Context, cfg ControllerConfig) (*lkeapi.Client, lkeapi.Cluster, error) {
 	if cfg.LinodeToken == "" {
-		return nil, lkeapi.Cluster{}, errors.New("no Linode API token; set LINODE_TOKEN to one with the scopes lke:read_write and linodes:read_write")
+		return nil, lkeapi.Cluster{}, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
 	}
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
 		return nil, lkeapi.Cluster{}, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
@@ -101,6 +101,10 @@ func connect(ctx context.Context, cfg ControllerConfig) (*lkeapi.Client, lkeapi.
 	cluster, err := findCluster(ctx, lke, cfg)
 	if err != nil {
 		return nil, lkeapi.Cluster{}, lkeapi.Explain(err, cfg.LinodeURL)
+	}
+	if !lke.MayUse(lkeapi.ScopePools) {
+		return nil, lkeapi.Cluster{}, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager (My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
+			lkeapi.ScopePools, strings.Join(lke.Scopes(), " "))
 	}
 	return lke, cluster, nil
 }

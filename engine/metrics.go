@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"net/http"
 	"strconv"
 	"sync"
 
@@ -15,6 +16,9 @@ import (
 var linodeMetrics = sync.OnceValue(func() (m struct {
 	duration *prometheus.HistogramVec
 	waited   *prometheus.CounterVec
+	refused  *prometheus.CounterVec
+	left     *prometheus.GaugeVec
+	limit    *prometheus.GaugeVec
 }) {
 	m.duration = prometheus.NewHistogramVec(prometheus.HistogramOpts{
 		Name:    "lkeplan_linode_request_duration_seconds",
@@ -25,7 +29,19 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 		Name: "lkeplan_linode_rate_limit_wait_seconds_total",
 		Help: "How long requests to the Linode API were held back by its rate limits.",
 	}, []string{"route"})
-	crmetrics.Registry.MustRegister(m.duration, m.waited)
+	m.refused = prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "lkeplan_linode_rate_limited_total",
+		Help: "Requests that the Linode API answered with 429.",
+	}, []string{"route"})
+	m.left = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_linode_rate_limit_remaining",
+		Help: "What the Linode API said was left of its rate limit when it last answered.",
+	}, []string{"method", "route"})
+	m.limit = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_linode_rate_limit",
+		Help: "Requests that the Linode API allows in a minute, as it said when it last answered.",
+	}, []string{"method", "route"})
+	crmetrics.Registry.MustRegister(m.duration, m.waited, m.refused, m.left, m.limit)
 	return m
 })
 
@@ -34,4 +50,13 @@ func observeLinode(call lkeapi.Call) {
 	m := linodeMetrics()
 	m.duration.WithLabelValues(call.Method, call.Route, strconv.Itoa(call.Status)).Observe(call.Duration.Seconds())
 	m.waited.WithLabelValues(call.Route).Add(call.Waited.Seconds())
+	if call.Status == http.StatusTooManyRequests {
+		m.refused.WithLabelValues(call.Route).Inc()
+	}
+	if call.Left >= 0 {
+		m.left.WithLabelValues(call.Method, call.Route).Set(float64(call.Left))
+	}
+	if call.Limit > 0 {
+		m.limit.WithLabelValues(call.Method, call.Route).Set(float64(call.Limit))
+	}
 }

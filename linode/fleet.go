@@ -214,8 +214,12 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 }
 
 func (f *Fleet) retryLater(ctx context.Context, what string, err error) time.Duration {
+	class := lkeapi.ClassOf(err)
 	if ctx.Err() == nil {
-		f.log.Error("could not "+what, "class", lkeapi.ClassOf(err), "error", err)
+		f.log.Error("could not "+what, "class", class, "error", err)
+	}
+	if class == lkeapi.ClassAuth {
+		return 15 * f.timing.Quick // until somebody gives another token
 	}
 	return 2 * f.timing.Quick
 }

@@ -117,7 +117,7 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 	case lkeapi.ClassAccountLimit:
 		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf("the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
 	case lkeapi.ClassAuth:
-		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf("%v; give the controller a token with the scope lke:read_write; tried again in %s", err, hold))
+		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf("%v; give the controller a token with the scope %s; tried again in %s", err, lkeapi.ScopePools, hold))
 	}
 }
 

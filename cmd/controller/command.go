@@ -28,7 +28,7 @@ const long = `controller manages the node capacity of one LKE cluster.
 It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
 tier are asked of the Linode API.
 
-  LINODE_TOKEN     API token with the scopes lke:read_write and linodes:read_write
+  LINODE_TOKEN     API token with the scope lke:read_write
   LINODE_URL       another Linode API than https://api.linode.com
   LKE_CLUSTER_ID   the cluster's number, or
   CLUSTER_NAME     the cluster's label`

@@ -3,19 +3,29 @@ package main
 import (
 	"bytes"
 	"context"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
+
+// kubeconfig is one of a cluster that nobody asks.
+func kubeconfig(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "config")
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
 
 // TestBadFlagsGetOneLine: nothing is started, and the line says what to do.
 func TestBadFlagsGetOneLine(t *testing.T) {
-	kubeconfig := filepath.Join(t.TempDir(), "config")
-	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
-	if err := os.WriteFile(kubeconfig, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	kubeconfig := kubeconfig(t)
 	broken := filepath.Join(t.TempDir(), "broken")
 	if err := os.WriteFile(broken, []byte("{"), 0o600); err != nil {
 		t.Fatal(err)
@@ -46,6 +56,29 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 				t.Errorf("status %d, want 1 and one line with %q:\n%s", code, tt.want, stderr.String())
 			}
 		})
+	}
+}
+
+// TestAMissingScopeIsSaidAtStart: before anything of Kubernetes is asked, and
+// before a leader is elected.
+func TestAMissingScopeIsSaidAtStart(t *testing.T) {
+	sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: "lke:read_only linodes:read_write"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(sim)
+	defer server.Close()
+	kubeconfig := kubeconfig(t)
+	for token, want := range map[string]string{
+		"right": "the Linode API token lacks the scope lke:read_write: it has lke:read_only linodes:read_write; make one",
+		"wrong": "refuses the token",
+	} {
+		var stderr bytes.Buffer
+		env := map[string]string{"LINODE_TOKEN": token, "LKE_CLUSTER_ID": "77", "LINODE_URL": server.URL}
+		code := run(t.Context(), []string{"--kubeconfig", kubeconfig}, func(key string) string { return env[key] }, &stderr)
+		if code != 1 || !strings.Contains(stderr.String(), want) || strings.Contains(stderr.String(), token+`"`) {
+			t.Errorf("status %d, want 1 and %q:\n%s", code, want, stderr.String())
+		}
 	}
 }
 

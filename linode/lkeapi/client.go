@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,7 +32,8 @@ const pageSize = 500
 // Client calls the Linode API with one token. It is safe for concurrent use.
 type Client struct {
 	base    string // with the version, without a slash at the end
-	token   string
+	token   secret
+	scopes  atomic.Pointer[[]string]
 	http    *http.Client
 	limiter *limiter
 	observe func(Call)
@@ -56,6 +58,8 @@ type Call struct {
 	Class    Class         // ClassNone on success
 	Waited   time.Duration // for the rate limit, before sending
 	Duration time.Duration // of the request itself
+	Limit    int           // requests in a minute, of the kind that the request is of; 0 where the answer does not say
+	Left     int           // what is left of them; -1 where the answer does not say
 }
 
 // New returns a client for the API at baseURL (DefaultURL where it is empty),
@@ -79,7 +83,7 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 		// Pools of Enterprise clusters show and take their version, firewall
 		// and update strategy under v4beta only.
 		base:    Root(baseURL) + "/v4beta",
-		token:   strings.TrimSpace(token),
+		token:   newSecret(strings.TrimSpace(token)),
 		http:    &http.Client{Transport: opts.Transport, Timeout: opts.Timeout},
 		limiter: newLimiter(),
 		observe: opts.Observe,

@@ -1,6 +1,7 @@
 package lkeapi
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -17,7 +18,7 @@ const maxBody = 16 << 20
 // do sends one request, once, and decodes the answer into out. An answer that
 // is not 2xx becomes an *Error.
 func (c *Client) do(ctx context.Context, method, path string, body, out any) error {
-	call := Call{Method: method, Route: route(path)}
+	call := Call{Method: method, Route: route(path), Left: -1}
 	payload, err := marshal(body)
 	if err != nil {
 		return &notSentError{fmt.Errorf("encode the request: %w", err)}
@@ -29,7 +30,7 @@ func (c *Client) do(ctx context.Context, method, path string, body, out any) err
 	}
 	sent := time.Now()
 	call.Waited = sent.Sub(asked)
-	call.Status, err = c.send(ctx, bucket, method, path, payload, out)
+	err = c.send(ctx, bucket, &call, path, payload, out)
 	call.Duration, call.Class = time.Since(sent), ClassOf(err)
 	if c.observe != nil {
 		c.observe(call)
@@ -37,15 +38,45 @@ func (c *Client) do(ctx context.Context, method, path string, body, out any) err
 	return err
 }
 
-func (c *Client) send(ctx context.Context, bucket bucket, method, path, payload string, out any) (int, error) {
+// send sends one request and notes in call what the answer says of itself.
+func (c *Client) send(ctx context.Context, bucket bucket, call *Call, path, payload string, out any) error {
+	req, err := c.request(ctx, call.Method, path, payload)
+	if err != nil {
+		return &notSentError{err}
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	c.note(call, resp)
+	c.limiter.learn(bucket, resp.StatusCode, resp.Header)
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if resp.StatusCode >= 300 {
+		// Some gateways repeat the request in their error pages.
+		return errorFrom(resp, bytes.ReplaceAll(raw, []byte(*c.token.value), []byte(redacted)))
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(raw, out); err != nil {
+		return fmt.Errorf("read the answer of %s %s: %w", call.Method, call.Route, err)
+	}
+	return nil
+}
+
+func (c *Client) request(ctx context.Context, method, path, payload string) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, method, c.base+"/"+path, strings.NewReader(payload))
 	if err != nil {
-		return 0, &notSentError{err}
+		return nil, err
 	}
 	// Without GetBody net/http cannot send the request a second time by itself
 	// when a kept connection turns out to be closed.
 	req.GetBody = nil
-	req.Header.Set("Authorization", "Bearer "+c.token)
+	req.Header.Set("Authorization", "Bearer "+*c.token.value)
 	req.Header.Set("Accept", "application/json")
 	req.Header.Set("User-Agent", "lkeplan")
 	if payload != "" {
@@ -53,32 +84,34 @@ func (c *Client) send(ctx context.Context, bucket bucket, method, path, payload 
 	} else {
 		req.Body = http.NoBody
 	}
-	resp, err := c.http.Do(req)
-	if err != nil {
-		return 0, err
+	return req, nil
+}
+
+// note reads what an answer says beside its body.
+func (c *Client) note(call *Call, resp *http.Response) {
+	call.Status = resp.StatusCode
+	call.Limit, _ = number(resp.Header, "X-RateLimit-Limit")
+	if left, ok := number(resp.Header, "X-RateLimit-Remaining"); ok {
+		call.Left = left
 	}
-	defer resp.Body.Close()
-	c.limiter.learn(bucket, resp.StatusCode, resp.Header)
-	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
-	if err != nil {
-		return resp.StatusCode, fmt.Errorf("read the answer: %w", err)
+	if scopes := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(scopes) > 0 {
+		c.scopes.Store(&scopes)
 	}
-	if resp.StatusCode >= 300 {
-		return resp.StatusCode, errorFrom(resp, raw)
-	}
-	if out == nil {
-		return resp.StatusCode, nil
-	}
-	if err := json.Unmarshal(raw, out); err != nil {
-		return resp.StatusCode, fmt.Errorf("read the answer of %s %s: %w", method, route(path), err)
-	}
-	return resp.StatusCode, nil
 }
 
 // errorFrom reads an error answer. A body that is not the API's JSON, such as
 // a gateway's HTML page, leaves the status to speak for itself.
 func errorFrom(resp *http.Response, raw []byte) *Error {
 	e := &Error{Status: resp.StatusCode}
+	// A missing scope is answered with 401, as a wrong token is: the headers
+	// tell one from the other.
+	if granted := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(granted) > 0 && e.Status == http.StatusUnauthorized {
+		for _, scope := range scopesOf(resp.Header.Get("X-Accepted-OAuth-Scopes")) {
+			if !covers(granted, scope) {
+				e.MissingScope, e.Scopes = scope, granted
+			}
+		}
+	}
 	var body struct {
 		Errors []Reason `json:"errors"`
 	}

@@ -36,6 +36,9 @@ const (
 type Error struct {
 	Status  int
 	Reasons []Reason
+
+	MissingScope string   // what the token lacks for the call; "" where that is not the error
+	Scopes       []string // what it has instead
 }
 
 // Reason is one entry of an error answer.
@@ -55,7 +58,11 @@ func (e *Error) Error() string {
 			parts[i] = r.Field + ": " + r.Reason
 		}
 	}
-	return fmt.Sprintf("the Linode API answered %d: %s", e.Status, strings.Join(parts, "; "))
+	text := fmt.Sprintf("the Linode API answered %d: %s", e.Status, strings.Join(parts, "; "))
+	if e.MissingScope != "" {
+		text += fmt.Sprintf(" (the token lacks %s; it has %s)", e.MissingScope, strings.Join(e.Scopes, " "))
+	}
+	return text
 }
 
 // ClassOf tells what err means. An error that no answer came with is
@@ -124,7 +131,7 @@ func Explain(err error, baseURL string) error {
 	}
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
-		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scopes lke:read_write and linodes:read_write", baseURL, err)
+		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s", baseURL, err, ScopePools)
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:
