@@ -50,7 +50,9 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		case fields[key] == nil:
 			delete(at.fields, key)
 		default:
-			d.warnCovered(table, path, part)
+			if !plainLabels(fields[key]) {
+				d.warnCovered(table, path, part)
+			}
 			at.fields[key] = fields[key]
 			maps.DeleteFunc(d.origins, func(below string, _ Origin) bool { return strings.HasPrefix(below, path+".") })
 			d.origins[path] = part.origin()
@@ -68,6 +70,17 @@ func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 			d.diags = append(d.diags, w)
 		}
 	}
+}
+
+// plainLabels reports whether a value is requirements of which one is on a label
+// without a prefix, which the argument would take for a short name.
+func plainLabels(value any) bool {
+	list, _ := value.([]any)
+	return slices.ContainsFunc(list, func(element any) bool {
+		entry, _ := element.(map[string]any)
+		key, _ := entry["key"].(string)
+		return key != "" && entry["operator"] != nil && !strings.Contains(key, "/")
+	})
 }
 
 // json writes any value as JSON has it: whole numbers as int64, so that rules

@@ -24,6 +24,9 @@ type move struct {
 // looks at all objects.
 const maxMoves = 500
 
+// MaxImports is how many import blocks a directory can have.
+const MaxImports = maxMoves
+
 // within tells whether t is at an address or below it. An address without a
 // key stands for all elements.
 func within(address, t trail) bool {

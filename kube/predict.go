@@ -46,7 +46,7 @@ func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]
 		before.Object = runtime.DeepCopyJSON(live)
 		before.SetAPIVersion(apiVersion)
 	}
-	wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(Spelled(desired, live))}
 	after, err := manager.Apply(before, wish, FieldManager, false)
 	if apierrors.IsConflict(err) {
 		conflicts = conflictsOf(err)

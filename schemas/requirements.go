@@ -22,6 +22,7 @@ const (
 const (
 	CapacityTypeLabel = "karpenter.sh/capacity-type"
 	ZoneLabel         = "topology.kubernetes.io/zone"
+	RegionLabel       = "topology.kubernetes.io/region"
 )
 
 // Keys lists the short names, sorted. Labels under karpenter.k8s.linode are
@@ -41,7 +42,7 @@ func Keys() []Key {
 		{Name: "memory", Label: NodeClassGroup + "/instance-memory", Unit: MiB, Doc: `The memory, such as "8Gi".`},
 		{Name: "network_out", Label: NodeClassGroup + "/instance-network-out", Doc: "The outgoing bandwidth in Mbit/s."},
 		{Name: "os", Label: "kubernetes.io/os", Doc: `The operating system; on Linode "linux".`},
-		{Name: "region", Label: "topology.kubernetes.io/region", Doc: `The Linode region, such as "us-ord".`},
+		{Name: "region", Label: RegionLabel, Doc: `The Linode region, such as "us-ord".`},
 		{Name: "transfer", Label: NodeClassGroup + "/instance-transfer", Doc: "The monthly transfer in GB."},
 		{Name: "zone", Label: ZoneLabel, Doc: "The zone. LKE has one zone in each region, of the region's name."},
 	}

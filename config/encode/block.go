@@ -64,8 +64,12 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 			continue
 		}
 		value, there := lookup(fields, arg.Path)
-		if !there && arg.Required {
+		switch {
+		case there:
+		case arg.Required:
 			value, there = lookup(defaulted, arg.Path)
+		case arg.Kind == schemas.Requirements: // of which compiled pools have one more
+			value, there = []any{}, true
 		}
 		text, written := "", false
 		if there {

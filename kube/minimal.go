@@ -1,0 +1,70 @@
+package kube
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Defaulted returns an object with the fields that the API server would fill
+// in, and does not check it.
+func (v *Validator) Defaulted(obj map[string]any) (map[string]any, error) {
+	rules, err := v.rulesOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	return rules.defaulted(obj), nil
+}
+
+// Minimal returns the least of an object that the API server would make the
+// same of: without fields that have the value of their default, and without
+// empty ones that mean nothing.
+func (v *Validator) Minimal(obj map[string]any) (map[string]any, error) {
+	rules, err := v.rulesOf(obj)
+	if err != nil {
+		return nil, err
+	}
+	least := runtime.DeepCopyJSON(obj)
+	rules.reduce(least, least, rules.defaulted(obj))
+	return least, nil
+}
+
+func (v *Validator) rulesOf(obj map[string]any) (*rules, error) {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	if !ok {
+		return nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
+	}
+	rules, err := d.compile()
+	if err != nil {
+		return nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
+	}
+	return rules, nil
+}
+
+func (r *rules) defaulted(obj map[string]any) map[string]any {
+	obj = runtime.DeepCopyJSON(obj)
+	defaulting.PruneNonNullableNullsWithoutDefaults(obj, r.structure)
+	defaulting.Default(obj, r.structure)
+	return obj
+}
+
+// reduce takes fields away from a part of an object, as long as defaults make
+// the same of it. It begins with what is largest.
+func (r *rules) reduce(obj, part, want map[string]any) {
+	for _, key := range slices.Sorted(maps.Keys(part)) {
+		value := part[key]
+		delete(part, key)
+		if same(r.defaulted(obj), want) {
+			continue
+		}
+		part[key] = value
+		if inner, ok := value.(map[string]any); ok {
+			r.reduce(obj, inner, want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package kube
+
+import (
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime"
+)
+
+// Spelled returns a wish in the words of the live object, nil where there is
+// none: an apply of it changes what it has to, and is in conflict about nothing
+// else.
+func Spelled(wish, live map[string]any) map[string]any {
+	return spelledAs(wish, live).(map[string]any)
+}
+
+// spelledAs returns a wish in the words of the live object: what both say, in
+// another order or with a number for text, is said as it is there. The API
+// server would take the one for a change of the other, and for a conflict with
+// whoever wrote it. Order has no meaning in these lists: Karpenter takes
+// requirements, taints and budgets for sets, and Linode tags and keys.
+func spelledAs(wish, live any) any {
+	switch w := wish.(type) {
+	case map[string]any:
+		l, _ := live.(map[string]any) // none, or another kind of thing
+		fields := make(map[string]any, len(w))
+		for key, value := range w {
+			fields[key] = value
+			if there, ok := l[key]; ok {
+				fields[key] = spelledAs(value, there)
+			}
+		}
+		return fields
+	case []any:
+		if l, ok := live.([]any); ok {
+			return listedAs(w, l)
+		}
+	case string:
+		if n, ok := live.(int64); ok && fmt.Sprint(n) == w {
+			return live
+		}
+	}
+	return wish
+}
+
+// listedAs is spelledAs for lists.
+func listedAs(wish, live []any) any {
+	if sameSet(wish, live) {
+		return runtime.DeepCopyJSONValue(live)
+	}
+	list := make([]any, len(wish))
+	for i, w := range wish {
+		list[i] = w
+		for _, l := range live {
+			if same(w, l) {
+				list[i] = runtime.DeepCopyJSONValue(l)
+				break
+			}
+		}
+	}
+	return list
+}
+
+// same reports whether two values mean the same: empty fields are as good as
+// none, and lists are sets.
+func same(a, b any) bool {
+	switch x := a.(type) {
+	case map[string]any:
+		y, ok := b.(map[string]any)
+		return ok && within(x, y) && within(y, x)
+	case []any:
+		y, ok := b.([]any)
+		return ok && sameSet(x, y)
+	}
+	switch b.(type) {
+	case map[string]any, []any:
+		return false
+	}
+	return a == b || fmt.Sprint(a) == fmt.Sprint(b)
+}
+
+// within reports whether b says whatever a does.
+func within(a, b map[string]any) bool {
+	for key, value := range a {
+		if !empty(value) && !same(value, b[key]) {
+			return false
+		}
+	}
+	return true
+}
+
+func sameSet(a, b []any) bool { return subset(a, b) && subset(b, a) }
+
+func subset(a, b []any) bool {
+	for _, x := range a {
+		found := false
+		for _, y := range b {
+			found = found || same(x, y)
+		}
+		if !found {
+			return false
+		}
+	}
+	return true
+}
+
+// empty reports whether a value is one that a typed client would leave out.
+func empty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case string:
+		return v == ""
+	case []any:
+		return len(v) == 0
+	case map[string]any:
+		for _, inner := range v {
+			if !empty(inner) {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}

@@ -1,0 +1,231 @@
+package kube
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/managedfields"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+)
+
+// A Takeover is a change of who owns the fields of an object, and of nothing
+// else about it.
+type Takeover struct {
+	From    []string // the field managers that give fields up, sorted
+	entries []metav1.ManagedFieldsEntry
+	changed bool
+}
+
+// Needed reports whether there is anything to take over.
+func (t Takeover) Needed() bool { return t.changed }
+
+// Takeover works out who owns what once FieldManager owns all that desired
+// sets, and nobody else does. Defaults are given up as well: nobody asked for
+// them, and a value set later would be in conflict with them. Fields that
+// desired does not set and that are no defaults stay with their owners. It
+// fails where a value differs: taking over is no way to change one.
+func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
+	manager, err := v.manager(desired)
+	if err != nil {
+		return Takeover{}, err
+	}
+	wish := Spelled(desired, live)
+	ours, err := fieldsOf(manager, live, wish)
+	if err != nil {
+		return Takeover{}, err
+	}
+	defaulted, err := v.Defaulted(wish)
+	if err != nil {
+		return Takeover{}, err
+	}
+	bare := map[string]any{"apiVersion": wish["apiVersion"], "kind": wish["kind"], "metadata": map[string]any{"name": (&unstructured.Unstructured{Object: wish}).GetName()}}
+	full, err := fieldsOf(manager, bare, defaulted)
+	if err != nil {
+		return Takeover{}, err
+	}
+	given := ours.set
+	for path := range full.set.Difference(ours.set).All() {
+		want, has := at(defaulted, path)
+		if there, ok := at(live, path); ok && has && same(want, there) {
+			given = given.Union(fieldpath.NewSet(path))
+		}
+	}
+	return divide(live, ours.entry, given)
+}
+
+// manager returns the API server's field manager for an object's kind.
+func (v *Validator) manager(obj map[string]any) (*managedfields.FieldManager, error) {
+	apiVersion, _ := obj["apiVersion"].(string)
+	kind, _ := obj["kind"].(string)
+	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	if !ok {
+		return nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
+	}
+	manager, err := d.apply()
+	if err != nil {
+		return nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
+	}
+	return manager, nil
+}
+
+// owned is what a field manager owns.
+type owned struct {
+	entry metav1.ManagedFieldsEntry
+	set   *fieldpath.Set
+}
+
+// fieldsOf applies a wish to an object, as FieldManager, and returns what we own
+// then.
+func fieldsOf(manager *managedfields.FieldManager, live, wish map[string]any) (owned, error) {
+	before := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)}
+	before.SetAPIVersion(fmt.Sprint(wish["apiVersion"]))
+	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(wish)}, FieldManager, false)
+	if apierrors.IsConflict(err) {
+		return owned{}, conflict(err)
+	}
+	if err != nil {
+		return owned{}, err
+	}
+	for _, e := range after.(*unstructured.Unstructured).GetManagedFields() {
+		if isOurs(e) {
+			set, err := decode(e)
+			return owned{e, set}, err
+		}
+	}
+	return owned{set: fieldpath.NewSet()}, nil
+}
+
+func isOurs(e metav1.ManagedFieldsEntry) bool {
+	return e.Manager == FieldManager && e.Operation == metav1.ManagedFieldsOperationApply && e.Subresource == ""
+}
+
+// divide gives fields to us and takes them from everybody else. What is written
+// by way of a subresource, such as the status, is nobody's wish.
+func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpath.Set) (t Takeover, err error) {
+	before := (&unstructured.Unstructured{Object: live}).GetManagedFields()
+	t.entries = append(t.entries, ours)
+	for _, e := range before {
+		if isOurs(e) {
+			t.changed = t.changed || !sameFields(e, ours)
+			continue
+		}
+		if e.Subresource != "" {
+			t.entries = append(t.entries, e)
+			continue
+		}
+		set, err := decode(e)
+		if err != nil {
+			return t, err
+		}
+		rest := without(set, given)
+		if !rest.Equals(set) {
+			t.From = append(t.From, e.Manager)
+			if e.FieldsV1, err = encode(rest); err != nil {
+				return t, err
+			}
+		}
+		if !rest.Empty() {
+			t.entries = append(t.entries, e)
+		}
+	}
+	t.changed = t.changed || len(t.From) > 0 || !slices.ContainsFunc(before, isOurs)
+	slices.Sort(t.From)
+	t.From = slices.Compact(t.From)
+	return t, nil
+}
+
+// without returns a set without the given fields, and without what is around
+// them where nothing else is left in it: who owns an empty map keeps it there.
+func without(set, given *fieldpath.Set) *fieldpath.Set {
+	around := fieldpath.NewSet()
+	for path := range given.All() {
+		for n := 1; n < len(path); n++ {
+			around.Insert(path[:n].Copy())
+		}
+	}
+	rest := set.Difference(given)
+	for {
+		hollow := rest.Leaves().Intersection(around)
+		if hollow.Empty() {
+			return rest
+		}
+		rest = rest.Difference(hollow)
+	}
+}
+
+func decode(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
+	set := fieldpath.NewSet()
+	if e.FieldsV1 == nil {
+		return set, nil
+	}
+	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+		return nil, fmt.Errorf("read the fields of %s: %w", e.Manager, err)
+	}
+	return set, nil
+}
+
+func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
+	raw, err := set.ToJSON()
+	return &metav1.FieldsV1{Raw: raw}, err
+}
+
+func sameFields(a, b metav1.ManagedFieldsEntry) bool {
+	x, errX := decode(a)
+	y, errY := decode(b)
+	return errX == nil && errY == nil && x.Equals(y)
+}
+
+// at returns the field at a path of names.
+func at(obj map[string]any, path fieldpath.Path) (any, bool) {
+	var value any = obj
+	for _, element := range path {
+		fields, ok := value.(map[string]any)
+		if !ok || element.FieldName == nil {
+			return nil, false
+		}
+		if value, ok = fields[*element.FieldName]; !ok {
+			return nil, false
+		}
+	}
+	return value, true
+}
+
+// TakeOver changes who owns the fields of a live object, unless it has changed
+// since it was read. With kubectl's fields goes its note of what it applied
+// last, by which it would merge.
+func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover) error {
+	obj := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)}
+	patch := []map[string]any{
+		{"op": "replace", "path": "/metadata/managedFields", "value": t.entries},
+		{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
+	}
+	if _, noted := obj.GetAnnotations()[lastApplied]; noted && slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
+		patch = append(patch, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		return err
+	}
+	before := wish(obj)
+	err = c.client.Patch(ctx, obj, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(FieldManager))
+	switch {
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("%s has changed meanwhile; try again", name(obj))
+	case err != nil:
+		return fmt.Errorf("take over %s: %w", name(obj), explain(err, c.host))
+	case !reflect.DeepEqual(before["spec"], wish(obj)["spec"]):
+		return fmt.Errorf("%s: its spec changed while it was taken over, which is a bug", name(obj))
+	}
+	return nil
+}
