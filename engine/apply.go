@@ -2,10 +2,7 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"sync"
 
 	"github.com/lkeplan/lkeplan/kube"
@@ -14,16 +11,26 @@ import (
 // applier is the cluster as Apply needs it; kube.Cluster is one.
 type applier interface {
 	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
-	WaitReady(ctx context.Context, obj map[string]any) error
 }
 
-// Progress is one thing that Apply has done with one object: an Outcome, or
-// Ready.
+// Progress is one thing that was done with an object, or that has become of it.
 type Progress struct {
 	Kind, Name string
-	Outcome    kube.Outcome // "" when the object has become ready
-	Ready      bool
+	Event      Event
+	Rolled, Of int // of a pool that Rolls: nodes that are as they should be, and all
 }
+
+// Event is what has happened to an object.
+type Event string
+
+// What may happen to an object, beside the outcomes of kube.Cluster.Apply.
+const (
+	Ready    Event = "ready"
+	Deleted  Event = "deleted"  // it will be gone when nothing needs it any more
+	Released Event = "released" // it stays, and is no longer managed
+	Gone     Event = "gone"
+	Rolls    Event = "rolls"
+)
 
 // Apply brings objects into a cluster, node classes before the pools that refer
 // to them, and tells report of each one in order. It stops at the first object
@@ -74,38 +81,9 @@ func applyWave(ctx context.Context, to applier, objects []map[string]any, report
 		if r.err != nil {
 			return r.err
 		}
-		report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Outcome: r.outcome})
+		report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Event: Event(r.outcome)})
 	}
 	return nil
-}
-
-// WaitReady returns when all objects are ready that can be, telling report of
-// each one as it gets there. When ctx ends first the error names all that are
-// not.
-func WaitReady(ctx context.Context, in applier, objects []map[string]any, report func(Progress)) error {
-	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		fails []error
-	)
-	for _, obj := range objects {
-		if !becomesReady(obj) {
-			continue
-		}
-		wg.Go(func() {
-			err := in.WaitReady(ctx, obj)
-			mu.Lock()
-			defer mu.Unlock()
-			if err != nil {
-				fails = append(fails, err)
-				return
-			}
-			report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Ready: true})
-		})
-	}
-	wg.Wait()
-	slices.SortFunc(fails, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
-	return errors.Join(fails...)
 }
 
 // becomesReady tells whether some controller says of an object that it is

@@ -30,8 +30,6 @@ func (m *memory) Apply(_ context.Context, obj map[string]any) (kube.Outcome, err
 	return kube.Created, nil
 }
 
-func (m *memory) WaitReady(context.Context, map[string]any) error { return nil }
-
 func fleet(pools int) (objects []map[string]any) {
 	add := func(kind, name string) {
 		objects = append(objects, map[string]any{"kind": kind, "metadata": map[string]any{"name": name}})

@@ -19,7 +19,7 @@ func Diff(base, head Compiled, prices *catalog.Catalog, now time.Time) (plan.Pla
 }
 
 func stateOf(c Compiled, prices *catalog.Catalog, now time.Time) plan.State {
-	return plan.State{Objects: objectsOf(c), Offers: offers(c.Cluster, prices), Now: now}
+	return plan.State{Objects: objectsOf(c), Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
 }
 
 func objectsOf(c Compiled) (objects []plan.Object) {

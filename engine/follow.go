@@ -72,10 +72,10 @@ func (f *follower) step(ctx context.Context) error {
 		return fmt.Errorf("revision %s is not applied, the last good one stays: %w", short(rev.ID), problem)
 	}
 	changed := 0
-	err = Apply(ctx, f.to, compiled.Manifests(), func(p Progress) {
-		if p.Outcome != kube.Unchanged {
+	err = Apply(ctx, f.to, Marked(compiled), func(p Progress) {
+		if p.Event != Event(kube.Unchanged) {
 			changed++
-			f.log.Info("applied", "kind", p.Kind, "name", p.Name, "outcome", p.Outcome)
+			f.log.Info("applied", "kind", p.Kind, "name", p.Name, "outcome", p.Event)
 		}
 	})
 	if err != nil {

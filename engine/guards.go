@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -102,4 +103,26 @@ func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
 		})
 	}
 	return diags
+}
+
+// Judge asks the guards that were in force when the plan was made what they say
+// of the plan as it would be carried out now: a freeze may have begun since, or
+// nodes have come. Policies were asked when it was made; what they refused
+// then, and nobody allowed, stays refused.
+func (s Saved) Judge(now *plan.Plan, permissions []string) error {
+	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Resources)})
+	if err != nil {
+		return err
+	}
+	now.Verdicts = verdicts
+	for _, v := range s.Plan.Verdicts {
+		if strings.HasPrefix(v.Guard, "policy.") {
+			now.Verdicts = append(now.Verdicts, v)
+		}
+	}
+	if err := now.Allow(permissions); err != nil {
+		return err
+	}
+	now.Reallow(s.Allowed)
+	return nil
 }

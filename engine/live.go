@@ -10,6 +10,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -40,7 +42,7 @@ type LiveOptions struct {
 // others have changed in it. The cluster is only read.
 func DiffLive(ctx context.Context, head Compiled, cluster Sight, opts LiveOptions) (plan.Plan, error) {
 	linode.Register()
-	objects, nodes, notes, err := look(ctx, head, cluster, opts.Prune)
+	objects, nodes, notes, err := look(ctx, head, cluster, true)
 	if err != nil {
 		return plan.Plan{}, err
 	}
@@ -50,9 +52,14 @@ func DiffLive(ctx context.Context, head Compiled, cluster Sight, opts LiveOption
 	if err := predict(ctx, head, there, opts, &before, &after); err != nil {
 		return plan.Plan{}, err
 	}
-	if opts.Prune {
-		before.Objects = append(before.Objects, left(head, objects)...)
+	if over := left(head, objects); opts.Prune {
+		before.Objects = append(before.Objects, over...)
+	} else {
+		for _, o := range over {
+			notes = append(notes, fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", keyOf(o.Manifest)))
+		}
 	}
+	after.Removed = head.Removed
 	p, err := plan.Diff(before, after)
 	if err != nil {
 		return p, err
@@ -105,7 +112,7 @@ func withHolds(ctx context.Context, p plan.Plan, before, after plan.State, clust
 
 func drifts(base, head Compiled, there map[string]map[string]any) ([]plan.Drift, error) {
 	return plan.Drifts(objectsOf(base), objectsOf(head), func(o plan.Object) map[string]any {
-		return there[key(o.Kind(), o.Name())]
+		return there[keyOf(o.Manifest)]
 	}, kube.FieldManager)
 }
 
@@ -150,14 +157,14 @@ func predict(ctx context.Context, head Compiled, there map[string]map[string]any
 	results := make([]prediction, len(head.Resources))
 	each(len(results), func(i int) {
 		r := head.Resources[i]
-		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[key(r.Kind(), r.Name())], r.Manifest)
+		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[keyOf(r.Manifest)], marked(r.Manifest, Inventory(head)))
 	})
 	for i, r := range head.Resources {
 		if results[i].err != nil {
 			return results[i].err
 		}
 		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflictsOf(results[i].conflicts)})
-		if live := there[key(r.Kind(), r.Name())]; live != nil {
+		if live := there[keyOf(r.Manifest)]; live != nil {
 			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
 			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
 		}
@@ -172,7 +179,7 @@ type prediction struct {
 }
 
 // left are the live objects that carry the configuration's mark, and are in it
-// no longer. What a removed block lets go stays.
+// no longer.
 func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 	mark := Inventory(head)
 	if mark == "" {
@@ -180,15 +187,14 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 	}
 	declared := map[string]bool{}
 	for _, r := range head.Resources {
-		declared[key(r.Kind(), r.Name())] = true
+		declared[keyOf(r.Manifest)] = true
 	}
 	addrs := map[string]config.Addr{}
 	for _, r := range head.Removed {
-		declared[key(r.Kind, r.Name)] = !r.Delete
-		addrs[key(r.Kind, r.Name)] = r.Addr
+		addrs[r.Kind+" "+r.Name] = r.Addr
 	}
 	for _, obj := range live {
-		at := key(kindOf(obj), nameOf(obj))
+		at := keyOf(obj)
 		if labelOf(obj, kube.InventoryLabel) != mark || declared[at] {
 			continue
 		}
@@ -199,6 +205,29 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 		objects = append(objects, plan.Object{Resource: config.Resource{Addr: addr, Manifest: obj}, Defaulted: obj})
 	}
 	return objects
+}
+
+// Marked returns the objects to apply, with the mark of their configuration.
+func Marked(c Compiled) []map[string]any {
+	manifests := c.Manifests()
+	for i, m := range manifests {
+		manifests[i] = marked(m, Inventory(c))
+	}
+	return manifests
+}
+
+func marked(manifest map[string]any, mark string) map[string]any {
+	if mark == "" {
+		return manifest
+	}
+	u := unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
+	labels := u.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	labels[kube.InventoryLabel] = mark
+	u.SetLabels(labels)
+	return u.Object
 }
 
 // Inventory is the mark that objects of a configuration carry in the cluster as
@@ -219,17 +248,23 @@ func blockOf(kind string) string {
 func index(objects []map[string]any) map[string]map[string]any {
 	m := make(map[string]map[string]any, len(objects))
 	for _, o := range objects {
-		m[key(kindOf(o), nameOf(o))] = o
+		m[keyOf(o)] = o
 	}
 	return m
 }
 
-func key(kind, name string) string { return kind + " " + name }
+// keyOf names an object among all of a cluster: NodePool general, or
+// CapacityBuffer web/spare.
+func keyOf(obj map[string]any) string {
+	namespace, _ := lookup(obj, "metadata", "namespace").(string)
+	if namespace != "" {
+		namespace += "/"
+	}
+	return kindOf(obj) + " " + namespace + nameOf(obj)
+}
 
 func labelOf(obj map[string]any, label string) string {
-	metadata, _ := obj["metadata"].(map[string]any)
-	labels, _ := metadata["labels"].(map[string]any)
-	value, _ := labels[label].(string)
+	value, _ := lookup(obj, "metadata", "labels", label).(string)
 	return value
 }
 

@@ -13,7 +13,6 @@ import (
 	"net"
 	"net/url"
 	"strings"
-	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -21,6 +20,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -150,36 +150,43 @@ func (c *Cluster) List(ctx context.Context, apiVersion, kind string) ([]map[stri
 	return objects, nil
 }
 
-// WaitReady returns when the object's Ready condition is true for the present
-// generation. When ctx ends first the error says what was still missing.
-func (c *Cluster) WaitReady(ctx context.Context, obj map[string]any) error {
-	like := &unstructured.Unstructured{Object: obj}
-	state := "it was not read yet"
-	for {
-		live, err := c.get(ctx, like)
-		if ctx.Err() == nil && err != nil {
-			return err
-		}
-		if err == nil && live == nil {
-			return fmt.Errorf("%s was deleted while waiting for it to be ready", name(like))
-		}
-		if err == nil {
-			var ready bool
-			if ready, state = readiness(live); ready {
-				return nil
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%s is not ready: %s", name(like), state)
-		case <-time.After(250 * time.Millisecond):
-		}
+// Delete deletes an object, if it is still the one with this UID. That it is
+// gone already is no error; that another one has its name is ErrReplaced.
+func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
+	u := &unstructured.Unstructured{Object: obj}
+	uid := u.GetUID()
+	err := c.client.Delete(ctx, u, client.Preconditions{UID: &uid})
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil
+	case apierrors.IsConflict(err):
+		return fmt.Errorf("delete %s: %w", name(u), ErrReplaced)
+	case err != nil:
+		return fmt.Errorf("delete %s: %w", name(u), explain(err, c.host))
 	}
+	return nil
 }
 
-// readiness reads the Ready condition, and says why it is not true: by the
-// messages of the conditions that it follows from, where they have any.
-func readiness(live *unstructured.Unstructured) (ready bool, state string) {
+// ErrReplaced is returned by Delete where an object has been deleted and made
+// again since it was looked at.
+var ErrReplaced = errors.New("it is another object than the one that was looked at")
+
+// Release takes the mark of its configuration from an object, which stays as it
+// is.
+func (c *Cluster) Release(ctx context.Context, obj map[string]any) error {
+	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
+	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, InventoryLabel)
+	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("release %s: %w", name(u), explain(err, c.host))
+	}
+	return nil
+}
+
+// Readiness reads the Ready condition of a live object for its present
+// generation, and says why it is not true: by the messages of the conditions
+// that it follows from, where they have any.
+func Readiness(obj map[string]any) (ready bool, state string) {
+	live := &unstructured.Unstructured{Object: obj}
 	var all []metav1.Condition
 	raw, _, _ := unstructured.NestedMap(live.Object, "status")
 	var status struct {

@@ -2,8 +2,6 @@ package kube
 
 import (
 	"testing"
-
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
 func TestReadinessSaysWhy(t *testing.T) {
@@ -25,12 +23,12 @@ func TestReadinessSaysWhy(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			live := &unstructured.Unstructured{Object: map[string]any{
+			live := map[string]any{
 				"metadata": map[string]any{"generation": int64(2)},
 				"status":   map[string]any{"conditions": tt.conditions},
-			}}
-			if ready, state := readiness(live); ready != tt.ready || state != tt.state {
-				t.Errorf("readiness = %v, %q; want %v, %q", ready, state, tt.ready, tt.state)
+			}
+			if ready, state := Readiness(live); ready != tt.ready || state != tt.state {
+				t.Errorf("Readiness = %v, %q; want %v, %q", ready, state, tt.ready, tt.state)
 			}
 		})
 	}

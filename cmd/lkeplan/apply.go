@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -13,50 +14,44 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 func newApply(env *env) *cobra.Command {
-	var (
-		src        source
-		kubeconfig string
-		wait       bool
-		timeout    time.Duration
-	)
+	a := application{comparison: comparison{env: env, base: "live"}, counts: map[engine.Event]int{}}
+	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
-		Use:   "apply [DIR]",
-		Short: "Apply a directory to a cluster and wait until it is ready",
+		Use:   "apply [DIR | FILE]",
+		Short: "Apply a directory or a saved plan to a cluster",
 		Long: `Compile and check a directory, then apply its objects by server-side apply as
 the field manager "lkeplan": node classes first, then pools. Values that somebody
-else has set are never overwritten; they are shown, and nothing more is applied.
+else has set are never overwritten; they are shown, and nothing is applied. Nor is
+anything where a guard or policy refuses what would come of it.
 
-Objects that are not in the directory stay as they are.`,
-		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait=false clusters/dev",
+A plan that "lkeplan plan --out FILE" has saved is carried out exactly, or not at
+all: where a field or an object of it has changed since, the exit code is 4.
+
+Objects that are not in the directory stay as they are, unless --prune is given and
+they were applied from it. A run that was interrupted is continued by the next.`,
+		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait rolled prod.plan",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.open(args)
-			if err != nil {
-				return err
+			a.args, a.started = args, time.Now()
+			if len(args) == 1 {
+				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
+					return a.saved(cmd.Context(), args[0])
+				}
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
-			if err := report(env, compiled, diags); err != nil {
-				return err
-			}
-			cluster, err := connect(kubeconfig)
-			if err != nil {
-				return err
-			}
-			a := application{env: env, cluster: cluster, started: time.Now(), counts: map[kube.Outcome]int{}}
-			if !wait {
-				timeout = 0
-			}
-			return a.run(cmd.Context(), compiled.Manifests(), timeout)
+			return a.directory(cmd.Context())
 		},
 	}
-	src.flags(cmd)
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().BoolVar(&wait, "wait", true, "wait until all objects are ready")
-	cmd.Flags().DurationVar(&timeout, "timeout", 2*time.Minute, "how long to wait for that")
+	a.flags(cmd)
+	cmd.Flags().BoolVar(&a.prune, "prune", false, "delete what was applied from here and is no longer in the directory")
+	a.wait.flag(cmd, "wait", "", "wait until objects are ready, until all nodes are replaced that have to be, or for nothing")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "how long to wait (default 2m, and 1h for nodes)")
 	return cmd
 }
 
@@ -79,38 +74,119 @@ func connect(kubeconfig string) (*kube.Cluster, error) {
 
 // application is one run of apply.
 type application struct {
-	env     *env
-	cluster *kube.Cluster
+	comparison
+	wait    choice
+	timeout time.Duration
 	started time.Time
-	counts  map[kube.Outcome]int
+	counts  map[engine.Event]int
 }
 
-// run applies the objects and, where timeout is not 0, waits for them.
-func (a *application) run(ctx context.Context, objects []map[string]any, timeout time.Duration) error {
-	if len(objects) == 0 {
-		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
-	}
-	if err := engine.Apply(ctx, a.cluster, objects, a.show); err != nil {
+// directory applies a directory as it lies there.
+func (a *application) directory(ctx context.Context) error {
+	found, err := a.run(ctx)
+	if err != nil {
 		return err
 	}
-	if timeout > 0 {
-		waiting, cancel := context.WithTimeout(ctx, timeout)
-		defer cancel()
-		if err := engine.WaitReady(waiting, a.cluster, objects, a.show); err != nil {
+	if len(found.head.Resources) == 0 && found.plan.Empty() {
+		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
+	}
+	if found.plan.Refused() {
+		return a.refuse(found.plan)
+	}
+	for _, note := range found.plan.Notes {
+		fmt.Fprintln(a.env.Stderr, "Note:", note)
+	}
+	return a.execute(ctx, found.cluster, found.head, found.plan)
+}
+
+// saved carries out a plan that was saved.
+func (a *application) saved(ctx context.Context, name string) error {
+	saved, err := readPlan(name)
+	if err != nil {
+		return err
+	}
+	cluster, err := connect(a.kubeconfig)
+	if err != nil {
+		return err
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return err
+	}
+	head := saved.Compiled()
+	now, err := engine.DiffLive(ctx, head, engine.Live(cluster), engine.LiveOptions{Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune})
+	if err != nil {
+		return err
+	}
+	if err := saved.Fresh(now); err != nil {
+		fmt.Fprintln(a.env.Stderr, "lkeplan:", err)
+		return stale
+	}
+	if err := saved.Judge(&now, a.allow); err != nil {
+		return err
+	}
+	if now.Refused() {
+		return a.refuse(now)
+	}
+	return a.execute(ctx, cluster, head, now)
+}
+
+// refuse shows the plan that a guard or policy refuses.
+func (a *application) refuse(p plan.Plan) error {
+	if err := reports.Write(a.env.Stderr, "text", reports.Report{Plan: p, ExitCode: int(refused)}, reports.Options{Target: a.dir(), Version: version()}); err != nil {
+		return err
+	}
+	return refused
+}
+
+// execute does what the plan says, and waits for what comes of it.
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head engine.Compiled, p plan.Plan) error {
+	deleted, err := engine.Execute(ctx, cluster, head, p, a.show)
+	if err != nil {
+		return err
+	}
+	if a.wait.value != "none" {
+		if err := a.await(ctx, engine.Live(cluster), head, deleted); err != nil {
 			return err
 		}
 	}
-	fmt.Fprintf(a.env.Stdout, "applied %s: %d created, %d changed, %d unchanged (%s)\n", objectCount(len(objects)),
-		a.counts[kube.Created], a.counts[kube.Changed], a.counts[kube.Unchanged], time.Since(a.started).Round(100*time.Millisecond))
+	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Resources)),
+		a.counts[engine.Event(kube.Created)], a.counts[engine.Event(kube.Changed)], a.counts[engine.Event(kube.Unchanged)])
+	if n := a.counts[engine.Deleted]; n > 0 {
+		text += fmt.Sprintf(", %d deleted", n)
+	}
+	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 
+// await waits until objects are ready and, where that is asked for, all nodes
+// are as they should be and what was deleted is gone.
+func (a *application) await(ctx context.Context, in engine.Sight, head engine.Compiled, deleted []map[string]any) error {
+	rolled := a.wait.value == "rolled"
+	timeout := a.timeout
+	switch {
+	case timeout > 0:
+	case rolled:
+		timeout = time.Hour
+	default:
+		timeout = 2 * time.Minute
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+	if err := engine.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
+		return err
+	}
+	if err := engine.WaitRolled(ctx, in, head, a.show); err != nil {
+		return err
+	}
+	return engine.WaitGone(ctx, in, deleted, a.show)
+}
+
 func (a *application) show(p engine.Progress) {
-	what := string(p.Outcome)
-	if p.Ready {
-		what = "ready"
-	} else {
-		a.counts[p.Outcome]++
+	a.counts[p.Event]++
+	what := string(p.Event)
+	if p.Event == engine.Rolls {
+		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
 	}
 	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
 }

@@ -214,6 +214,9 @@ func (d *comparison) inForce(ctx context.Context, head engine.Compiled, opts eng
 // compileBase compiles the configuration that head is compared with.
 func (d *comparison) compileBase(ctx context.Context, kind, name string, opts engine.CompileOptions) (engine.Compiled, plan.Revision, error) {
 	switch kind {
+	case "plan":
+		saved, err := readPlan(name)
+		return saved.Compiled(), plan.Revision{Kind: "plan", Ref: name}, err
 	case "dir":
 		fsys, dirOpts, err := d.src.open([]string{name})
 		if err != nil {

@@ -60,6 +60,8 @@ func newRoot(env *env) *cobra.Command {
 		newSchema(env),
 		newDocs(env),
 		newDiff(env),
+		newPlan(env),
+		newShow(env),
 		newSnapshot(env),
 		newApply(env),
 		newCatalog(env),

@@ -172,7 +172,7 @@ func (p *Plan) cost(base, head State) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		key := id{c.Kind, c.Name}
+		key := c.id()
 		if old, ok := before[key]; ok {
 			c.Before = &old
 		}

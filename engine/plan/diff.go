@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config"
 )
 
 // Diff compares two revisions. Objects are the same when kind and name are; an
@@ -27,12 +29,12 @@ func Diff(base, head State) (Plan, error) {
 	}
 	for _, o := range base.Objects {
 		if _, stays := after[o.id()]; !stays {
-			p.Changes = append(p.Changes, deleted(o))
+			p.Changes = append(p.Changes, gone(o, head.Removed))
 		}
 	}
 	p.fanOut(after)
 	for i := range p.Changes {
-		p.Changes[i].Conflicts = after[id{p.Changes[i].Kind, p.Changes[i].Name}].Conflicts
+		p.Changes[i].Conflicts = after[p.Changes[i].id()].Conflicts
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
@@ -55,7 +57,7 @@ func byID(objects []Object) map[id]Object {
 func changeOf(o Object, action Action) Change {
 	apiVersion, _ := o.Manifest["apiVersion"].(string)
 	return Change{
-		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Name: o.Name(),
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.id().namespace, Name: o.Name(),
 		Source: o.Origins.Find("").Range, Action: action, Effect: None,
 	}
 }
@@ -68,6 +70,19 @@ func created(o Object) Change {
 		c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
 	}
 	return c
+}
+
+// gone is what becomes of an object that the head does not have: it is deleted,
+// unless a removed block says that it stays.
+func gone(o Object, removed []config.Removal) Change {
+	for _, r := range removed {
+		if r.Kind == o.Kind() && r.Name == o.Name() && !r.Delete {
+			c := changeOf(o, Forget)
+			c.UID = text(o.Defaulted, "metadata", "uid")
+			return c
+		}
+	}
+	return deleted(o)
 }
 
 // deleted is the end of an object. The nodes of a NodePool go with it, at once
@@ -128,7 +143,7 @@ func (p *Plan) fanOut(after map[id]Object) {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := text(after[id{c.Kind, c.Name}].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		class := text(after[c.id()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if addr, ok := rolled[class]; ok {
 			c.Because = append(c.Because, addr)
 			c.worsen(Roll, false)

@@ -158,18 +158,31 @@ func (p *Plan) Allow(permissions []string) error {
 		if !ok || addr == "" {
 			return fmt.Errorf("--allow %s: write GUARD:ADDRESS, as in %s:pool.web", permission, MaxDeletedPools)
 		}
-		lifted := false
-		for i := range p.Verdicts {
-			v := &p.Verdicts[i]
-			if v.Guard == guard && v.Status == Blocked && p.covers(*v, addr) {
-				v.Status, lifted = Allowed, true
-			}
-		}
-		if !lifted {
+		if !p.lift(guard, addr) {
 			return fmt.Errorf("--allow %s: %s", permission, p.unneeded(guard))
 		}
 	}
 	return nil
+}
+
+// Reallow lifts what permissions lifted that were given earlier. Some may have
+// nothing to lift any more.
+func (p *Plan) Reallow(permissions []string) {
+	for _, permission := range permissions {
+		guard, addr, _ := strings.Cut(permission, ":")
+		p.lift(guard, addr)
+	}
+}
+
+// lift allows what a guard blocks, and reports whether it blocked anything.
+func (p *Plan) lift(guard, addr string) (lifted bool) {
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		if v.Guard == guard && v.Status == Blocked && p.covers(*v, addr) {
+			v.Status, lifted = Allowed, true
+		}
+	}
+	return lifted
 }
 
 func (p Plan) covers(v Verdict, addr string) bool {

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -91,10 +92,10 @@ func (p *Plan) impact(base, head State) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.Kind != "NodePool" || c.Action == Create {
+		if c.Kind != "NodePool" || c.Action == Create || c.Action == Forget {
 			continue
 		}
-		key := id{"NodePool", c.Name}
+		key := c.id()
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		if c.Action == Delete {
 			c.Impact.Deleted = c.Impact.Of
@@ -247,4 +248,38 @@ func (j judge) drifted(n Node) bool {
 		return true
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
+}
+
+// Rolling is how far the replacement of a pool's nodes has got.
+type Rolling struct {
+	Pool         string
+	Outdated, Of int // nodes that are not as the pool and its class are, and all
+}
+
+// Outdated says for each pool of a state, in order of name, how many of the nodes
+// are not as it asks for.
+func Outdated(s State, nodes []Node) ([]Rolling, error) {
+	all, err := judges(s)
+	if err != nil {
+		return nil, err
+	}
+	counts := map[string]*Rolling{}
+	for at := range all {
+		counts[at.name] = &Rolling{Pool: at.name}
+	}
+	for _, n := range nodes {
+		r := counts[n.Pool]
+		if r == nil {
+			continue
+		}
+		r.Of++
+		if all[poolID(n.Pool)].drifted(n) {
+			r.Outdated++
+		}
+	}
+	rolling := make([]Rolling, 0, len(counts))
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		rolling = append(rolling, *counts[name])
+	}
+	return rolling, nil
 }

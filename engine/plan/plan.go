@@ -27,14 +27,19 @@ type Object struct {
 }
 
 // id is what an object is in the cluster, whatever its address.
-type id struct{ kind, name string }
+type id struct{ kind, namespace, name string }
 
-func (o Object) id() id { return id{o.Kind(), o.Name()} }
+func (o Object) id() id { return id{o.Kind(), text(o.Manifest, "metadata", "namespace"), o.Name()} }
+
+func (c Change) id() id { return id{c.Kind, c.Namespace, c.Name} }
+
+func poolID(name string) id { return id{kind: "NodePool", name: name} }
 
 // State is one revision: its objects, and what nodes can be made of where they
 // are applied.
 type State struct {
 	Objects []Object
+	Removed []config.Removal // what becomes of objects that are not there any more
 	Offers  []Offer
 	Nodes   []Node    // nil where no cluster was asked
 	Now     time.Time // when budgets and expiry are looked at; zero: they are not
@@ -85,6 +90,7 @@ type Change struct {
 	Block      string // the block type: pool, node_class
 	APIVersion string
 	Kind       string
+	Namespace  string // "" for most kinds
 	Name       string
 	UID        string    // of the object in the cluster; "" where there is none, or no cluster was asked
 	Source     hcl.Range // of the block
@@ -154,6 +160,7 @@ const (
 	Update Action = "update"
 	Delete Action = "delete"
 	Keep   Action = "no-op"
+	Forget Action = "forget" // it stays as it is, and is no longer managed
 )
 
 // Effect is what a change means for nodes that are there.

@@ -1,0 +1,87 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// executor is the cluster as Execute changes it; kube.Cluster is one.
+type executor interface {
+	applier
+	Delete(ctx context.Context, obj map[string]any) error
+	Release(ctx context.Context, obj map[string]any) error
+}
+
+// ConflictError says which fields others have set. Nothing was applied.
+type ConflictError struct{ Changes []plan.Change }
+
+// Error implements error.
+func (e ConflictError) Error() string {
+	text := "somebody else set other values; nothing was applied:"
+	for _, c := range e.Changes {
+		for _, conflict := range c.Conflicts {
+			text += fmt.Sprintf("\n  %s %s: %s was set by %q", c.Kind, c.Name, conflict.Path, conflict.Owner)
+		}
+	}
+	return text + "\nremove the fields from the configuration, or have their owners give them up"
+}
+
+// Execute does what a plan for head says: it applies the objects, node classes
+// before the pools that refer to them, and then deletes what is left over,
+// pools before their classes. It tells report of each step. It stops at the
+// first that fails; to run it again is to go on there. Deleted are the objects
+// that are on their way out.
+func Execute(ctx context.Context, to executor, head Compiled, p plan.Plan, report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(p.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+	if len(contested) > 0 {
+		return nil, ConflictError{contested}
+	}
+	if err := Apply(ctx, to, Marked(head), report); err != nil {
+		return nil, err
+	}
+	for _, c := range ending(p.Changes) {
+		obj := objectOf(c)
+		event := Deleted
+		if c.Action == plan.Forget {
+			event, err = Released, to.Release(ctx, obj)
+		} else {
+			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
+		}
+		if err != nil {
+			return deleted, err
+		}
+		report(Progress{Kind: c.Kind, Name: c.Name, Event: event})
+	}
+	return deleted, nil
+}
+
+// ending are the changes that end an object, those of node classes last.
+func ending(changes []plan.Change) []plan.Change {
+	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
+		return c.UID == "" || (c.Action != plan.Delete && c.Action != plan.Forget)
+	})
+	slices.SortStableFunc(ends, func(a, b plan.Change) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return ends
+}
+
+func rank(c plan.Change) int {
+	if c.Kind == "LinodeNodeClass" {
+		return 1
+	}
+	return 0
+}
+
+// objectOf names an object as the API server does.
+func objectOf(c plan.Change) map[string]any {
+	metadata := map[string]any{"name": c.Name, "uid": c.UID}
+	if c.Namespace != "" {
+		metadata["namespace"] = c.Namespace
+	}
+	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
+}

@@ -1,0 +1,41 @@
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+)
+
+// Digest names what the plan does to objects, as sha256 and 64 hexadecimal
+// digits: two plans with the same digest change the same fields of the same
+// objects in the same way. What depends on the time and on the nodes is not in
+// it, so that somebody can approve a plan that is worked out anew later.
+func (p Plan) Digest() (string, error) {
+	type field struct {
+		Path          string
+		Before, After any
+	}
+	type change struct {
+		Kind, Namespace, Name, UID string
+		Action                     Action
+		Fields                     []field
+	}
+	changes := make([]change, 0, len(p.Changes))
+	for _, c := range p.Changes {
+		if c.Action == Keep {
+			continue
+		}
+		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, nil}
+		for _, f := range c.Fields {
+			short.Fields = append(short.Fields, field{f.Path, f.Before, f.After})
+		}
+		changes = append(changes, short)
+	}
+	raw, err := json.Marshal(changes)
+	if err != nil {
+		return "", fmt.Errorf("digest of the plan: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return "sha256:" + hex.EncodeToString(sum[:]), nil
+}
