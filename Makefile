@@ -32,8 +32,9 @@ lint: ## check formatting, vet, and run staticcheck
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 
-generate: ## rewrite what is generated: deep copies, definitions, the reference
+generate: ## rewrite what is generated: deep copies, definitions, schemas, the reference
 	$(GO) generate ./schemas/...
+	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
 	$(GO) test -run "^TestReference$$" ./cmd/lkeplan -update
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)

@@ -175,9 +175,11 @@ func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[
 			Type    string `json:"type"`
 			Effect  string `json:"effect"`
 			Partial bool   `json:"partial"`
-			Nodes   struct {
-				Rolled int `json:"rolled"`
-			} `json:"nodes"`
+			Impact  struct {
+				Nodes struct {
+					Rolled int `json:"rolled"`
+				} `json:"nodes"`
+			} `json:"impact"`
 		} `json:"resource_changes"`
 	}
 	cmd := s.command(bin(s.t, "lkeplan"), nil, append([]string{"diff", "-o", "json"}, args...)...)
@@ -195,8 +197,8 @@ func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[
 		if c.Type == "pool" && c.Effect == "roll" {
 			effects[c.Name] = fmt.Sprintf("%s, partial: %v", c.Effect, c.Partial)
 		}
-		if c.Nodes.Rolled > 0 {
-			nodes[c.Name] = c.Nodes.Rolled
+		if n := c.Impact.Nodes.Rolled; n > 0 {
+			nodes[c.Name] = n
 		}
 	}
 	return effects, nodes

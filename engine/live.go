@@ -200,7 +200,7 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 		}
 		addr, known := addrs[at]
 		if !known {
-			addr = config.Addr{Type: blockOf(kindOf(obj)), Name: nameOf(obj)}
+			addr = config.Addr{Type: schemas.TypeOf(kindOf(obj)), Name: nameOf(obj)}
 		}
 		objects = append(objects, plan.Object{Resource: config.Resource{Addr: addr, Manifest: obj}, Defaulted: obj})
 	}
@@ -234,16 +234,6 @@ func marked(manifest map[string]any, mark string) map[string]any {
 // the label kube.InventoryLabel: the cluster's name. Where the configuration
 // names none it is empty, and nothing can be told to be left over.
 func Inventory(c Compiled) string { return c.Cluster.Name }
-
-// blockOf is the type of the blocks that compile to a kind.
-func blockOf(kind string) string {
-	for _, block := range schemas.Document() {
-		if block.Object != nil && block.Object.Kind == kind {
-			return block.Type
-		}
-	}
-	return kind
-}
 
 func index(objects []map[string]any) map[string]map[string]any {
 	m := make(map[string]map[string]any, len(objects))

@@ -75,3 +75,14 @@ var assertion = []Arg{
 	{Name: "condition", Kind: Condition, Required: true, Doc: "True where the rule is kept."},
 	{Name: "error_message", Kind: Condition, Required: true, Doc: "What to say where it is not: a full sentence."},
 }
+
+// TypeOf is the type of the blocks that compile to a kind; the kind where there
+// are none.
+func TypeOf(kind string) string {
+	for _, block := range Document() {
+		if block.Object != nil && block.Object.Kind == kind {
+			return block.Type
+		}
+	}
+	return kind
+}

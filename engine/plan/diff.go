@@ -62,9 +62,33 @@ func changeOf(o Object, action Action) Change {
 	}
 }
 
+// stored is an object without what the API server and controllers put into it.
+func stored(o Object) map[string]any {
+	obj := o.Defaulted
+	if obj == nil {
+		obj = o.Manifest
+	}
+	kept := map[string]any{}
+	for key, value := range obj {
+		if key != "metadata" && key != "status" {
+			kept[key] = value
+		}
+	}
+	metadata := map[string]any{}
+	all, _ := obj["metadata"].(map[string]any)
+	for _, key := range []string{"name", "labels", "annotations"} {
+		if value, ok := all[key]; ok {
+			metadata[key] = value
+		}
+	}
+	kept["metadata"] = metadata
+	return kept
+}
+
 // created lists what was written; defaults are no news.
 func created(o Object) Change {
 	c := changeOf(o, Create)
+	c.New = stored(o)
 	fields := flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(fields)) {
 		c.Fields = append(c.Fields, Field{Path: path, After: fields[path], Effect: None, Source: origin(o, path)})
@@ -89,6 +113,7 @@ func gone(o Object, removed []config.Removal) Change {
 // and past its budgets: its NodeClaims are its dependents.
 func deleted(o Object) Change {
 	c := changeOf(o, Delete)
+	c.Old = stored(o)
 	c.UID = text(o.Defaulted, "metadata", "uid")
 	if c.Kind == "NodePool" {
 		c.Effect = DeleteNodes
@@ -100,6 +125,7 @@ func deleted(o Object) Change {
 // that is written out is no change.
 func updated(old, o Object) (Change, error) {
 	c := changeOf(o, Keep)
+	c.Old, c.New = stored(old), stored(o)
 	c.UID = text(old.Defaulted, "metadata", "uid")
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before

@@ -95,9 +95,12 @@ type Change struct {
 	UID        string    // of the object in the cluster; "" where there is none, or no cluster was asked
 	Source     hcl.Range // of the block
 	Action     Action
-	Fields     []Field // sorted by path
-	Effect     Effect  // the gravest of the fields'
-	Partial    bool    // of a Roll: only nodes that do not match any more
+	// Old and New are the object as it is stored, without what the API server and
+	// controllers add; nil where there is none.
+	Old, New map[string]any
+	Fields   []Field // sorted by path
+	Effect   Effect  // the gravest of the fields'
+	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Because names what rolls the pool without a change of its own: its class.
 	Because []string
 	// Before and After bound what a pool costs in a month; nil where there is no

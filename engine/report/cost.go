@@ -45,7 +45,7 @@ func bill(s Summary) string {
 		parts = append(parts, "at least "+text)
 	}
 	if s.Current != nil {
-		parts = append(parts, "the nodes of today cost "+dollars(*s.Current))
+		parts = append(parts, "the nodes there now cost "+dollars(*s.Current))
 	}
 	return strings.Join(parts, "; ") + "."
 }

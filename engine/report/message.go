@@ -2,6 +2,7 @@ package report
 
 import (
 	"iter"
+	"slices"
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -35,8 +36,8 @@ type (
 		plan.Summary
 		Before, After plan.Cost // of all pools together
 		Current       *catalog.Money
-		Changed       bool // there is any change
-		Refused       bool // a guard or policy blocks the plan
+		Changed       bool     // there is any change
+		Refused       []string // by which guards and policies
 		Digest        string
 		ExitCode      int
 	}
@@ -61,9 +62,19 @@ func (r Report) Messages() iter.Seq[Message] {
 			each(yield, r.Notes, func(text string) Message { return Note{text} }) &&
 			yield(Summary{
 				Summary: r.Summary(), Before: r.Before, After: r.After, Current: r.Current,
-				Changed: !r.Empty(), Refused: r.Refused(), Digest: r.Digest, ExitCode: r.ExitCode,
+				Changed: !r.Empty(), Refused: r.refusing(), Digest: r.Digest, ExitCode: r.ExitCode,
 			})
 	}
+}
+
+// refusing are the guards and policies that block the plan.
+func (r Report) refusing() (names []string) {
+	for _, v := range r.Verdicts {
+		if v.Status == plan.Blocked && !slices.Contains(names, v.Guard) {
+			names = append(names, v.Guard)
+		}
+	}
+	return names
 }
 
 // each yields a message for each element, and reports whether to go on.

@@ -79,6 +79,22 @@ func (p *page) sentence(indent int, s styled) {
 	}
 }
 
+// item writes a label and text beside it, which is wrapped below itself.
+func (p *page) item(indent int, label styled, text string) {
+	beside := indent + width(label.text) + 2
+	lines := []string{p.plain(text)}
+	if p.width > 0 {
+		lines = wrap(lines[0], max(20, p.width-beside))
+	}
+	for i, line := range lines {
+		if i == 0 {
+			p.line(indent, label, styled{text: "  " + line})
+		} else {
+			p.line(beside, styled{text: line})
+		}
+	}
+}
+
 // row is a line of a table: what it is about, how that turns, what it means,
 // and where it stands.
 type row struct {
@@ -115,7 +131,7 @@ func (p *page) table(indent int, rows []row) {
 	const endless = 1 << 30
 	limits := [4]int{endless, endless, endless, endless}
 	columns := func(r row) [4]string {
-		return [4]string{p.cut(p.plain(r.name), limits[0]), p.turn(r, limits[1]), p.plain(r.words), p.cut(p.plain(r.place), limits[3])}
+		return [4]string{p.cut(p.plain(r.name), limits[0]), p.turn(r, limits[1]), p.plain(r.words), p.tail(p.plain(r.place), limits[3])}
 	}
 	measure := func() (widths [4]int) {
 		for _, r := range rows {
@@ -127,7 +143,7 @@ func (p *page) table(indent int, rows []row) {
 	}
 	widths := measure()
 	if p.width > 0 {
-		for _, shrink := range []struct{ column, least int }{{1, 24}, {0, 20}, {3, 16}} {
+		for _, shrink := range []struct{ column, least int }{{1, 24}, {3, 20}, {0, 24}} {
 			over := indent - p.width
 			for _, w := range widths {
 				over += w + min(w, 2)
@@ -192,6 +208,15 @@ func (p *page) cut(text string, limit int) string {
 		}
 	}
 	return string(kept) + end
+}
+
+// tail shortens text to a width and keeps its end: the line of a place.
+func (p *page) tail(text string, limit int) string {
+	begin := p.plain("…")
+	if over := width(text) - limit; over > 0 {
+		return begin + string([]rune(text)[over+width(begin):])
+	}
+	return text
 }
 
 // escapeLength is how long an escape is that begins so.

@@ -50,6 +50,7 @@ var formats = []struct {
 }{
 	{"text", Text},
 	{"json", JSON},
+	{"jsonl", JSONLines},
 	{"markdown", Markdown},
 }
 

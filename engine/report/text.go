@@ -14,14 +14,13 @@ import (
 // the sum last. Diagnostics are not in it; they are shown with their source.
 func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
 	p := newPage(o)
-	var drift []row
+	var drift drifts
 	for m := range messages {
 		if m, ok := m.(Drift); ok {
-			drift = append(drift, driftRow(m.Drift))
+			drift.add(p, m.Drift)
 			continue
 		}
-		p.drift(drift)
-		drift = nil
+		drift.end(p)
 		switch m := m.(type) {
 		case Begin:
 			if text := plainly.versus(m); text != "" {
@@ -93,39 +92,44 @@ func costRows(c plan.Change) (rows []row) {
 	return rows
 }
 
-func driftRow(d plan.Drift) row {
-	r := row{name: plainly(d.Addr) + "  " + short(d.Path), words: drifted(d), place: "by " + plainly.list(d.Owners)}
-	r.before, r.after = sides(d.Path, d.Applied, d.Live)
-	return r
+// drifts are the fields of one object that others have set.
+type drifts struct {
+	addr string
+	rows []row
 }
 
-func (p *page) drift(rows []row) {
-	if len(rows) > 0 {
-		p.section("Drift: set by others in the cluster, not by this change")
-		p.table(2, rows)
+// add takes one more field. They come by object.
+func (d *drifts) add(p *page, field plan.Drift) {
+	if addr := plainly(field.Addr); addr != d.addr {
+		d.end(p)
+		d.addr = addr
 	}
+	r := row{name: short(field.Path), words: "by " + plainly.list(field.Owners) + "; " + drifted(field)}
+	r.before, r.after = sides(field.Path, field.Applied, field.Live)
+	d.rows = append(d.rows, r)
+}
+
+// end writes the fields that there are.
+func (d *drifts) end(p *page) {
+	if len(d.rows) > 0 {
+		p.section("Drift: set by others in the cluster, not by this change")
+		p.line(2, styled{text: d.addr})
+		p.table(6, d.rows)
+	}
+	*d = drifts{}
 }
 
 // verdict writes what a guard says, with the numbers that it went by.
 func (p *page) verdict(v plan.Verdict) {
-	text := fmt.Sprintf("%-7s", v.Status)
+	status := string(v.Status)
 	if v.Status == plan.Blocked {
-		text = "BLOCKED"
+		status = "BLOCKED"
 	}
-	text += "  " + plainly(v.Guard)
-	if v.Addr != "" {
-		text += "  " + plainly(v.Addr)
-	}
-	if numbers := plainly.limits(v); numbers != "" {
-		text += "  " + numbers
-	}
+	text := plainly.verdict(v)
 	if place := at(v.Source); place != "" {
-		text += "  " + place
+		text += " (" + place + ")"
 	}
-	p.sentence(2, styled{text, p.statuses[v.Status]})
-	if v.Detail != "" && v.Status != plan.Passed {
-		p.sentence(11, styled{text: plainly(v.Detail)})
-	}
+	p.item(2, styled{fmt.Sprintf("%-7s", status), p.statuses[v.Status]}, text)
 }
 
 // summary writes the sum.
@@ -141,8 +145,8 @@ func (p *page) summary(s Summary) {
 		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(s) + "."})
 		p.sentence(0, styled{text: bill(s)})
 	}
-	if s.Refused {
-		p.sentence(0, styled{"Refused by a guard.", p.bad})
+	if len(s.Refused) > 0 {
+		p.sentence(0, styled{"Refused by " + plainly.list(s.Refused) + ".", p.bad})
 	}
 }
 

@@ -182,13 +182,20 @@ func drifted(d plan.Drift) string {
 	return "apply is refused"
 }
 
-// limits are the two numbers of a verdict, where it has any.
-func (v voice) limits(d plan.Verdict) string {
-	switch {
-	case d.Limit == "" && d.Actual == "":
-		return ""
-	case d.Limit == "":
-		return "is " + v(d.Actual)
+// verdict says what a guard is about, the numbers that it went by, and why.
+func (v voice) verdict(d plan.Verdict) string {
+	text := v(d.Guard)
+	if d.Addr != "" {
+		text += " of " + v(d.Addr)
 	}
-	return fmt.Sprintf("at most %s, is %s", v(d.Limit), v(d.Actual))
+	switch {
+	case d.Limit != "":
+		text += fmt.Sprintf(": at most %s, is %s", v(d.Limit), v(d.Actual))
+	case d.Actual != "":
+		text += ": is " + v(d.Actual)
+	}
+	if d.Detail != "" && d.Status != plan.Passed {
+		text += ". " + v(d.Detail)
+	}
+	return text
 }
