@@ -21,80 +21,157 @@ const MaxComment = 60_000
 // bot finds its comment again. Whatever comes from the configuration stands in
 // code, where nothing of it is taken for Markdown, a mention or a reference.
 func Markdown(w io.Writer, messages iter.Seq[Message], o Options) error {
-	p := read(messages)
-	maxChars := cmp.Or(o.MaxChars, MaxComment)
-	var text string
-	for detail := allDetails; detail >= noDetails; detail-- {
-		text = comment(p, o.Target, detail)
-		if utf8.RuneCountInString(text) <= maxChars {
-			break
+	most := cmp.Or(o.MaxChars, MaxComment)
+	_, err := io.WriteString(w, fitting(read(messages), o, func(text string) bool {
+		return utf8.RuneCountInString(text) <= most
+	}))
+	return err
+}
+
+// fitting is the longest comment that fits, and the shortest where none does.
+func fitting(all whole, o Options, fits func(string) bool) string {
+	for d := allDetails; ; d-- {
+		c := &comment{whole: all, detail: d}
+		if text := c.write(o.Target); d == onlyNames || fits(text) {
+			return text
 		}
 	}
-	_, err := io.WriteString(w, text)
-	return err
 }
 
 // detail is how much a comment says.
 type detail int
 
 const (
-	noDetails    detail = iota // one line for each object whose nodes go, none for others
-	onlyTable                  // one line for each object
+	onlyNames    detail = iota // of the pools whose nodes go
+	graveRows                  // one line for each object whose nodes go, none for others
+	onlyRows                   // one line for each object
 	graveDetails               // fields of the objects whose nodes go
 	allDetails                 // fields of all objects
 )
 
-func comment(p whole, target string, d detail) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "<!-- lkeplan:%s:v1 -->\n", marker(target))
-	fmt.Fprintf(&b, "### lkeplan: %s\n\n", verdict(p))
-	if !p.sum.Changed {
-		return b.String()
-	}
-	b.WriteString("| object | | nodes | most a month |\n|---|---|---|---|\n")
-	hidden := 0
-	for _, c := range p.changes {
-		if d == noDetails && !grave(c.Effect) {
-			hidden++
-			continue
-		}
-		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", code(c.Addr), action(c.Change), nodes(c.Change), ceilings(c.Before, c.After))
-	}
-	if hidden > 0 {
-		fmt.Fprintf(&b, "\n%d more objects change without touching nodes.\n", hidden)
-	}
-	for _, c := range p.changes {
-		for _, conflict := range c.Conflicts {
-			fmt.Fprintf(&b, "\n**Conflict**: %s of %s was set by %s to another value; apply refuses to take it over.\n",
-				code(conflict.Path), code(c.Addr), code(conflict.Owner))
+// comment is Markdown that is being written.
+type comment struct {
+	strings.Builder
+	whole
+	detail detail
+}
+
+func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
+
+func (c *comment) write(target string) string {
+	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.sum))
+	c.guards()
+	c.table()
+	c.conflicts()
+	c.drifted()
+	c.warnings()
+	for _, change := range c.changes {
+		if c.detail == allDetails || c.detail == graveDetails && grave(change.Effect) {
+			c.details(change.Change)
 		}
 	}
-	for _, c := range p.changes {
-		if d == allDetails || (d == graveDetails && grave(c.Effect)) {
-			writeDetails(&b, c.Change)
-		}
+	if c.detail < allDetails {
+		c.printf("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
 	}
-	if d != allDetails {
-		b.WriteString("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
-	}
-	s := p.sum
-	fmt.Fprintf(&b, "\n%d to create, %d to update, %d to delete, %d moved. Most a month, all pools together: %s.\n",
-		s.Create, s.Update, s.Delete, s.Move, ceilings(&s.Before, &s.After))
-	return b.String()
+	c.footer()
+	return c.String()
 }
 
 // verdict is what a reviewer must know before anything else.
-func verdict(p whole) string {
-	s := p.sum
-	switch {
-	case !p.sum.Changed:
-		return "no changes"
-	case len(s.Deleted) > 0:
-		return fmt.Sprintf("⚠️ deletes the nodes of %s", count(len(s.Deleted), "pool"))
-	case len(s.Rolled) > 0:
-		return fmt.Sprintf("⚠️ replaces nodes of %s", count(len(s.Rolled), "pool"))
+func verdict(s Summary) string {
+	var parts []string
+	nodes := func(n int) string {
+		if n == 0 {
+			return "nodes"
+		}
+		return count(n, "node")
 	}
-	return "no node is replaced or deleted"
+	if n := len(s.Deleted); n > 0 {
+		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), count(n, "pool")))
+	}
+	if n := len(s.Rolled); n > 0 {
+		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
+	}
+	text := strings.Join(parts, ", ")
+	switch {
+	case text != "":
+		text = "⚠️ " + text
+	case s.Changed:
+		text = "no node is replaced or deleted"
+	default:
+		text = "no changes"
+	}
+	if len(s.Refused) > 0 {
+		text = "🛑 refused; " + text
+	}
+	return text
+}
+
+// guards lists what guards say, except that all is well.
+func (c *comment) guards() {
+	passed, separator := 0, "\n"
+	for _, v := range c.verdicts {
+		switch {
+		case v.Status == plan.Passed:
+			passed++
+			continue
+		case v.Status == plan.Blocked:
+			c.printf("%s- 🛑 **blocked** by %s", separator, code.verdict(v.Verdict))
+		case c.detail <= graveRows:
+			continue
+		default:
+			c.printf("%s- %s: %s", separator, v.Status, code.verdict(v.Verdict))
+		}
+		if place := at(v.Source); place != "" {
+			c.printf(" (%s)", code(place))
+		}
+		c.printf("\n")
+		separator = ""
+	}
+	if passed > 0 {
+		c.printf("\n%s passed.\n", count(passed, "guard"))
+	}
+}
+
+// table has a row for each object.
+func (c *comment) table() {
+	if len(c.changes) == 0 {
+		return
+	}
+	if c.detail == onlyNames {
+		c.names()
+		return
+	}
+	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
+	hidden := 0
+	for _, change := range c.changes {
+		if c.detail == graveRows && !grave(change.Effect) {
+			hidden++
+			continue
+		}
+		c.printf("| %s | %s | %s | %s | %s |\n", code(change.Addr), action(change.Change), nodes(change.Change), from(change.Impact), ceilings(change.Before, change.After))
+	}
+	if hidden > 0 {
+		c.printf("\n%s more without touching nodes.\n", count(hidden, "object"))
+	}
+}
+
+// names is what is left of the table where nothing else fits.
+func (c *comment) names() {
+	for _, part := range []struct {
+		effect plan.Effect
+		says   string
+	}{{plan.DeleteNodes, "**Deletes the nodes of**"}, {plan.Roll, "**Replaces nodes of**"}} {
+		var addrs []string
+		for _, change := range c.changes {
+			if change.Effect == part.effect {
+				addrs = append(addrs, change.Addr)
+			}
+		}
+		if len(addrs) > 0 {
+			c.printf("\n%s %s\n", part.says, code.list(addrs))
+		}
+	}
 }
 
 func action(c plan.Change) string {
@@ -113,31 +190,114 @@ func action(c plan.Change) string {
 
 func nodes(c plan.Change) string {
 	var text string
-	switch {
+	switch known := c.Impact != nil && c.Impact.Known; {
+	case c.Effect == plan.DeleteNodes && known:
+		return fmt.Sprintf("**%s deleted**, at once and past the budgets", count(c.Impact.Deleted, "node"))
 	case c.Effect == plan.DeleteNodes:
-		return "**all deleted, at once and past the budgets**"
-	case c.Effect == plan.Roll && c.Partial:
-		text = "replaced where they do not match any more"
-	case c.Effect == plan.Roll:
-		text = "**all replaced**"
-	default:
+		return "**all deleted**, at once and past the budgets"
+	case c.Effect != plan.Roll:
 		return "stay"
+	case known && c.Impact.Pace != nil && c.Impact.Rolled > 0:
+		text = fmt.Sprintf("**%d of %d replaced**", c.Impact.Rolled, c.Impact.Of)
+		if !c.Impact.Pace.Never {
+			text += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
+		}
+	case known:
+		text = consequence(c.Impact)
+	case c.Kind == "LinodeNodeClass":
+		text = "**all replaced** in the pools that use it"
+	case c.Partial:
+		text = "replaced where they do not match any more"
+	default:
+		text = "**all replaced**"
 	}
-	if sentence := consequence(c.Impact); sentence != "" {
-		text += ": " + sentence
-	}
-	for i, addr := range c.Because {
-		text += []string{", because of ", ", "}[min(i, 1)] + code(addr)
+	if len(c.Because) > 0 {
+		text += ", because of " + code.list(c.Because)
 	}
 	return text
 }
 
-// writeDetails lists the fields of one object, with the signs in the first
-// column that diffs are coloured by.
-func writeDetails(b *strings.Builder, c plan.Change) {
-	if len(c.Fields) == 0 {
+// from says when the budgets first let nodes go.
+func from(im *plan.Impact) string {
+	switch {
+	case im == nil || im.Pace == nil:
+		return ""
+	case im.Pace.Never:
+		return "**never**"
+	case !im.Pace.Next.IsZero():
+		return clock(im.Pace.Next)
+	}
+	return "now"
+}
+
+// conflicts are what an apply is refused for.
+func (c *comment) conflicts() {
+	for _, change := range c.changes {
+		for _, found := range change.Conflicts {
+			c.printf("\n**Conflict** on %s: %s.\n", code(change.Addr), code.conflict(found))
+		}
+	}
+}
+
+// drifted lists what others have set.
+func (c *comment) drifted() {
+	if len(c.drift) == 0 {
 		return
 	}
+	if c.detail <= graveRows {
+		c.printf("\n%s set by others in the cluster.\n", count(len(c.drift), "field"))
+		return
+	}
+	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | |\n|---|---|---|---|---|\n")
+	for _, d := range c.drift {
+		before, after := sides(d.Path, d.Applied, d.Live)
+		c.printf("| %s | %s | %s | %s | %s |\n", code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d.Drift))
+	}
+}
+
+// warnings are those of compiling, and what could not be looked at.
+func (c *comment) warnings() {
+	if c.detail <= graveRows {
+		return
+	}
+	separator := "\n"
+	for _, d := range c.diagnostics {
+		c.printf("%s- %s: %s", separator, d.Severity, code(abridged(d.Summary+". "+d.Detail)))
+		if d.Range != nil {
+			c.printf(" (%s)", code(fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)))
+		}
+		c.printf("\n")
+		separator = ""
+	}
+	for _, n := range c.notes {
+		c.printf("%s- not looked at: %s\n", separator, code(n.Text))
+		separator = ""
+	}
+}
+
+// details lists the fields of one object, with the signs in the first column
+// that diffs are coloured by.
+func (c *comment) details(change plan.Change) {
+	if len(change.Fields) == 0 && change.Impact == nil {
+		return
+	}
+	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", entities(change.Addr), inHTML.headline(change))
+	separator := "\n"
+	for _, text := range append([]string{consequence(change.Impact)}, code.obstacles(change.Impact)...) {
+		if text != "" {
+			c.printf("%s- %s\n", separator, text)
+			separator = ""
+		}
+	}
+	if len(change.Fields) > 0 {
+		text := diffLines(change)
+		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+		c.printf("\n%sdiff\n%s%s\n", fence, text, fence)
+	}
+	c.printf("\n</details>\n")
+}
+
+func diffLines(c plan.Change) string {
 	var lines strings.Builder
 	for _, f := range c.Fields {
 		sign := "!"
@@ -147,7 +307,8 @@ func writeDetails(b *strings.Builder, c plan.Change) {
 		case f.After == nil:
 			sign = "-"
 		}
-		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), change(f))
+		before, after := sides(f.Path, f.Before, f.After)
+		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), turned(abridged(before), abridged(after)))
 		if c.Action != plan.Create {
 			fmt.Fprintf(&lines, "  (%s)", effect(f))
 		}
@@ -156,43 +317,23 @@ func writeDetails(b *strings.Builder, c plan.Change) {
 		}
 		lines.WriteString("\n")
 	}
-	fence := strings.Repeat("`", max(3, longestRun(lines.String(), '`')+1))
-	fmt.Fprintf(b, "\n<details><summary><code>%s</code></summary>\n\n%sdiff\n%s%s\n</details>\n", html(c.Addr), fence, lines.String(), fence)
+	return lines.String()
 }
 
-// code is a code span for a table cell.
-func code(s string) string {
-	fence := strings.Repeat("`", longestRun(s, '`')+1)
-	s = strings.NewReplacer("|", `\|`, "\n", " ", "\r", " ").Replace(s)
-	if len(fence) > 1 {
-		s = " " + s + " "
+// footer says how much there is, what it costs, and what was compared.
+func (c *comment) footer() {
+	s := c.sum
+	if s.Changed {
+		c.printf("\n%d to create, %d to update, %d to delete, %d moved. %s\n", s.Create, s.Update, s.Delete, s.Move, bill(s))
 	}
-	return fence + s + fence
-}
-
-func html(s string) string {
-	return strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "@", "&#64;", "#", "&#35;", "\n", " ").Replace(s)
-}
-
-// marker keeps of a target what cannot end an HTML comment.
-func marker(target string) string {
-	return strings.Map(func(r rune) rune {
-		if r == '/' || r == '.' || r == '_' || (r >= '0' && r <= '9') || (r|0x20 >= 'a' && r|0x20 <= 'z') {
-			return r
-		}
-		return '_'
-	}, target)
-}
-
-func longestRun(s string, of rune) int {
-	longest, run := 0, 0
-	for _, r := range s {
-		if r != of {
-			run = 0
-			continue
-		}
-		run++
-		longest = max(longest, run)
+	var parts []string
+	if text := code.versus(c.Begin); text != "" {
+		parts = append(parts, text)
 	}
-	return longest
+	if s.Digest != "" {
+		parts = append(parts, "plan "+code(s.Digest))
+	}
+	if len(parts) > 0 {
+		c.printf("\n<sub>%s</sub>\n", strings.Join(parts, "; "))
+	}
 }

@@ -2,85 +2,150 @@ package report
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-func manyPools(n int, value string) Report {
-	var r Report
-	for i := range n {
-		c := plan.Change{Addr: fmt.Sprintf("pool.pool%03d", i), Kind: "NodePool", Action: plan.Update, Effect: plan.InPlace}
-		switch {
-		case i%20 == 0:
-			c.Action, c.Effect = plan.Delete, plan.DeleteNodes
-		case i%3 == 0:
-			c.Effect = plan.Roll
-		}
-		for j := range 8 {
-			c.Fields = append(c.Fields, plan.Field{Path: fmt.Sprintf("spec.limits.resource%d", j), Before: value, After: value + "!", Effect: c.Effect})
-		}
-		r.Changes = append(r.Changes, c)
-	}
-	return r
-}
-
+// TestMarkdownKeepsInsideItsSizeWithEveryDeletion, and with every pool whose
+// nodes are replaced.
 func TestMarkdownKeepsInsideItsSizeWithEveryDeletion(t *testing.T) {
-	for _, n := range []int{1, 20, 200, 600} {
-		r := manyPools(n, strings.Repeat("x", 40))
-		var b strings.Builder
-		if err := Write(&b, "markdown", r, Options{Target: "prod"}); err != nil {
-			t.Fatal(err)
-		}
-		text := b.String()
-		if size := utf8.RuneCountInString(text); size > MaxComment {
-			t.Errorf("%d pools take %d characters", n, size)
-		}
-		for _, c := range r.Changes {
-			if grave(c.Effect) && !strings.Contains(text, "| `"+c.Addr+"` |") {
-				t.Errorf("of %d pools %s is missing, whose nodes go", n, c.Addr)
+	for _, n := range []int{1, 20, 200, 600, 2000} {
+		for _, value := range []string{"x", strings.Repeat("x", 40), strings.Repeat("`|", 500)} {
+			r := fleet(n, value)
+			text := written(t, "markdown", r, Options{})
+			if size := utf8.RuneCountInString(text); size > MaxComment {
+				t.Errorf("%d pools take %d characters", n, size)
 			}
-		}
-		if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Count(text, "```")%2 != 0 {
-			t.Errorf("%d pools: something is opened and not closed", n)
+			for _, c := range r.Changes {
+				if grave(c.Effect) && !strings.Contains(text, "`"+c.Addr+"`") {
+					t.Errorf("of %d pools %s is missing, whose nodes go", n, c.Addr)
+				}
+			}
+			if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Count(text, "\n```")%2 != 0 {
+				t.Errorf("%d pools: something is opened and not closed", n)
+			}
 		}
 	}
 }
 
-// TestMarkdownCannotBeInjected: what is in the configuration stays inside code.
-func TestMarkdownCannotBeInjected(t *testing.T) {
-	hostile := "```\n@admin closes #1 | </details><script>`<!-- -->"
-	p := plan.Plan{Changes: []plan.Change{{
-		Addr: `pool.web["` + hostile + `"]`, Kind: "NodePool", Action: plan.Update, Effect: plan.Roll,
-		Fields: []plan.Field{{Path: "spec.template.metadata.labels[a]", Before: hostile, After: hostile + "x", Effect: plan.Roll}},
-	}}}
-	var b strings.Builder
-	if err := Write(&b, "markdown", Report{Plan: p}, Options{Target: "prod --> <b>"}); err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(b.String(), "\n")
-	if lines[0] != "<!-- lkeplan:prod______b_:v1 -->" {
-		t.Errorf("the marker is %q", lines[0])
-	}
-	fence := ""
-	for _, line := range lines[1:] {
-		switch {
-		case fence == "" && strings.HasSuffix(line, "diff") && strings.HasPrefix(line, "````"):
-			fence = strings.TrimSuffix(line, "diff")
-		case fence != "" && line == fence:
-			fence = ""
-		case fence != "":
-		case strings.HasPrefix(line, "| ````"):
-			if strings.Count(strings.ReplaceAll(line, `\|`, ""), "|") != 5 {
-				t.Errorf("a row has other cells: %s", line)
+// TestMarkdownLeavesOutWhatSaysLeast: the smaller the budget, the less there is,
+// and never what a reviewer must see.
+func TestMarkdownLeavesOutWhatSaysLeast(t *testing.T) {
+	r := rich()
+	full := written(t, "markdown", r, Options{})
+	sizes := map[int]bool{}
+	for budget := utf8.RuneCountInString(full); budget > 0; budget -= 50 {
+		text := written(t, "markdown", r, Options{Target: "clusters/prod", MaxChars: budget})
+		sizes[len(text)] = true
+		for _, must := range []string{"`pool.batch`", "`pool.general`", "**blocked**", "**Conflict**", "🛑 refused; ⚠️ deletes 5 nodes of 1 pool, replaces 14 nodes of 1 pool"} {
+			if !strings.Contains(text, must) {
+				t.Fatalf("at %d characters %s is missing:\n%s", budget, must, text)
 			}
-		case strings.Contains(line, "@admin"), strings.Contains(line, "<script>"):
-			t.Errorf("outside of code: %s", line)
+		}
+	}
+	if len(sizes) != 5 {
+		t.Errorf("there are %d lengths of a comment, want 5", len(sizes))
+	}
+}
+
+// outside is Markdown without what stands in code, and without the HTML that we
+// write ourselves.
+func outside(t *testing.T, text string) string {
+	t.Helper()
+	var kept []string
+	fence := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(line, "\n")
+		switch {
+		case fence == "" && strings.HasPrefix(line, "```") && strings.HasSuffix(line, "diff"):
+			fence = strings.TrimSuffix(line, "diff")
+		case fence != "":
+			if line == fence {
+				fence = ""
+			}
+		default:
+			kept = append(kept, spans(line))
 		}
 	}
 	if fence != "" {
 		t.Error("a fence is not closed")
+	}
+	return strings.Join(kept, "\n")
+}
+
+// spans takes the code spans out of a line, as CommonMark pairs backticks: a run
+// ends at the next run of the same length.
+func spans(line string) string {
+	var out strings.Builder
+	runs := regexp.MustCompile("`+").FindAllStringIndex(line, -1)
+	done := 0
+	for i := 0; i < len(runs); i++ {
+		for j := i + 1; j < len(runs); j++ {
+			if runs[j][1]-runs[j][0] == runs[i][1]-runs[i][0] {
+				out.WriteString(line[done:runs[i][0]] + "CODE")
+				done, i = runs[j][1], j
+				break
+			}
+		}
+	}
+	return out.String() + line[done:]
+}
+
+var (
+	ourTags  = regexp.MustCompile(`</?(details|summary|code|sub)>|<!-- lkeplan:[A-Za-z0-9/._%-]*:v1 -->`)
+	entity   = regexp.MustCompile(`&#[0-9]+;`)
+	steering = regexp.MustCompile("[<>@#\\[\\]\x00-\x08\x0b-\x1f\x7f`]|https?:|javascript|GH-1|gotcha|secrets")
+)
+
+// TestMarkdownCannotBeInjected: what others have chosen stays inside code.
+func TestMarkdownCannotBeInjected(t *testing.T) {
+	for _, text := range hostileTexts {
+		for _, budget := range []int{0, 4000, 1500, 1} {
+			got := written(t, "markdown", hostile(text), Options{Target: text, MaxChars: budget})
+			left := outside(t, got)
+			left = strings.ReplaceAll(left, "### lkeplan: ", "")
+			for line := range strings.Lines(left) {
+				// What is between our own tags is written in entities.
+				plain := entity.ReplaceAllString(ourTags.ReplaceAllString(line, ""), "")
+				if strings.Contains(line, "<summary>") {
+					plain = regexp.MustCompile(`<code>[^<]*</code>`).ReplaceAllString(entity.ReplaceAllString(line, ""), "")
+					plain = ourTags.ReplaceAllString(plain, "")
+				}
+				if found := steering.FindString(plain); found != "" {
+					t.Errorf("%q: %q is outside of code in %q", text, found, line)
+				}
+			}
+			for line := range strings.Lines(got) {
+				if cells := strings.Count(regexp.MustCompile(`\\[|\\]`).ReplaceAllString(line, ""), "|"); strings.HasPrefix(line, "| ") && cells != 6 {
+					t.Errorf("%q: a row has %d bars: %s", text, cells, line)
+				}
+			}
+			if !utf8.ValidString(got) || strings.ContainsAny(got, "\u202e\u200b\ufeff\x1b\u2028") {
+				t.Errorf("%q: characters that cannot be seen", text)
+			}
+		}
+	}
+}
+
+func TestMarkersDiffer(t *testing.T) {
+	seen := map[string]string{}
+	for _, target := range []string{"a-b", "a_b", "a--b", "a b", "a%20b", "a-->b", "prod", "Prod", "prod/", "ü"} {
+		got := marker(target)
+		if other, taken := seen[got]; taken {
+			t.Errorf("%q and %q have the marker %q", target, other, got)
+		}
+		seen[got] = target
+		if strings.Contains(got, "--") || strings.ContainsAny(got, "<> ") {
+			t.Errorf("the marker of %q is %q", target, got)
+		}
+	}
+}
+
+func TestMarkdownOfNothing(t *testing.T) {
+	want := fmt.Sprintf("<!-- lkeplan:%s:v1 -->\n### lkeplan: no changes\n", "clusters/prod")
+	if got := written(t, "markdown", Report{}, Options{}); got != want {
+		t.Errorf("got %q", got)
 	}
 }
