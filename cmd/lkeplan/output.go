@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -33,7 +35,7 @@ func (o *output) flags(cmd *cobra.Command) {
 	o.color = choice{value: "auto", of: []string{"auto", "always", "never"}}
 	o.format.flag(cmd, "output", "o", "how to print the result")
 	o.color.flag(cmd, "color", "", "color text")
-	cmd.Flags().Var(&o.files, "out", "also write the result to a file: `FORMAT=FILE`; may be repeated")
+	cmd.Flags().Var(&o.files, "out", "also write the result to a file: `FORMAT=FILE`, - for standard output; github-summary and github-output know their own; may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII alone, as where the locale is not UTF-8")
 	cmd.Flags().IntVar(&o.width, "width", 0, "how many `COLUMNS` text may take (default: those of the terminal)")
 	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment, "how long markdown may be; deleted and replaced nodes are never left out")
@@ -52,7 +54,7 @@ func (o *output) write(env *env, dir string, r reports.Report) error {
 	for _, f := range o.files {
 		if f.name != "-" {
 			opts.Color = o.color.value == "always"
-			if err := f.write(r, opts); err != nil {
+			if err := f.write(env, r, opts); err != nil {
 				return err
 			}
 		}
@@ -74,18 +76,42 @@ func (o *output) write(env *env, dir string, r reports.Report) error {
 	return nil
 }
 
+// appended are the formats that are added to what a file holds, and the
+// variables in which a runner of GitHub Actions names the file.
+var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
+
 // A file is one report beside that on standard output.
 type file struct {
 	format, name string
 }
 
-// write puts the report in the place of what the file held.
-func (f file) write(r reports.Report, opts reports.Options) error {
+// write puts the report in the place of what the file held, or after it.
+func (f file) write(env *env, r reports.Report, opts reports.Options) error {
 	var b bytes.Buffer
 	if err := reports.Write(&b, f.format, r, opts); err != nil {
 		return err
 	}
-	return replaceFile(f.name, b.Bytes())
+	variable, adds := appended[f.format]
+	if !adds {
+		return replaceFile(f.name, b.Bytes())
+	}
+	name := cmp.Or(f.name, env.Getenv(variable))
+	if name == "" {
+		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", f.format, f.format, variable)
+	}
+	return appendFile(name, b.Bytes())
+}
+
+func appendFile(name string, data []byte) error {
+	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, bare(err))
+	}
+	_, writeErr := f.Write(data)
+	if err := errors.Join(writeErr, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", name, bare(err))
+	}
+	return nil
 }
 
 // files is a flag that may be repeated.
@@ -109,7 +135,7 @@ func (list *files) Set(text string) error {
 	switch formats := reports.Formats(); {
 	case !slices.Contains(formats, format):
 		return fmt.Errorf("the format must be one of %s.%s", strings.Join(formats, ", "), eval.DidYouMean(format, formats))
-	case name == "":
+	case name == "" && appended[format] == "":
 		return fmt.Errorf("name a file: %s=FILE", format)
 	}
 	*list = append(*list, file{format, name})

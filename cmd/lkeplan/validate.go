@@ -15,7 +15,7 @@ import (
 
 func newValidate(env *env) *cobra.Command {
 	var src source
-	output := choice{value: "text", of: []string{"text", "json", "github", "sarif", "junit"}}
+	output := choice{value: "text", of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a directory without a cluster",
@@ -23,8 +23,9 @@ func newValidate(env *env) *cobra.Command {
 cluster. DIR is the working directory where none is given.
 
 The result is printed for people, or in a format for programs: json; github,
-which a runner of GitHub Actions shows in the pull request; sarif for code
-scanning; junit for CI systems that show test reports. The exit code is 1 if
+which a runner of GitHub Actions shows in the pull request; gitlab-codequality,
+which GitLab shows in the merge request; sarif for code scanning; junit for CI
+systems that show test reports. The exit code is 1 if
 there is an error, whatever the format.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
@@ -73,6 +74,8 @@ func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagn
 		err = diag.JSON(env.Stdout, model)
 	case "github":
 		err = diag.GitHub(env.Stdout, model)
+	case "gitlab-codequality":
+		err = diag.CodeQuality(env.Stdout, model, nil)
 	case "sarif":
 		err = diag.SARIF(env.Stdout, model, version())
 	case "junit":

@@ -23,6 +23,10 @@ type Diagnostic struct {
 	Detail   string   `json:"detail,omitempty"`
 	Range    *Range   `json:"range,omitempty"`
 	Snippet  *Snippet `json:"snippet,omitempty"`
+
+	// Key tells it apart from others of its rule, from run to run; the detail
+	// where it is empty.
+	Key string `json:"-"`
 }
 
 // A Range is a part of a file. Lines and columns count from 1, columns in

@@ -23,6 +23,7 @@ var update = flag.Bool("update", false, "rewrite golden files with what comes ou
 var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
 	"json":   diag.JSON,
 	"github": diag.GitHub,
+	"gitlab": func(w io.Writer, diags []diag.Diagnostic) error { return diag.CodeQuality(w, diags, nil) },
 	"sarif":  func(w io.Writer, diags []diag.Diagnostic) error { return diag.SARIF(w, diags, "1.2.3") },
 	"junit": func(w io.Writer, diags []diag.Diagnostic) error {
 		return diag.JUnit(w, diags, []string{"fine.lke.hcl"})

@@ -36,28 +36,44 @@ type (
 	}
 )
 
+// A Case is one test in a report: errors fail it, and warnings are its output.
+type Case struct {
+	Class, Name string
+	Diagnostics []Diagnostic
+}
+
 // JUnit writes diagnostics as the report of a test: a test case for each of
-// the files, and one named directory for what is about no file. Errors are
-// failures; warnings are the output of a case that passes.
+// the files, and one named directory for what is about no file.
 func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 	var names []string
 	for _, name := range files {
 		names = append(names, OneLine(name))
 	}
+	about := map[string][]Diagnostic{}
 	for _, d := range diags {
+		name := ""
 		if d.Range != nil {
-			names = append(names, d.Range.Filename)
+			name = d.Range.Filename
+			names = append(names, name)
 		}
+		about[name] = append(about[name], d)
 	}
 	slices.Sort(names)
-	names = append([]string{""}, slices.Compact(names)...)
+	cases := []Case{{".", "directory", about[""]}}
+	for _, name := range slices.Compact(names) {
+		cases = append(cases, Case{filepath.ToSlash(filepath.Dir(name)), filepath.Base(name), about[name]})
+	}
+	return JUnitCases(w, "lkeplan validate", cases)
+}
 
-	suite := junitSuite{Name: "lkeplan validate"}
-	for _, name := range names {
-		c := testCase(name, diags)
-		suite.Cases = append(suite.Cases, c)
+// JUnitCases writes a report of one suite of tests.
+func JUnitCases(w io.Writer, name string, cases []Case) error {
+	suite := junitSuite{Name: name}
+	for _, c := range cases {
+		written := c.junit()
+		suite.Cases = append(suite.Cases, written)
 		suite.Tests++
-		if len(c.Failures) > 0 {
+		if len(written.Failures) > 0 {
 			suite.Failures++
 		}
 	}
@@ -73,30 +89,23 @@ func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 	return err
 }
 
-// testCase is the case of one file; "" stands for what is about none.
-func testCase(name string, diags []Diagnostic) junitCase {
-	c := junitCase{ClassName: filepath.ToSlash(filepath.Dir(name)), Name: filepath.Base(name)}
-	if name == "" {
-		c = junitCase{ClassName: ".", Name: "directory"}
-	}
-	for _, d := range diags {
-		at, line := "", ""
+func (c Case) junit() junitCase {
+	written := junitCase{ClassName: c.Class, Name: c.Name}
+	for _, d := range c.Diagnostics {
+		place := ""
 		if d.Range != nil {
-			at = d.Range.Filename
-			line = fmt.Sprintf("%s:%d: ", d.Range.Filename, d.Range.Start.Line)
+			place = fmt.Sprintf("%s:%d: ", d.Range.Filename, d.Range.Start.Line)
 		}
-		switch {
-		case at != name:
-		case d.Severity == "error":
-			text := line + d.text()
-			if d.Snippet != nil {
-				text += "\n" + OneLine(d.Snippet.Line)
-			}
-			c.Failures = append(c.Failures, junitFailure{Message: d.Summary, Type: d.Rule, Text: text})
-		default:
-			c.Out += "Warning: " + line + d.text() + "\n"
+		if d.Severity != "error" {
+			written.Out += "Warning: " + place + d.text() + "\n"
+			continue
 		}
+		text := place + d.text()
+		if d.Snippet != nil {
+			text += "\n" + OneLine(d.Snippet.Line)
+		}
+		written.Failures = append(written.Failures, junitFailure{Message: d.Summary, Type: d.Rule, Text: text})
 	}
-	c.Out = strings.TrimSpace(c.Out)
-	return c
+	written.Out = strings.TrimSpace(written.Out)
+	return written
 }

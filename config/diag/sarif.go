@@ -1,6 +1,7 @@
 package diag
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -139,7 +140,7 @@ func (d Diagnostic) physical() sarifPhysical {
 
 // fingerprint is the same for a message that merely moved to another line.
 func (d Diagnostic) fingerprint(seen map[string]int) string {
-	parts := []string{d.Rule, d.Detail}
+	parts := []string{d.Rule, cmp.Or(d.Key, d.Detail)}
 	if d.Range != nil {
 		parts = append(parts, d.Range.Filename)
 	}

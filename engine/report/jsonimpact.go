@@ -72,8 +72,12 @@ func impactOf(im *plan.Impact) *impact {
 type amount string
 
 func amountOf(m catalog.Money) *amount {
+	sign := ""
+	if m < 0 {
+		sign, m = "-", -m
+	}
 	cents := (m + catalog.Dollar/200) / (catalog.Dollar / 100)
-	a := amount(fmt.Sprintf("%d.%02d", cents/100, cents%100))
+	a := amount(fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100))
 	return &a
 }
 

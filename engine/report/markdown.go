@@ -109,11 +109,10 @@ func verdict(s Summary) string {
 
 // guards lists what guards say, except that all is well.
 func (c *comment) guards() {
-	passed, separator := 0, "\n"
+	separator := "\n"
 	for _, v := range c.verdicts {
 		switch {
 		case v.Status == plan.Passed:
-			passed++
 			continue
 		case v.Status == plan.Blocked:
 			c.printf("%s- 🛑 **blocked** by %s", separator, code.verdict(v.Verdict))
@@ -128,8 +127,8 @@ func (c *comment) guards() {
 		c.printf("\n")
 		separator = ""
 	}
-	if passed > 0 {
-		c.printf("\n%s passed.\n", count(passed, "guard"))
+	if n := c.sum.Passed; n > 0 {
+		c.printf("\n%s passed.\n", count(n, "guard"))
 	}
 }
 

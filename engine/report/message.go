@@ -38,6 +38,7 @@ type (
 		Current       *catalog.Money
 		Changed       bool     // there is any change
 		Refused       []string // by which guards and policies
+		Passed        int      // guards and policies that have nothing to say
 		Digest        string
 		ExitCode      int
 	}
@@ -62,7 +63,7 @@ func (r Report) Messages() iter.Seq[Message] {
 			each(yield, r.Notes, func(text string) Message { return Note{text} }) &&
 			yield(Summary{
 				Summary: r.Summary(), Before: r.Before, After: r.After, Current: r.Current,
-				Changed: !r.Empty(), Refused: r.refusing(), Digest: r.Digest, ExitCode: r.ExitCode,
+				Changed: !r.Empty(), Refused: r.refusing(), Passed: r.passed(), Digest: r.Digest, ExitCode: r.ExitCode,
 			})
 	}
 }
@@ -75,6 +76,15 @@ func (r Report) refusing() (names []string) {
 		}
 	}
 	return names
+}
+
+func (r Report) passed() (n int) {
+	for _, v := range r.Verdicts {
+		if v.Status == plan.Passed {
+			n++
+		}
+	}
+	return n
 }
 
 // each yields a message for each element, and reports whether to go on.

@@ -143,7 +143,7 @@ func (p *page) table(indent int, rows []row) {
 	}
 	widths := measure()
 	if p.width > 0 {
-		for _, shrink := range []struct{ column, least int }{{1, 24}, {3, 20}, {0, 24}} {
+		for _, shrink := range []struct{ column, least int }{{1, 24}, {3, 20}, {0, 24}, {3, 8}, {1, 12}} {
 			over := indent - p.width
 			for _, w := range widths {
 				over += w + min(w, 2)

@@ -52,6 +52,14 @@ var formats = []struct {
 	{"json", JSON},
 	{"jsonl", JSONLines},
 	{"markdown", Markdown},
+	{"github", GitHub},
+	{"github-summary", GitHubSummary},
+	{"github-output", GitHubOutput},
+	{"gitlab-terraform", GitLabTerraform},
+	{"gitlab-codequality", GitLabCodeQuality},
+	{"sarif", SARIF},
+	{"junit", JUnit},
+	{"infracost", Infracost},
 }
 
 // Formats lists the names of all formats.

@@ -74,7 +74,7 @@ func (s schema) structure(t reflect.Type) map[string]any {
 	properties, required := map[string]any{}, []any{}
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if !f.IsExported() || f.Anonymous || name == "" {
+		if !f.IsExported() || f.Anonymous || name == "-" {
 			continue
 		}
 		property := s.of(f.Type)

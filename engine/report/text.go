@@ -29,8 +29,10 @@ func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
 		case Change:
 			p.change(m.Change)
 		case Verdict:
-			p.section("Guards")
-			p.verdict(m.Verdict)
+			if m.Status != plan.Passed {
+				p.section("Guards")
+				p.verdict(m.Verdict)
+			}
 		case Note:
 			p.section("Not looked at")
 			p.sentence(2, styled{text: plainly(m.Text)})
@@ -145,8 +147,11 @@ func (p *page) summary(s Summary) {
 		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(s) + "."})
 		p.sentence(0, styled{text: bill(s)})
 	}
-	if len(s.Refused) > 0 {
+	switch {
+	case len(s.Refused) > 0:
 		p.sentence(0, styled{"Refused by " + plainly.list(s.Refused) + ".", p.bad})
+	case s.Passed > 0:
+		p.sentence(0, styled{text: "Guards: " + fmt.Sprint(s.Passed) + " passed."})
 	}
 }
 

@@ -1,0 +1,143 @@
+package report
+
+import (
+	"encoding/json"
+	"encoding/xml"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// TestAnnotationsAreThoseThatAreShown: GitHub shows ten of each severity, so
+// that what deletes nodes comes before what replaces them.
+func TestAnnotationsAreThoseThatAreShown(t *testing.T) {
+	text := written(t, "github", fleet(200, "x"), Options{})
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 11 || !strings.HasPrefix(lines[10], "::notice title=lkeplan::63 findings more") {
+		t.Errorf("%d lines, the last of which is %s", len(lines), lines[len(lines)-1])
+	}
+	for _, line := range lines[:10] {
+		if !strings.Contains(line, "title=Nodes are deleted::") {
+			t.Errorf("shown before a deletion: %s", line)
+		}
+	}
+}
+
+// TestEachLineIsOneCommand: no text ends a command to the runner, or an output,
+// and begins another.
+func TestEachLineIsOneCommand(t *testing.T) {
+	for _, text := range hostileTexts {
+		for line := range strings.Lines(written(t, "github", hostile(text), Options{})) {
+			if !strings.HasPrefix(line, "::error ") && !strings.HasPrefix(line, "::warning ") || strings.Contains(line, "\r") {
+				t.Errorf("%q: %q", text, line)
+			}
+		}
+		var names []string
+		for line := range strings.Lines(written(t, "github-output", hostile(text), Options{})) {
+			name, value, _ := strings.Cut(line, "=")
+			names = append(names, name)
+			if name == "changes" && value != "3\n" {
+				t.Errorf("%q: changes is %q", text, value)
+			}
+		}
+		want := strings.Fields("changes adds updates destroys moves nodes_rolled nodes_deleted pools_rolled pools_deleted cost_delta refused plan_digest exit_code")
+		if diff := cmp.Diff(want, names); diff != "" {
+			t.Errorf("%q: outputs (-want +got)\n%s", text, diff)
+		}
+	}
+}
+
+// TestStepSummaryFits holds it to the megabyte that GitHub takes.
+func TestStepSummaryFits(t *testing.T) {
+	text := written(t, "github-summary", fleet(2000, strings.Repeat("ü", 300)), Options{})
+	if len(text) > 1<<20 || len(text) < 100_000 {
+		t.Errorf("the summary has %d bytes", len(text))
+	}
+}
+
+// TestDocumentsAreWellFormed with whatever text in them.
+func TestDocumentsAreWellFormed(t *testing.T) {
+	for _, r := range variety() {
+		for _, format := range []string{"sarif", "gitlab-codequality", "gitlab-terraform", "infracost"} {
+			if text := written(t, format, r, Options{}); !json.Valid([]byte(text)) {
+				t.Errorf("%s: %s", format, text)
+			}
+		}
+		dec := xml.NewDecoder(strings.NewReader(written(t, "junit", r, Options{})))
+		for {
+			token, err := dec.Token()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatalf("junit: %v", err)
+			}
+			if start, ok := token.(xml.StartElement); ok && !slices.Contains([]string{"testsuites", "testsuite", "testcase", "failure", "system-out"}, start.Name.Local) {
+				t.Errorf("junit has an element %s", start.Name.Local)
+			}
+		}
+	}
+}
+
+// TestFingerprintsStay where a finding is the same and its numbers are not, or
+// where it stands.
+func TestFingerprintsStay(t *testing.T) {
+	prints := func(r Report) (list []string) {
+		var issues []struct {
+			Fingerprint string `json:"fingerprint"`
+		}
+		if err := json.Unmarshal([]byte(written(t, "gitlab-codequality", r, Options{})), &issues); err != nil {
+			t.Fatal(err)
+		}
+		for _, is := range issues {
+			list = append(list, is.Fingerprint)
+		}
+		return list
+	}
+	before, moved := rich(), rich()
+	general := &moved.Changes[2]
+	general.Impact = &plan.Impact{Known: true, Of: 15, Rolled: 15}
+	general.Source.Start.Line += 10
+	first := prints(before)
+	if diff := cmp.Diff(first, prints(moved)); diff != "" {
+		t.Errorf("(-before +after)\n%s", diff)
+	}
+	slices.Sort(first)
+	if len(slices.Compact(first)) != 11 {
+		t.Errorf("two findings have the same fingerprint, of %d", len(first))
+	}
+}
+
+func TestCostsAddUp(t *testing.T) {
+	var doc struct {
+		Version  string `json:"version"`
+		Total    string `json:"totalMonthlyCost"`
+		Past     string `json:"pastTotalMonthlyCost"`
+		Diff     string `json:"diffTotalMonthlyCost"`
+		Projects []struct {
+			Diff struct {
+				Resources []struct {
+					Name    string `json:"name"`
+					Monthly string `json:"monthlyCost"`
+				} `json:"resources"`
+			} `json:"diff"`
+		} `json:"projects"`
+	}
+	r := offline()
+	r.Before, r.After = r.After, r.Before
+	r.Changes[0].Before, r.Changes[0].After = r.Changes[0].After, r.Changes[0].Before
+	if err := json.Unmarshal([]byte(written(t, "infracost", r, Options{})), &doc); err != nil {
+		t.Fatal(err)
+	}
+	if doc.Version != "0.2" || doc.Total != "9600.00" || doc.Past != "14400.00" || doc.Diff != "-4800.00" {
+		t.Errorf("got %+v", doc)
+	}
+	if got := doc.Projects[0].Diff.Resources; len(got) != 1 || got[0].Name != "pool.general" || got[0].Monthly != "-4800.00" {
+		t.Errorf("the difference is %+v", got)
+	}
+}

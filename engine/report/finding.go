@@ -1,0 +1,154 @@
+package report
+
+import (
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// A finding is what a reviewer should look at, as a diagnostic: systems that
+// show diagnostics show it at its line.
+type finding struct {
+	diag.Diagnostic
+	addr string // of the object it is about; "" for the whole plan
+}
+
+// The rules of findings; guards are rules of their own.
+const (
+	deletesNodes = "deletes-nodes"
+	rollsNodes   = "rolls-nodes"
+	conflicting  = "conflict"
+	drifting     = "drift"
+	notSeen      = "not-looked-at"
+)
+
+// findings are what there is to look at, gravest first: what refuses the plan,
+// deleted nodes, replaced nodes, and the rest in the order of the messages.
+func findings(all whole) (list []finding) {
+	for _, v := range all.verdicts {
+		if v.Status != plan.Passed {
+			list = append(list, ofVerdict(v.Verdict))
+		}
+	}
+	for _, c := range all.changes {
+		list = append(list, ofChange(c.Change)...)
+	}
+	for _, d := range all.diagnostics {
+		list = append(list, finding{Diagnostic: d.Diagnostic})
+	}
+	for _, d := range all.drift {
+		text := plainly(d.Addr) + ": " + short(d.Path) + " is " + value(d.Path, d.Live) + ", set by " + plainly.list(d.Owners) + "; " + drifted(d.Drift) + "."
+		list = append(list, found("warning", drifting, "Set by others in the cluster", text, hcl.Range{}, d.Addr, d.Path))
+	}
+	for _, n := range all.notes {
+		list = append(list, found("warning", notSeen, "Not looked at", plainly(n.Text), hcl.Range{}, "", n.Text))
+	}
+	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
+	return list
+}
+
+func rank(f finding) int {
+	switch {
+	case f.Severity == "error":
+		return 0
+	case f.Rule == deletesNodes:
+		return 1
+	case f.Rule == rollsNodes:
+		return 2
+	}
+	return 3
+}
+
+func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) finding {
+	f := finding{diag.Diagnostic{Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00")}, addr}
+	if place.Filename != "" {
+		f.Range = &diag.Range{
+			Filename: plainly(place.Filename),
+			Start:    diag.Pos{Line: place.Start.Line, Column: place.Start.Column},
+			End:      diag.Pos{Line: place.End.Line, Column: place.End.Column},
+		}
+	}
+	return f
+}
+
+func ofVerdict(v plan.Verdict) finding {
+	severity, summary := "warning", "A guard is not sure"
+	switch v.Status {
+	case plan.Blocked:
+		severity, summary = "error", "Refused by a guard"
+	case plan.Allowed:
+		summary = "Allowed past a guard"
+	}
+	return found(severity, plainly(v.Guard), summary, plainly.verdict(v), v.Source, v.Addr)
+}
+
+func ofChange(c plan.Change) (list []finding) {
+	for _, clash := range c.Conflicts {
+		list = append(list, found("error", conflicting, "Set by others to another value", plainly(c.Addr)+": "+plainly.conflict(clash)+".", c.Source, c.Addr, clash.Path))
+	}
+	text := plainly(c.Addr) + ": " + plainly.headline(c)
+	for _, more := range append([]string{consequence(c.Impact)}, plainly.obstacles(c.Impact)...) {
+		if more != "" {
+			text += "; " + more
+		}
+	}
+	switch c.Effect {
+	case plan.DeleteNodes:
+		list = append(list, found("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
+	case plan.Roll:
+		place := c.Source
+		if i := slices.IndexFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll && f.Source.Filename != "" }); i >= 0 {
+			place = c.Fields[i].Source
+		}
+		list = append(list, found("warning", rollsNodes, "Nodes are replaced", text+".", place, c.Addr))
+	}
+	return list
+}
+
+// diagnostics are those of findings.
+func diagnostics(list []finding) []diag.Diagnostic {
+	all := make([]diag.Diagnostic, 0, len(list))
+	for _, f := range list {
+		all = append(all, f.Diagnostic)
+	}
+	return all
+}
+
+// SARIF writes what a reviewer should look at for code scanning.
+func SARIF(w io.Writer, messages iter.Seq[Message], o Options) error {
+	return diag.SARIF(w, diagnostics(findings(read(messages))), o.Version)
+}
+
+// JUnit writes a plan as the report of a test: a case for each object and each
+// guard, and one for the configuration. Only what refuses a plan is a failure.
+func JUnit(w io.Writer, messages iter.Seq[Message], _ Options) error {
+	all := read(messages)
+	list := findings(all)
+	about := func(is func(finding) bool) []diag.Diagnostic {
+		return diagnostics(slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return !is(f) }))
+	}
+	ofObject := func(f finding) bool { return slices.Contains([]string{deletesNodes, rollsNodes, conflicting}, f.Rule) }
+	var cases []diag.Case
+	for _, c := range all.changes {
+		cases = append(cases, diag.Case{Class: plainly(c.Block), Name: plainly(c.Addr), Diagnostics: about(func(f finding) bool {
+			return ofObject(f) && f.addr == c.Addr
+		})})
+	}
+	guards := map[string]bool{}
+	for _, v := range all.verdicts {
+		name := plainly(v.Guard)
+		if guards[name] {
+			continue
+		}
+		guards[name] = true
+		cases = append(cases, diag.Case{Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name })})
+	}
+	cases = append(cases, diag.Case{Class: "lkeplan", Name: "configuration and cluster", Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] })})
+	return diag.JUnitCases(w, "lkeplan diff", cases)
+}

@@ -1,0 +1,35 @@
+package report
+
+import (
+	"io"
+	"iter"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+)
+
+// GitLabTerraform writes the counts that GitLab shows in a merge request for
+// artifacts:reports:terraform.
+func GitLabTerraform(w io.Writer, messages iter.Seq[Message], _ Options) error {
+	s := read(messages).sum
+	return encode(w, struct {
+		Create int `json:"create"`
+		Update int `json:"update"`
+		Delete int `json:"delete"`
+	}{s.Create, s.Update, s.Delete}, "")
+}
+
+// GitLabCodeQuality writes what a reviewer should look at for
+// artifacts:reports:codequality.
+func GitLabCodeQuality(w io.Writer, messages iter.Seq[Message], _ Options) error {
+	return diag.CodeQuality(w, diagnostics(findings(read(messages))), func(d diag.Diagnostic) string {
+		switch {
+		case d.Severity == "error":
+			return "blocker"
+		case d.Rule == deletesNodes:
+			return "critical"
+		case d.Rule == rollsNodes:
+			return "major"
+		}
+		return "minor"
+	})
+}
