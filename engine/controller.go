@@ -161,7 +161,7 @@ func orNone(labels []string) string {
 func prices(ctx context.Context, cfg ControllerConfig) *catalog.Catalog {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	fresh, err := catalog.Fetch(ctx, http.DefaultClient, lkeapi.Root(cfg.LinodeURL))
+	fresh, err := publicAPI{lkeapi.Root(cfg.LinodeURL)}.Catalog(ctx)
 	if err == nil {
 		return fresh
 	}
@@ -171,6 +171,17 @@ func prices(ctx context.Context, cfg ControllerConfig) *catalog.Catalog {
 	}
 	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "date", builtIn.Date(), "error", err)
 	return builtIn
+}
+
+// publicAPI is the part of the Linode API that takes no token.
+type publicAPI struct{ root string }
+
+func (p publicAPI) Catalog(ctx context.Context) (*catalog.Catalog, error) {
+	return catalog.Fetch(ctx, http.DefaultClient, p.root)
+}
+
+func (p publicAPI) Availability(ctx context.Context, region string) ([]catalog.Availability, error) {
+	return catalog.FetchAvailability(ctx, http.DefaultClient, p.root, region)
 }
 
 func newManager(cfg ControllerConfig) (manager.Manager, error) {
@@ -246,9 +257,15 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	fleet := linode.NewFleet(lke, cluster, linode.NewNodeClaims(mgr.GetClient(), events), types, cfg.Timing, cfg.Log)
+	if err := mgr.Add(linode.NewStock(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, plans, cfg.Log)); err != nil {
+		return err
+	}
+	claims := linode.NewNodeClaims(mgr.GetClient(), events)
+	fleet := linode.NewFleet(lke, cluster, claims, types, cfg.Timing, cfg.Log)
 	limits := linode.NewLimits(mgr.GetClient(), mgr.GetAPIReader(), types)
-	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(mgr.GetClient(), fleet, limits)); err != nil {
+	provider := linode.NewProvider(mgr.GetClient(), fleet, limits)
+	claims.ReplanWith(provider.Replan)
+	if err := addKarpenter(ctx, mgr, cfg.Core, provider); err != nil {
 		return err
 	}
 	if err := addFollower(mgr, cfg, cluster, plans); err != nil {

@@ -2,6 +2,9 @@ package linode
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -11,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
@@ -23,12 +27,19 @@ const indexUID = "metadata.uid"
 type NodeClaims struct {
 	client client.Client
 	events events.EventRecorder
+	replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 }
 
 // NewNodeClaims returns the NodeClaims behind a client that has the index that
 // IndexNodeClaims adds.
 func NewNodeClaims(c client.Client, recorder events.EventRecorder) *NodeClaims {
 	return &NodeClaims{client: c, events: recorder}
+}
+
+// ReplanWith has claims replanned, as by Provider.Replan, before they are given
+// up.
+func (n *NodeClaims) ReplanWith(replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)) {
+	n.replan = replan
 }
 
 // IndexNodeClaims adds the field index that NodeClaims relies on.
@@ -92,24 +103,60 @@ func (n *NodeClaims) get(ctx context.Context, uid string) (*karpv1.NodeClaim, er
 
 // Bind writes the provider id of the machine. The write fails when the claim
 // has changed since it was read: it may just be on its way out.
-func (n *NodeClaims) Bind(ctx context.Context, uid string, instance int) error {
-	nc, err := n.get(ctx, uid)
+func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
+	nc, err := n.get(ctx, b.UID)
 	if err != nil {
 		return err
 	}
+	if claim, ok := claimOf(nc); !ok || claim.Group.Key() != b.Key {
+		return fmt.Errorf("NodeClaim %s is to have another machine now", nc.Name)
+	}
 	stored := nc.DeepCopy()
-	nc.Status.ProviderID = linodeID(instance)
+	nc.Status.ProviderID = linodeID(b.Instance)
 	return n.client.Status().Patch(ctx, nc, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
-// GiveUp deletes a claim and says why in an event.
+// GiveUp has a claim whose plan cannot be had wait for another one that it
+// allows; where there is none it is deleted, so that the core plans its pods
+// anew. An event says why.
 func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	nc, err := n.get(ctx, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
+	if instanceOf(nc.Status.ProviderID) != 0 || !nc.DeletionTimestamp.IsZero() {
+		return nil // it got its machine after all, or goes anyway
+	}
+	if plan, err := n.another(ctx, nc); err == nil {
+		n.events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
+		return nil
+	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
+		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
+	}
 	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
 	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+}
+
+// another chooses another plan for a claim, and stores it. Labels and the group
+// go first: they say what to ask LKE for. What the core plans by comes second;
+// lost in between, it is wrong until the Node tells.
+func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan string, err error) {
+	if n.replan == nil {
+		return "", cloudprovider.NewInsufficientCapacityError(errors.New("nothing replans"))
+	}
+	chosen, err := n.replan(ctx, nc)
+	if err != nil {
+		return "", err
+	}
+	next := nc.DeepCopy()
+	next.Labels = chosen.Labels
+	maps.Copy(next.Annotations, chosen.Annotations)
+	if err := n.client.Patch(ctx, next, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})); err != nil {
+		return "", err
+	}
+	stored := next.DeepCopy()
+	next.Status.Capacity, next.Status.Allocatable = chosen.Status.Capacity, chosen.Status.Allocatable
+	return planOf(next), n.client.Status().Patch(ctx, next, client.MergeFrom(stored))
 }
 
 // Warn writes a warning event on a claim that is still there.

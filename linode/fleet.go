@@ -30,9 +30,9 @@ type claimStore interface {
 	// List returns all claims that have or wait for a machine.
 	List(ctx context.Context) ([]capacity.Claim, error)
 	// Bind writes a claim's machine. It fails where the claim has changed.
-	Bind(ctx context.Context, uid string, instance int) error
-	// GiveUp deletes a claim that gets no machine, so that the core makes
-	// another for its pods.
+	Bind(ctx context.Context, b capacity.Bind) error
+	// GiveUp ends the wait of a claim that gets no machine of its plan: it gets
+	// another plan, or goes.
 	GiveUp(ctx context.Context, uid, reason string) error
 	// Warn tells whoever reads the claim's events.
 	Warn(ctx context.Context, uid, reason, message string)
@@ -292,7 +292,7 @@ func (f *Fleet) forget(claims []capacity.Claim) {
 // bind writes the machines of claims, several at a time.
 func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
 	parallel(binds, func(b capacity.Bind) {
-		if err := f.claims.Bind(ctx, b.UID, b.Instance); err != nil {
+		if err := f.claims.Bind(ctx, b); err != nil {
 			f.log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
 			return
 		}

@@ -64,15 +64,15 @@ func (b *book) List(context.Context) ([]capacity.Claim, error) {
 	return slices.Collect(maps.Values(b.claims)), nil
 }
 
-func (b *book) Bind(_ context.Context, uid string, instance int) error {
+func (b *book) Bind(_ context.Context, bind capacity.Bind) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	c, ok := b.claims[uid]
+	c, ok := b.claims[bind.UID]
 	if !ok {
 		return errors.New("not found")
 	}
-	c.Instance = instance
-	b.claims[uid] = c
+	c.Instance = bind.Instance
+	b.claims[bind.UID] = c
 	return nil
 }
 

@@ -11,7 +11,6 @@
 package linode
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -26,9 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
 )
@@ -83,6 +80,27 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	if err != nil {
 		return nil, err
 	}
+	return p.choose(ctx, nc, class)
+}
+
+// Replan picks another plan for a claim whose plan cannot be had. Nothing is
+// stored: the caller does that, or gives the claim up where there is no other
+// plan.
+func (p *Provider) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	class, err := p.nodeClass(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
+	open := nc.DeepCopy()
+	for _, key := range append(v1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
+		delete(open.Labels, key)
+	}
+	return p.choose(ctx, open, class)
+}
+
+// choose gives a claim the cheapest plan that it allows and that the limits
+// have room for.
+func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass) (*karpv1.NodeClaim, error) {
 	pool, err := p.nodePool(ctx, nc)
 	if err != nil {
 		return nil, err
@@ -99,17 +117,17 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	plan, _ := p.types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
 	group.Version = p.version(class)
-	created := nc.DeepCopy()
-	created.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
-	created.Annotations = map[string]string{
+	chosen := nc.DeepCopy()
+	chosen.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
+	chosen.Annotations = map[string]string{
 		AnnotationGroup:                group.Encode(),
 		v1alpha1.AnnotationHash:        class.Hash(),
 		v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
 	}
-	created.Status.ProviderID = pendingID(string(nc.UID))
-	created.Status.Capacity = it.Capacity.DeepCopy()
-	created.Status.Allocatable = it.Allocatable().DeepCopy()
-	return created, nil
+	chosen.Status.ProviderID = pendingID(string(nc.UID))
+	chosen.Status.Capacity = it.Capacity.DeepCopy()
+	chosen.Status.Allocatable = it.Allocatable().DeepCopy()
+	return chosen, nil
 }
 
 // nodeClass returns the claim's class, where it is fit to make nodes from.
@@ -130,16 +148,6 @@ func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alph
 	return &class, nil
 }
 
-// version is the Kubernetes version that nodes of a class are to have: the
-// class's, else the control plane's. On standard clusters LKE has no versions of
-// pools.
-func (p *Provider) version(class *v1alpha1.LinodeNodeClass) string {
-	if class.Spec.LKEK8sVersion != nil {
-		return *class.Spec.LKEK8sVersion
-	}
-	return p.fleet.Version()
-}
-
 // nodePool returns the claim's NodePool; nil for a NodeClaim that was made by
 // hand.
 func (p *Provider) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodePool, error) {
@@ -152,114 +160,6 @@ func (p *Provider) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.
 		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
 	}
 	return &pool, nil
-}
-
-// requirements are what the claim wants of its machine.
-//
-// When the core replaces a node by a cheaper one, and the NodePool says nothing
-// of capacity types, it asks for spot (karpenter v1.14.1, computeConsolidation
-// in pkg/controllers/disruption/consolidation.go), which Linode does not have.
-// It means "cheaper", and the plans that it leaves are cheaper on demand: so
-// where the NodePool allows on-demand, on-demand it is.
-func requirements(nc *karpv1.NodeClaim, pool *karpv1.NodePool) scheduling.Requirements {
-	want := scheduling.NewNodeSelectorRequirementsWithMinValues(nc.Spec.Requirements...)
-	if pool == nil {
-		return want
-	}
-	if poolRequirements(pool).Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand) {
-		want[karpv1.CapacityTypeLabelKey] = scheduling.NewRequirement(karpv1.CapacityTypeLabelKey, corev1.NodeSelectorOpIn, karpv1.CapacityTypeOnDemand)
-	}
-	return want
-}
-
-// poolRequirements are what a NodePool wants of all its nodes.
-func poolRequirements(pool *karpv1.NodePool) scheduling.Requirements {
-	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
-}
-
-// candidates returns the types that have an available offering which the
-// requirements allow, and that the requests fit in, cheapest first. Equal prices
-// are in the order of names, so that claims of one shape end up in one group.
-func candidates(types []*cloudprovider.InstanceType, want scheduling.Requirements, requests corev1.ResourceList) []*cloudprovider.InstanceType {
-	var fit []*cloudprovider.InstanceType
-	price := map[string]float64{}
-	for _, it := range types {
-		offerings := it.Offerings.Available().Compatible(want)
-		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(requests, it.Allocatable()) {
-			continue
-		}
-		fit = append(fit, it)
-		price[it.Name] = offerings.Cheapest().Price
-	}
-	slices.SortStableFunc(fit, func(a, b *cloudprovider.InstanceType) int { return cmp.Compare(price[a.Name], price[b.Name]) })
-	return fit
-}
-
-func fits(requests, allocatable corev1.ResourceList) bool {
-	for name, want := range requests {
-		if have := allocatable[name]; want.Cmp(have) > 0 {
-			return false
-		}
-	}
-	return true
-}
-
-// claimLabels are the labels of the claim's Node as far as they are decided:
-// the plan's, and those that the claim's requirements leave one value for. Pods
-// select in-flight nodes by them.
-func claimLabels(nc *karpv1.NodeClaim, want scheduling.Requirements, plan map[string]string) map[string]string {
-	labels := map[string]string{}
-	for key, r := range want {
-		if r.Operator() == corev1.NodeSelectorOpIn && r.Len() == 1 {
-			labels[key] = r.Values()[0]
-		}
-	}
-	maps.Copy(labels, plan)
-	maps.Copy(labels, nc.Labels)
-	return labels
-}
-
-// poolLabels returns the labels that all nodes of the claim's NodePool have, as
-// far as LKE takes them: labels of single claims would end up on all nodes of
-// an LKE pool. Cloud Manager refuses keys of kubernetes.io and linode.com; the
-// core puts those on the Node itself.
-func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
-	if pool == nil {
-		return nil
-	}
-	labels := map[string]string{karpv1.NodePoolLabelKey: pool.Name}
-	for key := range pool.Spec.Template.Labels {
-		if value, ok := nc.Labels[key]; ok && !Reserved(key) {
-			labels[key] = value
-		}
-	}
-	return labels
-}
-
-// Reserved tells keys of labels and taints that LKE keeps to itself. The
-// provider does not send them.
-func Reserved(key string) bool {
-	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
-}
-
-// groupFor is the group of LKE pools that the claim's machine comes from.
-func groupFor(nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass, plan string, labels map[string]string) capacity.Group {
-	group := capacity.Group{
-		NodePool:       nc.Labels[karpv1.NodePoolLabelKey],
-		Plan:           plan,
-		Labels:         labels,
-		DiskEncryption: class.Spec.DiskEncryption,
-		Tags:           slices.Sorted(slices.Values(class.Spec.Tags)),
-	}
-	if class.Spec.FirewallID != nil {
-		group.FirewallID = *class.Spec.FirewallID
-	}
-	for _, t := range nc.Spec.Taints {
-		if !Reserved(t.Key) {
-			group.Taints = append(group.Taints, capacity.Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
-		}
-	}
-	return group
 }
 
 // Delete lets the claim's machine go. It says NotFound only when LKE, asked
@@ -346,43 +246,4 @@ func (p *Provider) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim
 	nc.Status.ProviderID = linodeID(slot.InstanceID)
 	nc.Status.NodeName = nc.Name
 	return nc
-}
-
-// Why a node is replaced, beside the reasons of the core.
-const (
-	// NodeClassDrifted: the LinodeNodeClass asks for other nodes now.
-	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
-	// VersionDrifted: the control plane, or the class, has another Kubernetes
-	// version now. On Enterprise clusters only.
-	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
-	// PoolDrifted: somebody changed the LKE node pool so that its nodes are not
-	// what was asked for, and LKE cannot change them back in place.
-	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
-)
-
-// IsDrifted implements CloudProvider. Hashes of different versions are not
-// compared: the class controller stamps such claims anew. What can be put right
-// in place is no drift, the Fleet does it.
-func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
-	var class v1alpha1.LinodeNodeClass
-	if err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
-		return "", client.IgnoreNotFound(err)
-	}
-	if nc.Annotations[v1alpha1.AnnotationHashVersion] != v1alpha1.HashVersion {
-		return "", nil
-	}
-	if nc.Annotations[v1alpha1.AnnotationHash] != class.Hash() {
-		return NodeClassDrifted, nil
-	}
-	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
-	if err != nil {
-		return "", nil // made by another provider: nothing is known of what it asked for
-	}
-	if want := p.version(&class); group.Version != "" && want != "" && group.Version != want {
-		return VersionDrifted, nil
-	}
-	if traits, seen := p.fleet.traits(instanceOf(nc.Status.ProviderID)); seen && !group.CanHold(traits) {
-		return PoolDrifted, nil
-	}
-	return "", nil
 }

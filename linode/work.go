@@ -89,12 +89,16 @@ func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made int, err er
 	return made, nil
 }
 
+// elsewhere is how long a group whose plan cannot be had asks for nothing: until
+// the cache shows that its claims have gone to another plan.
+const elsewhere = 5 * time.Second
+
 // holdAfter is how long a group asks for nothing after a failed call. Where
 // nothing can change by itself it grows with each failure.
 func holdAfter(err error, fails int) time.Duration {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassNoCapacity:
-		return 0 // the claims go elsewhere; nothing is left to hold
+		return elsewhere
 	case lkeapi.ClassBusy:
 		return 3 * time.Second
 	case lkeapi.ClassUnknown:
@@ -111,6 +115,7 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 	switch class {
 	case lkeapi.ClassNoCapacity:
 		f.types.Block(w.Group.Plan, time.Now().Add(f.timing.NoCapacity))
+		defer f.Wake() // the claims wait for other plans now
 		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cluster.Region, err))
 	case lkeapi.ClassValidation:
 		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf("LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
@@ -138,6 +143,9 @@ func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string)
 // shrink deletes slots and pools.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
+		f.mu.Lock()
+		f.groups[w.Key].hold = time.Now().Add(elsewhere)
+		f.mu.Unlock()
 		f.types.Block(w.Group.Plan, time.Now().Add(f.timing.NoCapacity))
 		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s", w.Group.Plan, f.cluster.Region, f.timing.SlotTimeout))
 	}

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 )
@@ -70,5 +72,38 @@ func TestFetchFails(t *testing.T) {
 				t.Errorf("%v is not a cancellation", err)
 			}
 		})
+	}
+}
+
+func TestAvailabilityOfARegionTakesThePlaceOfWhatWasKnown(t *testing.T) {
+	facts, err := Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := `[{"region":"us-ord","plan":"g7-premium-4","available":false},{"region":"us-ord","plan":"g7-premium-8","available":true}]`
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/v4/regions/us-ord/availability" {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, answer)
+	}))
+	defer server.Close()
+	rows, err := FetchAvailability(t.Context(), server.Client(), server.URL, "us-ord")
+	if err != nil {
+		t.Fatal(err)
+	}
+	next := facts.WithAvailability("us-ord", rows)
+	for plan, want := range map[string]bool{"g7-premium-4": false, "g7-premium-8": true, "g7-premium-16": false, "g6-standard-4": true} {
+		if got := next.Sold(plan, "us-ord", Standard); got != want {
+			t.Errorf("%s is sold: %v, want %v", plan, got, want)
+		}
+	}
+	if !facts.Sold("g7-premium-4", "us-ord", Standard) || next.Sold("g7-premium-4", "us-sea", Standard) != facts.Sold("g7-premium-4", "us-sea", Standard) {
+		t.Error("the catalog itself, or another region, has changed")
+	}
+	answer = `[{"region":"us-sea","plan":"g7-premium-4","available":false}]`
+	if _, err := FetchAvailability(t.Context(), server.Client(), server.URL, "us-ord"); err == nil {
+		t.Error("rows of another region are taken")
 	}
 }

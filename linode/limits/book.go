@@ -1,6 +1,9 @@
 package limits
 
-import "time"
+import (
+	"maps"
+	"time"
+)
 
 // Claim is a NodeClaim as a reader sees it.
 type Claim struct {
@@ -9,9 +12,9 @@ type Claim struct {
 	Node    Node // what it holds, where that is decided
 }
 
-// unseenFor is how long a reservation counts whose claim the reader has never
-// shown. A watch shows it within seconds; a claim that it does not show by then
-// was deleted before.
+// unseenFor is how long a reservation counts that the reader does not show. A
+// watch shows it within seconds: a claim that is not there by then was deleted
+// before, and one with another plan was never written.
 const unseenFor = time.Minute
 
 // Book holds all nodes that count: those of claims that the reader shows as
@@ -45,8 +48,12 @@ func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 	there := make(map[string]bool, len(claims))
 	for _, c := range claims {
 		there[c.UID] = true
-		if c.Decided {
-			b.shown[c.UID] = c.Node
+		if !c.Decided {
+			continue
+		}
+		b.shown[c.UID] = c.Node
+		// A claim may exchange its plan for another, which counts from then on.
+		if r := b.reserved[c.UID]; r != nil && (r.node.Plan == c.Node.Plan || now.Sub(r.made) > unseenFor) {
 			delete(b.reserved, c.UID)
 		}
 	}
@@ -62,7 +69,7 @@ func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 // not lag.
 func (b *Book) Recover(claims []Claim, now time.Time) {
 	for _, c := range claims {
-		if _, shown := b.shown[c.UID]; c.Decided && !shown {
+		if n, shown := b.shown[c.UID]; c.Decided && (!shown || n.Plan != c.Node.Plan) {
 			b.reserved[c.UID] = &reservation{node: c.Node, made: now}
 		}
 	}
@@ -75,7 +82,7 @@ func (b *Book) Recover(claims []Claim, now time.Time) {
 func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, refusal Refusal, ok bool) {
 	had, again := b.reserved[uid]
 	delete(b.reserved, uid)
-	tally := b.Tally()
+	tally := b.tally(uid)
 	for i, wish := range wishes {
 		if again && wish.Plan == had.node.Plan && wish.Pool == had.node.Pool {
 			b.reserved[uid] = had
@@ -92,17 +99,42 @@ func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, re
 			refusal = r
 		}
 	}
+	if again {
+		b.reserved[uid] = had
+	}
 	return 0, refusal, false
 }
 
 // Tally counts all nodes of the book.
-func (b *Book) Tally() Tally {
+func (b *Book) Tally() Tally { return b.tally("") }
+
+// tally leaves out what one claim holds.
+func (b *Book) tally(without string) Tally {
 	nodes := make([]Node, 0, len(b.shown)+len(b.reserved))
-	for _, n := range b.shown {
-		nodes = append(nodes, n)
+	for uid, n := range b.shown {
+		if b.reserved[uid] == nil && uid != without {
+			nodes = append(nodes, n)
+		}
 	}
-	for _, r := range b.reserved {
-		nodes = append(nodes, r.node)
+	for uid, r := range b.reserved {
+		if uid != without {
+			nodes = append(nodes, r.node.orMore(b.shown[uid]))
+		}
 	}
 	return Count(b.limits, nodes)
+}
+
+// orMore is a node that may be one or the other: of each resource the larger
+// amount.
+func (n Node) orMore(other Node) Node {
+	n.Sold, n.Reported = larger(n.Sold, other.Sold), larger(n.Reported, other.Reported)
+	return n
+}
+
+func larger(a, b Amounts) Amounts {
+	most := maps.Clone(a)
+	for resource, amount := range b {
+		most[resource] = max(most[resource], amount)
+	}
+	return most
 }

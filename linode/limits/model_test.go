@@ -65,10 +65,10 @@ func (w *world) step() {
 			w.stored[uid] = Claim{UID: uid, Node: Node{Pool: []string{"a", "b"}[w.rng.IntN(2)]}}
 		}
 	case 3: // somebody deletes a claim, and its machine is gone
-		for uid := range w.stored {
+		if uids := slices.Sorted(maps.Keys(w.stored)); len(uids) > 0 {
+			uid := uids[w.rng.IntN(len(uids))]
 			delete(w.stored, uid)
 			delete(w.wrote, uid)
-			break
 		}
 	case 4: // the controller dies, and what it has not stored is lost
 		w.book, w.fresh, w.wrote = NewBook(), false, map[string]Node{}
@@ -78,7 +78,8 @@ func (w *world) step() {
 	case 7:
 		w.show()
 	case 8, 9: // answers are stored
-		for uid, node := range w.wrote {
+		for _, uid := range slices.Sorted(maps.Keys(w.wrote)) {
+			node := w.wrote[uid]
 			w.stored[uid] = Claim{UID: uid, Decided: true, Node: node}
 			delete(w.wrote, uid)
 		}
@@ -98,6 +99,9 @@ func (w *world) launch() {
 	for _, uid := range slices.Sorted(maps.Keys(w.cached)) {
 		c := w.cached[uid]
 		stored, there := w.stored[uid]
+		if c.Decided && w.rng.IntN(20) == 0 {
+			w.exchange(uid)
+		}
 		if c.Decided || w.rng.IntN(4) == 0 {
 			continue
 		}
@@ -114,12 +118,28 @@ func (w *world) launch() {
 	}
 }
 
+// exchange asks for another plan for a claim that has one already, and writes it
+// at once, or fails to.
+func (w *world) exchange(uid string) {
+	had := w.cached[uid].Node
+	node := four(had.Pool)
+	if had.Plan == node.Plan {
+		node.Plan, node.Sold = "six", Amounts{Nodes: 1, CPU: 6000, Memory: 16 << 30, MonthlyCost: 96_000_000}
+	}
+	_, _, ok := w.book.Reserve(uid, []Node{node}, w.now)
+	if stored, there := w.stored[uid]; ok && there && stored.Node.Plan == had.Plan && w.rng.IntN(4) > 0 {
+		w.stored[uid] = Claim{UID: uid, Decided: true, Node: node}
+	}
+}
+
 // exceeded names the limit that the nodes which are stored, and those that are
 // about to be, go beyond.
 func (w *world) exceeded() string {
-	nodes := slices.Collect(maps.Values(w.wrote))
-	for _, c := range w.stored {
-		if c.Decided {
+	nodes := []Node{}
+	for uid, c := range w.stored {
+		if node, writing := w.wrote[uid]; writing {
+			nodes = append(nodes, node)
+		} else if c.Decided {
 			nodes = append(nodes, c.Node)
 		}
 	}
