@@ -57,7 +57,7 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	}
 	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "testdata/four").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), ".spec.disruption.consolidateAfter") || !strings.Contains(string(out), `"somebody"`) {
+	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") || !strings.Contains(string(out), `"somebody"`) {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool

@@ -32,7 +32,7 @@ func (s *sandbox) ends(code int, args ...string) string {
 }
 
 // pooled writes a directory of pools with 4 CPUs, and something more.
-func pooled(t *testing.T, more string, pools ...string) string {
+func pooled(t testing.TB, more string, pools ...string) string {
 	t.Helper()
 	text := "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n" + more
 	for _, name := range pools {
@@ -60,7 +60,7 @@ func (s *sandbox) pools() []string {
 	return names
 }
 
-func mustContain(t *testing.T, text string, parts ...string) {
+func mustContain(t testing.TB, text string, parts ...string) {
 	t.Helper()
 	for _, part := range parts {
 		if !strings.Contains(text, part) {
@@ -130,7 +130,7 @@ func (s *sandbox) killAfter(lines int, args ...string) {
 }
 
 // rewrite replaces text in the directory's file.
-func rewrite(t *testing.T, dir, from, to string) {
+func rewrite(t testing.TB, dir, from, to string) {
 	t.Helper()
 	path := filepath.Join(dir, "main.lke.hcl")
 	raw, err := os.ReadFile(path)

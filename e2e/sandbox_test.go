@@ -55,7 +55,7 @@ func TestMain(m *testing.M) {
 }
 
 // bin returns the path of one of our programs.
-func bin(t *testing.T, name string) string {
+func bin(t testing.TB, name string) string {
 	t.Helper()
 	dir, err := binaries()
 	if err != nil {
@@ -66,7 +66,7 @@ func bin(t *testing.T, name string) string {
 
 // sandbox is a running sandbox of the test's own.
 type sandbox struct {
-	t       *testing.T
+	t       testing.TB
 	dir     string
 	env     map[string]string
 	kubectl string
@@ -75,7 +75,7 @@ type sandbox struct {
 
 // startSandbox starts a sandbox, with short delays where the flags do not say
 // otherwise, and ends it with the test.
-func startSandbox(t *testing.T, flags ...string) *sandbox {
+func startSandbox(t testing.TB, flags ...string) *sandbox {
 	t.Helper()
 	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms", "--node-gone-delay", "500ms"}
 	linode.Register()
@@ -145,7 +145,7 @@ func (s *sandbox) installCRDs() {
 
 // controller is a running controller.
 type controller struct {
-	t     *testing.T
+	t     testing.TB
 	cmd   *exec.Cmd
 	log   journal
 	ended chan error

@@ -17,6 +17,8 @@ var notRun = map[string]string{
 	"lkeplan apply":           "a cluster; the end-to-end tests run it",
 	"--base live":             "a cluster",
 	"snapshot":                "a cluster",
+	"lkeplan plan":            "a cluster; the end-to-end tests run it",
+	"lkeplan show":            "a saved plan; the end-to-end tests make one",
 	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
 }
 
