@@ -305,7 +305,8 @@ func (s *sandbox) until(what string, within time.Duration, holds func(state) boo
 			return now
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("in %s it did not come that %s; last seen: %s", within, what, now)
+			s.t.Fatalf("in %s it did not come that %s; last seen: %s\n%s\n%s", within, what, now,
+				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"), tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
