@@ -59,6 +59,9 @@ type Plan struct {
 	Nodes         int // in the cluster; 0 where none was asked
 	// Notes say what could not be looked at, and so is missing.
 	Notes []string
+	// Migrations say how to rename pools, and make them static or dynamic, without
+	// their nodes going at once; sorted by From.
+	Migrations []Migration
 }
 
 // Revision names one side of a comparison.
