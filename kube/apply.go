@@ -70,6 +70,9 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 	if err != nil {
 		return "", err
 	}
+	if before != nil {
+		applied.Object = Spelled(applied.Object, before.Object)
+	}
 	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsConflict(err):
@@ -88,12 +91,12 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 
 // DryRun returns what the API server would make of an object, without making
 // it. Where somebody else has set a field to another value the answer is that
-// of a forced apply, and the conflicts say what would be taken over. The live
-// object is not looked at. It asks for the right to patch.
-func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []Conflict, error) {
+// of a forced apply, and the conflicts say what would be taken over. It asks
+// for the right to patch.
+func (c *Cluster) DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []Conflict, error) {
 	var conflicts []Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
-		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(Spelled(desired, live))}
 		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wish), append(opts, client.FieldOwner(FieldManager))...)
 		switch {
 		case apierrors.IsConflict(err):

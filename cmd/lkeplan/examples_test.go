@@ -15,6 +15,9 @@ import (
 // notRun are examples, by a part of them, that need what a test has not.
 var notRun = map[string]string{
 	"lkeplan apply":           "a cluster; the end-to-end tests run it",
+	"import --out-dir":        "a cluster; the end-to-end tests run it",
+	"import NodePool":         "a cluster",
+	"lkeplan takeover":        "a cluster; the end-to-end tests run it",
 	"--base live":             "a cluster",
 	"snapshot":                "a cluster",
 	"lkeplan plan":            "a cluster; the end-to-end tests run it",
@@ -87,6 +90,15 @@ exec git -c user.name=T -c user.email=t@example.com commit --quiet --allow-empty
 `
 
 const workspaceFiles = `
+-- manifests.yaml --
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: general}
+spec:
+  template:
+    spec:
+      nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
+      requirements: []
 -- clusters/prod/README.md --
 The cluster of the examples.
 -- main.lke.hcl --

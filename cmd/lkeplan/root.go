@@ -64,6 +64,8 @@ func newRoot(env *env) *cobra.Command {
 		newShow(env),
 		newSnapshot(env),
 		newApply(env),
+		newImport(env),
+		newTakeover(env),
 		newCatalog(env),
 		newExplain(env),
 		newVersion(env),
@@ -109,7 +111,7 @@ type outcome int
 // The outcomes. An error of any kind exits with 1 instead.
 const (
 	fine    outcome = 0
-	changes outcome = 2 // there are some, and the command was asked to tell
+	changes outcome = 2 // there are some, and the command was asked to tell; for import, where there must be none
 	refused outcome = 3 // by a guard or a policy
 	stale   outcome = 4 // the cluster has moved on from what a plan was made for
 )

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/engine"
+)
+
+func newTakeover(env *env) *cobra.Command {
+	var (
+		src        source
+		kubeconfig string
+	)
+	cmd := &cobra.Command{
+		Use:   "takeover [DIR]",
+		Short: "Own the fields of objects that others have made",
+		Long: `Take over the objects that the import blocks of a directory name: in the cluster,
+the fields that the directory sets become those of the field manager "lkeplan",
+and nobody else's. From then on a field that is taken out of the directory goes
+from the object too, and no old owner stands in the way of a new value.
+
+No value is changed and no node replaced. Where an object is not as the directory
+says, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their fields
+again, and delete the object when it is taken out of their sources; what to do
+there is printed.`,
+		Example: "  lkeplan takeover clusters/prod",
+		Args:    oneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fsys, opts, err := src.open(args)
+			if err != nil {
+				return err
+			}
+			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			if err := report(env, compiled, diags); err != nil {
+				return err
+			}
+			cluster, err := connect(kubeconfig)
+			if err != nil {
+				return err
+			}
+			var owners engine.Owners
+			err = engine.TakeOver(cmd.Context(), compiled, cluster, func(t engine.Taken) {
+				what := "was ours"
+				if len(t.From) > 0 {
+					what = "taken over from " + strings.Join(t.From, ", ")
+				}
+				fmt.Fprintf(env.Stdout, "%-15s %-24s %s\n", t.Kind, t.Name, what)
+				owners.Add(t.Kind+" "+t.Name, t.Owners)
+			})
+			printOwners(env.Stdout, owners)
+			return err
+		},
+	}
+	src.flags(cmd)
+	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
+	return cmd
+}
