@@ -15,6 +15,7 @@ import (
 type taker interface {
 	lister
 	TakeOver(ctx context.Context, live map[string]any, t kube.Takeover) error
+	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
 }
 
 // Taken is one object whose fields are ours.
@@ -59,6 +60,10 @@ func TakeOver(ctx context.Context, head Compiled, cluster taker, report func(Tak
 			if err := cluster.TakeOver(ctx, lives[i], takeovers[i]); err != nil {
 				return err
 			}
+		}
+		// All that is left to change is the mark of the configuration.
+		if _, err := cluster.Apply(ctx, marked(r.Manifest, Inventory(head))); err != nil {
+			return err
 		}
 		report(taken)
 	}

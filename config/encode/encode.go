@@ -26,6 +26,9 @@ type Object struct {
 	Manifest map[string]any
 	// Defaulted has those with a default too, for arguments that must be there.
 	Defaulted map[string]any
+	// Label is the label of the block; "" stands for one that follows from the
+	// object's name.
+	Label string
 }
 
 // A Block is one object as HCL.
@@ -103,7 +106,7 @@ func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
 	taken := map[string]bool{}
 	for i, o := range objects {
 		table := tables[text(o.Manifest, "kind")]
-		label := strings.NewReplacer("-", "_", ".", "_").Replace(text(o.Manifest, "metadata", "name"))
+		label := cmp.Or(o.Label, strings.NewReplacer("-", "_", ".", "_").Replace(text(o.Manifest, "metadata", "name")))
 		if !hclsyntax.ValidIdentifier(label) {
 			label = table.Type + "_" + label
 		}

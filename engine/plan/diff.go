@@ -40,6 +40,9 @@ func Diff(base, head State) (Plan, error) {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
 	})
 	sortChanges(p.Changes)
+	if err := p.migrations(base, head); err != nil {
+		return p, err
+	}
 	if err := p.impact(base, head); err != nil {
 		return p, err
 	}

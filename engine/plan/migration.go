@@ -1,5 +1,19 @@
 package plan
 
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config/encode"
+)
+
 // Migration is how a pool becomes another object without its nodes going at
 // once: Kubernetes cannot rename objects, and Karpenter does not let a pool
 // begin or cease to be static. The plan itself would delete the old pool, or be
@@ -15,4 +29,158 @@ type Migration struct {
 type Step struct {
 	Title string
 	HCL   string // what to write for it; "" where there is nothing to write
+}
+
+// migrations finds the pools that become other objects.
+func (p *Plan) migrations(base, head State) error {
+	before, after := byID(base.Objects), byID(head.Objects)
+	var created, deleted []Object
+	for _, c := range p.Changes {
+		switch old, o := before[id{kind: c.Kind, name: c.Name}], after[id{kind: c.Kind, name: c.Name}]; {
+		case c.Kind != "NodePool":
+		case c.Action == Create:
+			created = append(created, o)
+		case c.Action == Delete:
+			deleted = append(deleted, old)
+		case static(old) != static(o):
+			m, err := transition(old, o, head)
+			if err != nil {
+				return err
+			}
+			p.Migrations = append(p.Migrations, m)
+		}
+	}
+	for _, old := range deleted {
+		i, err := successor(old, created)
+		if err != nil {
+			return err
+		}
+		if i < 0 {
+			continue
+		}
+		m, err := rename(old, created[i], head)
+		if err != nil {
+			return err
+		}
+		p.Migrations = append(p.Migrations, m)
+		created = slices.Delete(created, i, i+1)
+	}
+	slices.SortFunc(p.Migrations, func(a, b Migration) int { return cmp.Compare(a.From, b.From) })
+	return nil
+}
+
+// static reports whether a pool has a fixed number of nodes.
+func static(o Object) bool {
+	spec, _ := o.Defaulted["spec"].(map[string]any)
+	return spec["replicas"] != nil
+}
+
+// successor returns which of the new pools is the old one under another name:
+// the one at its address, else one that makes the same nodes; -1 where there is
+// none.
+func successor(old Object, created []Object) (int, error) {
+	if i := slices.IndexFunc(created, func(o Object) bool { return o.Addr == old.Addr }); i >= 0 {
+		return i, nil
+	}
+	for i, o := range created {
+		same, err := alike(old, o)
+		if same || err != nil {
+			return i, err
+		}
+	}
+	return -1, nil
+}
+
+// alike reports whether nodes of two pools are interchangeable: Karpenter's hash
+// is the same, and so are the requirements, which are not in it.
+func alike(a, b Object) (bool, error) {
+	var pools [2]karpv1.NodePool
+	for i, o := range []Object{a, b} {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, &pools[i]); err != nil {
+			return false, fmt.Errorf("read %s: %w", o.Addr, err)
+		}
+	}
+	return pools[0].Hash() == pools[1].Hash() && reflect.DeepEqual(requirementFields(a), requirementFields(b)), nil
+}
+
+// requirementFields are what a pool requires, whatever the order.
+func requirementFields(o Object) map[string]any {
+	fields := flatten(o.Defaulted)
+	maps.DeleteFunc(fields, func(path string, _ any) bool { return !strings.HasPrefix(path, "spec.template.spec.requirements") })
+	return fields
+}
+
+// rename is the migration to a pool that the head has under another name.
+func rename(old, o Object, head State) (Migration, error) {
+	w := migration{old: old, next: o, head: head, label: o.Addr.Name}
+	w.oldLabel = old.Addr.Name
+	if old.Addr == o.Addr || w.taken(w.oldLabel) {
+		w.oldLabel = w.free(old.Addr.Name + "_old")
+	}
+	reason := fmt.Sprintf("its name changes from %s to %s, and Kubernetes cannot rename an object", old.Name(), o.Name())
+	return w.plan(reason, o.Addr.String())
+}
+
+// transition is the migration of a pool that becomes static or dynamic, to one
+// beside it.
+func transition(old, o Object, head State) (Migration, error) {
+	kind := "dynamic"
+	if static(o) {
+		kind = "static"
+	}
+	w := migration{old: old, next: o, head: head, oldLabel: old.Addr.Name}
+	w.label = w.free(o.Addr.Name + "_" + kind)
+	w.next.Manifest = with(w.next.Manifest, "metadata.name", strings.ReplaceAll(w.label, "_", "-"))
+	return w.plan("it becomes "+kind+", and Karpenter refuses that for a pool that is there", "pool."+w.label)
+}
+
+// with returns a manifest with another value of a field; nil takes it away.
+func with(manifest map[string]any, path string, value any) map[string]any {
+	changed := runtime.DeepCopyJSON(manifest)
+	at := changed
+	keys := strings.Split(path, ".")
+	for _, key := range keys[:len(keys)-1] {
+		inner, ok := at[key].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			at[key] = inner
+		}
+		at = inner
+	}
+	if value == nil {
+		delete(at, keys[len(keys)-1])
+	} else {
+		at[keys[len(keys)-1]] = value
+	}
+	return changed
+}
+
+// taken reports whether a pool of the head has a label.
+func (m migration) taken(label string) bool {
+	return slices.ContainsFunc(m.head.Objects, func(o Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
+}
+
+// free returns a label that no pool of the head has.
+func (m migration) free(label string) string {
+	free := label
+	for n := 2; m.taken(free); n++ {
+		free = fmt.Sprintf("%s_%d", label, n)
+	}
+	return free
+}
+
+// block writes a pool as HCL, under a label of the migration.
+func (m migration) block(label string, manifest map[string]any) (string, error) {
+	objects := []encode.Object{{Manifest: manifest, Defaulted: manifest, Label: label}}
+	for _, o := range m.head.Objects {
+		if o.Addr.Type == "node_class" && o.Addr.Key == "" && o.Addr.Module == "" {
+			objects = append(objects, encode.Object{Manifest: o.Manifest, Defaulted: o.Defaulted, Label: o.Addr.Name})
+		}
+	}
+	blocks, err := encode.Blocks(objects)
+	if err != nil {
+		return "", err
+	}
+	i := slices.IndexFunc(blocks, func(b encode.Block) bool { return b.Addr.Type == m.old.Addr.Type })
+	return blocks[i].HCL, nil
 }

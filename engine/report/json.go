@@ -38,6 +38,8 @@ func JSON(w io.Writer, messages iter.Seq[Message], o Options) error {
 		case Change:
 			doc.Changes = append(doc.Changes, resourceChangeOf(m.Change))
 			conflicts += len(m.Conflicts)
+		case Migration:
+			doc.Migrations = append(doc.Migrations, migrationOf(m.Migration))
 		case Drift:
 			doc.Drift = addDrift(doc.Drift, m.Drift)
 		case Verdict:
@@ -96,6 +98,7 @@ type document struct {
 	Head          *revision         `json:"head,omitempty"`
 	Digest        string            `json:"plan_digest,omitempty" doc:"Of the saved plan."`
 	Changes       []resourceChange  `json:"resource_changes" doc:"What changes, by address."`
+	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
 	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
 	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`

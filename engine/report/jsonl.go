@@ -10,10 +10,11 @@ import (
 // line is one message of the stream in JSON: its type, and what belongs to it
 // under the name of the type.
 type line struct {
-	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, resource_drift, guard, note or change_summary: the name of the member that follows."`
+	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, guard, note or change_summary: the name of the member that follows."`
 	Begin      *begin           `json:"begin,omitempty"`
 	Diagnostic *diag.Diagnostic `json:"diagnostic,omitempty"`
 	Change     *resourceChange  `json:"resource_change,omitempty"`
+	Migration  *migration       `json:"migration,omitempty"`
 	Drift      *resourceDrift   `json:"resource_drift,omitempty" doc:"With one field."`
 	Guard      *guard           `json:"guard,omitempty"`
 	Note       string           `json:"note,omitempty"`
@@ -53,6 +54,9 @@ func lineOf(m Message, o Options) line {
 	case Change:
 		c := resourceChangeOf(m.Change)
 		return line{Type: "resource_change", Change: &c}
+	case Migration:
+		m := migrationOf(m.Migration)
+		return line{Type: "migration", Migration: &m}
 	case Drift:
 		return line{Type: "resource_drift", Drift: &addDrift(nil, m.Drift)[0]}
 	case Verdict:

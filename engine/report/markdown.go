@@ -70,6 +70,11 @@ func (c *comment) write(target string) string {
 			c.details(change.Change)
 		}
 	}
+	if c.detail >= graveDetails {
+		for _, m := range c.migrations {
+			c.migration(m.Migration)
+		}
+	}
 	if c.detail < allDetails {
 		c.printf("\nToo long for one comment; `lkeplan diff` shows the rest.\n")
 	}

@@ -25,6 +25,8 @@ type (
 	Diagnostic struct{ diag.Diagnostic }
 	// Change is what happens to one object. They are sorted by address.
 	Change struct{ plan.Change }
+	// Migration is how a pool becomes another object and keeps its nodes.
+	Migration struct{ plan.Migration }
 	// Drift is what others did to one field of a live object.
 	Drift struct{ plan.Drift }
 	// Verdict is what a guard or a policy says.
@@ -47,6 +49,7 @@ type (
 func (Begin) message()      {}
 func (Diagnostic) message() {}
 func (Change) message()     {}
+func (Migration) message()  {}
 func (Drift) message()      {}
 func (Verdict) message()    {}
 func (Note) message()       {}
@@ -58,6 +61,7 @@ func (r Report) Messages() iter.Seq[Message] {
 		_ = yield(Begin{r.Base, r.Head, r.Now}) &&
 			each(yield, r.Diagnostics, func(d diag.Diagnostic) Message { return Diagnostic{d} }) &&
 			each(yield, r.Changes, func(c plan.Change) Message { return Change{c} }) &&
+			each(yield, r.Migrations, func(m plan.Migration) Message { return Migration{m} }) &&
 			each(yield, r.Plan.Drift, func(d plan.Drift) Message { return Drift{d} }) &&
 			each(yield, r.Verdicts, func(v plan.Verdict) Message { return Verdict{v} }) &&
 			each(yield, r.Notes, func(text string) Message { return Note{text} }) &&
@@ -103,6 +107,7 @@ type whole struct {
 	Begin
 	diagnostics []Diagnostic
 	changes     []Change
+	migrations  []Migration
 	drift       []Drift
 	verdicts    []Verdict
 	notes       []Note
@@ -118,6 +123,8 @@ func read(messages iter.Seq[Message]) (all whole) {
 			all.diagnostics = append(all.diagnostics, m)
 		case Change:
 			all.changes = append(all.changes, m)
+		case Migration:
+			all.migrations = append(all.migrations, m)
 		case Drift:
 			all.drift = append(all.drift, m)
 		case Verdict:

@@ -28,6 +28,8 @@ func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
 			}
 		case Change:
 			p.change(m.Change)
+		case Migration:
+			p.migration(m.Migration)
 		case Verdict:
 			if m.Status != plan.Passed {
 				p.section("Guards")

@@ -1,0 +1,109 @@
+package plan
+
+import "fmt"
+
+// A migration is one that is being written.
+type migration struct {
+	old, next       Object
+	oldLabel, label string // of their blocks while both are there
+	head            State
+}
+
+// movedTo is an annotation of the nodes of the old pool. It is in Karpenter's
+// hash, so it makes each of them drift: they are replaced within the budgets, by
+// nodes of the new pool, as the old one cannot grow.
+const movedTo = "lkeplan.dev/moved-to"
+
+// maxWeight is the largest that the definition of a NodePool allows.
+const maxWeight = 100
+
+func (m migration) plan(reason, to string) (Migration, error) {
+	old, next := m.weighted()
+	oldName, name := nameIn(old), nameIn(next)
+	beside, err := m.blocks(old, next)
+	if err != nil {
+		return Migration{}, err
+	}
+	draining := with(with(old, "spec.limits", map[string]any{"nodes": "0"}), "spec.template.metadata.annotations", annotated(old, name))
+	pace := fmt.Sprintf("Let nodes of %s go within its budgets: it cannot grow any more, and all of its nodes have drifted", oldName)
+	if static(m.old) {
+		draining = with(old, "spec.replicas", int64(0))
+		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0, as each step takes its nodes at once, past the budgets", oldName)
+	}
+	drained, err := m.block(m.oldLabel, draining)
+	if err != nil {
+		return Migration{}, err
+	}
+	first := fmt.Sprintf("Make %s beside %s", name, oldName)
+	if !static(m.old) && !static(m.next) {
+		first += ", and prefer it for new nodes"
+	}
+	return Migration{From: m.old.Addr.String(), To: to, Reason: reason, Steps: []Step{
+		{Title: first, HCL: beside},
+		{Title: pace, HCL: drained},
+		{Title: fmt.Sprintf("Wait until it has none: kubectl get nodes -l karpenter.sh/nodepool=%s", oldName)},
+		{Title: fmt.Sprintf("Delete %s: put this in place of its block", oldName), HCL: m.removal(oldName)},
+	}}, nil
+}
+
+func (m migration) blocks(old, next map[string]any) (string, error) {
+	first, err := m.block(m.label, next)
+	if err != nil {
+		return "", err
+	}
+	second, err := m.block(m.oldLabel, old)
+	return first + "\n" + second, err
+}
+
+func (m migration) removal(name string) string {
+	return fmt.Sprintf("removed {\n  from   = pool.%s\n  id     = %q\n  delete = true\n}\n", m.oldLabel, name)
+}
+
+// weighted returns both pools as they are written, the new one with more weight
+// than the old one. Static pools have no weight.
+func (m migration) weighted() (old, next map[string]any) {
+	old, next = asWritten(m.old.Manifest), asWritten(m.next.Manifest)
+	if static(m.old) || static(m.next) {
+		return old, next
+	}
+	weight := min(weightOf(old), maxWeight-1)
+	if weight != weightOf(old) {
+		old = with(old, "spec.weight", weight)
+	}
+	if weightOf(next) <= weight {
+		next = with(next, "spec.weight", weight+1)
+	}
+	return old, next
+}
+
+func weightOf(manifest map[string]any) int64 {
+	weight, _ := lookup(manifest, "spec.weight").(int64)
+	return weight
+}
+
+// asWritten is an object without what an API server adds to it.
+func asWritten(manifest map[string]any) map[string]any {
+	metadata, _ := manifest["metadata"].(map[string]any)
+	kept := map[string]any{"name": metadata["name"]}
+	if metadata["uid"] == nil {
+		for _, key := range []string{"labels", "annotations"} {
+			if value, ok := metadata[key]; ok {
+				kept[key] = value
+			}
+		}
+	}
+	return map[string]any{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept, "spec": manifest["spec"]}
+}
+
+// annotated returns the annotations of a pool's nodes, with the one that makes
+// them drift.
+func annotated(manifest map[string]any, name string) map[string]any {
+	annotations := map[string]any{movedTo: name}
+	there, _ := lookup(manifest, "spec.template.metadata.annotations").(map[string]any)
+	for key, value := range there {
+		annotations[key] = value
+	}
+	return annotations
+}
+
+func nameIn(manifest map[string]any) string { return text(manifest, "metadata", "name") }

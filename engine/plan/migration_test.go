@@ -1,0 +1,125 @@
+package plan_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const migrationCluster = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"default\" {}\n"
+
+// TestMigrations: which pools become others, and that each step compiles to what
+// its title says.
+func TestMigrations(t *testing.T) {
+	pool := func(label, more string) string {
+		return "pool \"" + label + "\" {\n  node_class = node_class.default\n" + more + "\n}\n"
+	}
+	tests := []struct {
+		name, base, head string
+		want             string // "FROM → TO" of each
+		steps            []string
+	}{
+		{"another name at the same address", pool("a", ""), pool("a", "name = \"b\""), "pool.a → pool.a",
+			[]string{"a,b weight 1", "a limit 0 moved-to b"}},
+		{"another address and name", pool("a", "weight = 7"), pool("b", "weight = 3"), "pool.a → pool.b",
+			[]string{"a weight 7,b weight 8", "a weight 7 limit 0 moved-to b"}},
+		{"the largest weight", pool("a", "weight = 100"), pool("b", "weight = 100"), "pool.a → pool.b",
+			[]string{"a weight 99,b weight 100", "a weight 99 limit 0 moved-to b"}},
+		{"static", pool("a", ""), pool("a", "replicas = 2"), "pool.a → pool.a_static",
+			[]string{"a,a-static replicas 2", "a limit 0 moved-to a-static"}},
+		{"dynamic", pool("a", "replicas = 2"), pool("a", ""), "pool.a → pool.a_dynamic",
+			[]string{"a replicas 2,a-dynamic", "a replicas 0"}},
+		{"moved, with the name that it had", pool("a", ""), pool("b", "") + "moved {\n from = pool.a\n to = pool.b\n}\n", "", nil},
+		{"other nodes", pool("a", ""), pool("b", "labels = { x = \"y\" }"), "", nil},
+		{"other requirements", pool("a", "requirements = { cpu = 4 }"), pool("b", "requirements = { cpu = 8 }"), "", nil},
+		{"fewer", pool("a", "replicas = 2"), pool("a", "replicas = 1"), "", nil},
+		{"a new one beside it", pool("a", ""), pool("a", "") + pool("b", ""), "", nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := diffOf(t, tt.base, tt.head)
+			var got []string
+			for _, m := range p.Migrations {
+				got = append(got, m.From+" → "+m.To)
+			}
+			if strings.Join(got, ", ") != tt.want {
+				t.Fatalf("%v, want %s", got, tt.want)
+			}
+			for i, want := range tt.steps {
+				if got := describe(t, p.Migrations[0].Steps[i].HCL); got != want {
+					t.Errorf("step %d is %q, want %q:\n%s", i+1, got, want, p.Migrations[0].Steps[i].HCL)
+				}
+			}
+			if len(tt.steps) > 0 {
+				removes(t, p.Migrations[0].Steps[3].HCL)
+			}
+		})
+	}
+}
+
+func compiled(t *testing.T, src string) engine.Compiled {
+	t.Helper()
+	c, diags := engine.Compile(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}}, engine.CompileOptions{})
+	if diags.HasErrors() {
+		t.Fatalf("%v\n%s", diags, src)
+	}
+	return c
+}
+
+func diffOf(t *testing.T, base, head string) plan.Plan {
+	t.Helper()
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := engine.Diff(compiled(t, base), compiled(t, head), prices, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// describe says of each pool of a step what matters for the migration.
+func describe(t *testing.T, src string) string {
+	t.Helper()
+	var pools []string
+	for _, r := range compiled(t, src).Resources {
+		if r.Kind() != "NodePool" {
+			continue
+		}
+		text := r.Name()
+		spec := r.Manifest["spec"].(map[string]any)
+		for _, field := range []string{"weight", "replicas"} {
+			if v, ok := spec[field]; ok {
+				text += fmt.Sprintf(" %s %v", field, v)
+			}
+		}
+		if limits, ok := spec["limits"].(map[string]any); ok {
+			text += fmt.Sprintf(" limit %v", limits["nodes"])
+		}
+		metadata, _ := spec["template"].(map[string]any)["metadata"].(map[string]any)
+		if annotations, ok := metadata["annotations"].(map[string]any); ok {
+			text += fmt.Sprintf(" moved-to %v", annotations["lkeplan.dev/moved-to"])
+		}
+		pools = append(pools, text)
+	}
+	slices.Sort(pools)
+	return strings.Join(pools, ",")
+}
+
+// removes fails the test where a step does not delete the pool a.
+func removes(t *testing.T, src string) {
+	t.Helper()
+	removed := compiled(t, src).Removed
+	if len(removed) != 1 || removed[0].Name != "a" || !removed[0].Delete || (removed[0].Addr == config.Addr{}) {
+		t.Errorf("the last step removes %+v:\n%s", removed, src)
+	}
+}
