@@ -25,7 +25,7 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	for _, name := range manifests {
 		s.kube("", "apply", "-f", name)
 	}
-	before := s.pools()
+	before := s.poolsByName()
 	dir := filepath.Join(t.TempDir(), "cluster")
 	out := s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
 	if !strings.Contains(out, "applying this changes nothing and replaces no node") {
@@ -37,13 +37,14 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	s.run("lkeplan", "validate", dir)
 	s.unchanged(dir)
 
-	// What kubectl has made is ours as far as it says the same: an apply changes
-	// nothing, and is not refused.
-	if out := s.run("lkeplan", "apply", "--wait=false", dir); !strings.Contains(out, "0 created, 0 changed") {
-		t.Errorf("the first apply said:\n%s", out)
+	// What kubectl has made is ours as far as it says the same: an apply is not
+	// refused, and changes nothing but the mark that it puts on objects.
+	s.run("lkeplan", "apply", "--wait", "none", dir)
+	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed") {
+		t.Errorf("the second apply said:\n%s", out)
 	}
 	s.unchanged(dir)
-	for name, pool := range s.pools() {
+	for name, pool := range s.poolsByName() {
 		if pool.Hash() != before[name].Hash() || pool.Generation != before[name].Generation {
 			t.Errorf("the pool %s has changed", name)
 		}
@@ -59,7 +60,7 @@ func (s *sandbox) unchanged(dir string) {
 	}
 }
 
-func (s *sandbox) pools() map[string]*karpv1.NodePool {
+func (s *sandbox) poolsByName() map[string]*karpv1.NodePool {
 	s.t.Helper()
 	var list karpv1.NodePoolList
 	if err := s.client.List(s.t.Context(), &list); err != nil {
@@ -82,7 +83,7 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	s.kube("", "apply", "-f", "testdata/manifests/01-class-empty.yaml", "-f", "testdata/manifests/05-pool-on-demand.yaml")
 	s.kube(file(t, "manifests/08-pool-budgets.yaml"), "apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-")
 	s.kube("", "label", "nodepool", "budgets", "kustomize.toolkit.fluxcd.io/name=infra", "kustomize.toolkit.fluxcd.io/namespace=flux-system")
-	before := s.pools()
+	before := s.poolsByName()
 
 	dir := filepath.Join(t.TempDir(), "cluster")
 	out := s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
@@ -95,7 +96,7 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	if out := s.run("lkeplan", "takeover", dir); strings.Contains(out, "taken over from") {
 		t.Errorf("a second takeover said:\n%s", out)
 	}
-	for name, pool := range s.pools() {
+	for name, pool := range s.poolsByName() {
 		if pool.Generation != before[name].Generation || pool.Hash() != before[name].Hash() {
 			t.Errorf("taking over changed the pool %s", name)
 		}
@@ -109,16 +110,16 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 		}
 	}
 	s.unchanged(dir)
-	if out := s.run("lkeplan", "apply", "--wait=false", dir); !strings.Contains(out, "0 created, 0 changed, 3 unchanged") {
+	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed, 3 unchanged") {
 		t.Errorf("the first apply said:\n%s", out)
 	}
 
 	// A default that kubectl had owned is set, and what kubectl had set is taken
 	// out: a number, a map as a whole, and the budgets.
-	rewrite(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
-	rewrite(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
-	rewrite(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
-	if out := s.run("lkeplan", "apply", "--wait=false", dir); !strings.Contains(out, "0 created, 2 changed, 1 unchanged") {
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
+	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 2 changed, 1 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
 	var pool unstructured.Unstructured
@@ -131,7 +132,7 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	if spec["weight"] != nil || spec["limits"] != nil {
 		t.Errorf("what is no longer in the HCL is still in the object: %v", spec)
 	}
-	after := s.pools()
+	after := s.poolsByName()
 	if d := after["on-demand"].Spec.Template.Spec.ExpireAfter.Duration; d == nil || d.Hours() != 500 {
 		t.Errorf("expireAfter is %v", d)
 	}
@@ -160,8 +161,8 @@ func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	}
 }
 
-// rewrite replaces text in a file, which must be there.
-func rewrite(t *testing.T, name, before, after string) {
+// replaceIn replaces text in a file, which must be there.
+func replaceIn(t *testing.T, name, before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(name)
 	if err != nil {

@@ -55,8 +55,8 @@ func lineOf(m Message, o Options) line {
 		c := resourceChangeOf(m.Change)
 		return line{Type: "resource_change", Change: &c}
 	case Migration:
-		m := migrationOf(m.Migration)
-		return line{Type: "migration", Migration: &m}
+		steps := migrationOf(m.Migration)
+		return line{Type: "migration", Migration: &steps}
 	case Drift:
 		return line{Type: "resource_drift", Drift: &addDrift(nil, m.Drift)[0]}
 	case Verdict:
