@@ -102,6 +102,11 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	s.kube("", "annotate", "nodepool", "p00", "karpenter.sh/nodepool-hash=1", "--overwrite")
 	s.kube("", "patch", "nodepool", "p01", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01", "spec.weight is 50")
+	local := s.ends(0, "diff", "--base", "live", "-o", "json", heavier)
+	mustContain(t, local, "somebody")
+	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json", heavier)); diff != "" {
+		t.Errorf("what the API server says is another thing (-local +server):\n%s", diff)
+	}
 	s.kube("", "delete", "nodepool", "p01")
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted")
 	s.ends(0, "apply", "--wait", "none", dir)
