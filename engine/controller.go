@@ -70,6 +70,7 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 	}
 	plans := prices(ctx, cfg)
 	types := linode.NewInstanceTypes(plans, cluster.Region, cluster.Tier)
+	types.Follow(cluster.Version)
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
@@ -275,6 +276,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 		linode.NewTrigger(mgr.GetClient(), fleet),
 		linode.NewEarlyBind(mgr.GetClient(), fleet),
 		linode.NewNodeClass(mgr.GetClient(), cluster, events),
+		linode.NewLearner(mgr.GetClient(), types, cluster.ID),
 		linode.NewCapacityLimits(mgr.GetClient(), limits, events),
 	)
 }

@@ -151,6 +151,7 @@ func (f *Fleet) followVersion(ctx context.Context) {
 	}
 	f.log.Info("the control plane has another version: nodes follow", "was", f.version, "version", cluster.Version)
 	f.version = cluster.Version
+	f.types.Follow(cluster.Version)
 }
 
 // Start keeps the pools in step until ctx ends, and returns when the calls that

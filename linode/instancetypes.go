@@ -27,8 +27,13 @@ type InstanceTypes struct {
 	plans   map[string]catalog.Plan // also those that the facts have lost
 	blocked map[string]time.Time    // plans without capacity, until when
 	expires time.Time               // when the first of them is over; zero for never
+	version string                  // minor version of Kubernetes that new nodes have
+	seen    map[sighting]catalog.NodeResources
 	now     TypeList
 }
+
+// sighting is a plan whose nodes were seen under a version of Kubernetes.
+type sighting struct{ plan, version string }
 
 // TypeList is all types at one moment. Its slices are shared: they must not be
 // changed, not even sorted.
@@ -42,7 +47,7 @@ type TypeList struct {
 // tier in the region. Plans that the region does not sell are there too,
 // without an available offering, as the core wants it.
 func NewInstanceTypes(c *catalog.Catalog, region string, tier catalog.Tier) *InstanceTypes {
-	t := &InstanceTypes{region: region, tier: tier, plans: map[string]catalog.Plan{}, blocked: map[string]time.Time{}}
+	t := &InstanceTypes{region: region, tier: tier, plans: map[string]catalog.Plan{}, blocked: map[string]time.Time{}, seen: map[sighting]catalog.NodeResources{}}
 	t.Refresh(c)
 	return t
 }
@@ -156,7 +161,61 @@ func (t *InstanceTypes) available(plan string) bool {
 }
 
 func (t *InstanceTypes) build(id string, available bool) *cloudprovider.InstanceType {
-	return newInstanceType(t.plans[id], t.region, t.price(id), available)
+	return newInstanceType(t.plans[id], t.resources(id), t.region, t.price(id), available)
+}
+
+// Follow says which version of Kubernetes new nodes have.
+func (t *InstanceTypes) Follow(version string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version = minor(version); len(t.seen) > 0 {
+		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
+	}
+}
+
+// Learn takes over what a node of a plan reports of itself under a minor version
+// of Kubernetes. Of several nodes the least counts: they differ by a little.
+// Devices are left out, because their plugins may not be there.
+func (t *InstanceTypes) Learn(plan, version string, reports catalog.NodeResources) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, known := t.plans[plan]
+	if !known || reports.Allocatable.MemoryBytes <= 0 || reports.Capacity.MemoryBytes > int64(p.MemoryMiB)<<20 {
+		return
+	}
+	at := sighting{plan, version}
+	if before, again := t.seen[at]; again {
+		reports = leastOf(before, reports)
+	}
+	t.seen[at] = reports
+	t.rebuild(plan)
+}
+
+// resources is what a node of a plan is promised to have: what nodes of the plan
+// were seen to have under the version that new nodes get. A plan that was not
+// seen, or under other versions only, gets no more than is expected of it.
+func (t *InstanceTypes) resources(id string) catalog.NodeResources {
+	promise := expected(t.plans[id])
+	if seen, ok := t.seen[sighting{id, t.version}]; ok {
+		promise.Capacity.MemoryBytes, promise.Allocatable.MemoryBytes = seen.Capacity.MemoryBytes, seen.Allocatable.MemoryBytes
+		promise.Capacity.EphemeralBytes, promise.Allocatable.EphemeralBytes = seen.Capacity.EphemeralBytes, seen.Allocatable.EphemeralBytes
+		return promise
+	}
+	for at, seen := range t.seen {
+		if at.plan == id {
+			promise = leastOf(promise, seen)
+		}
+	}
+	return promise
+}
+
+// leastOf is the first with less memory and storage where the second has less.
+func leastOf(a, b catalog.NodeResources) catalog.NodeResources {
+	for _, pair := range [][2]*catalog.Resources{{&a.Capacity, &b.Capacity}, {&a.Allocatable, &b.Allocatable}} {
+		pair[0].MemoryBytes = min(pair[0].MemoryBytes, pair[1].MemoryBytes)
+		pair[0].EphemeralBytes = min(pair[0].EphemeralBytes, pair[1].EphemeralBytes)
+	}
+	return a
 }
 
 // sameType reports whether two types of one plan say the same.

@@ -15,6 +15,10 @@ import (
 // resourceGPU is what pods ask for when they need a GPU of a Linode plan.
 const resourceGPU corev1.ResourceName = "nvidia.com/gpu"
 
+// resourceVPU is what they ask for when they need a video card of an accelerated
+// plan: what NETINT's device plugin calls the Quadra cards that Linode has.
+const resourceVPU corev1.ResourceName = "netint.ca/Quadra"
+
 // csiRegion is the topology key of the Linode CSI driver: every volume it makes
 // carries a node affinity on it (linode-blockstorage-csi-driver,
 // VolumeTopologyRegion).
@@ -29,7 +33,7 @@ func Register() { register() }
 var register = sync.OnceFunc(func() {
 	karpv1.RestrictedLabelDomains.Insert(v1alpha1.Group)
 	karpv1.WellKnownLabels.Insert(v1alpha1.PlanLabels()...)
-	karpv1.WellKnownResources.Insert(resourceGPU)
+	karpv1.WellKnownResources.Insert(resourceGPU, resourceVPU)
 	// Without this a pod with a bound volume fits no NodePool.
 	karpv1.NormalizedLabels[csiRegion] = corev1.LabelTopologyRegion
 	if err := errors.Join(v1alpha1.AddToScheme(scheme.Scheme), lkeplanv1.AddToScheme(scheme.Scheme)); err != nil {

@@ -125,7 +125,7 @@ func TestNewPoolsFollowTheControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &upgraded{version: "v1.34.1+lke1"}
 		cluster := lkeapi.Cluster{ID: 77, Region: "us-ord", Tier: catalog.Enterprise, Version: "v1.33.4+lke2"}
-		fleet := NewFleet(api, cluster, newBook(), nil, Timing{}, slog.New(slog.DiscardHandler))
+		fleet := NewFleet(api, cluster, newBook(), typesIn(t, "us-ord"), Timing{}, slog.New(slog.DiscardHandler))
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go fleet.Start(ctx)

@@ -14,8 +14,8 @@ import (
 )
 
 // newInstanceType describes a plan to the core.
-func newInstanceType(plan catalog.Plan, region string, price catalog.Price, available bool) *cloudprovider.InstanceType {
-	capacity, overhead := nodeResources(plan)
+func newInstanceType(plan catalog.Plan, r catalog.NodeResources, region string, price catalog.Price, available bool) *cloudprovider.InstanceType {
+	capacity, overhead := nodeResources(plan, r)
 	return &cloudprovider.InstanceType{
 		Name:         plan.ID,
 		Requirements: planRequirements(plan, region),
@@ -85,30 +85,42 @@ func planLabels(plan catalog.Plan, region string) map[string]string {
 }
 
 // memoryMargin is held back of the memory that a node is expected to report,
-// in percent. Two plans' nodes were recorded, the others are a fit: where more
-// is promised than a node has, pods are left over and a second node is made.
+// in percent, until one of the plan has been seen. Two plans' nodes were
+// recorded, the others are a fit: where more is promised than a node has, pods
+// are left over and a second node is made.
 const memoryMargin = 3
 
-// nodeResources returns what a node of the plan has, and what of it pods
-// cannot use. LKE reserves nothing for the system: the difference is the
-// kubelet's eviction threshold (lke-nodes.json of the recordings).
-func nodeResources(plan catalog.Plan) (capacity, overhead corev1.ResourceList) {
-	reported := plan.Reported()
-	margin := reported.Capacity.MemoryBytes * memoryMargin / 100
+// expected is what a node of a plan reports of itself as far as the price list
+// tells, on the safe side.
+func expected(plan catalog.Plan) catalog.NodeResources {
+	r := plan.Reported()
+	margin := r.Capacity.MemoryBytes * memoryMargin / 100
+	r.Capacity.MemoryBytes -= margin
+	r.Allocatable.MemoryBytes -= margin
+	return r
+}
+
+// nodeResources returns what a node has, and what of it pods cannot use. LKE
+// reserves nothing for the system: the difference is the kubelet's eviction
+// threshold (lke-nodes.json of the recordings).
+func nodeResources(plan catalog.Plan, r catalog.NodeResources) (capacity, overhead corev1.ResourceList) {
 	capacity = corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(reported.Capacity.MilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(reported.Capacity.MemoryBytes-margin, resource.BinarySI),
-		corev1.ResourceEphemeralStorage: *resource.NewQuantity(reported.Capacity.EphemeralBytes, resource.BinarySI),
-		corev1.ResourcePods:             *resource.NewQuantity(reported.Capacity.Pods, resource.DecimalSI),
+		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.Capacity.MilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory:           *resource.NewQuantity(r.Capacity.MemoryBytes, resource.BinarySI),
+		corev1.ResourceEphemeralStorage: *resource.NewQuantity(r.Capacity.EphemeralBytes, resource.BinarySI),
+		corev1.ResourcePods:             *resource.NewQuantity(r.Capacity.Pods, resource.DecimalSI),
 	}
-	if reported.Capacity.GPUs > 0 {
-		capacity[resourceGPU] = *resource.NewQuantity(reported.Capacity.GPUs, resource.DecimalSI)
+	if r.Capacity.GPUs > 0 {
+		capacity[resourceGPU] = *resource.NewQuantity(r.Capacity.GPUs, resource.DecimalSI)
+	}
+	if plan.AcceleratedDevices > 0 {
+		capacity[resourceVPU] = *resource.NewQuantity(int64(plan.AcceleratedDevices), resource.DecimalSI)
 	}
 	held := func(all, usable int64) *resource.Quantity { return resource.NewQuantity(all-usable, resource.BinarySI) }
 	overhead = corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(reported.Capacity.MilliCPU-reported.Allocatable.MilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *held(reported.Capacity.MemoryBytes, reported.Allocatable.MemoryBytes),
-		corev1.ResourceEphemeralStorage: *held(reported.Capacity.EphemeralBytes, reported.Allocatable.EphemeralBytes),
+		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.Capacity.MilliCPU-r.Allocatable.MilliCPU, resource.DecimalSI),
+		corev1.ResourceMemory:           *held(r.Capacity.MemoryBytes, r.Allocatable.MemoryBytes),
+		corev1.ResourceEphemeralStorage: *held(r.Capacity.EphemeralBytes, r.Allocatable.EphemeralBytes),
 	}
 	return capacity, overhead
 }

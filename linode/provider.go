@@ -241,7 +241,7 @@ func (p *Provider) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim
 	if plan, ok := p.types.Plan(pool.Type); ok {
 		nc.Labels = planLabels(plan, p.types.region)
 		maps.Copy(nc.Labels, pool.Labels)
-		nc.Status.Capacity, _ = nodeResources(plan)
+		nc.Status.Capacity, _ = nodeResources(plan, expected(plan))
 	}
 	nc.Status.ProviderID = linodeID(slot.InstanceID)
 	nc.Status.NodeName = nc.Name
