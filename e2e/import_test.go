@@ -101,8 +101,8 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 			t.Errorf("taking over changed the pool %s", name)
 		}
 		for _, e := range pool.ManagedFields {
-			if strings.Contains(string(e.FieldsV1.Raw), `"f:spec":`) && e.Manager != "lkeplan" {
-				t.Errorf("%s still owns fields of the pool %s: %s", e.Manager, name, e.FieldsV1.Raw)
+			if strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) && e.Manager != "lkeplan" {
+				t.Errorf("%s still owns fields of the pool %s: %s", e.Manager, name, e.FieldsV1.GetRawString())
 			}
 		}
 		if _, noted := pool.Annotations["kubectl.kubernetes.io/last-applied-configuration"]; noted {

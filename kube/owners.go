@@ -143,7 +143,7 @@ func Owners(live map[string]any) (owners []Owner) {
 // setters are the field managers besides us that set fields of the spec.
 func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {
-		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil && strings.Contains(string(e.FieldsV1.Raw), `"f:spec":`) {
+		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil && strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) {
 			names = append(names, e.Manager)
 		}
 	}

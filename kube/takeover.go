@@ -1,7 +1,6 @@
 package kube
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -169,7 +168,7 @@ func decode(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 	if e.FieldsV1 == nil {
 		return set, nil
 	}
-	if err := set.FromJSON(bytes.NewReader(e.FieldsV1.Raw)); err != nil {
+	if err := set.FromJSON(e.FieldsV1.GetRawReader()); err != nil {
 		return nil, fmt.Errorf("read the fields of %s: %w", e.Manager, err)
 	}
 	return set, nil
@@ -177,7 +176,7 @@ func decode(e metav1.ManagedFieldsEntry) (*fieldpath.Set, error) {
 
 func encode(set *fieldpath.Set) (*metav1.FieldsV1, error) {
 	raw, err := set.ToJSON()
-	return &metav1.FieldsV1{Raw: raw}, err
+	return metav1.NewFieldsV1(string(raw)), err
 }
 
 func sameFields(a, b metav1.ManagedFieldsEntry) bool {
