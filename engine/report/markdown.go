@@ -84,27 +84,9 @@ func (c *comment) write(target string) string {
 
 // verdict is what a reviewer must know before anything else.
 func verdict(s Summary) string {
-	var parts []string
-	nodes := func(n int) string {
-		if n == 0 {
-			return "nodes"
-		}
-		return count(n, "node")
-	}
-	if n := len(s.Deleted); n > 0 {
-		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), count(n, "pool")))
-	}
-	if n := len(s.Rolled); n > 0 {
-		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
-	}
-	text := strings.Join(parts, ", ")
-	switch {
-	case text != "":
+	text := headline(s)
+	if len(s.Deleted)+len(s.Rolled) > 0 {
 		text = "⚠️ " + text
-	case s.Changed:
-		text = "no node is replaced or deleted"
-	default:
-		text = "no changes"
 	}
 	if len(s.Refused) > 0 {
 		text = "🛑 refused; " + text

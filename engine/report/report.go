@@ -52,6 +52,7 @@ var formats = []struct {
 	{"json", JSON},
 	{"jsonl", JSONLines},
 	{"markdown", Markdown},
+	{"html", HTML},
 	{"github", GitHub},
 	{"github-summary", GitHubSummary},
 	{"github-output", GitHubOutput},

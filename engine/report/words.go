@@ -52,6 +52,30 @@ func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 // grave reports whether nodes go.
 func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes }
 
+// headline says what becomes of the nodes of all pools.
+func headline(s Summary) string {
+	nodes := func(n int) string {
+		if n == 0 {
+			return "nodes"
+		}
+		return count(n, "node")
+	}
+	var parts []string
+	if n := len(s.Deleted); n > 0 {
+		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), count(n, "pool")))
+	}
+	if n := len(s.Rolled); n > 0 {
+		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
+	}
+	switch {
+	case len(parts) > 0:
+		return strings.Join(parts, ", ")
+	case s.Changed:
+		return "no node is replaced or deleted"
+	}
+	return "no changes"
+}
+
 // headline says what is done to an object and its nodes.
 func (v voice) headline(c plan.Change) string {
 	var parts []string

@@ -1,0 +1,253 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// mostBars keeps a chart of many pools one that can be looked at.
+const mostBars = 12
+
+// share is a part of a chart's width, in percent.
+type share string
+
+func shareOf(part, whole float64) share {
+	if whole <= 0 {
+		return "0"
+	}
+	return share(fmt.Sprintf("%.2f", min(100, max(0, 100*part/whole))))
+}
+
+// costChart compares what things cost in a month.
+type costChart struct {
+	Bars []costBar
+	More int // pools that are not in it
+}
+
+// costBar is one thing before and after: from the least that it costs to the
+// most, and what its nodes cost now.
+type costBar struct {
+	Name          string
+	Text          string // the amounts in words
+	Before, After *span
+	Now           share // "" where that is not known
+	Total, First  bool  // all pools together; the first of single pools
+}
+
+// span is a bar from nothing to the ceiling; up to the floor it is solid.
+type span struct {
+	Floor, Ceiling share
+	Endless        bool // nothing limits it
+}
+
+// costChartOf shows all pools together, and those whose cost changes most.
+func costChartOf(all whole) *costChart {
+	var changed []plan.Change
+	for _, c := range all.changes {
+		if ceilings(c.Before, c.After) != "" && !sameCost(c.Before, c.After) {
+			changed = append(changed, c.Change)
+		}
+	}
+	s := all.sum
+	if len(changed) == 0 && s.Current == nil && s.Before == (plan.Cost{}) && s.After == (plan.Cost{}) {
+		return nil
+	}
+	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
+	chart := &costChart{More: max(0, len(changed)-mostBars)}
+	total := scale([]*plan.Cost{&s.Before, &s.After}, []*catalog.Money{s.Current})
+	bar := barOf("All pools together", &s.Before, &s.After, s.Current, total)
+	bar.Total = true
+	chart.Bars = append(chart.Bars, bar)
+	changed = changed[:min(len(changed), mostBars)]
+	var bounds []*plan.Cost
+	var current []*catalog.Money
+	for _, c := range changed {
+		bounds, current = append(bounds, c.Before, c.After), append(current, c.Current)
+	}
+	each := scale(bounds, current)
+	for i, c := range changed {
+		bar := barOf(plainly(c.Addr), c.Before, c.After, c.Current, each)
+		bar.First = i == 0
+		chart.Bars = append(chart.Bars, bar)
+	}
+	return chart
+}
+
+func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
+
+// moves is by how much the cost of a pool changes; what nothing limits comes
+// first.
+func moves(c plan.Change) catalog.Money {
+	d, _ := minus(c.After, c.Before)
+	if d.Ceiling.Unlimited {
+		return 1 << 62
+	}
+	return max(d.Ceiling.Monthly, -d.Ceiling.Monthly, d.Floor, -d.Floor)
+}
+
+// scale is what the whole width of a chart stands for. Beside bars without an
+// end, the others take two thirds.
+func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
+	endless := false
+	for _, c := range bounds {
+		if c != nil {
+			most = max(most, c.Floor.Float64())
+			if c.Ceiling.Unlimited {
+				endless = true
+			} else {
+				most = max(most, c.Ceiling.Monthly.Float64())
+			}
+		}
+	}
+	for _, m := range current {
+		if m != nil {
+			most = max(most, m.Float64())
+		}
+	}
+	if endless {
+		most *= 1.5
+	}
+	return most
+}
+
+func barOf(name string, before, after *plan.Cost, current *catalog.Money, most float64) costBar {
+	b := costBar{Name: name, Text: ceilings(before, after), Before: spanOf(before, most), After: spanOf(after, most)}
+	if current != nil {
+		b.Now = shareOf(current.Float64(), most)
+		b.Text += ", now " + dollars(*current)
+	}
+	return b
+}
+
+func spanOf(c *plan.Cost, most float64) *span {
+	switch {
+	case c == nil:
+		return nil
+	case c.Ceiling.Unlimited:
+		return &span{Floor: shareOf(c.Floor.Float64(), most), Ceiling: "100", Endless: true}
+	}
+	return &span{Floor: shareOf(c.Floor.Float64(), most), Ceiling: shareOf(c.Ceiling.Monthly.Float64(), most)}
+}
+
+// weekChart shows when the budgets let the nodes of pools go, that roll.
+type weekChart struct {
+	Days []day
+	Rows []weekRow
+	More int // pools that are not in it
+}
+
+type day struct {
+	X          share
+	Name, Date string // "" where there is no room
+}
+
+// weekRow is one pool, or several whose nodes may go at the same times.
+type weekRow struct {
+	Name, Text string
+	Windows    []windowBar
+
+	others int // pools beside the first
+	rolled int // nodes of them all
+	impact *plan.Impact
+}
+
+// windowBar is a span in which nodes may go; the more may, the higher it is.
+type windowBar struct {
+	X, Width, Middle share
+	Y, Height        int
+	Nodes            string // "" where they are not counted, or there is no room for the number
+	Text             string
+}
+
+// weekHeight is that of a row, in pixels.
+const weekHeight = 26
+
+func weekChartOf(all whole) *weekChart {
+	chart := &weekChart{}
+	rows := map[string]int{} // by what is drawn
+	var from, until time.Time
+	for _, c := range all.changes {
+		if c.Effect != plan.Roll || c.Impact == nil || c.Impact.Pace == nil || len(c.Impact.Pace.Windows) == 0 {
+			continue
+		}
+		windows := c.Impact.Pace.Windows
+		if from.IsZero() {
+			from, until = windows[0].From, windows[len(windows)-1].Until
+		}
+		row := weekRow{Name: plainly(c.Addr), Windows: barsOf(c.Impact, from, until), impact: c.Impact, rolled: c.Impact.Rolled}
+		drawn := fmt.Sprint(row.Windows)
+		if i, same := rows[drawn]; same {
+			chart.Rows[i].others++
+			chart.Rows[i].rolled += row.rolled
+			continue
+		}
+		rows[drawn] = len(chart.Rows)
+		chart.Rows = append(chart.Rows, row)
+	}
+	if len(chart.Rows) == 0 {
+		return nil
+	}
+	for i := range chart.Rows {
+		chart.Rows[i].say()
+		if i >= mostBars {
+			chart.More += 1 + chart.Rows[i].others
+		}
+	}
+	chart.Rows = chart.Rows[:min(len(chart.Rows), mostBars)]
+	for at := from.UTC().Truncate(24*time.Hour).AddDate(0, 0, 1); at.Before(until); at = at.AddDate(0, 0, 1) {
+		d := day{X: shareOf(float64(at.Sub(from)), float64(until.Sub(from)))}
+		if until.Sub(at) > 12*time.Hour {
+			d.Name, d.Date = at.Format("Mon"), at.Format(" 2")
+		}
+		chart.Days = append(chart.Days, d)
+	}
+	return chart
+}
+
+// say puts a row into words.
+func (r *weekRow) say() {
+	r.Text = consequence(r.impact)
+	if r.others > 0 {
+		r.Name += fmt.Sprintf(" and %d more", r.others)
+		r.Text = when(r.impact.Pace)
+		if r.rolled > 0 {
+			r.Text = strings.TrimSuffix(fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text), "; ")
+		}
+	}
+	if r.Text == "" {
+		r.Text = "nodes may go now"
+	}
+}
+
+// barsOf are the windows of a pool.
+func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
+	most := 0
+	for _, w := range im.Pace.Windows {
+		most = max(most, w.Nodes)
+	}
+	whole := float64(until.Sub(from))
+	for _, w := range im.Pace.Windows {
+		if w.Nodes == 0 {
+			continue
+		}
+		begin, length := float64(w.From.Sub(from)), float64(w.Until.Sub(w.From))
+		bar := windowBar{X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole)}
+		bar.Height = weekHeight/3 + (weekHeight-weekHeight/3)*w.Nodes/most
+		bar.Y = weekHeight - bar.Height
+		if im.Known && length/whole > 0.05 {
+			bar.Nodes = fmt.Sprint(w.Nodes)
+		}
+		bar.Text = clock(w.From) + " to " + clock(w.Until)
+		if im.Known {
+			bar.Text += ": " + count(w.Nodes, "node") + " at a time"
+		}
+		bars = append(bars, bar)
+	}
+	return bars
+}

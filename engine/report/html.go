@@ -1,0 +1,231 @@
+package report
+
+import (
+	"crypto/sha256"
+	_ "embed"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"io"
+	"iter"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+var (
+	//go:embed page.html
+	pageHTML string
+	//go:embed page.css
+	pageCSS string
+)
+
+// HTML writes a plan as one page that needs nothing else: no script, no font, no
+// image, no request. Its policy lets a browser load nothing, whatever the plan
+// holds.
+func HTML(w io.Writer, messages iter.Seq[Message], _ Options) error {
+	page, err := template.New("page").Parse(pageHTML)
+	if err != nil {
+		return fmt.Errorf("parse the page: %w", err)
+	}
+	return page.Execute(w, viewOf(read(messages)))
+}
+
+// policy allows the one style sheet that is in the page.
+func policy() string {
+	digest := sha256.Sum256([]byte(pageCSS))
+	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'"
+}
+
+// view is what the page shows. All of it is text, which the template escapes.
+type view struct {
+	Policy  string
+	CSS     template.CSS // ours
+	Verdict string
+	Tone    string // good, warn or bad
+	Versus  string
+	Digest  string
+	Bill    string
+	Tiles   []tile
+	Guards  []verdictView
+	Passed  int
+	Cost    *costChart
+	Week    *weekChart
+	Groups  []group
+	Drift   []driftView
+	Remarks []remark
+}
+
+type tile struct{ Label, Value, Note, Tone string }
+
+type verdictView struct{ Status, Tone, Text, Place string }
+
+// group is objects under one heading.
+type group struct {
+	Title   string
+	Objects []objectView
+}
+
+type objectView struct {
+	Sign, Addr, What, Headline, Effect, Tone, Place string
+	Open                                            bool
+	Consequence                                     string
+	Warnings                                        []string // what holds nodes, and who stands in the way
+	Fields                                          []fieldView
+	Costs                                           []row2
+}
+
+type fieldView struct{ Path, Before, After, Effect, Tone, Place string }
+
+// row2 is a name and a value.
+type row2 struct{ Name, Value string }
+
+type driftView struct{ Addr, Path, Before, After, Owners, Then string }
+
+type remark struct{ Kind, Text, Place string }
+
+func viewOf(all whole) view {
+	s := all.sum
+	v := view{
+		Policy: policy(), CSS: template.CSS(pageCSS), Verdict: sentence(s), Tone: "good", Versus: plainly.versus(all.Begin), Digest: plainly(s.Digest),
+		Tiles: tiles(s), Passed: s.Passed, Cost: costChartOf(all), Week: weekChartOf(all), Groups: groups(all.changes),
+	}
+	switch {
+	case len(s.Refused) > 0, len(s.Deleted) > 0:
+		v.Tone = "bad"
+	case len(s.Rolled) > 0:
+		v.Tone = "warn"
+	}
+	if s.Changed {
+		v.Bill = bill(s)
+	}
+	for _, verdict := range all.verdicts {
+		if verdict.Status != plan.Passed {
+			tone := map[plan.Status]string{plan.Blocked: "bad"}[verdict.Status]
+			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict.Verdict), at(verdict.Source)})
+		}
+	}
+	for _, d := range all.drift {
+		before, after := sides(d.Path, d.Applied, d.Live)
+		v.Drift = append(v.Drift, driftView{plainly(d.Addr), short(d.Path), before, after, plainly.list(d.Owners), drifted(d.Drift)})
+	}
+	for _, d := range all.diagnostics {
+		place := ""
+		if d.Range != nil {
+			place = fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)
+		}
+		v.Remarks = append(v.Remarks, remark{d.Severity, d.Summary + ". " + d.Detail, place})
+	}
+	for _, n := range all.notes {
+		v.Remarks = append(v.Remarks, remark{"not looked at", plainly(n.Text), ""})
+	}
+	return v
+}
+
+// sentence is the title of the page.
+func sentence(s Summary) string {
+	text := headline(s)
+	switch n := len(s.Refused); {
+	case n > 2:
+		text = "refused by " + count(n, "guard") + "; " + text
+	case n > 0:
+		text = "refused by " + plainly.list(s.Refused) + "; " + text
+	}
+	return capital(text)
+}
+
+// capital begins a sentence.
+func capital(text string) string {
+	if text == "" {
+		return ""
+	}
+	return strings.ToUpper(text[:1]) + text[1:]
+}
+
+// tiles are the numbers at the top of the page.
+func tiles(s Summary) []tile {
+	number := func(n int, one, many, tone string) tile {
+		t := tile{Label: many, Value: fmt.Sprint(n), Tone: tone}
+		switch n {
+		case 0:
+			t.Tone = "none"
+		case 1:
+			t.Label = one
+		}
+		return t
+	}
+	list := []tile{number(s.Create, "to create", "to create", "good"), number(s.Update, "to update", "to update", ""), number(s.Delete, "to delete", "to delete", "bad")}
+	if s.Move > 0 {
+		list = append(list, number(s.Move, "moved", "moved", ""))
+	}
+	rolled := number(len(s.Rolled), "pool rolls", "pools roll", "warn")
+	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
+	if s.NodesRolled > 0 {
+		rolled = number(s.NodesRolled, "node replaced", "nodes replaced", "warn")
+		rolled.Note = "in " + count(len(s.Rolled), "pool")
+	}
+	if s.NodesDeleted > 0 {
+		deleted = number(s.NodesDeleted, "node deleted", "nodes deleted", "bad")
+		deleted.Note = "with " + count(len(s.Deleted), "pool")
+	}
+	return append(list, rolled, deleted)
+}
+
+// groups puts the objects whose nodes go first.
+func groups(changes []Change) (list []group) {
+	going, others := group{Title: "Nodes go"}, group{Title: "Nodes stay"}
+	n := 0
+	for _, c := range changes {
+		if grave(c.Effect) {
+			n++
+		}
+	}
+	for _, c := range changes {
+		o := objectOf(c.Change)
+		if grave(c.Effect) {
+			o.Open = n <= 20
+			going.Objects = append(going.Objects, o)
+		} else {
+			o.Open = len(changes) <= 5
+			others.Objects = append(others.Objects, o)
+		}
+	}
+	return slices.DeleteFunc([]group{going, others}, func(g group) bool { return len(g.Objects) == 0 })
+}
+
+var tones = map[plan.Effect]string{plan.Roll: "warn", plan.DeleteNodes: "bad"}
+
+func objectOf(c plan.Change) objectView {
+	o := objectView{
+		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Headline: capital(plainly.headline(c)), Place: at(c.Source),
+		Tone: tones[c.Effect], Consequence: capital(consequence(c.Impact)), Warnings: plainly.obstacles(c.Impact),
+	}
+	switch {
+	case c.Effect == plan.DeleteNodes:
+		o.Effect = "deletes nodes"
+	case c.Effect == plan.Roll:
+		o.Effect = "rolls nodes"
+	case c.Action == plan.Create:
+		o.Effect, o.Tone = "new", "good"
+	case c.Action == plan.Keep:
+		o.Effect = "unchanged"
+	default:
+		o.Effect = "in place"
+	}
+	for _, found := range c.Conflicts {
+		o.Warnings = append(o.Warnings, "Conflict: "+plainly.conflict(found))
+	}
+	for _, f := range c.Fields {
+		before, after := sides(f.Path, f.Before, f.After)
+		field := fieldView{short(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
+		if c.Action == plan.Create {
+			field.Effect = ""
+		}
+		o.Fields = append(o.Fields, field)
+	}
+	for _, r := range costRows(c) {
+		o.Costs = append(o.Costs, row2{r.name, r.after})
+	}
+	return o
+}
