@@ -276,6 +276,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 		linode.NewTrigger(mgr.GetClient(), fleet),
 		linode.NewEarlyBind(mgr.GetClient(), fleet),
 		linode.NewNodeClass(mgr.GetClient(), cluster, events),
+		linode.NewNodePools(mgr.GetClient(), types, events),
 		linode.NewLearner(mgr.GetClient(), types, cluster.ID),
 		linode.NewCapacityLimits(mgr.GetClient(), limits, events),
 	)

@@ -60,6 +60,9 @@ func (p *Provider) GetSupportedNodeClasses() []status.Object {
 // CapacityLimit has no room for are not offered. The slice is shared: the core
 // filters it before it sorts.
 func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	if len(PoolProblems(pool)) > 0 {
+		return p.types.Snapshot().hidden, nil // LKE would refuse each node
+	}
 	return p.limits.Types(ctx, pool.Name)
 }
 

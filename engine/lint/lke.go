@@ -18,8 +18,6 @@ import (
 // What LKE refuses: the numbers are those of the Linode API's specification
 // and of Cloud Manager.
 const (
-	maxLabelKey      = 128 // with its prefix
-	maxLabelName     = 62  // behind a prefix
 	maxStandardNodes = 250 // in a cluster of the standard tier
 	maxPoolNodes     = 500 // in a pool of the Enterprise tier
 )
@@ -93,44 +91,14 @@ func sentence(text string) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
-// poolLabels holds what the provider gives LKE to LKE's rules. Keys that it
-// keeps back, as LKE would refuse them, are put on the Node by the core.
+// poolLabels asks the provider what LKE would refuse of each pool. Keys that the
+// provider keeps back are put on the Node by the core.
 func poolLabels(c *checker) {
 	for _, p := range c.pools {
-		for key := range p.Spec.Template.Labels {
-			if linode.Reserved(key) {
-				continue
-			}
-			if problem := keyProblem(key); problem != "" {
-				c.report(p.object.Addr, "spec.template.metadata.labels."+key, problem)
-			}
-		}
-		for i, t := range p.Spec.Template.Spec.Taints {
-			path := fmt.Sprintf("spec.template.spec.taints.%d", i)
-			switch {
-			case linode.Reserved(t.Key):
-			case t.Value == "kubernetes.io" || t.Value == "linode.com":
-				c.report(p.object.Addr, path+".value", fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value))
-			default:
-				if problem := keyProblem(t.Key); problem != "" {
-					c.report(p.object.Addr, path+".key", problem)
-				}
-			}
+		for _, problem := range linode.PoolProblems(p.NodePool) {
+			c.report(p.object.Addr, problem.Path, problem.Text)
 		}
 	}
-}
-
-func keyProblem(key string) string {
-	prefix, name, prefixed := strings.Cut(key, "/")
-	switch {
-	case !prefixed:
-		return "" // Kubernetes has the same limit
-	case len(key) > maxLabelKey:
-		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxLabelKey, key, len(key))
-	case len(name) == maxLabelName+1: // what is longer Kubernetes refuses
-		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxLabelName, prefix, name, len(name))
-	}
-	return ""
 }
 
 // counts adds up the nodes of static pools.

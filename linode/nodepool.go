@@ -1,0 +1,143 @@
+package linode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// ConditionAccepted tells on a NodePool whether LKE can make nodes for it. The
+// core's own conditions say nothing of LKE. Where it is false nothing is offered
+// to the NodePool, so that its pods wait instead of NodeClaims coming and going.
+const ConditionAccepted = "LKEAccepted"
+
+// Problem is something of a NodePool that LKE would refuse.
+type Problem struct {
+	Path string // of the field, such as spec.template.spec.taints.0.key
+	Text string // one sentence
+}
+
+// What LKE takes: the numbers are those of the Linode API's specification and of
+// Cloud Manager.
+const (
+	maxKey     = 128 // of a label or a taint, with its prefix
+	maxKeyName = 62  // behind a prefix
+)
+
+// PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
+// Keys that LKE keeps to itself are not among them: the core puts those on the
+// Node.
+func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
+	for key := range pool.Spec.Template.Labels {
+		if text := keyProblem(key); text != "" {
+			problems = append(problems, Problem{"spec.template.metadata.labels." + key, text})
+		}
+	}
+	slices.SortFunc(problems, func(a, b Problem) int { return strings.Compare(a.Path, b.Path) })
+	for i, t := range pool.Spec.Template.Spec.Taints {
+		if text := keyProblem(t.Key); text != "" {
+			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.key", i), text})
+		}
+		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
+			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.value", i), fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
+		}
+	}
+	return problems
+}
+
+func keyProblem(key string) string {
+	prefix, name, prefixed := strings.Cut(key, "/")
+	switch {
+	case !prefixed, Reserved(key):
+		return "" // Kubernetes has the same limit; or it is not sent
+	case len(key) > maxKey:
+		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
+	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name, len(name))
+	}
+	return ""
+}
+
+// NodePools is the controller that says of each NodePool, whoever wrote it,
+// whether LKE can make nodes for it.
+type NodePools struct {
+	client client.Client
+	types  *InstanceTypes
+	events events.EventRecorder
+}
+
+// NewNodePools returns the controller.
+func NewNodePools(c client.Client, types *InstanceTypes, recorder events.EventRecorder) *NodePools {
+	return &NodePools{client: c, types: types, events: recorder}
+}
+
+// Register implements operatorpkg's Controller. The core writes the conditions
+// too, and may drop one that it did not see: hence all changes are looked at.
+func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.accepted").For(&karpv1.NodePool{}).Complete(n)
+}
+
+// Reconcile writes the condition of one NodePool.
+func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var pool karpv1.NodePool
+	if err := n.client.Get(ctx, req.NamespacedName, &pool); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	if ref == nil || ref.Group != v1alpha1.Group || !pool.DeletionTimestamp.IsZero() {
+		return ctrl.Result{}, nil
+	}
+	stored := pool.DeepCopy()
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	if why := n.unacceptable(&pool); why == "" {
+		conditions.SetTrue(ConditionAccepted)
+	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {
+		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, ConditionAccepted, "Validate", "%s", why)
+	}
+	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
+		return ctrl.Result{}, nil
+	}
+	// Conditions are a list, which a merge patch replaces whole.
+	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
+	return ctrl.Result{}, client.IgnoreNotFound(n.client.Status().Patch(ctx, &pool, patch))
+}
+
+// unacceptable says why LKE can make no node for a NodePool; "" where it can.
+func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
+	var texts []string
+	for _, p := range PoolProblems(pool) {
+		texts = append(texts, p.Path+": "+p.Text)
+	}
+	want := poolRequirements(pool)
+	switch {
+	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
+		texts = append(texts, "spec.template.spec.requirements: Linode sells on demand only; let "+karpv1.CapacityTypeLabelKey+" be "+karpv1.CapacityTypeOnDemand+".")
+	case !want.Get(corev1.LabelTopologyZone).Has(n.types.region), !want.Get(corev1.LabelTopologyRegion).Has(n.types.region):
+		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", n.types.region))
+	case !n.anyPlan(want):
+		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
+	}
+	return strings.Join(texts, " ")
+}
+
+// anyPlan reports whether some plan, to be had now or not, meets requirements.
+func (n *NodePools) anyPlan(want scheduling.Requirements) bool {
+	for _, it := range n.types.List() {
+		if want.Intersects(it.Requirements) == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,83 @@
+package linode
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+)
+
+// TestNodePoolsSayWhatLKEWouldRefuse: NodePools that somebody wrote by hand get
+// the same answer as those that were compiled.
+func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
+	taint := func(key, value string) func(*karpv1.NodePool) {
+		return func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Taints = []corev1.Taint{{Key: key, Value: value, Effect: corev1.TaintEffectNoSchedule}}
+		}
+	}
+	label := func(key string) func(*karpv1.NodePool) {
+		return func(p *karpv1.NodePool) { p.Spec.Template.Labels = map[string]string{key: "x"} }
+	}
+	wants := func(key string, values ...string) func(*karpv1.NodePool) {
+		return func(p *karpv1.NodePool) {
+			p.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{in(key, values...)}
+		}
+	}
+	tests := []struct {
+		name string
+		edit func(*karpv1.NodePool)
+		want string // in the condition; "" where the pool is accepted
+		hide bool   // nothing is offered, because LKE would refuse each node
+	}{
+		{"nothing special", func(*karpv1.NodePool) {}, "", false},
+		{"keys of LKE's own are not sent", label("node.kubernetes.io/" + strings.Repeat("n", 63)), "", false},
+		{"a long label", label("example.com/" + strings.Repeat("n", 63)), "LKE takes 62 characters behind the prefix example.com/", true},
+		{"a long prefix", label(strings.Repeat("p.", 50) + "example.com/" + strings.Repeat("n", 40)), "LKE takes keys of 128 characters", true},
+		{"a long taint", taint("example.com/"+strings.Repeat("n", 63), ""), "spec.template.spec.taints.0.key: LKE takes 62", true},
+		{"a taint's reserved value", taint("example.com/x", "linode.com"), `LKE keeps the value "linode.com"`, true},
+		{"spot alone", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
+		{"spot or on demand", wants(karpv1.CapacityTypeLabelKey, "spot", "on-demand"), "", false},
+		{"another zone", wants(corev1.LabelTopologyZone, "us-east"), "the cluster is in region us-ord", false},
+		{"a plan that is not there", wants(corev1.LabelInstanceTypeStable, "g6-standard-3"), "no plan on Linode's price list", false},
+		{"another architecture", wants(corev1.LabelArchStable, "arm64"), "no plan on Linode's price list", false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			pool := nodePool()
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+			tt.edit(pool)
+			p := provider(t, pool)
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
+			if _, err := NewNodePools(c, p.types, events.NewFakeRecorder(5)).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
+				t.Fatal(err)
+			}
+			got := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionAccepted)
+			if got.IsTrue() != (tt.want == "") || !strings.Contains(got.Message, tt.want) {
+				t.Errorf("the condition is %v: %s; want %q", got.Status, got.Message, tt.want)
+			}
+			types, err := p.GetInstanceTypes(t.Context(), pool)
+			if err != nil {
+				t.Fatal(err)
+			}
+			offered := 0
+			for _, it := range types {
+				offered += len(it.Offerings.Available())
+			}
+			if (offered == 0) != tt.hide {
+				t.Errorf("%d offerings", offered)
+			}
+		})
+	}
+}
