@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -113,9 +114,13 @@ func differences(before, after map[string]any) (rest []Remainder, err error) {
 	return rest, nil
 }
 
+// said writes a value so that what looks alike can be told apart.
 func said(v any) string {
-	if v == nil {
+	switch v := v.(type) {
+	case nil:
 		return "nothing"
+	case string:
+		return strconv.QuoteToASCII(v)
 	}
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -103,7 +104,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	for _, r := range imported.Remainder {
-		fmt.Fprintf(i.env.Stderr, "DIFFERS: %s\n", r)
+		fmt.Fprintln(i.env.Stderr, "DIFFERS:", diag.OneLine(r.String()))
 	}
 	fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Do not apply it before that is settled.")
 	return changes
@@ -156,7 +157,7 @@ func (i *importation) readFiles() (objects []map[string]any, err error) {
 		}
 	}
 	if len(others) > 0 {
-		fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", strings.Join(sortedNames(others), ", "))
+		fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", diag.OneLine(strings.Join(sortedNames(others), ", ")))
 	}
 	return objects, nil
 }
@@ -276,7 +277,7 @@ func printOwners(w io.Writer, owners engine.Owners) {
 		if o.What != "" {
 			who += " (" + o.What + ")"
 		}
-		fmt.Fprintf(w, "%s owns %s. To hand over:\n", who, strings.Join(o.Objects, ", "))
+		fmt.Fprintf(w, "%s owns %s. To hand over:\n", diag.OneLine(who), diag.OneLine(strings.Join(o.Objects, ", ")))
 		for n, step := range o.Steps {
 			fmt.Fprintf(w, "  %d. %s\n", n+1, step)
 		}

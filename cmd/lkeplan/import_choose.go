@@ -9,6 +9,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // choose returns the objects that are named, by KIND/NAME, KIND or NAME as for
@@ -35,7 +37,7 @@ func choose(objects []map[string]any, names []string, selector string) ([]map[st
 	}
 	for _, name := range names {
 		if !found[name] {
-			return nil, fmt.Errorf("there is no %s; there are %s", name, listed(objects))
+			return nil, fmt.Errorf("there is no %s; there are %s", name, diag.OneLine(listed(objects)))
 		}
 	}
 	if len(chosen) == 0 {

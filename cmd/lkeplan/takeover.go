@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine"
 )
 
@@ -45,7 +46,7 @@ there is printed.`,
 			err = engine.TakeOver(cmd.Context(), compiled, cluster, func(t engine.Taken) {
 				what := "was ours"
 				if len(t.From) > 0 {
-					what = "taken over from " + strings.Join(t.From, ", ")
+					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
 				}
 				fmt.Fprintf(env.Stdout, "%-15s %-24s %s\n", t.Kind, t.Name, what)
 				owners.Add(t.Kind+" "+t.Name, t.Owners)
