@@ -179,6 +179,9 @@ func (p *Plan) cost(base, head State) error {
 		if now, ok := after[key]; ok {
 			c.After = &now
 		}
+		if c.Action == Forget { // its nodes stay and cost what they did
+			c.After = c.Before
+		}
 		if now := current[c.Name]; c.Kind == "NodePool" && head.Nodes != nil {
 			c.Current = &now
 		}

@@ -210,6 +210,8 @@ func objectOf(c plan.Change) objectView {
 		o.Effect, o.Tone = "new", "good"
 	case c.Action == plan.Keep:
 		o.Effect = "unchanged"
+	case c.Action == plan.Forget:
+		o.Effect = "no longer managed"
 	default:
 		o.Effect = "in place"
 	}

@@ -166,6 +166,8 @@ func action(c plan.Change) string {
 		return "created"
 	case c.Action == plan.Delete:
 		return "**deleted**"
+	case c.Action == plan.Forget:
+		return "no longer managed"
 	case c.Previous != "":
 		return "moved from " + code(c.Previous)
 	case c.Action == plan.Update:

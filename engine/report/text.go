@@ -47,7 +47,7 @@ func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
 	return err
 }
 
-var signs = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "="}
+var signs = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: "."}
 
 // change writes the paragraph of an object.
 func (p *page) change(c plan.Change) {

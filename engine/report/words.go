@@ -87,6 +87,8 @@ func (v voice) headline(c plan.Change) string {
 			return "deleted, and all its nodes with it, at once and past its budgets"
 		}
 		return "deleted; it goes when no node uses it any more"
+	case plan.Forget:
+		return "no longer managed; the object stays as it is, and so do its nodes"
 	case plan.Update:
 		parts = append(parts, "updated")
 	}
