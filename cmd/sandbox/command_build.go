@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -11,18 +13,23 @@ import (
 
 func (a *app) build() *cobra.Command {
 	return &cobra.Command{
-		Use:   "build",
+		Use:   "build [SET]...",
 		Short: "Build the control plane, without starting anything",
 		Long: `Build the programs a sandbox is made of, if they are not built yet, and print where
-they are. "sandbox up" does this by itself.`,
-		Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			set, err := a.programs(cmd.Context())
+they are. "sandbox up" does this by itself.
+
+Sets that no sandbox needs are built where they are named: ` + strings.Join(extraNames(), ", ") + `.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			more, err := extras(args)
+			if err != nil {
+				return err
+			}
+			set, err := a.programs(cmd.Context(), more...)
 			if err != nil {
 				return err
 			}
 			table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
-			for _, m := range binaries.ControlPlane() {
+			for _, m := range append(binaries.ControlPlane(), more...) {
 				for _, p := range m.Programs {
 					installed := set.Programs[p.Name]
 					fmt.Fprintf(table, "%s\t%s\t%s\n", p.Name, installed.Version, installed.Path)
@@ -31,4 +38,25 @@ they are. "sandbox up" does this by itself.`,
 			return table.Flush()
 		},
 	}
+}
+
+// extras finds the sets of programs that are named.
+func extras(names []string) ([]binaries.Module, error) {
+	var found []binaries.Module
+	for _, name := range names {
+		i := slices.IndexFunc(binaries.Extras(), func(m binaries.Module) bool { return m.Name == name })
+		if i < 0 {
+			return nil, fmt.Errorf("there is no set of programs called %q; there are: %s", name, strings.Join(extraNames(), ", "))
+		}
+		found = append(found, binaries.Extras()[i])
+	}
+	return found, nil
+}
+
+func extraNames() []string {
+	var names []string
+	for _, m := range binaries.Extras() {
+		names = append(names, m.Name)
+	}
+	return names
 }

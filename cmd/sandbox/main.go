@@ -118,13 +118,13 @@ func (a *app) registry() (stack.Registry, error) {
 }
 
 // programs returns the control plane, building what is missing.
-func (a *app) programs(ctx context.Context) (binaries.Set, error) {
+func (a *app) programs(ctx context.Context, more ...binaries.Module) (binaries.Set, error) {
 	cache, err := a.cache()
 	if err != nil {
 		return binaries.Set{}, err
 	}
 	store := binaries.Store{Dir: cache, Prebuilt: a.getenv("KUBEBUILDER_ASSETS"), Say: a.say}
-	return store.Ensure(ctx, binaries.ControlPlane())
+	return store.Ensure(ctx, append(binaries.ControlPlane(), more...))
 }
 
 // noArguments is cobra.NoArgs in words that fit.

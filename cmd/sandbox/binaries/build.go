@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"syscall"
 	"time"
 
@@ -112,7 +113,11 @@ func (j job) buildProgram(ctx context.Context, goCommand string, p Program, plac
 		p.Name, version, place, roughly(p.Usual))
 	began := time.Now()
 	stop := j.reassure(p, began)
-	err = j.run(ctx, io.Discard, goCommand, append(append([]string{"build"}, flags...), "-o", unfinished, p.Package)...)
+	verb := []string{"build"}
+	if p.Test {
+		verb = []string{"test", "-c"}
+	}
+	err = j.run(ctx, io.Discard, goCommand, slices.Concat(verb, flags, []string{"-o", unfinished, p.Package})...)
 	stop()
 	if err != nil {
 		os.Remove(unfinished)

@@ -44,6 +44,8 @@ type Program struct {
 	// Usual is what the first build takes on two cores, given that the programs
 	// before it in the list are built.
 	Usual time.Duration
+	// Test tells that the package is one of tests, which becomes a program.
+	Test bool
 }
 
 // Asset is a file that is copied out of a module's source.
@@ -59,6 +61,7 @@ const (
 	Scheduler         = "kube-scheduler"
 	Kubectl           = "kubectl"
 	KWOK              = "kwok"
+	KarpenterSuite    = "karpenter-regression"
 )
 
 // Stages are the assets that tell KWOK how nodes and pods come up and go.
@@ -73,6 +76,24 @@ func Stages() []string {
 // ControlPlane lists the modules every sandbox needs.
 func ControlPlane() []Module {
 	return []Module{kubernetes(), kwok()}
+}
+
+// Extras lists the modules that a sandbox has only where somebody asks for them
+// by name.
+func Extras() []Module {
+	return []Module{karpenter()}
+}
+
+// karpenter is Karpenter's own suite of regression tests for providers.
+func karpenter() Module {
+	const module = "sigs.k8s.io/karpenter"
+	return Module{
+		Name: "karpenter", Source: embedded(),
+		Main: module,
+		Programs: []Program{
+			{Name: KarpenterSuite, Package: module + "/test/suites/regression", Usual: 3 * time.Minute, Test: true},
+		},
+	}
 }
 
 // embedded returns the directory of the embedded modules.

@@ -67,7 +67,7 @@ func TestStagingVersions(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	for _, m := range ControlPlane() {
+	for _, m := range append(ControlPlane(), Extras()...) {
 		for _, p := range m.Programs {
 			if version, err := m.Version(p); err != nil || !strings.HasPrefix(version, "v") {
 				t.Errorf("%s: version %q, %v", p.Name, version, err)
