@@ -55,6 +55,9 @@ func marker(target string) string {
 	return b.String()
 }
 
+// fenceFor is a fence that text cannot close.
+func fenceFor(text string) string { return strings.Repeat("`", max(3, longestRun(text, '`')+1)) }
+
 func longestRun(s string, of rune) int {
 	longest, run := 0, 0
 	for _, r := range s {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -53,8 +54,15 @@ type view struct {
 	Cost    *costChart
 	Week    *weekChart
 	Groups  []group
+	Moves   []moveView
 	Drift   []driftView
 	Remarks []remark
+}
+
+// moveView is how a pool becomes another object and keeps its nodes.
+type moveView struct {
+	From, To, Reason string
+	Steps            []row2 // what to do, and what to write for it
 }
 
 type tile struct{ Label, Value, Note, Tone string }
@@ -105,6 +113,13 @@ func viewOf(all whole) view {
 			tone := map[plan.Status]string{plan.Blocked: "bad"}[verdict.Status]
 			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict.Verdict), at(verdict.Source)})
 		}
+	}
+	for _, m := range all.migrations {
+		move := moveView{From: plainly(m.From), To: plainly(m.To), Reason: capital(plainly(m.Reason))}
+		for _, step := range m.Steps {
+			move.Steps = append(move.Steps, row2{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
+		}
+		v.Moves = append(v.Moves, move)
 	}
 	for _, d := range all.drift {
 		before, after := sides(d.Path, d.Applied, d.Live)

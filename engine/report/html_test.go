@@ -42,7 +42,7 @@ func parsed(t *testing.T, page string) (parts []string, text string) {
 
 // TestPageIsOnItsOwn: nothing in it asks for anything else, and nothing runs.
 func TestPageIsOnItsOwn(t *testing.T) {
-	harmless := strings.Fields("b body code dd details div dl dt footer g h1 h2 h3 head header html li line main meta p rect section small span style summary svg table tbody td text th thead title tr tspan ul")
+	harmless := strings.Fields("b body code dd details div dl dt footer g h1 h2 h3 head header html li line main meta ol p pre rect section small span style summary svg table tbody td text th thead title tr tspan ul")
 	attributes := strings.Fields("aria-hidden aria-label charset class content dx height http-equiv lang name open overflow role rx width x x1 x2 y y1 y2")
 	for _, r := range variety() {
 		page := written(t, "html", r, Options{})
@@ -94,7 +94,7 @@ func TestPageShowsAll(t *testing.T) {
 	for _, want := range []string{
 		"Refused by max_rolled_nodes_percent; deletes 5 nodes of 1 pool, replaces 14 nodes of 1 pool", "clusters/prod compared with commit 1f2c3d4a5b6c",
 		"All 14 nodes of pool.general are replaced.", "$2,880 → $4,608, now $1,008", "pool.batch", "payments/api", "kubectl-edit", "apply leaves it so",
-		"The limits leave no room", "namespace ops", "sha256:0123456789abcdef", "pools/general.lke.hcl:31",
+		"The limits leave no room", "Delete the old pool", "namespace ops", "sha256:0123456789abcdef", "pools/general.lke.hcl:31",
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page does not say %s", want)

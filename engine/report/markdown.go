@@ -279,7 +279,7 @@ func (c *comment) details(change plan.Change) {
 	}
 	if len(change.Fields) > 0 {
 		text := diffLines(change)
-		fence := strings.Repeat("`", max(3, longestRun(text, '`')+1))
+		fence := fenceFor(text)
 		c.printf("\n%sdiff\n%s%s\n", fence, text, fence)
 	}
 	c.printf("\n</details>\n")

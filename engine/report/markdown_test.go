@@ -59,8 +59,8 @@ func outside(t *testing.T, text string) string {
 	for line := range strings.Lines(text) {
 		line = strings.TrimSuffix(line, "\n")
 		switch {
-		case fence == "" && strings.HasPrefix(line, "```") && strings.HasSuffix(line, "diff"):
-			fence = strings.TrimSuffix(line, "diff")
+		case fence == "" && opening.MatchString(line):
+			fence = strings.TrimRight(line, "difhcl")
 		case fence != "":
 			if line == fence {
 				fence = ""
@@ -94,6 +94,7 @@ func spans(line string) string {
 }
 
 var (
+	opening  = regexp.MustCompile("^```+(diff|hcl)$")
 	ourTags  = regexp.MustCompile(`</?(details|summary|code|sub)>|<!-- lkeplan:[A-Za-z0-9/._%-]*:v1 -->`)
 	entity   = regexp.MustCompile(`&#[0-9]+;`)
 	steering = regexp.MustCompile("[<>@#\\[\\]\x00-\x08\x0b-\x1f\x7f`]|https?:|javascript|GH-1|gotcha|secrets")

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -14,24 +15,39 @@ func (p *page) migration(m plan.Migration) {
 	p.sentence(2, styled{plainly(m.From) + " → " + plainly(m.To) + ": " + plainly(m.Reason), p.bold})
 	for i, step := range m.Steps {
 		p.sentence(2, styled{text: fmt.Sprintf("%d. %s", i+1, plainly(step.Title))})
-		for line := range strings.Lines(step.HCL) {
-			if line = strings.TrimRight(line, "\n"); line == "" {
+		for line := range lines(step.HCL) {
+			if line == "" {
 				p.line(0)
 				continue
 			}
-			p.line(7, styled{text: line})
+			p.line(7, styled{text: p.plain(line)})
+		}
+	}
+}
+
+// lines are those of a text of several, harmless one by one.
+func lines(text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(strings.TrimSpace(text)) {
+			if !yield(diag.Visible(strings.TrimRight(line, "\n"))) {
+				return
+			}
 		}
 	}
 }
 
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
-	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s.\n", entities(m.From), entities(m.Reason))
+	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n", entities(m.From), code(m.Reason))
 	for i, step := range m.Steps {
-		c.printf("\n%d. %s\n", i+1, entities(step.Title))
+		c.printf("\n**%d.** %s\n", i+1, code(step.Title))
 		if step.HCL != "" {
-			fence := strings.Repeat("`", max(3, longestRun(step.HCL, '`')+1))
-			c.printf("\n   %shcl\n   %s\n   %s\n", fence, strings.ReplaceAll(strings.TrimSpace(diag.Harmless(step.HCL)), "\n", "\n   "), fence)
+			fence := fenceFor(step.HCL)
+			c.printf("\n%shcl\n", fence)
+			for line := range lines(step.HCL) {
+				c.printf("%s\n", line)
+			}
+			c.printf("%s\n", fence)
 		}
 	}
 	c.printf("\n</details>\n")
@@ -51,7 +67,7 @@ type step struct {
 }
 
 func migrationOf(m plan.Migration) migration {
-	out := migration{From: m.From, To: m.To, Reason: m.Reason}
+	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
 	for _, s := range m.Steps {
 		out.Steps = append(out.Steps, step(s))
 	}

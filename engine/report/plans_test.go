@@ -105,6 +105,10 @@ func rich() Report {
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: "1f2c3d4a5b6c"}, Head: plan.Revision{Kind: "dir", Ref: "clusters/prod"}, Now: friday,
 			Changes: []plan.Change{class, batch, general, gpu, jobs},
+			Migrations: []plan.Migration{{
+				From: "pool.batch", To: "pool.gpu", Reason: "an object cannot be renamed",
+				Steps: []plan.Step{{Title: "Write the new pool beside the old one.", HCL: "pool \"gpu\" {\n  weight = 5\n}\n"}, {Title: "Wait until its nodes are there."}, {Title: "Delete the old pool."}},
+			}},
 			Drift: []plan.Drift{
 				{Addr: "pool.general", Kind: "NodePool", Name: "general", Path: "spec.limits.memory", Live: "1Ti", Owners: []string{"kubectl-edit"}, Kept: true},
 				{Addr: "pool.general", Kind: "NodePool", Name: "general", Path: "spec.template.metadata.labels[example.com/team]", Applied: "web", Live: "ops", Owners: []string{"jane", "kubectl-edit"}},
@@ -194,9 +198,10 @@ func hostile(text string) Report {
 			}, {
 				Addr: text, Block: "pool", Kind: "NodePool", Name: text, Source: at, Action: plan.Delete, Effect: plan.DeleteNodes, Old: nodePool(text, nil), Before: bounds(0, 1),
 			}},
-			Drift:    []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
-			Verdicts: []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
-			Notes:    []string{text},
+			Migrations: []plan.Migration{{From: text, To: text, Reason: text, Steps: []plan.Step{{Title: text, HCL: text + "\n" + text}, {Title: text}}}},
+			Drift:      []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
+			Verdicts:   []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
+			Notes:      []string{text},
 		},
 		Diagnostics: diag.New(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: text, Detail: text, Subject: &at}}, nil),
 		Digest:      text,

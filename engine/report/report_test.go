@@ -78,7 +78,7 @@ func TestMessagesComeInOrder(t *testing.T) {
 			kinds = append(kinds, kind)
 		}
 	}
-	if diff := cmp.Diff([]string{"begin", "diagnostic", "change", "drift", "verdict", "note", "summary"}, kinds); diff != "" {
+	if diff := cmp.Diff([]string{"begin", "diagnostic", "change", "migration", "drift", "verdict", "note", "summary"}, kinds); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 	n := 0

@@ -1,0 +1,106 @@
+package report
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+var ours = regexp.MustCompile(`\x1b\[[0-9;]*m`)
+
+// steersTerminal says what in text a terminal, or a runner of GitHub Actions
+// that reads what programs print, would obey.
+func steersTerminal(text string) string {
+	for line := range strings.Lines(ours.ReplaceAllString(text, "")) {
+		line = strings.TrimSuffix(line, "\n")
+		if i := strings.IndexFunc(line, func(r rune) bool { return r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }); i >= 0 {
+			return line
+		}
+		if begin := strings.TrimSpace(line); strings.HasPrefix(begin, "::") || strings.HasPrefix(begin, "##[") {
+			return line
+		}
+	}
+	return ""
+}
+
+func TestTextSteersNoTerminal(t *testing.T) {
+	for _, text := range hostileTexts {
+		for _, o := range []Options{{}, {Color: true}, {Width: 60}, {Width: 20, Color: true, ASCII: true}} {
+			got := written(t, "text", hostile(text), o)
+			if line := steersTerminal(got); line != "" {
+				t.Errorf("%q: %q", text, line)
+			}
+			if n := len(ours.FindAllString(got, -1)); !o.Color && n > 0 || n%2 != 0 {
+				t.Errorf("%q: %d escape sequences", text, n)
+			}
+			if o.ASCII && strings.IndexFunc(got, func(r rune) bool { return r > unicode.MaxASCII }) >= 0 {
+				t.Errorf("%q: not in ASCII: %q", text, got)
+			}
+		}
+	}
+}
+
+// TestTextFitsItsPage as far as no name is longer than a line.
+func TestTextFitsItsPage(t *testing.T) {
+	for _, columns := range []int{80, 100, 120, 200} {
+		r := fleet(20, strings.Repeat("long value ", 40))
+		r.Changes = append(r.Changes, rich().Changes...)
+		for line := range strings.Lines(written(t, "text", r, Options{Width: columns})) {
+			if n := width(strings.TrimSuffix(line, "\n")); n > columns && strings.Contains(line, "  ") {
+				t.Errorf("%d columns in a page of %d: %s", n, columns, line)
+			}
+		}
+	}
+}
+
+// TestValuesAreCutBetweenEscapes: \u001b that loses its end is another text.
+func TestValuesAreCutBetweenEscapes(t *testing.T) {
+	p := newPage(Options{})
+	text := `ab\u001b[31m\"\U000e0001\nz`
+	for limit := range 30 {
+		got := strings.TrimSuffix(p.cut(text, limit), "…")
+		if left := text[len(got):]; !strings.HasPrefix(text, got) || slices.ContainsFunc([]string{"u001b", "001b", "01b", "1b[", "U000e0001", "000e0001", "e0001", `"\U`, "nz"}, func(rest string) bool { return strings.HasPrefix(left, rest) }) {
+			t.Errorf("cut to %d: %q", limit, got)
+		}
+		if width(p.cut(text, limit)) > max(1, limit) {
+			t.Errorf("cut to %d: %q", limit, p.cut(text, limit))
+		}
+	}
+}
+
+// FuzzFormats holds that no text, wherever it is in a plan, breaks out of any
+// format.
+func FuzzFormats(f *testing.F) {
+	for _, text := range hostileTexts {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := hostile(text)
+		if line := steersTerminal(written(t, "text", r, Options{Width: 70})); line != "" {
+			t.Errorf("text: %q", line)
+		}
+		for _, format := range []string{"json", "sarif", "gitlab-codequality", "infracost"} {
+			if got := written(t, format, r, Options{}); !json.Valid([]byte(got)) {
+				t.Errorf("%s: %s", format, got)
+			}
+		}
+		want, _ := parsed(t, written(t, "html", hostile("x"), Options{}))
+		if got, _ := parsed(t, written(t, "html", r, Options{})); !slices.Equal(got, want) {
+			t.Errorf("html has other elements: %v", got)
+		}
+		if left := outside(t, written(t, "markdown", r, Options{Target: text})); strings.Count(left, "<details>") != strings.Count(left, "</details>") {
+			t.Errorf("markdown: %s", left)
+		}
+		for line := range strings.Lines(written(t, "github", r, Options{})) {
+			if !strings.HasPrefix(line, "::error ") && !strings.HasPrefix(line, "::warning ") {
+				t.Errorf("github: %q", line)
+			}
+		}
+		if n := strings.Count(written(t, "github-output", r, Options{}), "\n"); n != 13 {
+			t.Errorf("github-output has %d lines", n)
+		}
+	})
+}
