@@ -133,11 +133,19 @@ func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1al
 	return chosen, nil
 }
 
-// nodeClass returns the claim's class, where it is fit to make nodes from.
+// classGrace is for how long a new claim may be ahead of its class in the caches.
+const classGrace = 10 * time.Second
+
+// nodeClass returns the claim's class, where it is fit to make nodes from. For a
+// claim whose class was made along with it, the error is one after which the core
+// tries again: for those that name a class that is not ready, or that there is no
+// capacity, it deletes the claim.
 func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
 	var class v1alpha1.LinodeNodeClass
 	err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class)
 	switch {
+	case apierrors.IsNotFound(err) && time.Since(nc.CreationTimestamp.Time) < classGrace:
+		return nil, fmt.Errorf("there is no LinodeNodeClass %q yet", nc.Spec.NodeClassRef.Name)
 	case apierrors.IsNotFound(err):
 		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("there is no LinodeNodeClass %q", nc.Spec.NodeClassRef.Name))
 	case err != nil:
@@ -145,7 +153,10 @@ func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alph
 	case !class.DeletionTimestamp.IsZero():
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %q is being deleted", class.Name))
 	}
-	if ready := class.StatusConditions().Get(status.ConditionReady); !ready.IsTrue() {
+	switch ready := class.StatusConditions().Get(status.ConditionReady); {
+	case ready.IsUnknown():
+		return nil, fmt.Errorf("LinodeNodeClass %q has not been checked yet", class.Name)
+	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))
 	}
 	return &class, nil

@@ -161,6 +161,19 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 	if !cloudprovider.IsInsufficientCapacityError(err) {
 		t.Errorf("a class that is not there: %v", err)
 	}
+
+	// A class that was made along with the claim may not have been seen, or
+	// checked. The core deletes claims after either of the errors above.
+	early := nodeClaim("1")
+	early.CreationTimestamp = metav1.Now()
+	unchecked := readyClass()
+	unchecked.StatusConditions().SetUnknown(v1alpha1.ConditionValidationSucceeded)
+	for name, p := range map[string]*Provider{"not seen": provider(t, nodePool()), "not checked": provider(t, unchecked, nodePool())} {
+		_, err := p.Create(t.Context(), early)
+		if err == nil || cloudprovider.IsInsufficientCapacityError(err) || cloudprovider.IsNodeClassNotReadyError(err) {
+			t.Errorf("a class that was %s yet: %v", name, err)
+		}
+	}
 }
 
 func TestDriftFollowsTheClass(t *testing.T) {
