@@ -44,6 +44,10 @@ type ControllerConfig struct {
 	ClusterID   int    // of the LKE cluster; 0 means: find it by name
 	ClusterName string // its label; checked against ClusterID where both are given
 
+	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
+	// admission policy for Nodes reads; "" for none.
+	NodeAdmission string
+
 	ConfigDir string // directory or Git repository of HCL to keep applied; "" for none
 
 	LeaderElect             bool
@@ -263,6 +267,10 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	}
 	claims := linode.NewNodeClaims(mgr.GetClient(), events)
 	fleet := linode.NewFleet(lke, cluster, claims, types, cfg.Timing, cfg.Log)
+	if cfg.NodeAdmission != "" {
+		namespace, name, _ := strings.Cut(cfg.NodeAdmission, "/")
+		fleet.Keep(linode.NewRoster(mgr.GetClient(), cluster.ID, namespace, name))
+	}
 	limits := linode.NewLimits(mgr.GetClient(), mgr.GetAPIReader(), types)
 	provider := linode.NewProvider(mgr.GetClient(), fleet, limits)
 	claims.ReplanWith(provider.Replan)

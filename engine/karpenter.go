@@ -12,7 +12,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
@@ -20,6 +19,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/lkeplan/lkeplan/linode"
 )
 
 // Core holds the settings of the embedded Karpenter core. The zero value of a
@@ -62,10 +63,13 @@ func (c Core) options() *options.Options {
 // ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
 // what else it does is done here: the order of decoration and the list of
 // controllers are its own.
-func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider cloudprovider.CloudProvider) error {
+func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider *linode.Provider) error {
 	ctx = options.ToContext(ctx, core.options())
 	clk := clock.RealClock{}
 	store := nodeoverlay.NewInstanceTypeStore()
+	if core.Gates.NodeOverlay {
+		provider.Overlay(store.ApplyAll)
+	}
 	plain := metrics.Decorate(provider)
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)

@@ -82,6 +82,7 @@ type Fleet struct {
 	timing  Timing
 	log     *slog.Logger
 	wake    chan struct{}
+	roster  *Roster // nil where nobody reads it
 
 	mu       sync.Mutex
 	memory   capacity.Memory
@@ -115,6 +116,9 @@ func NewFleet(api API, cluster lkeapi.Cluster, claims claimStore, types *Instanc
 	}
 	return f
 }
+
+// Keep has the Fleet keep a roster of its pools.
+func (f *Fleet) Keep(r *Roster) { f.roster = r }
 
 // Wake asks for a look soon. It never blocks.
 func (f *Fleet) Wake() {
@@ -200,6 +204,11 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 	seen, err := f.look(ctx)
 	if err != nil {
 		return f.retryLater(ctx, "look at the pools", err)
+	}
+	if f.roster != nil {
+		if err := f.roster.write(ctx, seen.pools); err != nil && ctx.Err() == nil {
+			f.log.Error("the admission policy may miss new nodes", "error", err)
+		}
 	}
 	claims, err := f.claims.List(ctx)
 	if err != nil {

@@ -37,6 +37,8 @@ type Provider struct {
 	fleet  *Fleet
 	types  *InstanceTypes
 	limits *Limits
+	// overlay applies NodeOverlays, as the core does to what it plans by.
+	overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
 }
 
 var _ cloudprovider.CloudProvider = (*Provider)(nil)
@@ -45,6 +47,13 @@ var _ cloudprovider.CloudProvider = (*Provider)(nil)
 // nothing that the limits have no room for.
 func NewProvider(c client.Client, fleet *Fleet, limits *Limits) *Provider {
 	return &Provider{client: c, fleet: fleet, types: limits.types, limits: limits}
+}
+
+// Overlay has plans chosen by what NodeOverlays make of them. Without it the
+// cheapest plan for the core and for the provider could be two, and a resource
+// that an overlay adds would fit nowhere.
+func (p *Provider) Overlay(apply func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)) {
+	p.overlay = apply
 }
 
 // Name implements CloudProvider.
@@ -108,14 +117,19 @@ func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1al
 	if err != nil {
 		return nil, err
 	}
-	want := requirements(nc, pool)
-	fit := candidates(p.types.List(), want, nc.Spec.Resources.Requests)
+	want, types := requirements(nc, pool), p.types.List()
+	if p.overlay != nil {
+		if types, err = p.overlay(nc.Labels[karpv1.NodePoolLabelKey], types); err != nil {
+			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
+		}
+	}
+	fit := candidates(types, want, nc.Spec.Resources.Requests)
 	if len(fit) == 0 {
 		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
 	}
 	it, err := p.limits.Reserve(ctx, nc, fit)
 	if err != nil {
-		return nil, err
+		return nil, p.slowly(ctx, pool, err)
 	}
 	plan, _ := p.types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))

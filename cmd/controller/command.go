@@ -64,6 +64,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
 	f.StringVar(&s.ConfigDir, "config", "", "directory or Git repository with HCL to keep applied")
+	f.StringVar(&s.NodeAdmission, "node-admission-params", "", "ConfigMap NAMESPACE/NAME to keep for the policy of deploy/node-admission.yaml")
 	f.StringVar(&s.leaderElect, "leader-elect", "auto", "elect a leader: true, false, or auto: inside a cluster only")
 	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; needed outside a cluster")
 	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 for none")
@@ -93,6 +94,9 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (engine.C
 	}
 	if cfg.Core.Gates, err = gates(s.gates); err != nil {
 		return cfg, err
+	}
+	if namespace, name, ok := strings.Cut(cfg.NodeAdmission, "/"); cfg.NodeAdmission != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
+		return cfg, fmt.Errorf("--node-admission-params is %q; it must be NAMESPACE/NAME of a ConfigMap, such as kube-system/lkeplan-pools", cfg.NodeAdmission)
 	}
 	inside := s.kubeconfig == ""
 	if cfg.Kube, err = kubeConfig(s.kubeconfig); err != nil {

@@ -40,6 +40,7 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"prod"}, nil, `unknown command "prod"`},
 		{[]string{"--log-level", "loud"}, nil, `--log-level is "loud"`},
 		{[]string{"--log-format", "xml"}, nil, `--log-format is "xml"`},
+		{[]string{"--node-admission-params", "pools"}, nil, `--node-admission-params is "pools"; it must be NAMESPACE/NAME`},
 		{[]string{"--feature-gates", "Magic"}, nil, `"Magic" is none of`},
 		{[]string{"--feature-gates", "NodeRepair=maybe"}, nil, `"NodeRepair" is none of`},
 		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "maybe"}, nil, `--leader-elect is "maybe"`},
