@@ -11,8 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	revision "github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -76,6 +78,12 @@ type compared struct {
 	head, base engine.Compiled // base: what is in force, as far as that is known
 	cluster    *kube.Cluster   // nil where none was asked
 	plan       plan.Plan
+	warnings   []diag.Diagnostic // of compiling head
+}
+
+// report is the plan with what else is known of it.
+func (c compared) report(verdict outcome) reports.Report {
+	return reports.Report{Plan: c.plan, Diagnostics: c.warnings, ExitCode: int(verdict)}
 }
 
 // verdict is how a command ends that has shown the plan.
@@ -115,7 +123,7 @@ func (d *comparison) compare(ctx context.Context) (compared, error) {
 	if err != nil {
 		return compared{}, err
 	}
-	c := compared{head: head}
+	c := compared{head: head, warnings: diag.New(diags, head.Files)}
 	kind, name, _ := strings.Cut(d.base, ":")
 	if kind == "live" || kind == "snapshot" {
 		err := d.withCluster(ctx, &c, kind, name, prices, opts)

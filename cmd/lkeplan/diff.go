@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	reports "github.com/lkeplan/lkeplan/engine/report"
 )
 
 func newDiff(env *env) *cobra.Command {
@@ -34,9 +32,14 @@ What it is compared with is the base:
 What rolls nodes is told by Karpenter's own hash of a pool's template, and by
 comparing its requirements: nodes roll that a new requirement does not allow any
 more. How many nodes that is, only the cluster knows: --cluster adds it to the change
-of a pull request. The cost is the most that
-the limits of the pools let them cost, at the built-in prices.`,
-		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod\n  lkeplan diff --base live clusters/prod",
+of a pull request. The cost is the most that the limits of the pools let them
+cost, at the built-in prices.
+
+Besides text there are markdown, a comment for a pull request; html, one page with
+charts; json and jsonl for programs; and what CI systems show: github, github-summary
+and github-output, gitlab-terraform and gitlab-codequality, sarif, junit, infracost.
+One run writes as many as are wanted: one with --output, others with --out.`,
+		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod\n  lkeplan diff -o github --out markdown=comment.md --out html=plan.html clusters/prod\n  lkeplan diff --base live clusters/prod",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.args = args
@@ -45,7 +48,7 @@ the limits of the pools let them cost, at the built-in prices.`,
 				return err
 			}
 			verdict := found.verdict(detailed)
-			if err := out.write(env, strings.Join(args, ""), reports.Report{Plan: found.plan, ExitCode: int(verdict)}); err != nil {
+			if err := out.write(env, strings.Join(args, ""), found.report(verdict)); err != nil {
 				return err
 			}
 			return verdict.asError()

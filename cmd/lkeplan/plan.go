@@ -41,7 +41,9 @@ A plan that a guard or policy refuses is saved too, and cannot be applied.`,
 				return err
 			}
 			verdict := found.verdict(detailed)
-			if err := out.write(env, strings.Join(args, ""), reports.Report{Plan: found.plan, Digest: digest, ExitCode: int(verdict)}); err != nil {
+			r := found.report(verdict)
+			r.Digest = digest
+			if err := out.write(env, strings.Join(args, ""), r); err != nil {
 				return err
 			}
 			if saved.name != "" {

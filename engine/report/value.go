@@ -9,7 +9,6 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // short leaves out the part of a path that is the same in every pool.
@@ -34,9 +33,6 @@ func turned(before, after string) string {
 	}
 	return before + " → " + after
 }
-
-// change writes what becomes of a field's value.
-func change(f plan.Field) string { return turned(sides(f.Path, f.Before, f.After)) }
 
 // value writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
