@@ -19,6 +19,7 @@ import (
 // A Resource is one compiled Kubernetes object.
 type Resource struct {
 	Addr     Addr
+	Before   Addr           // what moved blocks say that the address was; else Addr
 	Manifest map[string]any // as JSON has it, whole numbers as int64
 	Origins  Origins
 }

@@ -171,7 +171,8 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 		d.checkEndless("", manifest)
 	}
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
-	name, nameAt := d.name(o.block, manifest, c.before(at))
+	before := c.before(at)
+	name, nameAt := d.name(o.block, manifest, before)
 	d.checkName(name, nameAt)
 
 	fields := value.AsValueMap()
@@ -183,7 +184,7 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	o.instances = append(o.instances, instance{
 		at:       at,
 		name:     name,
-		resource: Resource{Addr: at.addr(), Manifest: manifest, Origins: d.origins},
+		resource: Resource{Addr: at.addr(), Before: before.addr(), Manifest: manifest, Origins: d.origins},
 		value:    cty.ObjectVal(fields),
 		whole:    d.whole(),
 	})

@@ -50,22 +50,36 @@ func (p *Plan) migrations(base, head State) error {
 			p.Migrations = append(p.Migrations, m)
 		}
 	}
-	for _, old := range deleted {
-		i, err := successor(old, created)
-		if err != nil {
-			return err
-		}
-		if i < 0 {
-			continue
-		}
-		m, err := rename(old, created[i], head)
-		if err != nil {
-			return err
-		}
-		p.Migrations = append(p.Migrations, m)
-		created = slices.Delete(created, i, i+1)
+	if err := p.renames(deleted, created, head); err != nil {
+		return err
 	}
 	slices.SortFunc(p.Migrations, func(a, b Migration) int { return cmp.Compare(a.From, b.From) })
+	return nil
+}
+
+// renames pairs pools that go with those that come. Who is at the same address
+// comes before who merely looks alike.
+func (p *Plan) renames(deleted, created []Object, head State) error {
+	for _, succeeds := range []func(old, o Object) (bool, error){sameAddress, alike} {
+		var left []Object
+		for _, old := range deleted {
+			i, err := find(created, old, succeeds)
+			if err != nil {
+				return err
+			}
+			if i < 0 {
+				left = append(left, old)
+				continue
+			}
+			m, err := rename(old, created[i], head)
+			if err != nil {
+				return err
+			}
+			p.Migrations = append(p.Migrations, m)
+			created = slices.Delete(created, i, i+1)
+		}
+		deleted = left
+	}
 	return nil
 }
 
@@ -75,20 +89,22 @@ func static(o Object) bool {
 	return spec["replicas"] != nil
 }
 
-// successor returns which of the new pools is the old one under another name:
-// the one at its address, else one that makes the same nodes; -1 where there is
-// none.
-func successor(old Object, created []Object) (int, error) {
-	if i := slices.IndexFunc(created, func(o Object) bool { return o.Addr == old.Addr }); i >= 0 {
-		return i, nil
-	}
+// find returns the first of the new pools that is the old one under another
+// name; -1 where there is none.
+func find(created []Object, old Object, succeeds func(old, o Object) (bool, error)) (int, error) {
 	for i, o := range created {
-		same, err := alike(old, o)
-		if same || err != nil {
+		yes, err := succeeds(old, o)
+		if yes || err != nil {
 			return i, err
 		}
 	}
 	return -1, nil
+}
+
+// sameAddress reports whether a new pool is at the address of the old one, or
+// where that was moved to.
+func sameAddress(old, o Object) (bool, error) {
+	return o.Addr == old.Addr || o.Before == old.Addr, nil
 }
 
 // alike reports whether nodes of two pools are interchangeable: Karpenter's hash

@@ -28,7 +28,7 @@ func (m migration) plan(reason, to string) (Migration, error) {
 	pace := fmt.Sprintf("Let nodes of %s go within its budgets: it cannot grow any more, and all of its nodes have drifted", oldName)
 	if static(m.old) {
 		draining = with(old, "spec.replicas", int64(0))
-		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0, as each step takes its nodes at once, past the budgets", oldName)
+		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0; what goes in a step is drained at once, and held back by PodDisruptionBudgets alone", oldName)
 	}
 	drained, err := m.block(m.oldLabel, draining)
 	if err != nil {

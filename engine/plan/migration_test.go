@@ -38,6 +38,8 @@ func TestMigrations(t *testing.T) {
 		{"dynamic", pool("a", "replicas = 2"), pool("a", ""), "pool.a → pool.a_dynamic",
 			[]string{"a replicas 2,a-dynamic", "a replicas 0"}},
 		{"moved, with the name that it had", pool("a", ""), pool("b", "") + "moved {\n from = pool.a\n to = pool.b\n}\n", "", nil},
+		{"moved, with a name of its own", pool("a", ""), pool("c", "name = \"b\"\nlabels = { x = \"y\" }") + "moved {\n from = pool.a\n to = pool.c\n}\n", "pool.a → pool.c", nil},
+		{"two of the same kind", pool("a", "name = \"b\"") + pool("z", ""), pool("a", "name = \"d\"") + pool("y", ""), "pool.a → pool.a, pool.z → pool.y", nil},
 		{"other nodes", pool("a", ""), pool("b", "labels = { x = \"y\" }"), "", nil},
 		{"other requirements", pool("a", "requirements = { cpu = 4 }"), pool("b", "requirements = { cpu = 8 }"), "", nil},
 		{"fewer", pool("a", "replicas = 2"), pool("a", "replicas = 1"), "", nil},
