@@ -179,9 +179,12 @@ func (c *controller) stop() {
 	life := c.log.String() // what comes after it is only how each worker ends
 	c.cmd.Process.Signal(syscall.SIGTERM)
 	select {
-	case err := <-c.ended:
+	case err, first := <-c.ended:
 		if err != nil {
 			c.t.Errorf("the controller did not end cleanly: %v", err)
+		}
+		if first {
+			close(c.ended)
 		}
 	case <-time.After(20 * time.Second):
 		c.cmd.Process.Kill()
