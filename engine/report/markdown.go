@@ -42,10 +42,10 @@ func fitting(all whole, o Options, fits func(string) bool) string {
 type detail int
 
 const (
-	onlyNames    detail = iota // of the pools whose nodes go
-	graveRows                  // one line for each object whose nodes go, none for others
+	onlyNames    detail = iota // of what is deleted and of the pools whose nodes go
+	graveRows                  // one line for each of those, none for others
 	onlyRows                   // one line for each object
-	graveDetails               // fields of the objects whose nodes go
+	graveDetails               // fields of what is deleted, or whose nodes go
 	allDetails                 // fields of all objects
 )
 
@@ -66,7 +66,7 @@ func (c *comment) write(target string) string {
 	c.drifted()
 	c.warnings()
 	for _, change := range c.changes {
-		if c.detail == allDetails || c.detail == graveDetails && grave(change.Effect) {
+		if c.detail == allDetails || c.detail == graveDetails && essential(change.Change) {
 			c.details(change.Change)
 		}
 	}
@@ -94,8 +94,15 @@ func verdict(s Summary) string {
 	return text
 }
 
+// essential reports whether a comment never leaves an object out.
+func essential(c plan.Change) bool { return grave(c.Effect) || c.Action == plan.Delete }
+
 // guards lists what guards say, except that all is well.
 func (c *comment) guards() {
+	if c.detail == onlyNames && len(c.sum.Refused) > 0 {
+		c.printf("\n🛑 **blocked** by %s\n", code.list(c.sum.Refused))
+		return
+	}
 	separator := "\n"
 	for _, v := range c.verdicts {
 		switch {
@@ -131,7 +138,7 @@ func (c *comment) table() {
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
 	for _, change := range c.changes {
-		if c.detail == graveRows && !grave(change.Effect) {
+		if c.detail == graveRows && !essential(change.Change) {
 			hidden++
 			continue
 		}
@@ -145,12 +152,16 @@ func (c *comment) table() {
 // names is what is left of the table where nothing else fits.
 func (c *comment) names() {
 	for _, part := range []struct {
-		effect plan.Effect
-		says   string
-	}{{plan.DeleteNodes, "**Deletes the nodes of**"}, {plan.Roll, "**Replaces nodes of**"}} {
+		says string
+		is   func(plan.Change) bool
+	}{
+		{"**Deletes, with all nodes,**", func(ch plan.Change) bool { return ch.Effect == plan.DeleteNodes }},
+		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll }},
+		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
+	} {
 		var addrs []string
 		for _, change := range c.changes {
-			if change.Effect == part.effect {
+			if part.is(change.Change) {
 				addrs = append(addrs, change.Addr)
 			}
 		}
@@ -220,6 +231,16 @@ func from(im *plan.Impact) string {
 
 // conflicts are what an apply is refused for.
 func (c *comment) conflicts() {
+	if c.detail == onlyNames {
+		n := 0
+		for _, change := range c.changes {
+			n += len(change.Conflicts)
+		}
+		if n > 0 {
+			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n", count(n, "field"))
+		}
+		return
+	}
 	for _, change := range c.changes {
 		for _, found := range change.Conflicts {
 			c.printf("\n**Conflict** on %s: %s.\n", code(change.Addr), code.conflict(found))

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // TestMarkdownKeepsInsideItsSizeWithEveryDeletion, and with every pool whose
@@ -14,13 +16,14 @@ func TestMarkdownKeepsInsideItsSizeWithEveryDeletion(t *testing.T) {
 	for _, n := range []int{1, 20, 200, 600, 2000} {
 		for _, value := range []string{"x", strings.Repeat("x", 40), strings.Repeat("`|", 500)} {
 			r := fleet(n, value)
+			r.Changes = append(r.Changes, plan.Change{Addr: "node_class.old", Block: "node_class", Kind: "LinodeNodeClass", Name: "old", Action: plan.Delete, Effect: plan.None})
 			text := written(t, "markdown", r, Options{})
 			if size := utf8.RuneCountInString(text); size > MaxComment {
 				t.Errorf("%d pools take %d characters", n, size)
 			}
 			for _, c := range r.Changes {
-				if grave(c.Effect) && !strings.Contains(text, "`"+c.Addr+"`") {
-					t.Errorf("of %d pools %s is missing, whose nodes go", n, c.Addr)
+				if essential(c) && !strings.Contains(text, "`"+c.Addr+"`") {
+					t.Errorf("of %d pools %s is missing, which is deleted or whose nodes go", n, c.Addr)
 				}
 			}
 			if strings.Count(text, "<details>") != strings.Count(text, "</details>") || strings.Count(text, "\n```")%2 != 0 {
