@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -99,35 +100,48 @@ func spans(line string) string {
 var (
 	opening  = regexp.MustCompile("^```+(diff|hcl)$")
 	ourTags  = regexp.MustCompile(`</?(details|summary|code|sub)>|<!-- lkeplan:[A-Za-z0-9/._%-]*:v1 -->`)
+	between  = regexp.MustCompile(`<code>[^<]*</code>`)
+	escaped  = regexp.MustCompile(`\\[|\\]`)
 	entity   = regexp.MustCompile(`&#[0-9]+;`)
 	steering = regexp.MustCompile("[<>@#\\[\\]\x00-\x08\x0b-\x1f\x7f`]|https?:|javascript|GH-1|gotcha|secrets")
 )
+
+// leaks are the lines of Markdown in which something is outside of code that
+// others have chosen, or that have more cells than their table.
+func leaks(t *testing.T, text string) (lines []string) {
+	t.Helper()
+	for line := range strings.Lines(strings.ReplaceAll(outside(t, text), "### lkeplan: ", "")) {
+		// What is between our own tags is written in entities.
+		if strings.Contains(line, "<summary>") {
+			line = between.ReplaceAllString(entity.ReplaceAllString(line, ""), "")
+		}
+		if found := steering.FindString(ourTags.ReplaceAllString(line, "")); found != "" {
+			lines = append(lines, line)
+		}
+	}
+	for line := range strings.Lines(text) {
+		if bars := strings.Count(escaped.ReplaceAllString(line, ""), "|"); strings.HasPrefix(line, "| ") && bars != 6 {
+			lines = append(lines, line)
+		}
+		if strings.IndexFunc(line, func(r rune) bool {
+			return r != '\n' && r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp)
+		}) >= 0 {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // TestMarkdownCannotBeInjected: what others have chosen stays inside code.
 func TestMarkdownCannotBeInjected(t *testing.T) {
 	for _, text := range hostileTexts {
 		for _, budget := range []int{0, 4000, 1500, 1} {
 			got := written(t, "markdown", hostile(text), Options{Target: text, MaxChars: budget})
-			left := outside(t, got)
-			left = strings.ReplaceAll(left, "### lkeplan: ", "")
-			for line := range strings.Lines(left) {
-				// What is between our own tags is written in entities.
-				plain := entity.ReplaceAllString(ourTags.ReplaceAllString(line, ""), "")
-				if strings.Contains(line, "<summary>") {
-					plain = regexp.MustCompile(`<code>[^<]*</code>`).ReplaceAllString(entity.ReplaceAllString(line, ""), "")
-					plain = ourTags.ReplaceAllString(plain, "")
-				}
-				if found := steering.FindString(plain); found != "" {
-					t.Errorf("%q: %q is outside of code in %q", text, found, line)
-				}
+			for _, line := range leaks(t, got) {
+				t.Errorf("%q: %q", text, line)
 			}
-			for line := range strings.Lines(got) {
-				if cells := strings.Count(regexp.MustCompile(`\\[|\\]`).ReplaceAllString(line, ""), "|"); strings.HasPrefix(line, "| ") && cells != 6 {
-					t.Errorf("%q: a row has %d bars: %s", text, cells, line)
-				}
-			}
-			if !utf8.ValidString(got) || strings.ContainsAny(got, "\u202e\u200b\ufeff\x1b\u2028") {
-				t.Errorf("%q: characters that cannot be seen", text)
+			if !utf8.ValidString(got) {
+				t.Errorf("%q: not UTF-8", text)
 			}
 		}
 	}

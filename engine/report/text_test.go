@@ -88,11 +88,14 @@ func FuzzFormats(f *testing.F) {
 			}
 		}
 		want, _ := parsed(t, written(t, "html", hostile("x"), Options{}))
-		if got, _ := parsed(t, written(t, "html", r, Options{})); !slices.Equal(got, want) {
-			t.Errorf("html has other elements: %v", got)
+		got, _ := parsed(t, written(t, "html", r, Options{}))
+		for _, part := range got {
+			if !slices.Contains(want, part) {
+				t.Errorf("html has %s", part)
+			}
 		}
-		if left := outside(t, written(t, "markdown", r, Options{Target: text})); strings.Count(left, "<details>") != strings.Count(left, "</details>") {
-			t.Errorf("markdown: %s", left)
+		for _, line := range leaks(t, written(t, "markdown", r, Options{Target: text})) {
+			t.Errorf("markdown: %q", line)
 		}
 		for line := range strings.Lines(written(t, "github", r, Options{})) {
 			if !strings.HasPrefix(line, "::error ") && !strings.HasPrefix(line, "::warning ") {
