@@ -63,24 +63,8 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 		if arg.Meta || arg.Path == "" {
 			continue
 		}
-		value, there := lookup(fields, arg.Path)
-		switch {
-		case there:
-		case arg.Required:
-			value, there = lookup(defaulted, arg.Path)
-		case arg.Kind == schemas.Requirements: // of which compiled pools have one more
-			value, there = []any{}, true
-		}
-		text, written := "", false
-		if there {
-			text, written = w.value(arg, value)
-		}
-		switch {
-		case written:
-			take(fields, arg.Path)
-		case arg.Kind == schemas.NodeClassRef:
-			text = foreign(arg, value) // the rest of it becomes manifest
-		case arg.Required:
+		text, ok := w.argument(arg, fields, defaulted)
+		if !ok {
 			return nil, false
 		}
 		if text != "" {
@@ -91,6 +75,29 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 		items = append(items, w.nested(nested, fields, defaulted)...)
 	}
 	return items, true
+}
+
+// argument writes the value of an argument and takes its field out of fields. A
+// value that the argument cannot have is left there, for manifest.
+func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (text string, ok bool) {
+	value, there := lookup(fields, arg.Path)
+	switch {
+	case there:
+	case arg.Required:
+		value, there = lookup(defaulted, arg.Path)
+	case arg.Kind == schemas.Requirements: // of which compiled pools have one more
+		value, there = []any{}, true
+	}
+	if there {
+		if text, ok := w.value(arg, value); ok {
+			take(fields, arg.Path)
+			return text, true
+		}
+	}
+	if arg.Kind == schemas.NodeClassRef {
+		return foreign(value), true
+	}
+	return "", !arg.Required
 }
 
 // nested writes the blocks of one type. Those that cannot be written whole are

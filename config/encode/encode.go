@@ -41,30 +41,31 @@ type Block struct {
 // Blocks writes objects as blocks, classes first and then by name. Objects of
 // one kind must have different names. It fails for kinds that have no block.
 func Blocks(objects []Object) ([]Block, error) {
-	tables := tablesByKind()
+	tables, order := tablesByKind()
 	sorted := slices.Clone(objects)
 	for _, o := range sorted {
-		if kind, _ := o.Manifest["kind"].(string); tables[kind].Object == nil {
-			return nil, fmt.Errorf("there is no block for a %s", kind)
+		if _, ok := tables[o.kind()]; !ok {
+			return nil, fmt.Errorf("there is no block for a %s", o.kind())
 		}
 	}
-	order := slices.IndexFunc[[]schemas.Block]
 	slices.SortStableFunc(sorted, func(a, b Object) int {
-		return cmp.Or(
-			cmp.Compare(order(schemas.Document(), is(a)), order(schemas.Document(), is(b))),
-			strings.Compare(text(a.Manifest, "metadata", "name"), text(b.Manifest, "metadata", "name")),
+		return cmp.Or(cmp.Compare(order[a.kind()], order[b.kind()]), strings.Compare(a.name(), b.name()),
 			strings.Compare(text(a.Manifest, "metadata", "namespace"), text(b.Manifest, "metadata", "namespace")))
 	})
 	labels := labelsOf(sorted, tables)
+	addressed := byName(sorted, labels)
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
-		table := tables[text(o.Manifest, "kind")]
-		w := writer{label: labels[i], labels: byName(sorted, labels)}
-		name := text(o.Manifest, "metadata", "name")
-		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: name, HCL: w.object(table, o)}
+		table := tables[o.kind()]
+		w := writer{label: labels[i], labels: addressed}
+		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.name(), HCL: w.object(table, o)}
 	}
 	return blocks, nil
 }
+
+func (o Object) kind() string { return text(o.Manifest, "kind") }
+
+func (o Object) name() string { return text(o.Manifest, "metadata", "name") }
 
 // Cluster writes the block for the cluster that a directory is for.
 func Cluster(c config.Cluster) string {
@@ -82,20 +83,16 @@ func Import(b Block) string {
 
 func format(src string) string { return string(hclwrite.Format([]byte(src))) }
 
-func tablesByKind() map[string]schemas.Block {
-	tables := map[string]schemas.Block{}
-	for _, table := range schemas.Document() {
+// tablesByKind returns the blocks that compile to objects, and the order they
+// have in the language.
+func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
+	tables, order = map[string]schemas.Block{}, map[string]int{}
+	for i, table := range schemas.Document() {
 		if table.Object != nil {
-			tables[table.Object.Kind] = table
+			tables[table.Object.Kind], order[table.Object.Kind] = table, i
 		}
 	}
-	return tables
-}
-
-func is(o Object) func(schemas.Block) bool {
-	return func(table schemas.Block) bool {
-		return table.Object != nil && table.Object.Kind == o.Manifest["kind"]
-	}
+	return tables, order
 }
 
 // labelsOf chooses the labels of blocks: the object's name in the form that
@@ -105,8 +102,8 @@ func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}
 	for i, o := range objects {
-		table := tables[text(o.Manifest, "kind")]
-		label := cmp.Or(o.Label, strings.NewReplacer("-", "_", ".", "_").Replace(text(o.Manifest, "metadata", "name")))
+		table := tables[o.kind()]
+		label := cmp.Or(o.Label, strings.NewReplacer("-", "_", ".", "_").Replace(o.name()))
 		if !hclsyntax.ValidIdentifier(label) {
 			label = table.Type + "_" + label
 		}
@@ -124,7 +121,7 @@ func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
 func byName(objects []Object, labels []string) map[string]string {
 	m := map[string]string{}
 	for i, o := range objects {
-		m[text(o.Manifest, "kind")+" "+text(o.Manifest, "metadata", "name")] = labels[i]
+		m[o.kind()+" "+o.name()] = labels[i]
 	}
 	return m
 }

@@ -151,7 +151,7 @@ func (w writer) nodeClass(v any) (string, bool) {
 
 // foreign writes a reference to a class of another kind as well as the argument
 // can.
-func foreign(arg schemas.Arg, v any) string {
+func foreign(v any) string {
 	fields, _ := v.(map[string]any)
 	return writer{}.reference(schemas.NodeClass, text(fields, "name"))
 }

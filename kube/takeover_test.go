@@ -1,0 +1,94 @@
+package kube
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+// TestTakeover: what the HCL sets becomes ours, defaults become nobody's, and
+// what others have set beside it stays theirs. So do statuses.
+func TestTakeover(t *testing.T) {
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	validator, err := NewValidator(crds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live := fromYAML(t, `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata:
+  name: a
+  labels: {team: web, other: x}
+  managedFields:
+  - manager: kubectl-client-side-apply
+    operation: Update
+    apiVersion: karpenter.sh/v1
+    fieldsType: FieldsV1
+    fieldsV1:
+      "f:metadata": {"f:labels": {".": {}, "f:team": {}, "f:other": {}}}
+      "f:spec":
+        ".": {}
+        "f:weight": {}
+        "f:limits": {".": {}, "f:cpu": {}}
+        "f:disruption": {".": {}, "f:consolidateAfter": {}, "f:consolidationPolicy": {}, "f:budgets": {}}
+        "f:template": {".": {}, "f:spec": {".": {}, "f:expireAfter": {}, "f:requirements": {}, "f:nodeClassRef": {".": {}, "f:group": {}, "f:kind": {}, "f:name": {}}}}
+  - manager: kubectl-edit
+    operation: Update
+    apiVersion: karpenter.sh/v1
+    fieldsType: FieldsV1
+    fieldsV1: {"f:spec": {"f:limits": {"f:memory": {}}, "f:disruption": {"f:consolidationPolicy": {}}}}
+  - manager: karpenter
+    operation: Update
+    apiVersion: karpenter.sh/v1
+    fieldsType: FieldsV1
+    subresource: status
+    fieldsV1: {"f:status": {"f:conditions": {}}}
+spec:
+  weight: 10
+  limits: {cpu: 100, memory: 1Gi}
+  disruption: {consolidateAfter: 0s, consolidationPolicy: WhenEmpty, budgets: [{nodes: 10%}]}
+  template: {spec: {expireAfter: 720h, requirements: [], nodeClassRef: {group: g, kind: k, name: some}}}
+`)
+	desired := fromYAML(t, `
+apiVersion: karpenter.sh/v1
+kind: NodePool
+metadata: {name: a, labels: {team: web}}
+spec:
+  weight: 10
+  limits: {cpu: "100"}
+  template: {spec: {requirements: [], nodeClassRef: {group: g, kind: k, name: some}}}
+`)
+	got, err := validator.Takeover(live, desired)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"kubectl-client-side-apply"}, got.From); diff != "" || !got.Needed() {
+		t.Errorf("from whom (-want +got)\n%s", diff)
+	}
+	owners := map[string]string{}
+	for _, e := range got.entries {
+		owners[e.Manager] = e.FieldsV1.GetRawString()
+	}
+	want := map[string]string{
+		"lkeplan": `{"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:limits":{"f:cpu":{}},"f:template":{"f:spec":{"f:nodeClassRef":{"f:group":{},"f:kind":{},"f:name":{}},"f:requirements":{}}},"f:weight":{}}}`,
+		// A policy that is not the default was somebody's wish.
+		"kubectl-client-side-apply": `{"f:metadata":{"f:labels":{".":{},"f:other":{}}},"f:spec":{".":{},"f:disruption":{".":{},"f:consolidationPolicy":{}}}}`,
+		"kubectl-edit":              `{"f:spec":{"f:disruption":{"f:consolidationPolicy":{}},"f:limits":{"f:memory":{}}}}`,
+		"karpenter":                 `{"f:status":{"f:conditions":{}}}`,
+	}
+	if diff := cmp.Diff(want, owners); diff != "" {
+		t.Errorf("who owns what (-want +got)\n%s", diff)
+	}
+
+	desired["spec"].(map[string]any)["weight"] = int64(11)
+	if _, err := validator.Takeover(live, desired); err == nil || !strings.Contains(err.Error(), ".spec.weight") {
+		t.Errorf("a value that differs is taken over: %v", err)
+	}
+}
