@@ -188,6 +188,11 @@ func (t *InstanceTypes) Learn(plan, version string, reports catalog.NodeResource
 		reports = leastOf(before, reports)
 	}
 	t.seen[at] = reports
+	if newer(version, t.version) {
+		t.version = version // the cluster was upgraded
+		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
+		return
+	}
 	t.rebuild(plan)
 }
 

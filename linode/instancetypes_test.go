@@ -135,6 +135,10 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 			ts.Learn(plan, "1.36", reports(3900000))
 			ts.Follow("v1.36.1+lke1")
 		}, 3900000},
+		{"a node of a newer version tells that the cluster was upgraded", func(ts *InstanceTypes) {
+			ts.Learn(plan, "1.35", reports(3919624))
+			ts.Learn(plan, "1.36", reports(3800000))
+		}, 3800000},
 		{"more than the plan has is a mistake", func(ts *InstanceTypes) { ts.Learn(plan, "1.35", reports(5<<20)) }, unseen},
 		{"another plan's node", func(ts *InstanceTypes) { ts.Learn("g6-standard-4", "1.35", reports(3919624)) }, unseen},
 	}

@@ -2,6 +2,7 @@ package linode
 
 import (
 	"context"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,6 +75,16 @@ func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
 		}
 	}
 	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
+}
+
+// newer compares two minor versions.
+func newer(a, b string) bool {
+	number := func(v string) (n int) {
+		_, second, _ := strings.Cut(v, ".")
+		n, _ = strconv.Atoi(second)
+		return n
+	}
+	return number(a) > number(b)
 }
 
 // minor is the minor version of Kubernetes in the ways in which LKE and kubelets

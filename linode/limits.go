@@ -30,6 +30,7 @@ type Limits struct {
 
 	mu        sync.Mutex
 	book      *limits.Book
+	shown     time.Time // when the book was last brought up to date
 	recovered bool
 	tally     limits.Tally
 	counted   uint64 // grows with each tally; zero before the first
@@ -57,8 +58,11 @@ func NewLimits(cached client.Client, live client.Reader, types *InstanceTypes) *
 func (l *Limits) Reserve(ctx context.Context, nc *karpv1.NodeClaim, fit []*cloudprovider.InstanceType) (*cloudprovider.InstanceType, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if err := l.show(ctx); err != nil {
-		return nil, err
+	// In a burst one look serves many: what was reserved since counts anyway.
+	if time.Since(l.shown) > time.Second {
+		if err := l.show(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := l.recover(ctx); err != nil {
 		return nil, err
@@ -133,7 +137,8 @@ func (l *Limits) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l.book.Show(caps, claims, time.Now())
+	l.shown = time.Now()
+	l.book.Show(caps, claims, l.shown)
 	l.count()
 	return nil
 }

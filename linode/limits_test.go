@@ -246,3 +246,20 @@ func TestAmountsAreRoundedDown(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkReserve is one Create among 250 NodeClaims.
+func BenchmarkReserve(b *testing.B) {
+	objects := []client.Object{readyClass(), nodePool(), capped("total", nodes(1<<40)), capped("money", dollars("999999999"))}
+	for n := range 250 {
+		objects = append(objects, decided(n))
+	}
+	p := provider(b, objects...)
+	n := 1000
+	b.ReportAllocs()
+	for b.Loop() {
+		n++
+		if _, err := p.Create(b.Context(), numbered(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
