@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/robfig/cron/v3"
@@ -16,6 +17,7 @@ type Pace struct {
 	Waves   int       // turns until all are replaced; 0 where they never are, or are not counted
 	Next    time.Time // when they next let any go; zero: at once, or never
 	Never   bool      // no node goes within a year
+	Closed  []string  // the budgets that let none go at this moment: 0 at "0 9 * * mon-fri" for 8h
 	Windows []Window  // of the next week, in order: without gaps, together the whole of it
 }
 
@@ -49,7 +51,7 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, counted, karpv1.DisruptionReasonDrifted)
 		return min(n, counted), err
 	}
-	pace := &Pace{}
+	pace := &Pace{Closed: closed(pool, counted, now)}
 	first := -1
 	for at, turns := now, 0; at.Before(now.Add(year)) && turns < mostTurns; turns++ {
 		n, err := allowed(at)
@@ -82,6 +84,36 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		pace.Waves = (rolled + pace.Wave - 1) / pace.Wave
 	}
 	return pace, nil
+}
+
+// closed are the budgets that let none of so many nodes go, as they are written.
+func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
+	for _, b := range pool.Spec.Disruption.Budgets {
+		if !concernsDrift(b) {
+			continue
+		}
+		// One that cannot be read lets none go.
+		if n, err := b.GetAllowedDisruptions(frozen{at: at}, nodes); err == nil && n > 0 {
+			continue
+		}
+		text := b.Nodes
+		if b.Schedule != nil && b.Duration != nil {
+			text += fmt.Sprintf(" at %q for %s", *b.Schedule, short(b.Duration.Duration))
+		}
+		budgets = append(budgets, text)
+	}
+	return budgets
+}
+
+// short is a duration without units of which it has none: 8h.
+func short(d time.Duration) string {
+	text := d.String()
+	for _, none := range []struct{ before, unit string }{{"m", "0s"}, {"h", "0m"}} {
+		if strings.HasSuffix(text, none.before+none.unit) {
+			text = strings.TrimSuffix(text, none.unit)
+		}
+	}
+	return text
 }
 
 // extend adds a span to the windows of the week.

@@ -212,10 +212,10 @@ func weekChartOf(all whole) *weekChart {
 
 // say puts a row into words.
 func (r *weekRow) say() {
-	r.Text = consequence(r.impact)
+	r.Text = plainly.consequence(r.impact)
 	if r.others > 0 {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
-		r.Text = when(r.impact.Pace)
+		r.Text = plainly.when(r.impact.Pace)
 		if r.rolled > 0 {
 			r.Text = strings.TrimSuffix(fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text), "; ")
 		}

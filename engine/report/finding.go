@@ -93,7 +93,7 @@ func ofChange(c plan.Change) (list []finding) {
 		list = append(list, found("error", conflicting, "Set by others to another value", plainly(c.Addr)+": "+plainly.conflict(clash)+".", c.Source, c.Addr, clash.Path))
 	}
 	text := plainly(c.Addr) + ": " + plainly.headline(c)
-	for _, more := range append([]string{consequence(c.Impact)}, plainly.obstacles(c.Impact)...) {
+	for _, more := range append([]string{plainly.consequence(c.Impact)}, plainly.obstacles(c.Impact)...) {
 		if more != "" {
 			text += "; " + more
 		}

@@ -214,7 +214,7 @@ var tones = map[plan.Effect]string{plan.Roll: "warn", plan.DeleteNodes: "bad"}
 func objectOf(c plan.Change) objectView {
 	o := objectView{
 		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Headline: capital(plainly.headline(c)), Place: at(c.Source),
-		Tone: tones[c.Effect], Consequence: capital(consequence(c.Impact)), Warnings: plainly.obstacles(c.Impact),
+		Tone: tones[c.Effect], Consequence: capital(plainly.consequence(c.Impact)), Warnings: plainly.obstacles(c.Impact),
 	}
 	switch {
 	case c.Effect == plan.DeleteNodes:

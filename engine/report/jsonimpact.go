@@ -31,6 +31,7 @@ type budgetReport struct {
 	Waves   int        `json:"waves" doc:"Turns until all are replaced; 0 where they never are or were not counted."`
 	Next    *time.Time `json:"next_window,omitempty" doc:"When nodes may next go, if none may now."`
 	Never   bool       `json:"never" doc:"No node may go within a year."`
+	Closed  []string   `json:"closed_by" doc:"The budgets that let none go at this moment."`
 	Windows []window   `json:"windows" doc:"The next week, without gaps."`
 }
 
@@ -56,7 +57,7 @@ func impactOf(im *plan.Impact) *impact {
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
 	}
 	if p := im.Pace; p != nil {
-		r.Budget = &budgetReport{p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, []window{}}
+		r.Budget = &budgetReport{p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{}}
 		for _, w := range p.Windows {
 			r.Budget.Windows = append(r.Budget.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
 		}

@@ -202,7 +202,7 @@ func nodes(c plan.Change) string {
 			text += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
 		}
 	case known:
-		text = consequence(c.Impact)
+		text = code.consequence(c.Impact)
 	case c.Kind == "LinodeNodeClass":
 		text = "**all replaced** in the pools that use it"
 	case c.Partial:
@@ -292,7 +292,7 @@ func (c *comment) details(change plan.Change) {
 	}
 	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", entities(change.Addr), inHTML.headline(change))
 	separator := "\n"
-	for _, text := range append([]string{consequence(change.Impact)}, code.obstacles(change.Impact)...) {
+	for _, text := range append([]string{code.consequence(change.Impact)}, code.obstacles(change.Impact)...) {
 		if text != "" {
 			c.printf("%s- %s\n", separator, text)
 			separator = ""

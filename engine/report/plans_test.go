@@ -64,7 +64,7 @@ func rich() Report {
 		Before: bounds(0, 2880), After: bounds(0, 4608), Current: money(1008),
 		Impact: &plan.Impact{
 			Known: true, Of: 14, Rolled: 14, Expiring: 3,
-			Pace: &plan.Pace{Wave: 2, Waves: 7, Next: friday.Add(7 * time.Hour), Windows: office(2)},
+			Pace: &plan.Pace{Wave: 2, Waves: 7, Closed: []string{`0 at "0 9 * * mon-fri" for 8h`}, Next: friday.Add(7 * time.Hour), Windows: office(2)},
 			Holds: []plan.Held{
 				{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: "payments/api"}, Nodes: 2},
 				{Hold: plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "batch/import-7"}, Nodes: 1},
@@ -191,7 +191,7 @@ func hostile(text string) Report {
 					{Path: "spec.disruption.budgets", Before: []any{map[string]any{"nodes": text, "reasons": []any{text}, "schedule": text, "duration": text}}, Effect: plan.InPlace},
 				},
 				Before: bounds(0, 1), After: bounds(0, 2), Current: money(1),
-				Impact: &plan.Impact{Known: true, Of: 1, Rolled: 1, Pace: &plan.Pace{Windows: office(1)}, Holds: []plan.Held{
+				Impact: &plan.Impact{Known: true, Of: 1, Rolled: 1, Pace: &plan.Pace{Windows: office(1), Next: friday.Add(time.Hour), Closed: []string{text, text}}, Holds: []plan.Held{
 					{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: text}, Nodes: 1}, {Hold: plan.Hold{Reason: plan.NoRoom, Object: text}, Nodes: 1},
 				}},
 				Conflicts: []plan.Conflict{{Path: text, Owner: text}},

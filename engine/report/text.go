@@ -61,7 +61,7 @@ func (p *page) change(c plan.Change) {
 	}
 	p.line(0, header...)
 	p.sentence(4, styled{plainly.headline(c), p.effects[c.Effect]})
-	if text := consequence(c.Impact); text != "" {
+	if text := plainly.consequence(c.Impact); text != "" {
 		p.sentence(4, styled{text: text})
 	}
 	for _, text := range plainly.obstacles(c.Impact) {

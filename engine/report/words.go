@@ -128,12 +128,12 @@ func effect(f plan.Field) string {
 
 // consequence says what becomes of the nodes of a pool, and when; "" where
 // nothing is known of it.
-func consequence(im *plan.Impact) string {
+func (v voice) consequence(im *plan.Impact) string {
 	switch {
 	case im == nil:
 		return ""
 	case !im.Known:
-		return when(im.Pace)
+		return v.when(im.Pace)
 	case im.Of == 0:
 		return "the pool has no nodes"
 	case im.Deleted > 0:
@@ -143,29 +143,39 @@ func consequence(im *plan.Impact) string {
 	case im.Pace == nil:
 		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be replaced, but the budgets never let one go", im.Rolled, im.Of)
+		return fmt.Sprintf("%d of %d nodes would be replaced, but %s", im.Rolled, im.Of, v.when(im.Pace))
 	}
 	text := fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
 	}
-	if hold := when(im.Pace); hold != "" {
+	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}
 	return text
 }
 
-// when says that nodes have to wait; "" where some may go now.
-func when(p *plan.Pace) string {
-	switch {
-	case p == nil || p.Now > 0:
+// when says that nodes have to wait, and for which budgets; "" where some may
+// go now.
+func (v voice) when(p *plan.Pace) string {
+	if p == nil || p.Now > 0 {
 		return ""
+	}
+	budgets, let := "the budgets", "let"
+	switch len(p.Closed) {
+	case 0:
+	case 1:
+		budgets, let = "the budget "+v(p.Closed[0]), "lets"
+	default:
+		budgets += " " + v.list(p.Closed)
+	}
+	switch {
 	case p.Never:
-		return "the budgets never let a node go"
+		return fmt.Sprintf("%s never %s a node go", budgets, let)
 	case p.Next.IsZero():
 		return "none may go now: those that leave already use up the budgets"
 	}
-	return "the budgets let none go before " + clock(p.Next)
+	return fmt.Sprintf("%s %s none go before %s", budgets, let, clock(p.Next))
 }
 
 // obstacles say what keeps the nodes of a pool, and what takes them past the
