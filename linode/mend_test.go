@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -133,8 +134,8 @@ func TestNewPoolsFollowTheControlPlane(t *testing.T) {
 		if got := fleet.Version(); got != "v1.34.1+lke1" {
 			t.Errorf("version = %s", got)
 		}
-		if api.asked > 2 {
-			t.Errorf("the version was asked for %d times", api.asked)
+		if n := api.asked.Load(); n > 2 {
+			t.Errorf("the version was asked for %d times", n)
 		}
 	})
 }
@@ -143,13 +144,13 @@ func TestNewPoolsFollowTheControlPlane(t *testing.T) {
 type upgraded struct {
 	API
 	version string
-	asked   int
+	asked   atomic.Int32
 }
 
 func (u *upgraded) Pools(context.Context, int) ([]lkeapi.Pool, error) { return nil, nil }
 
 func (u *upgraded) Cluster(context.Context, int) (lkeapi.Cluster, error) {
-	u.asked++
+	u.asked.Add(1)
 	return lkeapi.Cluster{ID: 77, Version: u.version}, nil
 }
 

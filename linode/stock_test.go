@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,14 +15,23 @@ import (
 
 // counter is a StockSource that says what the test wants.
 type counter struct {
+	mu    sync.Mutex
 	rows  []catalog.Availability
 	err   error
 	asked int
 }
 
+func (c *counter) say(available bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows, c.err = []catalog.Availability{{Region: "us-ord", Plan: "g7-premium-4", Available: available}}, err
+}
+
 func (c *counter) Catalog(context.Context) (*catalog.Catalog, error) { return catalog.Embedded() }
 
 func (c *counter) Availability(context.Context, string) ([]catalog.Availability, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.asked++
 	return c.rows, c.err
 }
@@ -42,7 +52,8 @@ func TestTheStockIsFollowed(t *testing.T) {
 			t.Fatalf("%s is not on the price list of the region", plan)
 		}
 		kept := byName(t, types, other)
-		region := &counter{rows: []catalog.Availability{{Region: "us-ord", Plan: plan}}}
+		region := &counter{}
+		region.say(false, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go NewStock(region, types, facts, slog.New(slog.DiscardHandler)).Start(ctx)
@@ -51,14 +62,14 @@ func TestTheStockIsFollowed(t *testing.T) {
 		if offered() {
 			t.Error("a plan is offered that the region has not")
 		}
-		region.rows[0].Available = true
+		region.say(true, nil)
 		time.Sleep(5 * time.Minute)
 		if !offered() {
 			t.Error("a plan is not offered that the region has again")
 		}
-		region.rows[0].Available = false
+		region.say(false, nil)
 		time.Sleep(5 * time.Minute)
-		region.err = errors.New("no answer")
+		region.say(false, errors.New("no answer"))
 		time.Sleep(50 * time.Minute)
 		if offered() {
 			t.Error("the last answer counts no more within the hour")
@@ -70,6 +81,8 @@ func TestTheStockIsFollowed(t *testing.T) {
 		if byName(t, types, other) != kept {
 			t.Error("a plan that did not change got a new pointer")
 		}
+		region.mu.Lock()
+		defer region.mu.Unlock()
 		if region.asked > 18 {
 			t.Errorf("the region was asked %d times", region.asked)
 		}
