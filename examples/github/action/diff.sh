@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Compares $DIRECTORY with $BASE and leaves what comes of it in a directory that
+# the output "reports" names. It ends well whatever the plan says: the output
+# "exit_code" tells.
+set -euo pipefail
+
+reports=$(mktemp -d "$RUNNER_TEMP/lkeplan.XXXXXX")
+base=$BASE
+if [[ -z $base && -n ${GITHUB_BASE_REF:-} ]]; then
+  if ! commit=$(git merge-base "refs/remotes/origin/$GITHUB_BASE_REF" HEAD); then
+    echo "::error title=lkeplan::The commit where the branch begins is not here; check out with fetch-depth: 0."
+    exit 1
+  fi
+  base=git:$commit
+fi
+
+arguments=(-o github --out github-summary --out github-output)
+arguments+=(--out "markdown=$reports/comment.md" --out "json=$reports/plan.json" --out "text=$reports/plan.txt" --out "html=$reports/plan.html")
+if [[ -n $base ]]; then arguments+=(--base "$base"); fi
+if [[ -n $SNAPSHOT ]]; then arguments+=(--cluster "snapshot:$SNAPSHOT"); fi
+while IFS= read -r permission; do
+  if [[ -n $permission ]]; then arguments+=(--allow "$permission"); fi
+done <<< "$ALLOW"
+
+code=0
+"$LKEPLAN" diff "${arguments[@]}" -- "$DIRECTORY" 2> "$reports/errors.txt" || code=$?
+
+# The plan for people, and errors with their lines. What others wrote is in both,
+# and nothing of it is a command to the runner.
+token=$(od -An -N16 -tx1 /dev/urandom | tr -d ' \n')
+echo "::stop-commands::$token"
+for file in plan.txt errors.txt; do
+  if [[ -s $reports/$file ]]; then cat "$reports/$file"; fi
+done
+echo "::$token::"
+
+# Without a plan the comment says so: that of an earlier commit would be taken for
+# one of this.
+if [[ ! -s $reports/comment.md ]]; then
+  "$LKEPLAN" validate -o github -- "$DIRECTORY" || true
+  echo "exit_code=$code" >> "$GITHUB_OUTPUT"
+  run=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID
+  if [[ $DIRECTORY =~ ^[A-Za-z0-9/._-]+$ && $DIRECTORY != *--* ]]; then
+    printf '<!-- lkeplan:%s:v1 -->\n### lkeplan: 🛑 no plan\n\nThe directory `%s` cannot be planned; the errors are in [the log](%s).\n' \
+      "$DIRECTORY" "$DIRECTORY" "$run" > "$reports/comment.md"
+  fi
+fi
+echo "reports=$reports" >> "$GITHUB_OUTPUT"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# Finds the program $BINARY, or installs $VERSION of lkeplan, and names it in
+# the output "binary".
+set -euo pipefail
+
+fail() {
+  echo "::error title=lkeplan::$1"
+  exit 1
+}
+
+if [[ -n ${BINARY:-} ]]; then
+  found=$(command -v -- "$BINARY") || fail 'the input "binary" names no program'
+  echo "binary=$found" >> "$GITHUB_OUTPUT"
+  exit
+fi
+
+# One version, which Go's checksum database keeps from changing; no branch and no
+# "latest", which may be something else tomorrow.
+[[ ${VERSION:-} =~ ^(v[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?|[0-9a-f]{40})$ ]] ||
+  fail 'the input "version" must be a release, such as v0.3.0, or a commit of 40 digits; or name a program in "binary"'
+
+bin=$RUNNER_TEMP/lkeplan-bin
+cd "$RUNNER_TEMP" # where no file of the pull request can say how to build
+GOBIN=$bin GOTOOLCHAIN=auto go install "github.com/lkeplan/lkeplan/cmd/lkeplan@$VERSION"
+echo "binary=$bin/lkeplan" >> "$GITHUB_OUTPUT"
