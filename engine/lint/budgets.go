@@ -7,6 +7,8 @@ import (
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 // reasons are what nodes are disrupted for, and budgets can be about.
@@ -94,7 +96,7 @@ func neverOpens(c *checker) {
 		i := shut[karpv1.DisruptionReasonDrifted]
 		when := "at all times"
 		if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-			when = fmt.Sprintf("at all times, as a window of %s begins again before it ends", written(b.Duration.Duration))
+			when = fmt.Sprintf("at all times, as a window of %s begins again before it ends", plan.WriteDuration(b.Duration.Duration))
 		}
 		c.report(p.object.Addr, budgetPath(i)+".nodes", fmt.Sprintf("The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no change of the pool reaches its nodes before they expire.", when))
 	}
@@ -175,14 +177,14 @@ func expiryIgnoresBudgets(c *checker) {
 		if written, ok := writtenField(p.object, "spec", "template", "spec", "expireAfter"); ok && written != nil {
 			path = "spec.template.spec.expireAfter"
 		}
-		c.report(p.object.Addr, path, fmt.Sprintf("Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or accept it.", written(*expires)))
+		c.report(p.object.Addr, path, fmt.Sprintf("Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or accept it.", plan.WriteDuration(*expires)))
 	}
 }
 
 func shortExpiry(c *checker) {
 	for _, p := range c.pools {
 		if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < 24*time.Hour {
-			c.report(p.object.Addr, "spec.template.spec.expireAfter", fmt.Sprintf("Each node is drained %s after it was made, whatever budgets say, and each costs its started hours. An age of days does for updates; use disruption to save money.", written(*expires)))
+			c.report(p.object.Addr, "spec.template.spec.expireAfter", fmt.Sprintf("Each node is drained %s after it was made, whatever budgets say, and each costs its started hours. An age of days does for updates; use disruption to save money.", plan.WriteDuration(*expires)))
 		}
 	}
 }
@@ -198,20 +200,8 @@ func beforeHour(c *checker) {
 		if !given || after == nil || *after >= churn || p.static() {
 			continue
 		}
-		c.report(p.object.Addr, "spec.disruption.consolidateAfter", fmt.Sprintf("A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and pods that come back within the hour pay for a second one. Write 5m or more.", written(*after)))
+		c.report(p.object.Addr, "spec.disruption.consolidateAfter", fmt.Sprintf("A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and pods that come back within the hour pay for a second one. Write 5m or more.", plan.WriteDuration(*after)))
 	}
-}
-
-// written writes a duration without the units that are zero.
-func written(d time.Duration) string {
-	s := d.String()
-	if strings.HasSuffix(s, "m0s") {
-		s = strings.TrimSuffix(s, "0s")
-	}
-	if strings.HasSuffix(s, "h0m") {
-		s = strings.TrimSuffix(s, "0m")
-	}
-	return s
 }
 
 // writtenField returns a field of the object as its author wrote it.

@@ -98,22 +98,23 @@ func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 		}
 		text := b.Nodes
 		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, short(b.Duration.Duration))
+			text += fmt.Sprintf(" at %q for %s", *b.Schedule, WriteDuration(b.Duration.Duration))
 		}
 		budgets = append(budgets, text)
 	}
 	return budgets
 }
 
-// short is a duration without units of which it has none: 8h.
-func short(d time.Duration) string {
-	text := d.String()
-	for _, none := range []struct{ before, unit string }{{"m", "0s"}, {"h", "0m"}} {
-		if strings.HasSuffix(text, none.before+none.unit) {
-			text = strings.TrimSuffix(text, none.unit)
-		}
+// WriteDuration writes a duration without units of which it has none: 8h.
+func WriteDuration(d time.Duration) string {
+	s := d.String()
+	if strings.HasSuffix(s, "m0s") {
+		s = strings.TrimSuffix(s, "0s")
 	}
-	return text
+	if strings.HasSuffix(s, "h0m") {
+		s = strings.TrimSuffix(s, "0m")
+	}
+	return s
 }
 
 // extend adds a span to the windows of the week.
