@@ -37,6 +37,13 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	s.run("lkeplan", "validate", dir)
 	s.unchanged(dir)
 
+	// What kubectl prints of them is as good as the cluster.
+	pools := s.command(bin(t, "lkeplan"), nil, "import", "--from", "-", "--cluster", "sandbox", "--region", "us-ord")
+	pools.Stdin = strings.NewReader(s.kube("", "get", "nodepools,linodenodeclasses,nodeoverlays,capacitylimits,capacitybuffers", "-A", "-o", "yaml", "--show-managed-fields"))
+	if out, err := pools.CombinedOutput(); err != nil || !strings.Contains(string(out), "14 objects: applying this changes nothing and replaces no node") {
+		t.Errorf("import of what kubectl prints: %v\n%s", err, out)
+	}
+
 	// What kubectl has made is ours as far as it says the same: an apply is not
 	// refused, and changes nothing but the mark that it puts on objects.
 	s.run("lkeplan", "apply", "--wait", "none", dir)

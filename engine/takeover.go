@@ -56,10 +56,8 @@ func TakeOver(ctx context.Context, head Compiled, cluster taker, report func(Tak
 	}
 	for i, r := range resources {
 		taken := Taken{Kind: r.Kind(), Name: r.Name(), From: takeovers[i].From, Owners: kube.Owners(lives[i])}
-		if takeovers[i].Needed() {
-			if err := cluster.TakeOver(ctx, lives[i], takeovers[i]); err != nil {
-				return err
-			}
+		if err := takeOne(ctx, cluster, validator, r, lives[i], takeovers[i]); err != nil {
+			return err
 		}
 		// All that is left to change is the mark of the configuration.
 		if _, err := cluster.Apply(ctx, marked(r.Manifest, Inventory(head))); err != nil {
@@ -68,6 +66,30 @@ func TakeOver(ctx context.Context, head Compiled, cluster taker, report func(Tak
 		report(taken)
 	}
 	return nil
+}
+
+// takeOne takes one object over. Controllers write to objects all the time, so
+// it is read again where one has.
+func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r Resource, live map[string]any, t kube.Takeover) error {
+	const tries = 5
+	for try := 1; ; try++ {
+		if !t.Needed() {
+			return nil
+		}
+		err := cluster.TakeOver(ctx, live, t)
+		if !errors.Is(err, kube.ErrChanged) || try == tries {
+			return err
+		}
+		lives, err := livesOf(ctx, cluster, []Resource{r})
+		if err != nil {
+			return err
+		}
+		takeovers, err := takeoversOf(validator, []Resource{r}, lives)
+		if err != nil {
+			return err
+		}
+		live, t = lives[0], takeovers[0]
+	}
 }
 
 // imported returns the resources that import blocks are about.

@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -200,6 +201,10 @@ func at(obj map[string]any, path fieldpath.Path) (any, bool) {
 	return value, true
 }
 
+// ErrChanged is returned for objects that somebody has written to since they
+// were read. Whoever reads them again may try again.
+var ErrChanged = errors.New("it has changed meanwhile")
+
 // TakeOver changes who owns the fields of a live object, unless it has changed
 // since it was read. With kubectl's fields goes its note of what it applied
 // last, by which it would merge.
@@ -220,7 +225,7 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 	err = c.client.Patch(ctx, obj, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("%s has changed meanwhile; try again", name(obj))
+		return fmt.Errorf("take over %s: %w", name(obj), ErrChanged)
 	case err != nil:
 		return fmt.Errorf("take over %s: %w", name(obj), explain(err, c.host))
 	case !reflect.DeepEqual(before["spec"], wish(obj)["spec"]):
