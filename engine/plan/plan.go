@@ -195,8 +195,8 @@ type Field struct {
 
 // Summary counts what a plan does.
 type Summary struct {
-	Create, Update, Delete, Move int
-	NodesRolled, NodesDeleted    int // where a cluster was asked
+	Create, Update, Delete, Move, Forget int
+	NodesRolled, NodesDeleted            int // where a cluster was asked
 	// Rolled and Deleted are the pools whose nodes roll, or go at once, by
 	// address.
 	Rolled, Deleted []string
@@ -221,6 +221,8 @@ func (p Plan) Summary() Summary {
 			s.Update++
 		case Delete:
 			s.Delete++
+		case Forget:
+			s.Forget++
 		}
 		if c.Previous != "" {
 			s.Move++

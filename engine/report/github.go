@@ -54,7 +54,7 @@ func GitHubOutput(w io.Writer, messages iter.Seq[Message], _ Options) error {
 	}
 	var b strings.Builder
 	for _, output := range [][2]string{
-		{"changes", fmt.Sprint(s.Create + s.Update + s.Delete + s.Move)},
+		{"changes", fmt.Sprint(s.Create + s.Update + s.Delete + s.Move + s.Forget)},
 		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)}, {"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
 		{"nodes_rolled", fmt.Sprint(s.NodesRolled)}, {"nodes_deleted", fmt.Sprint(s.NodesDeleted)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},

@@ -62,7 +62,7 @@ type view struct {
 // moveView is how a pool becomes another object and keeps its nodes.
 type moveView struct {
 	From, To, Reason string
-	Steps            []row2 // what to do, and what to write for it
+	Steps            []pair // what to do, and what to write for it
 }
 
 type tile struct{ Label, Value, Note, Tone string }
@@ -81,13 +81,13 @@ type objectView struct {
 	Consequence                                     string
 	Warnings                                        []string // what holds nodes, and who stands in the way
 	Fields                                          []fieldView
-	Costs                                           []row2
+	Costs                                           []pair
 }
 
 type fieldView struct{ Path, Before, After, Effect, Tone, Place string }
 
-// row2 is a name and a value.
-type row2 struct{ Name, Value string }
+// pair is a name and a value.
+type pair struct{ Name, Value string }
 
 type driftView struct{ Addr, Path, Before, After, Owners, Then string }
 
@@ -117,7 +117,7 @@ func viewOf(all whole) view {
 	for _, m := range all.migrations {
 		move := moveView{From: plainly(m.From), To: plainly(m.To), Reason: capital(plainly(m.Reason))}
 		for _, step := range m.Steps {
-			move.Steps = append(move.Steps, row2{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
+			move.Steps = append(move.Steps, pair{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
 		}
 		v.Moves = append(v.Moves, move)
 	}
@@ -173,6 +173,9 @@ func tiles(s Summary) []tile {
 	list := []tile{number(s.Create, "to create", "to create", "good"), number(s.Update, "to update", "to update", ""), number(s.Delete, "to delete", "to delete", "bad")}
 	if s.Move > 0 {
 		list = append(list, number(s.Move, "moved", "moved", ""))
+	}
+	if s.Forget > 0 {
+		list = append(list, number(s.Forget, "no longer managed", "no longer managed", ""))
 	}
 	rolled := number(len(s.Rolled), "pool rolls", "pools roll", "warn")
 	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
@@ -242,7 +245,7 @@ func objectOf(c plan.Change) objectView {
 		o.Fields = append(o.Fields, field)
 	}
 	for _, r := range costRows(c) {
-		o.Costs = append(o.Costs, row2{r.name, r.after})
+		o.Costs = append(o.Costs, pair{r.name, r.after})
 	}
 	return o
 }

@@ -250,6 +250,7 @@ type summary struct {
 	Change       int      `json:"change"`
 	Destroy      int      `json:"destroy"`
 	Move         int      `json:"move"`
+	Forget       int      `json:"forget" doc:"Objects that stay as they are, and are no longer managed."`
 	NodesRolled  int      `json:"nodes_rolled" doc:"0 where no cluster was asked."`
 	NodesDeleted int      `json:"nodes_deleted" doc:"0 where no cluster was asked."`
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
@@ -259,7 +260,7 @@ type summary struct {
 
 func summaryOf(s Summary) summary {
 	return summary{
-		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move,
+		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		// JSON readers want no null for a list.
 		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: len(s.Refused) > 0,

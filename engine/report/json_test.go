@@ -106,7 +106,7 @@ func TestJSONIsOneOfTerraform(t *testing.T) {
 		got[c.Type+"."+strings.TrimPrefix(c.Address, c.Type+".")] = c.Change.Actions
 	}
 	want := map[string][]string{
-		"node_class.default": {"update"}, "pool.batch": {"delete"}, "pool.general": {"update"}, "pool.gpu": {"create"}, "pool.jobs": {"no-op"},
+		"node_class.default": {"update"}, "pool.batch": {"delete"}, "pool.general": {"update"}, "pool.gpu": {"create"}, "pool.jobs": {"no-op"}, "pool.spare": {"forget"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

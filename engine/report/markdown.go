@@ -333,7 +333,7 @@ func diffLines(c plan.Change) string {
 func (c *comment) footer() {
 	s := c.sum
 	if s.Changed {
-		c.printf("\n%d to create, %d to update, %d to delete, %d moved. %s\n", s.Create, s.Update, s.Delete, s.Move, bill(s))
+		c.printf("\n%s. %s\n", counts(s), bill(s))
 	}
 	var parts []string
 	if text := code.versus(c.Begin); text != "" {

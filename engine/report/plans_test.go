@@ -91,6 +91,10 @@ func rich() Report {
 		Fields: []plan.Field{{Path: "spec.weight", After: int64(5), Effect: plan.None, Source: lineIn("pools/gpu.lke.hcl", 4)}},
 		After:  &plan.Cost{Floor: 350 * catalog.Dollar, Ceiling: plan.Ceiling{Unlimited: true}},
 	}
+	kept := plan.Change{
+		Addr: "pool.spare", Block: "pool", APIVersion: "karpenter.sh/v1", Kind: "NodePool", Name: "spare", Source: lineIn("pools/spare.lke.hcl", 1),
+		Action: plan.Forget, Effect: plan.None, Old: nodePool("spare", map[string]any{}), New: nodePool("spare", map[string]any{}), Before: bounds(0, 480), After: bounds(0, 480),
+	}
 	class := plan.Change{
 		Addr: "node_class.default", Block: "node_class", APIVersion: "karpenter.k8s.linode/v1", Kind: "LinodeNodeClass", Name: "default",
 		Source: lineIn("classes.lke.hcl", 3), Action: plan.Update, Effect: plan.Roll,
@@ -104,7 +108,7 @@ func rich() Report {
 	return Report{
 		Plan: plan.Plan{
 			Base: plan.Revision{Kind: "git", Ref: "1f2c3d4a5b6c"}, Head: plan.Revision{Kind: "dir", Ref: "clusters/prod"}, Now: friday,
-			Changes: []plan.Change{class, batch, general, gpu, jobs},
+			Changes: []plan.Change{class, batch, general, gpu, jobs, kept},
 			Migrations: []plan.Migration{{
 				From: "pool.batch", To: "pool.gpu", Reason: "an object cannot be renamed",
 				Steps: []plan.Step{{Title: "Write the new pool beside the old one.", HCL: "pool \"gpu\" {\n  weight = 5\n}\n"}, {Title: "Wait until its nodes are there."}, {Title: "Delete the old pool."}},

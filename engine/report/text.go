@@ -141,11 +141,7 @@ func (p *page) summary(s Summary) {
 	if !s.Changed {
 		p.line(0, styled{text: "No changes."})
 	} else {
-		text := fmt.Sprintf("Plan: %d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
-		if s.Move > 0 {
-			text += fmt.Sprintf(", %d moved", s.Move)
-		}
-		p.sentence(0, styled{text + ".", p.bold})
+		p.sentence(0, styled{"Plan: " + counts(s) + ".", p.bold})
 		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(s) + "."})
 		p.sentence(0, styled{text: bill(s)})
 	}

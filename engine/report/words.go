@@ -76,6 +76,18 @@ func headline(s Summary) string {
 	return "no changes"
 }
 
+// counts says how many objects there are of each action.
+func counts(s Summary) string {
+	text := fmt.Sprintf("%d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
+	if s.Move > 0 {
+		text += fmt.Sprintf(", %d moved", s.Move)
+	}
+	if s.Forget > 0 {
+		text += fmt.Sprintf(", %d no longer managed", s.Forget)
+	}
+	return text
+}
+
 // headline says what is done to an object and its nodes.
 func (v voice) headline(c plan.Change) string {
 	var parts []string
