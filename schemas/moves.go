@@ -14,7 +14,7 @@ var Moved = Block{
 // Import is permission to take over an object that somebody else has made.
 var Import = Block{
 	Type: "import",
-	Doc:  "Lets a block take over an object that exists in the cluster already and was made by somebody else.",
+	Doc:  "Lets a block take over an object that exists in the cluster already and was made by somebody else: lkeplan import writes such blocks, and lkeplan takeover acts on them.",
 	Args: []Arg{
 		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block's object."},
 		{Name: "id", Kind: String, Required: true, Doc: "The object's name in the cluster, which the block gives as well."},
