@@ -84,7 +84,7 @@ func (f *planFile) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (f *planFile) Set(text string) error {
-	if strings.Contains(text, "=") {
+	if strings.Contains(text, "=") || appended[text] != "" {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {

@@ -1,0 +1,21 @@
+package main
+
+import "testing"
+
+// TestOutOfPlanIsThePlanOrAReport: a name alone is the plan's file, unless it is
+// that of a format which knows where to go.
+func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
+	var reports files
+	plan := planFile{reports: &reports}
+	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
+		if err := plan.Set(text); err != nil {
+			t.Errorf("--out %s: %v", text, err)
+		}
+	}
+	if got, want := plan.name+" "+reports.String(), "prod.plan github-summary= html=plan.html github-output="; got != want {
+		t.Errorf("it writes %s, want %s", got, want)
+	}
+	if err := plan.Set("another.plan"); err == nil {
+		t.Error("it takes a second file for the plan")
+	}
+}
