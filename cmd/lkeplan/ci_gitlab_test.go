@@ -25,6 +25,7 @@ func newMerges(t *testing.T) *merges {
 	if m.template, err = ci.ReadTemplate("../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"}); err != nil {
 		t.Fatal(err)
 	}
+	m.template.Path = m.runner.Path
 	m.base = m.git("-C", m.repo, "rev-parse", "HEAD")
 	return m
 }

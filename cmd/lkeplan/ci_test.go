@@ -235,17 +235,15 @@ func (tr *trial) installed() (asked string) {
 	if err != nil {
 		tr.t.Fatal(err)
 	}
-	bin := tr.t.TempDir()
-	asked = filepath.Join(bin, "asked")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$@ in $PWD\" >> %s\nmkdir -p \"$GOBIN\" && ln -sf %s \"$GOBIN/lkeplan\"\n", asked, lkeplan)
-	if err := os.WriteFile(filepath.Join(bin, "go"), []byte(script), 0o755); err != nil {
+	tr.runner.Path = tr.t.TempDir()
+	if asked, err = ci.Install(tr.runner.Path, lkeplan); err != nil {
 		tr.t.Fatal(err)
 	}
-	tr.t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	return asked
 }
 
 func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	asked := tr.installed()
 	before := []ci.Comment{
@@ -314,6 +312,7 @@ func (tr *trial) again() {
 }
 
 func TestPullRequestWithoutChangesHasNoComment(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.installed()
 	tr.write("clusters/prod/README.md", "What runs here.\n")
@@ -325,6 +324,7 @@ func TestPullRequestWithoutChangesHasNoComment(t *testing.T) {
 }
 
 func TestPullRequestThatAGuardRefuses(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.installed()
 	whole := clusterFile("prod", "720h")
@@ -343,6 +343,7 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 // TestPullRequestFromAForkIsNotForThisWorkflow and the other way around: each
 // is planned once.
 func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.write("clusters/prod/README.md", "What runs here.\n")
 	for workflow, forForks := range map[string]bool{"pull-request.yml": false, "fork-plan.yml": true} {
@@ -357,6 +358,7 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 }
 
 func TestClustersWithHostileNamesAreRefused(t *testing.T) {
+	t.Parallel()
 	for _, name := range []string{hostile, "-rf", "a b", "a\n::set-output name=directories::[]"} {
 		tr := newTrial(t)
 		tr.write("clusters/"+name+"/main.lke.hcl", clusterFile("a", "24h"))
@@ -412,6 +414,7 @@ func (tr *trial) hand(files map[string][]byte) {
 }
 
 func TestForkIsCommentedOnInTwoStages(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.installed()
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
@@ -463,6 +466,7 @@ func TestForksHaveNothingToTake(t *testing.T) {
 }
 
 func TestHostileHandOverIsRefused(t *testing.T) {
+	t.Parallel()
 	const marker = "<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: fine\n"
 	file := func(number, comment string) map[string][]byte {
 		return map[string][]byte{"number": []byte(number), "comment.md": []byte(comment)}
@@ -525,6 +529,7 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 // TestHostileCommentIsDefused: what the author of a pull request writes there
 // calls nobody, leads nowhere and steers no bot.
 func TestHostileCommentIsDefused(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	tr.write("clusters/prod/README.md", "What runs here.\n")
 	tr.propose(true)
@@ -551,6 +556,7 @@ func TestHostileCommentIsDefused(t *testing.T) {
 }
 
 func TestInstallTakesOneVersionAlone(t *testing.T) {
+	t.Parallel()
 	tr := newTrial(t)
 	asked := tr.installed()
 	tr.write("clusters/prod/README.md", "What runs here.\n")

@@ -10,21 +10,23 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // Runner runs jobs as the hosted runners of GitHub do.
 type Runner struct {
-	Dir       string                       // where work directories are made
-	Checkout  string                       // the repository that is checked out
-	Fetch     string                       // what of it is checked out: a branch, or a reference of a pull request
-	Here      string                       // the repository that lkeplan/lkeplan stands for
-	Env       []string                     // besides what runners set themselves
-	GitHub    map[string]any               // the contexts of expressions
-	Secrets   map[string]any               //
-	Vars      map[string]any               //
-	Inputs    map[string]any               //
-	Artifacts map[string]map[string][]byte // that jobs have uploaded: files, by name
+	Dir       string         // where work directories are made
+	Checkout  string         // the repository that is checked out
+	Fetch     string         // what of it is checked out: a branch, or a reference of a pull request
+	Here      string         // the repository that lkeplan/lkeplan stands for
+	Path      string         // a directory with programs that come before those of the machine
+	Env       []string       // besides what runners set themselves
+	GitHub    map[string]any // the contexts of expressions
+	Secrets   map[string]any
+	Vars      map[string]any
+	Inputs    map[string]any
+	Artifacts map[string]map[string][]byte // that jobs have uploaded: the files of each, by name
 }
 
 // Result is what came of a job.
@@ -218,8 +220,8 @@ func (j *run) script(s *scope, script string) (open, error) {
 
 // environment is what a script sees.
 func (j *run) environment(s *scope, files map[string]string) ([]string, error) {
-	env := append(os.Environ()[:0:0], j.Env...)
-	path := strings.Join(append(append([]string{}, j.path...), os.Getenv("PATH")), string(os.PathListSeparator))
+	env := slices.Clone(j.Env)
+	path := strings.Join(append(slices.Clone(j.path), j.Path, os.Getenv("PATH")), string(os.PathListSeparator))
 	env = append(env, "PATH="+path, "HOME="+j.temp, "CI=true", "GITHUB_ACTIONS=true", "GITHUB_WORKSPACE="+j.workspace,
 		"RUNNER_TEMP="+j.temp, "GITHUB_STEP_SUMMARY="+filepath.Join(j.temp, "summary"))
 	for key, value := range j.GitHub {
