@@ -165,8 +165,9 @@ type windowBar struct {
 	Text             string
 }
 
-// weekHeight is that of a row, in pixels.
-const weekHeight = 26
+// The height of a row, and of the lowest bar in it that has room for a number,
+// in pixels.
+const weekHeight, leastHeight = 26, 15
 
 func weekChartOf(all whole) *weekChart {
 	chart := &weekChart{}
@@ -238,7 +239,7 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 		}
 		begin, length := float64(w.From.Sub(from)), float64(w.Until.Sub(w.From))
 		bar := windowBar{X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole)}
-		bar.Height = weekHeight/3 + (weekHeight-weekHeight/3)*w.Nodes/most
+		bar.Height = leastHeight + (weekHeight-leastHeight)*w.Nodes/most
 		bar.Y = weekHeight - bar.Height
 		if im.Known && length/whole > 0.05 {
 			bar.Nodes = fmt.Sprint(w.Nodes)
