@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestDiffIsTheSameFiftyTimes compiles and compares as often, in one process:
+// the order of Go's maps is another each time.
+func TestDiffIsTheSameFiftyTimes(t *testing.T) {
+	dir := t.TempDir()
+	for name, hours := range map[string]int{"base": 720, "head": 336} {
+		text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n"
+		for i := range 6 {
+			text += fmt.Sprintf("\npool \"web%d\" {\n  node_class = node_class.default\n  requirements = { arch = \"amd64\", cpu = between(4, 8), class = \"standard\" }\n  limits = { cpu = 100, memory = \"%dGi\" }\n  labels = { a = \"1\", b = \"%d\" }\n  expire_after = \"%dh\"\n}\n", i, hours, hours, hours)
+		}
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name, "main.lke.hcl"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	args := []string{
+		"diff", "--base", "dir:" + filepath.Join(dir, "base"), "--at", "2026-11-20T10:00:00Z",
+		"-o", "json", "--out", "text=-", "--out", "html=-", "--out", "sarif=-", filepath.Join(dir, "head"),
+	}
+	var first string
+	for i := range 50 {
+		var out, errs bytes.Buffer
+		if code := run(t.Context(), args, &env{Stdin: &out, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}); code != 0 {
+			t.Fatalf("exit code %d: %s", code, errs.String())
+		}
+		if i == 0 {
+			first = out.String()
+		}
+		if diff := cmp.Diff(first, out.String()); diff != "" {
+			t.Fatalf("run %d (-first +this)\n%s", i, diff)
+		}
+	}
+	if len(first) < 10_000 {
+		t.Errorf("there is nothing to compare: %s", first)
+	}
+}
