@@ -3,12 +3,14 @@ package engine
 import (
 	"context"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/encode"
@@ -88,7 +90,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 		return Imported{}, err
 	}
 	for _, live := range objects {
-		result.Owners.Add(identity(live), kube.Owners(live))
+		result.Owners.Add(keyOf(live), kube.Owners(live))
 	}
 	result.Remainder, err = remainder(validator, originals, result.Compiled)
 	return result, err
@@ -108,10 +110,12 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 		if object == *schemas.Buffer.Object {
 			inNamespace(authored)
 		}
-		if id := identity(authored); seen[id] {
-			return nil, nil, fmt.Errorf("%s is there twice", id)
-		} else {
-			seen[id] = true
+		if seen[keyOf(authored)] {
+			return nil, nil, fmt.Errorf("%s is there twice", keyOf(authored))
+		}
+		seen[keyOf(authored)] = true
+		if err := readable(validator, live, object.APIVersion); err != nil {
+			return nil, nil, err
 		}
 		defaulted, err := validator.Defaulted(authored)
 		if err != nil {
@@ -127,21 +131,26 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 	return originals, toEncode, nil
 }
 
+// readable refuses objects with fields of a type that no API server would take.
+// Whatever else is wrong with an object is found when its HCL is compiled.
+func readable(validator *kube.Validator, live map[string]any, apiVersion string) error {
+	obj := maps.Clone(live)
+	obj["apiVersion"] = apiVersion
+	_, errs := validator.Validate(obj, nil)
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
+			return fmt.Errorf("%s: %w", keyOf(obj), err)
+		}
+	}
+	return nil
+}
+
 // inNamespace gives an object the namespace that kubectl would.
 func inNamespace(obj map[string]any) {
 	metadata := obj["metadata"].(map[string]any)
 	if metadata["namespace"] == nil {
 		metadata["namespace"] = "default"
 	}
-}
-
-// identity is what an object is called in messages.
-func identity(obj map[string]any) string {
-	metadata, _ := obj["metadata"].(map[string]any)
-	if namespace, _ := metadata["namespace"].(string); namespace != "" {
-		return fmt.Sprintf("%s %s/%s", kindOf(obj), namespace, nameOf(obj))
-	}
-	return kindOf(obj) + " " + nameOf(obj)
 }
 
 // perFile keeps files small enough to be read again.

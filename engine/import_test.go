@@ -110,6 +110,24 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 	}
 }
 
+// TestImportRefuses what is no object: there is nothing to compare with.
+func TestImportRefuses(t *testing.T) {
+	tests := []struct{ name, text, want string }{
+		{"a field of another type", strings.Replace(somePool, "requirements: []", "requirements: all", 1), "NodePool a: spec.template.spec.requirements"},
+		{"metadata of another type", strings.Replace(somePool, "{note: NOTE}", "7", 1), "NodePool a: metadata"},
+		{"another kind", strings.Replace(somePool, "NodePool", "NodeClaim", 1), "there is no block for a NodeClaim"},
+		{"the same object again", somePool + "---" + somePool, "NodePool a is there twice"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := engine.Import(t.Context(), objects(t, tt.text), dev, "")
+			if err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+				t.Errorf("error %v, want %s", err, tt.want)
+			}
+		})
+	}
+}
+
 // TestImportIsTheSameWhateverTheOrder of the objects.
 func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
 	list := objects(t, somePool+"---"+strings.Replace(somePool, "name: a,", "name: b,", 1)+"---\napiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {}\n")

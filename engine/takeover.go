@@ -124,11 +124,11 @@ func livesOf(ctx context.Context, cluster lister, resources []Resource) ([]map[s
 				return nil, err
 			}
 			for _, obj := range objects {
-				there[identity(obj)] = obj
+				there[keyOf(obj)] = obj
 			}
 		}
-		if lives[i] = there[identity(r.Manifest)]; lives[i] == nil {
-			missing = append(missing, identity(r.Manifest))
+		if lives[i] = there[keyOf(r.Manifest)]; lives[i] == nil {
+			missing = append(missing, keyOf(r.Manifest))
 		}
 	}
 	if len(missing) > 0 {
