@@ -210,7 +210,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	return register(ctx, mgr,
 		linode.NewTrigger(mgr.GetClient(), fleet),
 		linode.NewEarlyBind(mgr.GetClient(), fleet),
-		linode.NewNodeClass(mgr.GetClient(), cluster, events),
+		linode.NewNodeClass(mgr.GetClient(), cluster, lke, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
 		linode.NewLearner(mgr.GetClient(), types, cluster.ID),
 		linode.NewCapacityLimits(mgr.GetClient(), limits, events),

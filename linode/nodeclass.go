@@ -3,6 +3,7 @@ package linode
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,13 +33,25 @@ const indexClass = "spec.nodeClassRef.name"
 type NodeClass struct {
 	client  client.Client
 	cluster lkeapi.Cluster
+	account account
 	events  events.EventRecorder
 }
 
-// NewNodeClass returns the controller for the classes of a cluster.
-func NewNodeClass(c client.Client, cluster lkeapi.Cluster, recorder events.EventRecorder) *NodeClass {
-	return &NodeClass{client: c, cluster: cluster, events: recorder}
+// account is where a class's firewall and version are looked up; lkeapi.Client
+// is one.
+type account interface {
+	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
+	Firewall(ctx context.Context, id int) error
 }
+
+// NewNodeClass returns the controller for the classes of a cluster.
+func NewNodeClass(c client.Client, cluster lkeapi.Cluster, account account, recorder events.EventRecorder) *NodeClass {
+	return &NodeClass{client: c, cluster: cluster, account: account, events: recorder}
+}
+
+// classEvery is how often a class is looked at again that names a firewall or a
+// version: they come and go without an event.
+const classEvery = 10 * time.Minute
 
 // Register implements operatorpkg's Controller.
 func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
@@ -66,7 +79,13 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := n.stamp(ctx, &class); err != nil {
 		return ctrl.Result{}, err
 	}
-	return ctrl.Result{}, n.validate(ctx, &class)
+	if err := n.validate(ctx, &class); err != nil {
+		return ctrl.Result{}, err
+	}
+	if class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil {
+		return ctrl.Result{}, nil
+	}
+	return ctrl.Result{RequeueAfter: classEvery}, nil
 }
 
 // stamp writes finalizer and hash. When the way of hashing has changed, claims
@@ -151,7 +170,11 @@ func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 // validate sets the condition that Ready follows from.
 func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	if problem := ClassProblem(class.Spec, n.cluster.Tier); problem == "" {
+	problem := ClassProblem(class.Spec, n.cluster.Tier)
+	if problem == "" {
+		problem = n.missing(ctx, class.Spec)
+	}
+	if problem == "" {
 		class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
 	} else if class.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
@@ -161,6 +184,22 @@ func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClas
 	}
 	// Conditions are a list, which a merge patch replaces whole.
 	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+}
+
+// missing says what a class names that Linode does not have. What cannot be asked
+// is taken as it is: LKE says no itself where it is wrong.
+func (n *NodeClass) missing(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) string {
+	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.Version {
+		if versions, err := n.account.Versions(ctx, n.cluster.Tier); err == nil && !slices.Contains(versions, *v) {
+			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s", *v, strings.Join(versions, ", "))
+		}
+	}
+	if id := spec.FirewallID; id != nil {
+		if err := n.account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
+			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall", *id)
+		}
+	}
+	return ""
 }
 
 var _ status.Object = (*v1alpha1.LinodeNodeClass)(nil)

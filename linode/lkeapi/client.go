@@ -21,6 +21,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // DefaultURL is where the Linode API is served.
@@ -117,6 +119,30 @@ func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
 	return clusters, nil
+}
+
+// Versions returns the Kubernetes versions that clusters of a tier can have.
+func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
+	rows, err := list[struct {
+		ID string `json:"id"`
+	}](ctx, c, "lke/tiers/"+url.PathEscape(string(tier))+"/versions")
+	if err != nil {
+		return nil, fmt.Errorf("list the versions of tier %s: %w", tier, err)
+	}
+	ids := make([]string, len(rows))
+	for i, row := range rows {
+		ids[i] = row.ID
+	}
+	return ids, nil
+}
+
+// Firewall returns an error of class NotFound where the account has no firewall
+// of that number, and of class Auth where the token lacks firewall:read_only.
+func (c *Client) Firewall(ctx context.Context, id int) error {
+	if err := c.do(ctx, http.MethodGet, fmt.Sprintf("networking/firewalls/%d", id), nil, nil); err != nil {
+		return fmt.Errorf("get firewall %d: %w", id, err)
+	}
+	return nil
 }
 
 // Pools returns all node pools of a cluster with all their slots.

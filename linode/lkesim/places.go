@@ -1,6 +1,7 @@
 package lkesim
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -134,4 +135,13 @@ func (st *state) getProfile(*request) (any, error) {
 		"email_notifications": false, "two_factor_auth": false, "lish_auth_method": "keys_only", "authorized_keys": nil,
 		"authentication_type": "password", "verified_phone_number": nil,
 	}, nil
+}
+
+// getFirewall says that the account has a firewall of each number; of its rules nothing is simulated.
+func (st *state) getFirewall(q *request) (any, error) {
+	id := q.id("firewall")
+	if id <= 0 {
+		return nil, notFound()
+	}
+	return map[string]any{"id": id, "label": fmt.Sprintf("firewall-%d", id), "status": "enabled", "tags": []string{}}, nil
 }

@@ -13,6 +13,7 @@ const (
 	linodesRead  = "linodes:read_only"
 	linodesWrite = "linodes:read_write"
 	accountRead  = "account:read_only"
+	firewallRead = "firewall:read_only"
 )
 
 // route is one call of the API.
@@ -67,6 +68,7 @@ func routes() []route {
 		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
 		{pattern: "GET /account/availability", scope: accountRead, list: true, serve: (*state).listAccountAvailability},
 		{pattern: "GET /account/availability/{region}", scope: accountRead, serve: (*state).getAccountAvailability},
+		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: (*state).getFirewall},
 		{pattern: "GET /profile", signedIn: true, serve: (*state).getProfile},
 	}
 }
