@@ -14,7 +14,7 @@ var GroupVersion = schema.GroupVersion{Group: Group, Version: "v1alpha1"}
 
 // AddToScheme registers the types of this package.
 func AddToScheme(s *runtime.Scheme) error {
-	s.AddKnownTypes(GroupVersion, &CapacityLimit{}, &CapacityLimitList{})
+	s.AddKnownTypes(GroupVersion, &CapacityLimit{}, &CapacityLimitList{}, &NodePlan{}, &NodePlanList{})
 	metav1.AddToGroupVersion(s, GroupVersion)
 	return nil
 }

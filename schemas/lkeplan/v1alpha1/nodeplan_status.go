@@ -1,0 +1,181 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The conditions of a NodePlan, which kstatus understands.
+const (
+	ConditionReconciling = "Reconciling"
+	ConditionStalled     = "Stalled"
+	ConditionHealthy     = "Healthy"
+)
+
+// The reasons of a NodePlan's conditions.
+const (
+	ReasonSucceeded         = "ReconciliationSucceeded"
+	ReasonProgressing       = "Progressing"
+	ReasonSuspended         = "Suspended"
+	ReasonArtifactFailed    = "ArtifactFailed"    // the source is not there, or cannot be fetched
+	ReasonSourceNotVerified = "SourceNotVerified" // and its signature is asked for
+	ReasonCompileFailed     = "CompileFailed"     // the HCL has errors
+	ReasonDependency        = "DependencyNotReady"
+	ReasonAccessDenied      = "AccessDenied"
+	ReasonWrongCluster      = "WrongCluster"    // the HCL is for another cluster
+	ReasonConflict          = "Conflict"        // others have set fields, or own objects
+	ReasonGuarded           = "ApprovalPending" // guards refuse the plan
+	ReasonApplyFailed       = "ApplyFailed"
+	ReasonPruneFailed       = "PruneFailed"
+	ReasonHealthCheckFailed = "HealthCheckFailed"
+	ReasonPlanned           = "Planned" // the mode is PlanOnly
+)
+
+// NodePlanStatus is what has become of a NodePlan.
+type NodePlanStatus struct {
+	// ObservedGeneration is the generation that was reconciled last.
+	// +optional
+	ObservedGeneration int64 `json:"observedGeneration,omitempty"`
+
+	// Conditions are Ready, Reconciling, Stalled and Healthy.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// LastHandledReconcileAt is the last value of the annotation
+	// reconcile.fluxcd.io/requestedAt that was acted on.
+	// +optional
+	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
+
+	// LastAttemptedRevision is the revision that was looked at last.
+	// +optional
+	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
+
+	// LastAppliedRevision is the revision that is in force.
+	// +optional
+	LastAppliedRevision string `json:"lastAppliedRevision,omitempty"`
+
+	// LastAppliedOriginRevision is the commit that the source's artifact was made
+	// from, where it says so.
+	// +optional
+	LastAppliedOriginRevision string `json:"lastAppliedOriginRevision,omitempty"`
+
+	// Inventory are the objects that were applied.
+	// +optional
+	Inventory []InventoryEntry `json:"inventory,omitempty"`
+
+	// Plan is the last plan that was not empty.
+	// +optional
+	Plan *PlanSummary `json:"plan,omitempty"`
+
+	// Guards are the guards and policies that have something to say of the plan.
+	// +optional
+	Guards []GuardStatus `json:"guards,omitempty"`
+
+	// Pools are the NodePools, with how far their nodes are.
+	// +optional
+	Pools []PoolStatus `json:"pools,omitempty"`
+
+	// Drift are fields that others have set, and have kept.
+	// +optional
+	Drift []DriftStatus `json:"drift,omitempty"`
+
+	// History are the last revisions that were applied or refused, newest first.
+	// +optional
+	History []HistoryEntry `json:"history,omitempty"`
+}
+
+// InventoryEntry is one object.
+type InventoryEntry struct {
+	// ID is namespace_name_group_kind, as in Flux's inventories.
+	ID string `json:"id"`
+
+	// Version of the API.
+	V string `json:"v"`
+}
+
+// PlanSummary is what a plan does.
+type PlanSummary struct {
+	// Digest names the plan; an approval gives it.
+	Digest string `json:"digest"`
+
+	// Revision of the source that the plan is for.
+	Revision string `json:"revision"`
+
+	// Summary is the plan in a sentence.
+	Summary string `json:"summary"`
+
+	// Create, Update and Delete are numbers of objects.
+	Create int `json:"create"`
+	Update int `json:"update"`
+	Delete int `json:"delete"`
+
+	// NodesRolled and NodesDeleted are numbers of nodes.
+	NodesRolled  int `json:"nodesRolled"`
+	NodesDeleted int `json:"nodesDeleted"`
+
+	// CostCeiling is the most that all pools can cost in a month, in US dollars;
+	// empty where nothing bounds it.
+	// +optional
+	CostCeiling string `json:"costCeiling,omitempty"`
+}
+
+// GuardStatus is what a guard or policy says.
+type GuardStatus struct {
+	// Guard is its name.
+	Guard string `json:"guard"`
+
+	// Address of the block that it is about; empty for the whole plan.
+	// +optional
+	Address string `json:"address,omitempty"`
+
+	// Status is blocked, allowed or unknown.
+	Status string `json:"status"`
+
+	// Message is why, as a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// PoolStatus is how far the nodes of a pool are.
+type PoolStatus struct {
+	// Name of the NodePool.
+	Name string `json:"name"`
+
+	// Nodes is the number of its NodeClaims.
+	Nodes int `json:"nodes"`
+
+	// Outdated is how many of them are still to be replaced.
+	Outdated int `json:"outdated"`
+
+	// NextWindow is when the budgets next let a node be replaced; left out where
+	// they do now, where there is nothing to replace, or where they never do.
+	// +optional
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+}
+
+// DriftStatus is a field that somebody else has set.
+type DriftStatus struct {
+	// Object is its kind and name.
+	Object string `json:"object"`
+
+	// Path of the field.
+	Path string `json:"path"`
+
+	// Owners are the field managers.
+	Owners []string `json:"owners"`
+}
+
+// HistoryEntry is a revision that was applied or refused.
+type HistoryEntry struct {
+	// Revision of the source.
+	Revision string `json:"revision"`
+
+	// Time at which it was last tried.
+	Time metav1.Time `json:"time"`
+
+	// Status is the reason of the Ready condition after it.
+	Status string `json:"status"`
+
+	// Digest of its plan, where there was one.
+	// +optional
+	Digest string `json:"digest,omitempty"`
+}
