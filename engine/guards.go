@@ -29,11 +29,17 @@ func Guard(p *plan.Plan, inForce Compiled, head Compiled, permissions []string) 
 		return err
 	}
 	p.Verdicts = verdicts
-	value := policyValue(*p)
-	for _, policy := range inForce.Policies {
-		p.Verdicts = append(p.Verdicts, verdictOf(policy, value))
-	}
+	p.Verdicts = append(p.Verdicts, JudgePolicies(inForce, PolicyValue(*p))...)
 	return p.Allow(permissions)
+}
+
+// JudgePolicies asks the policies of a configuration what they say of a plan,
+// which is a value of config.PlanType.
+func JudgePolicies(inForce Compiled, value cty.Value) (verdicts []plan.Verdict) {
+	for _, policy := range inForce.Policies {
+		verdicts = append(verdicts, verdictOf(policy, value))
+	}
+	return verdicts
 }
 
 // verdictOf evaluates one policy.
@@ -52,9 +58,9 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	return v
 }
 
-// policyValue is a plan as policies see it: a value of config.PlanType. What
+// PolicyValue is a plan as policies see it: a value of config.PlanType. What
 // only a cluster can tell is unknown where none was asked.
-func policyValue(p plan.Plan) cty.Value {
+func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
 	nodes := map[string]cty.Value{"total": asked, "created": asked, "deleted": asked, "rolled": asked}
 	current := asked
