@@ -48,6 +48,7 @@ type Compiled struct {
 	Removed   []config.Removal     // objects that are no longer declared
 	Policies  []config.Policy      // rules for the change, for whoever has a plan
 	Guards    config.Guards        // bounds for the next change
+	Inventory string               // the mark of its objects; "": the cluster's name
 	Files     map[string]*hcl.File // for showing source with diagnostics
 }
 

@@ -6,12 +6,20 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // executor is the cluster as Execute changes it; kube.Cluster is one.
 type executor interface {
 	applier
+	ender
+}
+
+// ender ends what lkeplan has to do with objects; kube.Cluster is one.
+type ender interface {
 	Delete(ctx context.Context, obj map[string]any) error
 	Release(ctx context.Context, obj map[string]any) error
 }
@@ -43,7 +51,12 @@ func Execute(ctx context.Context, to executor, head Compiled, p plan.Plan, repor
 	if err := Apply(ctx, to, Marked(head), report); err != nil {
 		return nil, err
 	}
-	for _, c := range ending(p.Changes) {
+	return end(ctx, to, p.Changes, report)
+}
+
+// end deletes and releases what a plan ends.
+func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
+	for _, c := range ending(changes) {
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
@@ -84,4 +97,32 @@ func objectOf(c plan.Change) map[string]any {
 		metadata["namespace"] = c.Namespace
 	}
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
+}
+
+// LetGo releases all objects that carry a mark, or deletes them, pools before
+// their classes.
+func LetGo(ctx context.Context, to ender, seen Sight, mark string, remove bool) error {
+	var changes []plan.Change
+	for _, kind := range kinds() {
+		objects, err := seen.Objects(ctx, kind)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			if kube.Label(obj, kube.InventoryLabel) == mark {
+				changes = append(changes, endOf(obj, remove))
+			}
+		}
+	}
+	_, err := end(ctx, to, changes, func(Progress) {})
+	return err
+}
+
+func endOf(obj map[string]any, remove bool) plan.Change {
+	u := unstructured.Unstructured{Object: obj}
+	c := plan.Change{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()), Action: plan.Forget}
+	if remove {
+		c.Action = plan.Delete
+	}
+	return c
 }

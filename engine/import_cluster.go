@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -17,7 +18,7 @@ import (
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	regions := map[string]bool{}
 	for _, node := range nodes {
-		if region := labelOf(node, schemas.RegionLabel); region != "" {
+		if region := kube.Label(node, schemas.RegionLabel); region != "" {
 			regions[region] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -56,7 +57,7 @@ func DiffLive(ctx context.Context, head Compiled, cluster Sight, opts LiveOption
 		before.Objects = append(before.Objects, over...)
 	} else {
 		for _, o := range over {
-			notes = append(notes, fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", keyOf(o.Manifest)))
+			notes = append(notes, fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", kube.Key(o.Manifest)))
 		}
 	}
 	after.Removed = head.Removed
@@ -112,7 +113,7 @@ func withHolds(ctx context.Context, p plan.Plan, before, after plan.State, clust
 
 func drifts(base, head Compiled, there map[string]map[string]any) ([]plan.Drift, error) {
 	return plan.Drifts(objectsOf(base), objectsOf(head), func(o plan.Object) map[string]any {
-		return there[keyOf(o.Manifest)]
+		return there[kube.Key(o.Manifest)]
 	}, kube.FieldManager)
 }
 
@@ -157,14 +158,14 @@ func predict(ctx context.Context, head Compiled, there map[string]map[string]any
 	results := make([]prediction, len(head.Resources))
 	each(len(results), func(i int) {
 		r := head.Resources[i]
-		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[keyOf(r.Manifest)], marked(r.Manifest, Inventory(head)))
+		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[kube.Key(r.Manifest)], marked(r.Manifest, Inventory(head)))
 	})
 	for i, r := range head.Resources {
 		if results[i].err != nil {
 			return results[i].err
 		}
 		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflictsOf(results[i].conflicts)})
-		if live := there[keyOf(r.Manifest)]; live != nil {
+		if live := there[kube.Key(r.Manifest)]; live != nil {
 			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
 			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
 		}
@@ -187,15 +188,15 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 	}
 	declared := map[string]bool{}
 	for _, r := range head.Resources {
-		declared[keyOf(r.Manifest)] = true
+		declared[kube.Key(r.Manifest)] = true
 	}
 	addrs := map[string]config.Addr{}
 	for _, r := range head.Removed {
 		addrs[r.Kind+" "+r.Name] = r.Addr
 	}
 	for _, obj := range live {
-		at := keyOf(obj)
-		if labelOf(obj, kube.InventoryLabel) != mark || declared[at] {
+		at := kube.Key(obj)
+		if kube.Label(obj, kube.InventoryLabel) != mark || declared[at] {
 			continue
 		}
 		addr, known := addrs[at]
@@ -231,31 +232,16 @@ func marked(manifest map[string]any, mark string) map[string]any {
 }
 
 // Inventory is the mark that objects of a configuration carry in the cluster as
-// the label kube.InventoryLabel: the cluster's name. Where the configuration
-// names none it is empty, and nothing can be told to be left over.
-func Inventory(c Compiled) string { return c.Cluster.Name }
+// the label kube.InventoryLabel: the cluster's name, unless it has one of its
+// own. Where it is empty, nothing can be told to be left over.
+func Inventory(c Compiled) string { return cmp.Or(c.Inventory, c.Cluster.Name) }
 
 func index(objects []map[string]any) map[string]map[string]any {
 	m := make(map[string]map[string]any, len(objects))
 	for _, o := range objects {
-		m[keyOf(o)] = o
+		m[kube.Key(o)] = o
 	}
 	return m
-}
-
-// keyOf names an object among all of a cluster: NodePool general, or
-// CapacityBuffer web/spare.
-func keyOf(obj map[string]any) string {
-	namespace, _ := lookup(obj, "metadata", "namespace").(string)
-	if namespace != "" {
-		namespace += "/"
-	}
-	return kindOf(obj) + " " + namespace + nameOf(obj)
-}
-
-func labelOf(obj map[string]any, label string) string {
-	value, _ := lookup(obj, "metadata", "labels", label).(string)
-	return value
 }
 
 func conflictsOf(found []kube.Conflict) (conflicts []plan.Conflict) {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // Saved is a plan against a cluster, written down with what it takes to carry
@@ -104,12 +105,12 @@ func (e StaleError) Error() string {
 func (s Saved) Fresh(now plan.Plan) error {
 	planned := map[string]plan.Change{}
 	for _, c := range s.Plan.Changes {
-		planned[keyOf(objectOf(c))] = c
+		planned[kube.Key(objectOf(c))] = c
 	}
 	var e StaleError
 	for _, c := range now.Changes {
-		if reason := moved(planned[keyOf(objectOf(c))], c); reason != "" {
-			e.Reasons = append(e.Reasons, fmt.Sprintf("%s: %s", keyOf(objectOf(c)), reason))
+		if reason := moved(planned[kube.Key(objectOf(c))], c); reason != "" {
+			e.Reasons = append(e.Reasons, fmt.Sprintf("%s: %s", kube.Key(objectOf(c)), reason))
 		}
 	}
 	if len(e.Reasons) > 0 {

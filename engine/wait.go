@@ -32,7 +32,7 @@ func WaitReady(ctx context.Context, in Sight, objects []map[string]any, report f
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := keyOf(obj)
+			at := kube.Key(obj)
 			if live[at] == nil {
 				states[at] = "it has been deleted meanwhile"
 				return false
@@ -58,7 +58,7 @@ func WaitGone(ctx context.Context, in Sight, objects []map[string]any, report fu
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := keyOf(obj)
+			at := kube.Key(obj)
 			there := live[at]
 			if there == nil || lookup(there, "metadata", "uid") != lookup(obj, "metadata", "uid") {
 				report(Progress{Kind: kindOf(obj), Name: nameOf(obj), Event: Gone})
@@ -78,11 +78,8 @@ func WaitRolled(ctx context.Context, in Sight, head Compiled, report func(Progre
 	told := map[string]Progress{}
 	var left []plan.Rolling
 	return poll(ctx, lookAtNodes, func(ctx context.Context) (bool, error) {
-		objects, nodes, _, err := look(ctx, head, in, false)
-		if err != nil {
-			return false, err
-		}
-		if left, err = plan.Outdated(liveOf(head, index(objects)), nodes); err != nil {
+		var err error
+		if left, err = Rolling(ctx, in, head); err != nil {
 			return false, err
 		}
 		done := true
@@ -107,10 +104,20 @@ func WaitRolled(ctx context.Context, in Sight, head Compiled, report func(Progre
 	})
 }
 
+// Rolling says how far the nodes of each pool of head are what the pool and its
+// class ask for as they are in the cluster.
+func Rolling(ctx context.Context, in Sight, head Compiled) ([]plan.Rolling, error) {
+	objects, nodes, _, err := look(ctx, head, in, false)
+	if err != nil {
+		return nil, err
+	}
+	return plan.Outdated(liveOf(head, index(objects)), nodes)
+}
+
 // liveOf are the objects of head as the cluster has them.
 func liveOf(head Compiled, there map[string]map[string]any) (s plan.State) {
 	for _, r := range head.Resources {
-		if live := there[keyOf(r.Manifest)]; live != nil {
+		if live := there[kube.Key(r.Manifest)]; live != nil {
 			s.Objects = append(s.Objects, plan.Object{Resource: r.Resource, Defaulted: live})
 		}
 	}
@@ -163,7 +170,7 @@ func lookFor(ctx context.Context, in Sight, objects []map[string]any) (map[strin
 func unfinished(objects []map[string]any, states map[string]string) error {
 	var lines []string
 	for _, obj := range objects {
-		at := keyOf(obj)
+		at := kube.Key(obj)
 		state := states[at]
 		if state == "" {
 			state = "it was not read yet"

@@ -65,6 +65,16 @@ const (
 // fail with an error that names the field and its owner; nothing is changed
 // then.
 func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error) {
+	return c.apply(ctx, obj)
+}
+
+// ApplyForced does what Apply does, and takes over fields that somebody else has
+// set to other values.
+func (c *Cluster) ApplyForced(ctx context.Context, obj map[string]any) (Outcome, error) {
+	return c.apply(ctx, obj, client.ForceOwnership)
+}
+
+func (c *Cluster) apply(ctx context.Context, obj map[string]any, opts ...client.ApplyOption) (Outcome, error) {
 	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	before, err := c.get(ctx, applied)
 	if err != nil {
@@ -73,7 +83,7 @@ func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error
 	if before != nil {
 		applied.Object = Spelled(applied.Object, before.Object)
 	}
-	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(FieldManager))
+	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), append(opts, client.FieldOwner(FieldManager))...)
 	switch {
 	case apierrors.IsConflict(err):
 		return "", fmt.Errorf("%s: %w", name(applied), conflict(err))

@@ -1,0 +1,195 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	event "github.com/fluxcd/pkg/apis/event/v1beta1"
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/controller"
+	"github.com/fluxcd/pkg/runtime/jitter"
+	"github.com/fluxcd/pkg/runtime/patch"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	kuberecorder "k8s.io/client-go/tools/record"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Reconciler reconciles NodePlans: it has a Worker do the work, and writes down
+// what came of it.
+type Reconciler struct {
+	client.Client
+	kuberecorder.EventRecorder
+	controller.Metrics
+	Worker *Worker
+	// Again is told of NodePlans that should be looked at, because another has
+	// given up what they want too.
+	Again func(types.NamespacedName)
+	// DependencyInterval is how soon a NodePlan is looked at again whose
+	// dependencies are not ready.
+	DependencyInterval time.Duration
+}
+
+// ownedConditions are those that this controller alone writes.
+var ownedConditions = []string{meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
+	began := time.Now()
+	np := &v1alpha1.NodePlan{}
+	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.Worker.Claims.Drop(req.NamespacedName)
+		}
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	patcher := patch.NewSerialPatcher(np, r.Client)
+	defer func() {
+		if np.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(np, Finalizer) {
+			if patchErr := r.patch(ctx, patcher, np); err == nil {
+				err = client.IgnoreNotFound(patchErr)
+			}
+		}
+		r.RecordDuration(ctx, np, began)
+		r.RecordReadiness(ctx, np)
+		r.RecordReconciling(ctx, np)
+		r.RecordStalled(ctx, np)
+		r.RecordSuspend(ctx, np, np.Spec.Suspend)
+	}()
+	switch {
+	case !np.DeletionTimestamp.IsZero():
+		return r.finalize(ctx, np)
+	case !controllerutil.ContainsFinalizer(np, Finalizer):
+		controllerutil.AddFinalizer(np, Finalizer)
+		return ctrl.Result{RequeueAfter: time.Nanosecond}, nil
+	case np.Spec.Suspend:
+		return ctrl.Result{}, nil
+	}
+	if asked, ok := meta.ReconcileAnnotationValue(np.Annotations); ok {
+		np.Status.LastHandledReconcileAt = asked
+	}
+	conditions.MarkReconciling(np, meta.ProgressingReason, "reconciliation in progress")
+	if err := r.patch(ctx, patcher, np); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	return r.reconcile(ctx, np)
+}
+
+func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np *v1alpha1.NodePlan) error {
+	return patcher.Patch(ctx, np, patch.WithOwnedConditions{Conditions: ownedConditions},
+		patch.WithForceOverwriteConditions{}, patch.WithFieldOwner("lkeplan-controller"))
+}
+
+// reconcile does the work and says when to come again.
+func (r *Reconciler) reconcile(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.Result, error) {
+	if waits, err := r.dependencies(ctx, np); err != nil {
+		return ctrl.Result{}, err
+	} else if waits != "" {
+		settle(np, failed(v1alpha1.ReasonDependency, "%s", waits))
+		return ctrl.Result{RequeueAfter: r.DependencyInterval}, nil
+	}
+	before := np.DeepCopy()
+	o := r.Worker.Work(ctx, np)
+	if ctx.Err() != nil {
+		return ctrl.Result{}, ctx.Err() // the controller stops; what is in the status stays true
+	}
+	settle(np, o)
+	digest := ""
+	if np.Status.Plan != nil && np.Status.Plan.Revision == np.Status.LastAttemptedRevision {
+		digest = np.Status.Plan.Digest
+	}
+	np.Status.History = remember(np.Status.History, entryOf(np, o.reason, digest, r.Worker.Now()))
+	r.announce(np, before, o)
+	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
+}
+
+// next is when a NodePlan is looked at again, spread so that many do not come
+// at once.
+func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
+	if o.failed {
+		return jitter.JitteredIntervalDuration(orElse(np.Spec.RetryInterval, np.Spec.Interval.Duration))
+	}
+	return jitter.JitteredIntervalDuration(np.Spec.Interval.Duration)
+}
+
+// dependencies says which NodePlan is not ready that this one waits for.
+func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (string, error) {
+	for _, d := range np.Spec.DependsOn {
+		key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
+		if key.Namespace == "" {
+			key.Namespace = np.Namespace
+		}
+		var other v1alpha1.NodePlan
+		err := r.Get(ctx, key, &other)
+		switch {
+		case client.IgnoreNotFound(err) != nil:
+			return "", err
+		case err != nil:
+			return fmt.Sprintf("it depends on NodePlan %s, which is not there", key), nil
+		case !conditions.IsReady(&other) || other.Status.ObservedGeneration != other.Generation:
+			return fmt.Sprintf("it depends on NodePlan %s, which is not ready", key), nil
+		}
+	}
+	return "", nil
+}
+
+// announce publishes an event where there is something new to say.
+func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
+	kind := corev1.EventTypeNormal
+	if o.stalled || o.failed {
+		kind = corev1.EventTypeWarning
+	}
+	was := conditions.Get(before, meta.ReadyCondition)
+	again := was != nil && was.Reason == o.reason && was.Message == shorten(o.message, maxMessage)
+	if again && (!o.news || o.stalled) {
+		return
+	}
+	if kind == corev1.EventTypeNormal && !o.news && was != nil && was.Status == "True" {
+		return
+	}
+	metadata := map[string]string{RevisionKey: np.Status.LastAttemptedRevision}
+	if np.Status.LastAppliedOriginRevision != "" {
+		metadata[OriginRevisionKey] = np.Status.LastAppliedOriginRevision
+	}
+	if kind == corev1.EventTypeNormal {
+		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
+	}
+	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(o.message, maxEvent))
+}
+
+// maxEvent is how long the message of an event may be, in bytes: what
+// notification-controller takes.
+const maxEvent = 39_000
+
+// finalize settles what becomes of the objects of a NodePlan that is deleted.
+func (r *Reconciler) finalize(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(np, Finalizer) {
+		return ctrl.Result{}, nil
+	}
+	if !np.Spec.Suspend {
+		if err := r.letGo(ctx, np); err != nil {
+			r.Eventf(np, corev1.EventTypeWarning, v1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
+		}
+	}
+	for _, other := range r.Worker.Claims.Drop(client.ObjectKeyFromObject(np)) {
+		r.Again(other)
+	}
+	controllerutil.RemoveFinalizer(np, Finalizer)
+	return ctrl.Result{}, nil
+}
+
+// letGo deletes the objects of a NodePlan, or releases them.
+func (r *Reconciler) letGo(ctx context.Context, np *v1alpha1.NodePlan) error {
+	to, err := r.Worker.Connect(np)
+	if err != nil {
+		return err
+	}
+	return engine.LetGo(ctx, to, engine.Live(to), mark(np), np.Spec.DeletionPolicy == v1alpha1.DeletionDelete)
+}

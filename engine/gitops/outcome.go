@@ -1,0 +1,96 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// outcome is how a reconciliation has ended. Exactly one of three: it is done,
+// it is stalled until somebody does something, or it is tried again soon.
+type outcome struct {
+	reason  string
+	message string
+	stalled bool // trying again helps nobody
+	failed  bool // and is tried again
+	news    bool // something has changed, and an event says so
+}
+
+func done(reason, format string, args ...any) outcome {
+	return outcome{reason: reason, message: fmt.Sprintf(format, args...)}
+}
+
+func stalled(reason, format string, args ...any) outcome {
+	return outcome{reason: reason, message: fmt.Sprintf(format, args...), stalled: true}
+}
+
+func failed(reason, format string, args ...any) outcome {
+	return outcome{reason: reason, message: fmt.Sprintf(format, args...), failed: true}
+}
+
+// changed notes that the outcome is worth an event.
+func (o outcome) changed(news bool) outcome {
+	o.news = o.news || news
+	return o
+}
+
+// maxMessage bounds the message of a condition, in bytes.
+const maxMessage = 20_000
+
+// settle writes the outcome into the conditions, as kstatus reads them: Ready
+// where it is done, Stalled where only a change helps, and Reconciling where it
+// goes on.
+func settle(plan *v1alpha1.NodePlan, o outcome) {
+	message := shorten(o.message, maxMessage)
+	plan.Status.ObservedGeneration = plan.Generation
+	switch {
+	case o.stalled:
+		conditions.Delete(plan, meta.ReconcilingCondition)
+		conditions.MarkStalled(plan, o.reason, "%s", message)
+		conditions.MarkFalse(plan, meta.ReadyCondition, o.reason, "%s", message)
+	case o.failed:
+		conditions.Delete(plan, meta.StalledCondition)
+		conditions.MarkReconciling(plan, meta.ProgressingWithRetryReason, "%s", message)
+		conditions.MarkFalse(plan, meta.ReadyCondition, o.reason, "%s", message)
+	default:
+		conditions.Delete(plan, meta.StalledCondition)
+		conditions.Delete(plan, meta.ReconcilingCondition)
+		conditions.MarkTrue(plan, meta.ReadyCondition, o.reason, "%s", message)
+	}
+}
+
+// shorten cuts a text at the end of a line, or else of a word.
+func shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := text[:most-len("…")]
+	if i := strings.LastIndexAny(cut, "\n "); i > most/2 {
+		cut = cut[:i]
+	}
+	return strings.ToValidUTF8(cut, "") + "…"
+}
+
+// maxHistory is how many revisions a NodePlan remembers.
+const maxHistory = 5
+
+// remember puts a revision at the head of the history, or moves it there.
+func remember(history []v1alpha1.HistoryEntry, entry v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
+	kept := []v1alpha1.HistoryEntry{entry}
+	for _, h := range history {
+		if (h.Revision != entry.Revision || h.Status != entry.Status || h.Digest != entry.Digest) && len(kept) < maxHistory {
+			kept = append(kept, h)
+		}
+	}
+	return kept
+}
+
+func entryOf(plan *v1alpha1.NodePlan, reason, digest string, now time.Time) v1alpha1.HistoryEntry {
+	return v1alpha1.HistoryEntry{Revision: plan.Status.LastAttemptedRevision, Time: metav1.NewTime(now.UTC().Truncate(time.Second)), Status: reason, Digest: digest}
+}

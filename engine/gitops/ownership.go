@@ -1,0 +1,176 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// lookout remembers the objects that were seen through it.
+type lookout struct {
+	engine.Sight
+	mu   sync.Mutex
+	seen []map[string]any
+}
+
+// Objects implements engine.Sight. It may be called by several goroutines, one
+// for each kind.
+func (l *lookout) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+	objects, err := l.Sight.Objects(ctx, kind)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen = append(l.seen, objects...)
+	return objects, err
+}
+
+// owned are live objects by their keys: true for those that carry the mark.
+type owned map[string]bool
+
+func (l *lookout) owned(mark string) owned {
+	ours := owned{}
+	for _, obj := range l.seen {
+		if label := kube.Label(obj, kube.InventoryLabel); label == mark {
+			ours[kube.Key(obj)] = true
+		}
+	}
+	return ours
+}
+
+// foreign refuses to change objects that somebody else has applied, and fields
+// that others have set in objects that were not applied from here before.
+func foreign(p plan.Plan, ours owned) (outcome, bool) {
+	var lines []string
+	for _, c := range p.Changes {
+		if ours[keyOf(c)] {
+			continue
+		}
+		for _, conflict := range c.Conflicts {
+			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, keyOf(c), conflict.Owner))
+		}
+	}
+	if len(lines) == 0 {
+		return outcome{}, false
+	}
+	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
+}
+
+// uncontested is the plan without the conflicts about our own objects, which
+// are settled by setting the fields back.
+func uncontested(p plan.Plan) plan.Plan {
+	p.Changes = slices.Clone(p.Changes)
+	for i := range p.Changes {
+		p.Changes[i].Conflicts = nil
+	}
+	return p
+}
+
+// forcing applies our own objects by force.
+type forcing struct {
+	Cluster
+	ours owned
+}
+
+// Apply implements engine's applier.
+func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error) {
+	if f.ours[kube.Key(obj)] {
+		return f.ApplyForced(ctx, obj)
+	}
+	return f.Cluster.Apply(ctx, obj)
+}
+
+// ignore takes the fields out of head that others have set and may set, and
+// reports whether there were any.
+func ignore(head *engine.Compiled, drift []plan.Drift, rules []v1alpha1.DriftIgnore) bool {
+	found := false
+	for _, d := range drift {
+		if d.Kept || !slices.ContainsFunc(rules, func(r v1alpha1.DriftIgnore) bool { return covers(r, d) }) {
+			continue
+		}
+		for i, r := range head.Resources {
+			if r.Kind() == d.Kind && r.Name() == d.Name {
+				head.Resources[i].Manifest = without(r.Manifest, d.Path)
+				found = true
+			}
+		}
+	}
+	return found
+}
+
+// covers reports whether a rule is about a field, or one around it.
+func covers(r v1alpha1.DriftIgnore, d plan.Drift) bool {
+	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
+		return false
+	}
+	return slices.ContainsFunc(r.Paths, func(pointer string) bool {
+		path := pathOf(pointer)
+		return d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[")
+	})
+}
+
+// pathOf turns a JSON pointer into a path of a plan.
+func pathOf(pointer string) string {
+	var b strings.Builder
+	for i, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
+		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
+		switch {
+		case strings.ContainsAny(step, "./"):
+			b.WriteString("[" + step + "]")
+		case i > 0:
+			b.WriteString("." + step)
+		default:
+			b.WriteString(step)
+		}
+	}
+	return b.String()
+}
+
+// without is an object without the field at a path of a plan. Of a list, which
+// is owned as a whole, all of it goes.
+func without(obj map[string]any, path string) map[string]any {
+	list, rest, inBrackets := strings.Cut(path, "[")
+	steps := strings.Split(list, ".")
+	if inBrackets {
+		if _, isMap := lookup(obj, steps).(map[string]any); isMap {
+			steps = append(steps, strings.TrimSuffix(rest, "]"))
+		}
+	}
+	return drop(obj, steps)
+}
+
+func lookup(obj map[string]any, steps []string) (value any) {
+	value = obj
+	for _, step := range steps {
+		m, _ := value.(map[string]any)
+		value = m[step]
+	}
+	return value
+}
+
+// drop copies what it changes.
+func drop(obj map[string]any, steps []string) map[string]any {
+	copied := make(map[string]any, len(obj))
+	for name, value := range obj {
+		copied[name] = value
+	}
+	if len(steps) == 1 {
+		delete(copied, steps[0])
+	} else if inner, ok := copied[steps[0]].(map[string]any); ok {
+		copied[steps[0]] = drop(inner, steps[1:])
+	}
+	return copied
+}
+
+func keyOf(c plan.Change) string {
+	if c.Namespace != "" {
+		return c.Kind + " " + c.Namespace + "/" + c.Name
+	}
+	return c.Kind + " " + c.Name
+}

@@ -1,0 +1,308 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Worker does the work of a reconciliation. It changes the status of the
+// NodePlan that it is given, and no other object but those of the plan and the
+// record of what is in force.
+type Worker struct {
+	Sources  Sources
+	Compiler Compiler
+	Connect  func(plan *v1alpha1.NodePlan) (Cluster, error) // in whose name the plan is applied
+	Vars     func(ctx context.Context, plan *v1alpha1.NodePlan) (Variables, error)
+	Records  Records
+	Claims   *Claims
+	Cluster  string // the label of the LKE cluster
+	Version  string // of this program, for required_version
+	Prices   *catalog.Catalog
+	Scratch  string // a directory for what is fetched
+	Now      func() time.Time
+}
+
+// Variables are the values of a NodePlan, and which of them must not be shown.
+type Variables struct {
+	Vars    []config.Var
+	Secrets []string
+}
+
+// hide replaces what must not be shown.
+func (v Variables) hide(text string) string {
+	for _, secret := range v.Secrets {
+		if len(secret) > 3 {
+			text = strings.ReplaceAll(text, secret, "***")
+		}
+	}
+	return text
+}
+
+// Records keeps the sources of what is in force, whatever becomes of where they
+// came from.
+type Records interface {
+	// Load puts the files that are in force into an empty directory, and returns
+	// the path in it that was applied. It reports false where nothing is in
+	// force, or its files were too many to be kept.
+	Load(ctx context.Context, plan *v1alpha1.NodePlan, dir string) (path string, known bool, err error)
+	// Store keeps the files of a directory, of which the NodePlan's path was
+	// applied.
+	Store(ctx context.Context, plan *v1alpha1.NodePlan, dir string) error
+}
+
+// Work brings the cluster in line with a NodePlan, or says why not.
+func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
+	artifact, err := w.Sources.Find(ctx, np)
+	if o, bad := sourceProblem(err); bad {
+		return o
+	}
+	np.Status.LastAttemptedRevision = artifact.Revision
+	if np.Spec.RequireVerifiedSource && !artifact.Verified {
+		return stalled(v1alpha1.ReasonSourceNotVerified, "revision %s is not applied: source-controller has not verified its signature", artifact.Revision)
+	}
+	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	if err != nil {
+		return failed(v1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+	}
+	defer os.RemoveAll(dir)
+	head, inForce := filepath.Join(dir, "head"), filepath.Join(dir, "base")
+	if err := errors.Join(os.Mkdir(head, 0o700), os.Mkdir(inForce, 0o700)); err != nil {
+		return failed(v1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+	}
+	fetching, cancel := context.WithTimeout(ctx, timeout(np))
+	defer cancel()
+	if err := artifact.Fetch(fetching, head); err != nil {
+		return failed(v1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", artifact.Revision, err)
+	}
+	vars, err := w.Vars(ctx, np)
+	if err != nil {
+		return failed(v1alpha1.ReasonArtifactFailed, "%v", err)
+	}
+	compiled, o, bad := w.compile(ctx, np, head, vars)
+	if bad {
+		o.message = vars.hide(o.message)
+		return o
+	}
+	base, o, bad := w.base(ctx, np, inForce, compiled, vars)
+	if bad {
+		return o
+	}
+	return w.carry(ctx, np, artifact, head, compiled, base)
+}
+
+func sourceProblem(err error) (outcome, bool) {
+	var denied DeniedError
+	switch {
+	case err == nil:
+		return outcome{}, false
+	case errors.As(err, &denied):
+		return stalled(v1alpha1.ReasonAccessDenied, "%v", err), true
+	}
+	return failed(v1alpha1.ReasonArtifactFailed, "%v", err), true
+}
+
+// compile compiles what was fetched, and refuses what is not for this cluster.
+func (w *Worker) compile(ctx context.Context, np *v1alpha1.NodePlan, root string, vars Variables) (child.Result, outcome, bool) {
+	result, err := w.Compiler.Compile(ctx, child.Request{Root: root, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version})
+	revision := np.Status.LastAttemptedRevision
+	switch {
+	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
+		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
+	case err != nil:
+		return result, failed(v1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
+	case result.Failed:
+		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
+	case result.Cluster.Name != w.Cluster:
+		return result, stalled(v1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
+	}
+	return result, outcome{}, false
+}
+
+// within is a path that leads nowhere out of the directory that it is in.
+func within(path string) string {
+	if clean := strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"); clean != "" {
+		return clean
+	}
+	return "."
+}
+
+// base compiles what is in force, for its guards and policies. Where nothing is
+// in force yet, those of the new revision hold.
+func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, head child.Result, vars Variables) (based, outcome, bool) {
+	path, known, err := w.Records.Load(ctx, np, dir)
+	if err != nil {
+		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
+	}
+	if !known {
+		return based{Result: head}, outcome{}, false
+	}
+	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars}
+	result, err := w.Compiler.Compile(ctx, req)
+	if err != nil || result.Failed {
+		// It was fine when it was applied; its variables are not what they were.
+		return based{Result: head}, outcome{}, false
+	}
+	return based{result, &req}, outcome{}, false
+}
+
+// based is what is in force, and how its policies are asked.
+type based struct {
+	child.Result
+	ask *child.Request // nil where it is the head itself
+}
+
+// carry compares, asks the guards, and applies.
+func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
+	to, err := w.Connect(np)
+	if err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	head := result.Compiled()
+	head.Inventory = mark(np)
+	if o, bad := w.contested(np, head); bad {
+		return o
+	}
+	p, ours, err := w.compare(ctx, np, to, &head, base.Compiled())
+	if err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
+	}
+	if o, bad := foreign(p, ours); bad {
+		return o
+	}
+	if err := w.judge(ctx, np, &p, head, base); err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	digest, err := p.Digest()
+	if err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	report(np, p, artifact.Revision, digest)
+	switch {
+	case np.Spec.Mode == v1alpha1.ModePlanOnly:
+		return done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(true)
+	case approve(np, &p, digest):
+		return w.apply(ctx, np, artifact, dir, to, head, p, ours)
+	}
+	return stalled(v1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
+		artifact.Revision, refusals(p), sentence(p), digest).changed(true)
+}
+
+// contested refuses objects that another NodePlan wants as well.
+func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome, bool) {
+	var wanted []string
+	for _, m := range head.Manifests() {
+		wanted = append(wanted, kube.Key(m))
+	}
+	rivals := w.Claims.Claim(types.NamespacedName{Namespace: np.Namespace, Name: np.Name}, wanted)
+	if len(rivals) == 0 {
+		return outcome{}, false
+	}
+	var lines []string
+	for object, others := range rivals {
+		var names []string
+		for _, o := range others {
+			names = append(names, o.String())
+		}
+		lines = append(lines, fmt.Sprintf("%s is also in NodePlan %s", object, strings.Join(names, ", ")))
+	}
+	slices.Sort(lines)
+	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Take it out of one of them.", strings.Join(lines, "; ")), true
+}
+
+// compare works out the plan, without the fields that others may set. Ours are
+// the live objects that this NodePlan has applied before.
+func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, owned, error) {
+	seen := &lookout{Sight: engine.Live(to)}
+	opts := engine.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
+	p, err := engine.DiffLive(ctx, *head, seen, opts)
+	if err != nil {
+		return p, nil, err
+	}
+	if ignore(head, p.Drift, np.Spec.DriftIgnore) {
+		p, err = engine.DiffLive(ctx, *head, seen, opts)
+	}
+	return p, seen.owned(head.Inventory), err
+}
+
+// judge asks the guards in the source that is in force, those of the NodePlan,
+// and the policies.
+func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan, head engine.Compiled, base based) error {
+	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards), Before: len(np.Status.Inventory), After: len(head.Resources)})
+	if err != nil {
+		return err
+	}
+	p.Verdicts = verdicts
+	if base.ask == nil {
+		return nil
+	}
+	req := *base.ask
+	if req.Plan, err = child.PlanJSON(*p); err != nil {
+		return err
+	}
+	judged, err := w.Compiler.Compile(ctx, req)
+	if err != nil {
+		return fmt.Errorf("ask the policies that are in force: %w", err)
+	}
+	p.Verdicts = append(p.Verdicts, judged.Verdicts...)
+	return nil
+}
+
+// approve lifts all guards where the NodePlan names the digest of the plan, and
+// reports whether the plan may be carried out.
+func approve(np *v1alpha1.NodePlan, p *plan.Plan, digest string) bool {
+	if np.Spec.Approval != nil && np.Spec.Approval.PlanDigest == digest {
+		for i := range p.Verdicts {
+			if p.Verdicts[i].Status == plan.Blocked {
+				p.Verdicts[i].Status = plan.Allowed
+			}
+		}
+	}
+	return !p.Refused()
+}
+
+// apply carries the plan out. Fields of our own objects that others have set
+// are set back.
+func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, ours owned) outcome {
+	applying, cancel := context.WithTimeout(ctx, timeout(np))
+	defer cancel()
+	changed := 0
+	deleted, err := engine.Execute(applying, forcing{to, ours}, head, uncontested(p), func(step engine.Progress) {
+		if step.Event != engine.Event(kube.Unchanged) {
+			changed++
+		}
+	})
+	np.Status.Inventory = inventory(head, np.Status.Inventory, deleted, err == nil)
+	if err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "apply revision %s: %v", artifact.Revision, err).changed(true)
+	}
+	if err := w.Records.Store(ctx, np, dir); err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", artifact.Revision, err)
+	}
+	if np.Status.Pools, err = pools(applying, to, head, p); err != nil {
+		return failed(v1alpha1.ReasonApplyFailed, "look at the nodes after revision %s: %v", artifact.Revision, err)
+	}
+	news := np.Status.LastAppliedRevision != artifact.Revision || changed > 0
+	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = artifact.Revision, artifact.Origin
+	if np.Spec.Wait {
+		if err := engine.WaitReady(applying, engine.Live(to), head.Manifests(), func(engine.Progress) {}); err != nil {
+			return failed(v1alpha1.ReasonHealthCheckFailed, "revision %s is applied, and not ready yet: %v", artifact.Revision, err).changed(news)
+		}
+	}
+	return done(v1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
+}

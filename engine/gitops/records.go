@@ -1,0 +1,119 @@
+package gitops
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/fluxcd/pkg/tar"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// readable are the extensions of files that a configuration can read. Others of
+// a repository are neither unpacked nor kept.
+var readable = []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
+
+// wanted reports whether a file of a source is of any use to a configuration.
+func wanted(name string) bool { return slices.Contains(readable, path.Ext(name)) }
+
+// The bounds of what is unpacked, in bytes, and kept in a ConfigMap, which holds
+// 1 MiB.
+const (
+	maxUnpacked = 20 << 20
+	maxFile     = 256 << 10
+	maxRecord   = 900 << 10
+)
+
+// ConfigMaps keeps the source of what is in force in a ConfigMap beside each
+// NodePlan, which goes with it.
+type ConfigMaps struct {
+	Client client.Client
+	Reader client.Reader // without a cache: there is no need to hold all ConfigMaps
+}
+
+const (
+	recordFiles = "source.tar.gz"
+	recordPath  = "path"
+)
+
+func recordName(np *v1alpha1.NodePlan) string {
+	return kube.LabelValue("lkeplan", np.Name, "in-force")
+}
+
+// Load implements Records.
+func (c ConfigMaps) Load(ctx context.Context, np *v1alpha1.NodePlan, dir string) (string, bool, error) {
+	var record corev1.ConfigMap
+	err := c.Reader.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: recordName(np)}, &record)
+	if apierrors.IsNotFound(err) || (err == nil && record.BinaryData[recordFiles] == nil) {
+		return "", false, nil
+	}
+	if err != nil {
+		return "", false, err
+	}
+	if err := unpack(bytes.NewReader(record.BinaryData[recordFiles]), dir); err != nil {
+		return "", false, fmt.Errorf("read ConfigMap %s/%s: %w", np.Namespace, record.Name, err)
+	}
+	return record.Data[recordPath], true, nil
+}
+
+// Store implements Records. Files that are too many to be kept leave a record
+// without any.
+func (c ConfigMaps) Store(ctx context.Context, np *v1alpha1.NodePlan, dir string) error {
+	files, err := pack(dir)
+	if err != nil {
+		return fmt.Errorf("pack the source: %w", err)
+	}
+	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: recordName(np)}}
+	_, err = controllerutil.CreateOrPatch(ctx, uncached{c.Client, c.Reader}, record, func() error {
+		record.Data = map[string]string{recordPath: np.Spec.Path}
+		record.BinaryData = nil
+		if len(files) <= maxRecord {
+			record.BinaryData = map[string][]byte{recordFiles: files}
+		}
+		return controllerutil.SetOwnerReference(np, record, c.Client.Scheme())
+	})
+	return err
+}
+
+// uncached is a client that reads past its cache.
+type uncached struct {
+	client.Client
+	reader client.Reader
+}
+
+// Get implements client.Reader.
+func (u uncached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return u.reader.Get(ctx, key, obj, opts...)
+}
+
+// useless reports whether an entry of an archive or directory is left out.
+func useless(name string, info fs.FileInfo) bool {
+	return !info.IsDir() && (!wanted(name) || info.Size() > maxFile)
+}
+
+// unpack puts the useful files of an archive into a directory. A path that leads
+// out of it is an error, and so is more than the bound; links are left out.
+func unpack(archive io.Reader, dir string) error {
+	if err := tar.Untar(archive, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(useless)); err != nil {
+		return fmt.Errorf("unpack: %w", err)
+	}
+	return nil
+}
+
+// pack makes an archive of the useful files of a directory.
+func pack(dir string) ([]byte, error) {
+	var b bytes.Buffer
+	_, err := tar.Tar(dir, &b, tar.WithFilter(useless))
+	return b.Bytes(), err
+}

@@ -1,0 +1,175 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// report writes a plan into the status. One that does nothing leaves the last
+// that did something.
+func report(np *v1alpha1.NodePlan, p plan.Plan, revision, digest string) {
+	s := p.Summary()
+	if !p.Empty() {
+		np.Status.Plan = &v1alpha1.PlanSummary{
+			Digest: digest, Revision: revision, Summary: shorten(sentence(p), 1024),
+			Create: s.Create, Update: s.Update, Delete: s.Delete,
+			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
+		}
+		if !p.After.Ceiling.Unlimited {
+			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
+		}
+	}
+	np.Status.Guards = nil
+	for _, v := range p.Verdicts {
+		if v.Status != plan.Passed {
+			np.Status.Guards = append(np.Status.Guards, v1alpha1.GuardStatus{Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail})
+		}
+	}
+	np.Status.Drift = nil
+	for _, d := range p.Drift {
+		if len(np.Status.Drift) < mostListed {
+			np.Status.Drift = append(np.Status.Drift, v1alpha1.DriftStatus{Object: d.Kind + " " + d.Name, Path: d.Path, Owners: d.Owners})
+		}
+	}
+}
+
+// mostListed bounds the lists in a status.
+const mostListed = 100
+
+// pools is how far the nodes of the pools are, and when the next one may go.
+func pools(ctx context.Context, to Cluster, head engine.Compiled, p plan.Plan) ([]v1alpha1.PoolStatus, error) {
+	rolling, err := engine.Rolling(ctx, engine.Live(to), head)
+	if err != nil {
+		return nil, err
+	}
+	windows := map[string]*metav1.Time{}
+	for _, c := range p.Changes {
+		if c.Impact != nil && c.Impact.Pace != nil && !c.Impact.Pace.Next.IsZero() {
+			windows[c.Name] = &metav1.Time{Time: c.Impact.Pace.Next}
+		}
+	}
+	pools := make([]v1alpha1.PoolStatus, 0, len(rolling))
+	for _, r := range rolling {
+		status := v1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
+		if r.Outdated > 0 {
+			status.NextWindow = windows[r.Pool]
+		}
+		pools = append(pools, status)
+	}
+	return pools, nil
+}
+
+// sentence says what a plan does, on one line.
+func sentence(p plan.Plan) string {
+	if p.Empty() {
+		return "no changes"
+	}
+	s := p.Summary()
+	var parts []string
+	add := func(n int, what string) {
+		if n > 0 {
+			parts = append(parts, fmt.Sprintf("%d to %s", n, what))
+		}
+	}
+	add(s.Create, "create")
+	add(s.Update, "update")
+	add(s.Delete, "delete")
+	text := strings.Join(parts, ", ")
+	if text == "" {
+		text = "no object to change"
+	}
+	if s.NodesDeleted > 0 {
+		text += fmt.Sprintf("; %d nodes deleted with %s", s.NodesDeleted, strings.Join(s.Deleted, ", "))
+	}
+	if s.NodesRolled > 0 {
+		text += fmt.Sprintf("; %d nodes replaced in %s", s.NodesRolled, strings.Join(s.Rolled, ", "))
+	}
+	return text
+}
+
+// refusals are what the guards say that block a plan.
+func refusals(p plan.Plan) string {
+	var details []string
+	for _, v := range p.Verdicts {
+		if v.Status == plan.Blocked {
+			details = append(details, v.Detail)
+		}
+	}
+	return strings.Join(details, " ")
+}
+
+// stricter joins the guards of the source with those of the NodePlan.
+func stricter(source config.Guards, more *v1alpha1.PlanGuards) config.Guards {
+	if more == nil {
+		return source
+	}
+	source.Protected = append(slices.Clone(source.Protected), more.Protected...)
+	if more.MaxDeletedPools != nil {
+		source.MaxDeletedPools = min(source.MaxDeletedPools, *more.MaxDeletedPools)
+	}
+	source.MaxDeletedNodes = smaller(source.MaxDeletedNodes, more.MaxDeletedNodes)
+	source.MaxRolledNodes = smaller(source.MaxRolledNodes, more.MaxRolledNodes)
+	return source
+}
+
+// smaller is the stricter of two shares. A number and a percentage cannot be
+// compared without the nodes; then the NodePlan's holds.
+func smaller(a config.Share, text string) config.Share {
+	if text == "" {
+		return a
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return a // the definition lets no such text pass
+	}
+	b := config.Share{Text: text, Percent: percent, Number: n}
+	if a.Text != "" && a.Percent == b.Percent && a.Number < b.Number {
+		return a
+	}
+	return b
+}
+
+// inventory is what is applied now: the objects of head, and of those that were
+// there before the ones that are still to go.
+func inventory(head engine.Compiled, before []v1alpha1.InventoryEntry, deleted []map[string]any, whole bool) []v1alpha1.InventoryEntry {
+	entries := map[string]v1alpha1.InventoryEntry{}
+	for _, m := range append(head.Manifests(), deleted...) {
+		e := entryFor(m)
+		entries[e.ID] = e
+	}
+	if !whole {
+		// It is not known how far it got: nothing is forgotten.
+		for _, e := range before {
+			if _, known := entries[e.ID]; !known {
+				entries[e.ID] = e
+			}
+		}
+	}
+	sorted := make([]v1alpha1.InventoryEntry, 0, len(entries))
+	for _, e := range entries {
+		sorted = append(sorted, e)
+	}
+	slices.SortFunc(sorted, func(a, b v1alpha1.InventoryEntry) int { return strings.Compare(a.ID, b.ID) })
+	return sorted
+}
+
+// entryFor names an object as Flux's inventories do: namespace_name_group_kind.
+func entryFor(obj map[string]any) v1alpha1.InventoryEntry {
+	apiVersion, _ := obj["apiVersion"].(string)
+	gv, _ := schema.ParseGroupVersion(apiVersion) // one without a group is none of ours
+	metadata, _ := obj["metadata"].(map[string]any)
+	namespace, _ := metadata["namespace"].(string)
+	return v1alpha1.InventoryEntry{ID: fmt.Sprintf("%s_%v_%s_%v", namespace, metadata["name"], gv.Group, obj["kind"]), V: gv.Version}
+}
