@@ -1,0 +1,76 @@
+package gitops
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// ReadVariables reads the values of a NodePlan: those of ConfigMaps and Secrets
+// in their order, and over them its own. It returns a function for a Worker.
+func ReadVariables(reader client.Reader) func(context.Context, *v1alpha1.NodePlan) (Variables, error) {
+	return func(ctx context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+		values := map[string]string{}
+		var v Variables
+		for _, from := range np.Spec.VariablesFrom {
+			read, err := readFrom(ctx, reader, np.Namespace, from)
+			if err != nil {
+				return v, err
+			}
+			maps.Copy(values, read)
+			if from.Kind == "Secret" {
+				v.Secrets = append(v.Secrets, slices.Collect(maps.Values(read))...)
+			}
+		}
+		for name, raw := range np.Spec.Variables {
+			values[name] = textOf(raw.Raw)
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			v.Vars = append(v.Vars, config.Var{Name: name, Value: values[name]})
+		}
+		return v, nil
+	}
+}
+
+func readFrom(ctx context.Context, reader client.Reader, namespace string, from v1alpha1.VariablesReference) (map[string]string, error) {
+	at := client.ObjectKey{Namespace: namespace, Name: from.Name}
+	values := map[string]string{}
+	var err error
+	if from.Kind == "Secret" {
+		var secret corev1.Secret
+		err = reader.Get(ctx, at, &secret)
+		for name, value := range secret.Data {
+			values[name] = string(value)
+		}
+	} else {
+		var source corev1.ConfigMap
+		err = reader.Get(ctx, at, &source)
+		values = source.Data
+	}
+	if from.Optional && apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read variables from %s %s: %w", from.Kind, at, err)
+	}
+	return values, nil
+}
+
+// textOf is a value as it stands on a command line: text without its quotes,
+// anything else as JSON, which HCL reads as well.
+func textOf(raw []byte) string {
+	var text string
+	if json.Unmarshal(raw, &text) == nil {
+		return text
+	}
+	return string(raw)
+}
