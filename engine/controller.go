@@ -54,6 +54,9 @@ type ControllerConfig struct {
 
 	ConfigDir string // directory or Git repository of HCL to keep applied; "" for none
 
+	// More adds what is run beside the core; nil for nothing.
+	More func(ctx context.Context, mgr manager.Manager, about Managed) error
+
 	LeaderElect             bool
 	LeaderElectionNamespace string // "" means the namespace that the controller runs in
 	MetricsAddress          string // host:port; "0" serves none
@@ -62,6 +65,12 @@ type ControllerConfig struct {
 	Core   Core
 	Timing linode.Timing
 	Log    *slog.Logger
+}
+
+// Managed is what a controller has found out about its cluster.
+type Managed struct {
+	Label  string // in LKE
+	Prices *catalog.Catalog
 }
 
 // leaseName is the Lease that controllers of one cluster elect their leader by.
@@ -206,6 +215,11 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg ControllerConf
 	}
 	if err := addFollower(mgr, cfg, cluster, plans); err != nil {
 		return err
+	}
+	if cfg.More != nil {
+		if err := cfg.More(ctx, mgr, Managed{cluster.Label, plans}); err != nil {
+			return err
+		}
 	}
 	return register(ctx, mgr,
 		linode.NewTrigger(mgr.GetClient(), fleet),

@@ -10,9 +10,14 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/lkeplan/lkeplan/engine/child"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == child.Command {
+		os.Exit(child.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)
 	stop()
