@@ -52,10 +52,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	}
 	patcher := patch.NewSerialPatcher(np, r.Client)
 	defer func() {
-		if np.DeletionTimestamp.IsZero() || controllerutil.ContainsFinalizer(np, Finalizer) {
-			if patchErr := r.patch(ctx, patcher, np); err == nil {
-				err = client.IgnoreNotFound(patchErr)
-			}
+		// Without its finalizer a deleted NodePlan is gone, and that is no error.
+		if patchErr := r.patch(ctx, patcher, np); err == nil {
+			err = client.IgnoreNotFound(patchErr)
 		}
 		r.RecordDuration(ctx, np, began)
 		r.RecordReadiness(ctx, np)
