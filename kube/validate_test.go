@@ -145,7 +145,7 @@ func TestKinds(t *testing.T) {
 		"karpenter.sh/v1 NodeClaim",
 		"karpenter.sh/v1 NodePool",
 		"karpenter.sh/v1alpha1 NodeOverlay",
-		"lkeplan.dev/v1alpha1 CapacityLimit",
+		"lkeplan.dev/v1alpha1 CapacityLimit", "lkeplan.dev/v1alpha1 NodePlan",
 	}
 	if diff := cmp.Diff(want, validator(t).Kinds()); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
