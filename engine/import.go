@@ -90,7 +90,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 		return Imported{}, err
 	}
 	for _, live := range objects {
-		result.Owners.Add(keyOf(live), kube.Owners(live))
+		result.Owners.Add(kube.Key(live), kube.Owners(live))
 	}
 	result.Remainder, err = remainder(validator, originals, result.Compiled)
 	return result, err
@@ -110,10 +110,10 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 		if object == *schemas.Buffer.Object {
 			inNamespace(authored)
 		}
-		if seen[keyOf(authored)] {
-			return nil, nil, fmt.Errorf("%s is there twice", keyOf(authored))
+		if seen[kube.Key(authored)] {
+			return nil, nil, fmt.Errorf("%s is there twice", kube.Key(authored))
 		}
-		seen[keyOf(authored)] = true
+		seen[kube.Key(authored)] = true
 		if err := readable(validator, live, object.APIVersion); err != nil {
 			return nil, nil, err
 		}
@@ -139,7 +139,7 @@ func readable(validator *kube.Validator, live map[string]any, apiVersion string)
 	_, errs := validator.Validate(obj, nil)
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
-			return fmt.Errorf("%s: %w", keyOf(obj), err)
+			return fmt.Errorf("%s: %w", kube.Key(obj), err)
 		}
 	}
 	return nil

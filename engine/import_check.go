@@ -37,11 +37,11 @@ func (r Remainder) String() string {
 func remainder(validator *kube.Validator, originals []original, compiled Compiled) ([]Remainder, error) {
 	resources := map[string]Resource{}
 	for _, r := range compiled.Resources {
-		resources[keyOf(r.Manifest)] = r
+		resources[kube.Key(r.Manifest)] = r
 	}
 	var rest []Remainder
 	for _, o := range originals {
-		id := keyOf(o.authored)
+		id := kube.Key(o.authored)
 		r, ok := resources[id]
 		if !ok {
 			rest = append(rest, Remainder{Object: id, Why: "its block does not compile"})

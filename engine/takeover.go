@@ -124,11 +124,11 @@ func livesOf(ctx context.Context, cluster lister, resources []Resource) ([]map[s
 				return nil, err
 			}
 			for _, obj := range objects {
-				there[keyOf(obj)] = obj
+				there[kube.Key(obj)] = obj
 			}
 		}
-		if lives[i] = there[keyOf(r.Manifest)]; lives[i] == nil {
-			missing = append(missing, keyOf(r.Manifest))
+		if lives[i] = there[kube.Key(r.Manifest)]; lives[i] == nil {
+			missing = append(missing, kube.Key(r.Manifest))
 		}
 	}
 	if len(missing) > 0 {
