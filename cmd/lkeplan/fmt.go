@@ -154,7 +154,7 @@ func (f *formatter) file(name string) error {
 		}
 	}
 	f.changed++
-	fmt.Fprintln(f.env.Stdout, diag.Visible(name))
+	fmt.Fprintln(f.env.Stdout, diag.Harmless(diag.Visible(name)))
 	if f.diff {
 		f.show(name, src, formatted)
 	}

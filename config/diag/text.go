@@ -52,7 +52,7 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 	if d.Severity == "warning" {
 		title, color = "Warning", s.warning
 	}
-	fmt.Fprintf(w, "%s%s: %s%s%s%s\n\n", color, title, s.reset, s.bold, d.Summary, s.reset)
+	fmt.Fprintf(w, "%s%s: %s%s%s%s\n\n", color, title, s.reset, s.bold, Harmless(d.Summary), s.reset)
 	if d.Range != nil {
 		s.source(w, d.Range, d.Snippet)
 	}
@@ -63,32 +63,34 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 }
 
 // Harmless takes from a line what GitHub's runners obey in any program's
-// output, indented or not: ::error::text and ##[error]text.
+// output: ::error::text at its beginning, indented or not, and ##[error]text
+// anywhere in it.
 func Harmless(line string) string {
+	line = strings.ReplaceAll(line, "##[", `\u0023#[`)
 	text := strings.TrimLeft(line, " \t")
-	if strings.HasPrefix(text, "::") || strings.HasPrefix(text, "##[") {
-		return fmt.Sprintf("%s\\u%04x%s", line[:len(line)-len(text)], text[0], text[1:])
+	if strings.HasPrefix(text, "::") {
+		return line[:len(line)-len(text)] + `\u003a` + text[1:]
 	}
 	return line
 }
 
 // source shows the place: file and line in the form that editors follow.
 func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
-	fmt.Fprintf(w, "  on %s:%d", at.Filename, at.Start.Line)
+	fmt.Fprintf(w, "  on %s:%d", Harmless(at.Filename), at.Start.Line)
 	if snippet == nil {
 		fmt.Fprint(w, "\n\n")
 		return
 	}
 	if snippet.Context != "" {
-		fmt.Fprintf(w, ", in %s", snippet.Context)
+		fmt.Fprintf(w, ", in %s", Harmless(snippet.Context))
 	}
 	number := fmt.Sprint(at.Start.Line)
 	gutter := strings.Repeat(" ", len(number))
 	before, marked := snippet.Line[:snippet.start], snippet.Line[snippet.start:snippet.end]
-	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, Visible(snippet.Line))
+	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, Harmless(Visible(snippet.Line)))
 	fmt.Fprintf(w, "  %s | %s%s%s%s\n", gutter, indent(before), s.mark, strings.Repeat("^", max(1, width(marked))), s.reset)
 	for _, value := range snippet.Values {
-		fmt.Fprintf(w, "  %s | %s\n", gutter, value)
+		fmt.Fprintf(w, "  %s | %s\n", gutter, Harmless(value))
 	}
 	fmt.Fprintln(w)
 }

@@ -54,11 +54,8 @@ func (p *page) section(title string) {
 // line writes one line.
 func (p *page) line(indent int, pieces ...styled) {
 	p.WriteString(strings.Repeat(" ", indent))
-	for i, piece := range pieces {
-		text := p.plain(piece.text)
-		if i == 0 {
-			text = diag.Harmless(text)
-		}
+	for _, piece := range pieces {
+		text := diag.Harmless(p.plain(piece.text))
 		if piece.style != "" && text != "" {
 			text = piece.style + text + reset
 		}

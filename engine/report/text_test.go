@@ -19,7 +19,7 @@ func steersTerminal(text string) string {
 		if i := strings.IndexFunc(line, func(r rune) bool { return r != '\t' && unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) }); i >= 0 {
 			return line
 		}
-		if begin := strings.TrimSpace(line); strings.HasPrefix(begin, "::") || strings.HasPrefix(begin, "##[") {
+		if begin := strings.TrimSpace(line); strings.HasPrefix(begin, "::") || strings.Contains(line, "##[") {
 			return line
 		}
 	}
