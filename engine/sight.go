@@ -3,12 +3,15 @@ package engine
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -59,20 +62,21 @@ func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &claim); err != nil {
 			return nil, fmt.Errorf("read NodeClaim %s: %w", nameOf(obj), err)
 		}
-		nodes[i] = nodeOf(&claim)
+		nodes[i] = NodeOf(&claim)
 	}
 	return nodes, nil
 }
 
-// nodeOf is a NodeClaim as a plan knows it.
-func nodeOf(claim *karpv1.NodeClaim) plan.Node {
+// NodeOf is a NodeClaim as a plan knows it, without what holds it. The claim is
+// only read, and the node shares its labels and annotations.
+func NodeOf(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,
 		Made:        claim.CreationTimestamp.Time,
 		MilliCPU:    claim.Status.Capacity.Cpu().MilliValue(),
 		MemoryBytes: claim.Status.Capacity.Memory().Value(),
-		Settled:     claim.StatusConditions().IsTrue(karpv1.ConditionTypeInitialized),
+		Settled:     initialized(claim),
 		Leaving:     !claim.DeletionTimestamp.IsZero(),
 		Patient:     claim.Spec.TerminationGracePeriod == nil,
 	}
@@ -83,6 +87,12 @@ func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 		n.ExpireAfter = *d
 	}
 	return n
+}
+
+func initialized(claim *karpv1.NodeClaim) bool {
+	return slices.ContainsFunc(claim.Status.Conditions, func(c status.Condition) bool {
+		return c.Type == karpv1.ConditionTypeInitialized && c.Status == metav1.ConditionTrue
+	})
 }
 
 // Holds lists nodes, pods and disruption budgets. A list that this user may not
@@ -114,7 +124,7 @@ func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]pl
 			return nil, nil, err
 		}
 	}
-	held, err := holds(nodes, machines, pods, budgets, now)
+	held, err := Hold(nodes, machines, pods, budgets, now)
 	return held, notes, err
 }
 

@@ -99,6 +99,21 @@ func (c *Cluster) apply(ctx context.Context, obj map[string]any, opts ...client.
 	return Changed, nil
 }
 
+// ListLabelled returns all objects of a kind, in all namespaces, that have a
+// label with a value.
+func (c *Cluster) ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error) {
+	return c.list(ctx, apiVersion, kind, client.MatchingLabels{label: value})
+}
+
+// Get returns an object as it is now; nil where there is none.
+func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
+	live, err := c.get(ctx, &unstructured.Unstructured{Object: like})
+	if live == nil || err != nil {
+		return nil, err
+	}
+	return live.Object, nil
+}
+
 // DryRun returns what the API server would make of an object, without making
 // it. Where somebody else has set a field to another value the answer is that
 // of a forced apply, and the conflicts say what would be taken over. It asks
@@ -150,10 +165,14 @@ func (c *Cluster) get(ctx context.Context, like *unstructured.Unstructured) (*un
 
 // List returns all objects of a kind, in all namespaces. It is a GET.
 func (c *Cluster) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
+	return c.list(ctx, apiVersion, kind)
+}
+
+func (c *Cluster) list(ctx context.Context, apiVersion, kind string, opts ...client.ListOption) ([]map[string]any, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
-	if err := c.client.List(ctx, list); err != nil {
+	if err := c.client.List(ctx, list, opts...); err != nil {
 		return nil, fmt.Errorf("list %ss: %w", kind, explain(err, c.host))
 	}
 	objects := make([]map[string]any, len(list.Items))

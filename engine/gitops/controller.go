@@ -109,13 +109,24 @@ func (r *Reconciler) reconcile(ctx context.Context, np *v1alpha1.NodePlan) (ctrl
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 
+// How soon a failure is tried again, and how often a repository is asked for
+// commits, where the NodePlan does not say.
+const (
+	soon        = 30 * time.Second
+	askGitEvery = time.Minute
+)
+
 // next is when a NodePlan is looked at again, spread so that many do not come
 // at once.
 func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
-	if o.failed {
-		return jitter.JitteredIntervalDuration(orElse(np.Spec.RetryInterval, np.Spec.Interval.Duration))
+	interval := np.Spec.Interval.Duration
+	switch {
+	case o.failed:
+		interval = orElse(np.Spec.RetryInterval, min(interval, soon))
+	case np.Spec.Git != nil:
+		interval = min(interval, orElse(np.Spec.Git.Interval, askGitEvery))
 	}
-	return jitter.JitteredIntervalDuration(np.Spec.Interval.Duration)
+	return jitter.JitteredIntervalDuration(interval)
 }
 
 // dependencies says which NodePlan is not ready that this one waits for.
@@ -141,6 +152,9 @@ func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (s
 
 // announce publishes an event where there is something new to say.
 func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
+	if o.undone != "" {
+		r.Eventf(np, corev1.EventTypeNormal, v1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
+	}
 	kind := corev1.EventTypeNormal
 	if o.stalled || o.failed {
 		kind = corev1.EventTypeWarning
@@ -190,5 +204,5 @@ func (r *Reconciler) letGo(ctx context.Context, np *v1alpha1.NodePlan) error {
 	if err != nil {
 		return err
 	}
-	return engine.LetGo(ctx, to, engine.Live(to), mark(np), np.Spec.DeletionPolicy == v1alpha1.DeletionDelete)
+	return engine.LetGo(ctx, to, r.Worker.look(to, engine.Compiled{Inventory: mark(np)}), mark(np), np.Spec.DeletionPolicy == v1alpha1.DeletionDelete)
 }

@@ -70,7 +70,8 @@ type Compiler interface {
 
 // Cluster is the cluster as a NodePlan changes it; kube.Cluster is one.
 type Cluster interface {
-	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
+	Get(ctx context.Context, like map[string]any) (map[string]any, error)
+	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
 	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, obj map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error

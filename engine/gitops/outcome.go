@@ -17,9 +17,10 @@ import (
 type outcome struct {
 	reason  string
 	message string
-	stalled bool // trying again helps nobody
-	failed  bool // and is tried again
-	news    bool // something has changed, and an event says so
+	stalled bool   // trying again helps nobody
+	failed  bool   // and is tried again
+	news    bool   // something has changed, and an event says so
+	undone  string // what others had changed and was set back
 }
 
 func done(reason, format string, args ...any) outcome {

@@ -5,44 +5,15 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// lookout remembers the objects that were seen through it.
-type lookout struct {
-	engine.Sight
-	mu   sync.Mutex
-	seen []map[string]any
-}
-
-// Objects implements engine.Sight. It may be called by several goroutines, one
-// for each kind.
-func (l *lookout) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
-	objects, err := l.Sight.Objects(ctx, kind)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.seen = append(l.seen, objects...)
-	return objects, err
-}
-
 // owned are live objects by their keys: true for those that carry the mark.
 type owned map[string]bool
-
-func (l *lookout) owned(mark string) owned {
-	ours := owned{}
-	for _, obj := range l.seen {
-		if label := kube.Label(obj, kube.InventoryLabel); label == mark {
-			ours[kube.Key(obj)] = true
-		}
-	}
-	return ours
-}
 
 // foreign refuses to change objects that somebody else has applied, and fields
 // that others have set in objects that were not applied from here before.

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine"
@@ -31,8 +32,9 @@ type Worker struct {
 	Vars     func(ctx context.Context, plan *v1alpha1.NodePlan) (Variables, error)
 	Records  Records
 	Claims   *Claims
-	Cluster  string // the label of the LKE cluster
-	Version  string // of this program, for required_version
+	Cache    client.Reader // of nodes, NodeClaims, pods and their disruption budgets
+	Cluster  string        // the label of the LKE cluster
+	Version  string        // of this program, for required_version
 	Prices   *catalog.Catalog
 	Scratch  string // a directory for what is fetched
 	Now      func() time.Time
@@ -228,7 +230,7 @@ func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome
 // compare works out the plan, without the fields that others may set. Ours are
 // the live objects that this NodePlan has applied before.
 func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, owned, error) {
-	seen := &lookout{Sight: engine.Live(to)}
+	seen := w.look(to, *head)
 	opts := engine.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
 	p, err := engine.DiffLive(ctx, *head, seen, opts)
 	if err != nil {
@@ -237,7 +239,7 @@ func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster,
 	if ignore(head, p.Drift, np.Spec.DriftIgnore) {
 		p, err = engine.DiffLive(ctx, *head, seen, opts)
 	}
-	return p, seen.owned(head.Inventory), err
+	return p, seen.owned(), err
 }
 
 // judge asks the guards in the source that is in force, those of the NodePlan,
@@ -294,15 +296,17 @@ func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	if err := w.Records.Store(ctx, np, dir); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", artifact.Revision, err)
 	}
-	if np.Status.Pools, err = pools(applying, to, head, p); err != nil {
+	if np.Status.Pools, err = pools(applying, w.look(to, head), head, p); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "look at the nodes after revision %s: %v", artifact.Revision, err)
 	}
 	news := np.Status.LastAppliedRevision != artifact.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = artifact.Revision, artifact.Origin
 	if np.Spec.Wait {
-		if err := engine.WaitReady(applying, engine.Live(to), head.Manifests(), func(engine.Progress) {}); err != nil {
+		if err := engine.WaitReady(applying, w.look(to, head), head.Manifests(), func(engine.Progress) {}); err != nil {
 			return failed(v1alpha1.ReasonHealthCheckFailed, "revision %s is applied, and not ready yet: %v", artifact.Revision, err).changed(news)
 		}
 	}
-	return done(v1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
+	o := done(v1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
+	o.undone = corrections(p, ours)
+	return o
 }

@@ -38,18 +38,29 @@ func report(np *v1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	}
 	np.Status.Drift = nil
 	for _, d := range p.Drift {
-		if len(np.Status.Drift) < mostListed {
+		if d.Kept && len(np.Status.Drift) < mostListed {
 			np.Status.Drift = append(np.Status.Drift, v1alpha1.DriftStatus{Object: d.Kind + " " + d.Name, Path: d.Path, Owners: d.Owners})
 		}
 	}
+}
+
+// corrections says which fields were set back, and who had set them.
+func corrections(p plan.Plan, ours owned) string {
+	var lines []string
+	for _, d := range p.Drift {
+		if !d.Kept && ours[d.Kind+" "+d.Name] {
+			lines = append(lines, fmt.Sprintf("%s %s: %s was set to %v by %s, and is set back", d.Kind, d.Name, d.Path, d.Live, strings.Join(d.Owners, ", ")))
+		}
+	}
+	return strings.Join(lines, "\n")
 }
 
 // mostListed bounds the lists in a status.
 const mostListed = 100
 
 // pools is how far the nodes of the pools are, and when the next one may go.
-func pools(ctx context.Context, to Cluster, head engine.Compiled, p plan.Plan) ([]v1alpha1.PoolStatus, error) {
-	rolling, err := engine.Rolling(ctx, engine.Live(to), head)
+func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.Plan) ([]v1alpha1.PoolStatus, error) {
+	rolling, err := engine.Rolling(ctx, seen, head)
 	if err != nil {
 		return nil, err
 	}

@@ -1,9 +1,11 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/runtime/controller"
@@ -107,27 +109,33 @@ func worker(mgr manager.Manager, o Options) *Worker {
 		Vars:     ReadVariables(reader),
 		Records:  ConfigMaps{mgr.GetClient(), reader},
 		Claims:   NewClaims(),
+		Cache:    mgr.GetClient(),
 		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices,
 		Now: time.Now,
 	}
 }
 
 // connector reads and applies in the name of the service account of each
-// NodePlan.
+// NodePlan. The connection of an account is made once.
 func connector(cfg *rest.Config, standard string) func(*v1alpha1.NodePlan) (Cluster, error) {
+	var mu sync.Mutex
+	connections := map[string]*kube.Cluster{}
 	return func(np *v1alpha1.NodePlan) (Cluster, error) {
-		account := np.Spec.ServiceAccountName
-		if account == "" {
-			account = standard
-		}
+		account := cmp.Or(np.Spec.ServiceAccountName, standard)
 		as := rest.CopyConfig(cfg)
 		if account != "" {
-			as.Impersonate = rest.ImpersonationConfig{UserName: fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)}
+			as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		if known := connections[as.Impersonate.UserName]; known != nil {
+			return known, nil
 		}
 		cluster, err := kube.NewCluster(as)
 		if err != nil {
 			return nil, err
 		}
+		connections[as.Impersonate.UserName] = cluster
 		return cluster, nil
 	}
 }

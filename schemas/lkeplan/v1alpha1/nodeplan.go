@@ -81,7 +81,7 @@ type NodePlanSpec struct {
 	Interval metav1.Duration `json:"interval"`
 
 	// RetryInterval is how soon a failure is tried again. Left out, it is the
-	// interval.
+	// interval, and thirty seconds at most.
 	// +optional
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:Pattern="^([0-9]+(\\.[0-9]+)?(ms|s|m|h))+$"

@@ -25,7 +25,8 @@ const (
 	ReasonApplyFailed       = "ApplyFailed"
 	ReasonPruneFailed       = "PruneFailed"
 	ReasonHealthCheckFailed = "HealthCheckFailed"
-	ReasonPlanned           = "Planned" // the mode is PlanOnly
+	ReasonPlanned           = "Planned"        // the mode is PlanOnly
+	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
 )
 
 // NodePlanStatus is what has become of a NodePlan.
@@ -74,7 +75,8 @@ type NodePlanStatus struct {
 	// +optional
 	Pools []PoolStatus `json:"pools,omitempty"`
 
-	// Drift are fields that others have set, and have kept.
+	// Drift are fields that others have set and that stay: the source says nothing
+	// of them, or driftIgnore lets them. Others are set back, and an event says so.
 	// +optional
 	Drift []DriftStatus `json:"drift,omitempty"`
 

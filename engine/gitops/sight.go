@@ -1,0 +1,114 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// sight is the cluster as one NodePlan sees it: of objects, those that carry
+// its mark or are in its source, however many others there are, and of nodes
+// and pods what the controller's cache has of all of them.
+type sight struct {
+	cluster Cluster
+	cache   client.Reader
+	mark    string
+	wanted  map[schemas.Object][]map[string]any // in the source
+
+	mu   sync.Mutex
+	ours owned
+}
+
+func (w *Worker) look(to Cluster, head engine.Compiled) *sight {
+	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}}
+	for _, m := range head.Manifests() {
+		apiVersion, _ := m["apiVersion"].(string)
+		kind, _ := m["kind"].(string)
+		at := schemas.Object{APIVersion: apiVersion, Kind: kind}
+		s.wanted[at] = append(s.wanted[at], m)
+	}
+	return s
+}
+
+// Objects implements engine.Sight. It may be called by several goroutines.
+func (s *sight) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+	objects, err := s.cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, s.mark)
+	if meta.IsNoMatchError(err) && len(s.wanted[kind]) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, obj := range objects {
+		known[kube.Key(obj)] = true
+	}
+	s.own(known)
+	for _, m := range s.wanted[kind] {
+		if known[kube.Key(m)] {
+			continue
+		}
+		there, err := s.cluster.Get(ctx, m)
+		if err != nil {
+			return nil, err
+		}
+		if there != nil {
+			objects = append(objects, there)
+		}
+	}
+	return objects, nil
+}
+
+func (s *sight) own(keys map[string]bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for key := range keys {
+		s.ours[key] = true
+	}
+}
+
+// owned are the objects that carried the mark when they were looked at.
+func (s *sight) owned() owned {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ours
+}
+
+// Nodes implements engine.Sight.
+func (s *sight) Nodes(ctx context.Context) ([]plan.Node, error) {
+	var claims karpv1.NodeClaimList
+	if err := s.cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list NodeClaims: %w", err)
+	}
+	nodes := make([]plan.Node, len(claims.Items))
+	for i := range claims.Items {
+		nodes[i] = engine.NodeOf(&claims.Items[i])
+	}
+	return nodes, nil
+}
+
+// Holds implements engine.Sight.
+func (s *sight) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+	var machines corev1.NodeList
+	var pods corev1.PodList
+	var budgets policyv1.PodDisruptionBudgetList
+	for _, list := range []client.ObjectList{&machines, &pods, &budgets} {
+		if err := s.cache.List(ctx, list); err != nil {
+			return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
+		}
+	}
+	held, err := engine.Hold(nodes, machines.Items, pods.Items, budgets.Items, now)
+	return held, nil, err
+}
