@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -331,12 +332,17 @@ func TestTheControllerMayDieAtEveryCall(t *testing.T) {
 			for _, done := range []bool{false, true} {
 				r := newRig(t, cfg)
 				r.sim.Inject(lkesim.Fault{After: i, Count: 1, Hang: true, AfterWork: done})
+				var over atomic.Bool // without the call: the story of before was one call longer
+				killed := make(chan struct{})
 				go func() {
-					r.until("the call is made", func() bool { return r.sim.Stats().Calls > i })
+					defer close(killed)
+					r.until("the call is made", func() bool { return r.sim.Stats().Calls > i || over.Load() })
 					r.kill()
 					r.start(cfg.Tier)
 				}()
 				r.story()
+				over.Store(true)
+				<-killed
 				r.kill()
 				if made := r.sim.Stats().Made; made != 7 {
 					t.Errorf("killed at call %d (done: %v): %d instances for 7 claims", i, done, made)
