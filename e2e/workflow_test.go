@@ -161,3 +161,38 @@ func (d *deployment) pullRequest(dir string) {
 	}
 	d.runner.Fetch, d.runner.GitHub = push, github
 }
+
+// TestTemplatePlansAndApplies runs the jobs of the template for GitLab that need
+// a cluster.
+func TestTemplatePlansAndApplies(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	d := newDeployment(t, s)
+	template, err := ci.ReadTemplate("../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.Path = d.runner.Path
+	job := func(name string, code int, allow string) string {
+		t.Helper()
+		log, got, err := template.Run("lkeplan:"+name+":prod", d.repo, map[string]string{
+			"KUBECONFIG_READ": s.env["KUBECONFIG"], "KUBECONFIG_WRITE": s.env["KUBECONFIG"], "LKEPLAN_ALLOW": allow,
+		})
+		if err != nil || got != code {
+			t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
+		}
+		return log
+	}
+	guards := "\nguards {\n  max_deleted_pools = 0\n}\n"
+	d.push(pooled(t, guards, "web"), "refs/heads/main")
+	mustContain(t, job("plan", 0, ""), "2 to create")
+	mustContain(t, job("apply", 0, ""), "applied 2 objects: 2 created")
+	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":50}}`)
+	mustContain(t, job("apply", 4, ""), "run the pipeline again for a new plan")
+	d.push(pooled(t, guards), "refs/heads/main")
+	mustContain(t, job("plan", 3, ""), "Refused by max_deleted_pools", "LKEPLAN_ALLOW")
+	job("plan", 0, "max_deleted_pools:pool.web")
+	mustContain(t, job("apply", 0, ""), "1 deleted")
+}
