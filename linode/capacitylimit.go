@@ -37,6 +37,7 @@ type CapacityLimits struct {
 	limits *Limits
 	events events.EventRecorder
 	told   map[types.UID]time.Time // pods that were told what holds them back, and when
+	known  map[string]bool         // limits that the metrics show
 }
 
 // NewCapacityLimits returns the controller.
@@ -81,7 +82,7 @@ func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Re
 	if err := c.client.List(ctx, &pools); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
 	}
-	limitMetrics().reset()
+	c.forgetOthers(list.Items)
 	binds := false
 	for i := range list.Items {
 		full, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
@@ -95,6 +96,20 @@ func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Re
 	}
 	// No event of a limit or a claim tells of pods that come now.
 	return ctrl.Result{RequeueAfter: heldEvery}, c.tellPods(ctx, tally.Shared(), pools.Items)
+}
+
+// forgetOthers takes limits out of the metrics that are no more.
+func (c *CapacityLimits) forgetOthers(there []lkeplanv1.CapacityLimit) {
+	known := make(map[string]bool, len(there))
+	for i := range there {
+		known[there[i].Name] = true
+	}
+	for name := range c.known {
+		if !known[name] {
+			limitMetrics().forget(name)
+		}
+	}
+	c.known = known
 }
 
 // report writes one limit's status, and reports whether the limit holds back any

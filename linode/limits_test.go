@@ -17,6 +17,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -210,7 +211,8 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	p := provider(t, readyClass(), nodePool(), full, roomy, decided(1), decided(2), numbered(3))
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(nodePool(), full, roomy).WithStatusSubresource(full).Build()
 	recorder := events.NewFakeRecorder(10)
-	if _, err := NewCapacityLimits(c, p.limits, recorder).Reconcile(t.Context(), ctrl.Request{}); err != nil {
+	controller := NewCapacityLimits(c, p.limits, recorder)
+	if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	for _, cl := range []*lkeplanv1.CapacityLimit{full, roomy} {
@@ -230,6 +232,41 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	if len(recorder.Events) != 2 { // on the limit and on the NodePool
 		t.Errorf("%d events, want 2", len(recorder.Events))
 	}
+	if nodes, money := series(t, "lkeplan_capacity_limit_used")["full nodes"], series(t, "lkeplan_capacity_limit_max")["roomy monthly_cost"]; nodes != 2 || money != 500 {
+		t.Errorf("the metrics show %v nodes used and a cap of %v dollars", nodes, money)
+	}
+	if err := c.Delete(t.Context(), full); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
+		t.Fatal(err)
+	}
+	if left := series(t, "lkeplan_capacity_limit_used"); len(left) != 4 {
+		t.Errorf("the metrics show a limit that is no more: %v", left)
+	}
+}
+
+// series returns the values of a metric by its labels' values.
+func series(t *testing.T, name string) map[string]float64 {
+	t.Helper()
+	families, err := crmetrics.Registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, family := range families {
+		if family.GetName() != name {
+			continue
+		}
+		for _, m := range family.GetMetric() {
+			var labels []string
+			for _, l := range m.GetLabel() {
+				labels = append(labels, l.GetValue())
+			}
+			values[strings.Join(labels, " ")] = m.GetGauge().GetValue()
+		}
+	}
+	return values
 }
 
 func TestAmountsAreRoundedDown(t *testing.T) {

@@ -40,17 +40,20 @@ var refusals = sync.OnceValue(func() *prometheus.CounterVec {
 	return c
 })
 
-// reset forgets all limits: one that was deleted must not be shown any more.
-func (g limitGauges) reset() {
-	g.most.Reset()
-	g.used.Reset()
-	g.reached.Reset()
+// forget takes out a limit that is no more.
+func (g limitGauges) forget(limit string) {
+	for _, gauge := range []*prometheus.GaugeVec{g.most, g.used, g.reached} {
+		gauge.DeletePartialMatch(prometheus.Labels{"limit": limit})
+	}
 }
 
+// set shows a limit. What it caps no more is taken out.
 func (g limitGauges) set(limit string, most, used limits.Amounts, reached bool) {
 	for _, resource := range []string{limits.Nodes, limits.CPU, limits.Memory, limits.MonthlyCost} {
 		if m, capped := most[resource]; capped {
 			g.most.WithLabelValues(limit, resource).Set(inMetric(resource, m))
+		} else {
+			g.most.DeleteLabelValues(limit, resource)
 		}
 		g.used.WithLabelValues(limit, resource).Set(inMetric(resource, used[resource]))
 	}

@@ -1,0 +1,58 @@
+package linode
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// window is an API that shows pools and does nothing.
+type window struct {
+	API
+	pools []lkeapi.Pool
+	err   error
+}
+
+func (w *window) Pools(context.Context, int) ([]lkeapi.Pool, error) { return w.pools, w.err }
+
+// TestAMachineIsGoneOnlyWhereLKEShowsIt: the core ends NodeClaims by what List
+// leaves out, and drops the finalizer of a draining one by what Get says.
+func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
+	slots := []lkeapi.Slot{{ID: "1-a", InstanceID: 10}, {ID: "1-b"}}
+	tests := []struct {
+		name   string
+		window window
+		listed int    // machines; -1 where List fails
+		get    string // of Linode 10
+	}{
+		{"it is there", window{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 2, Slots: slots}}}, 1, "there"},
+		{"it is gone", window{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 1, Slots: slots[1:]}}}, 0, "gone"},
+		{"LKE does not list all nodes", window{pools: []lkeapi.Pool{{ID: 1, Count: 2, Slots: slots[1:]}}}, -1, "unknown"},
+		{"LKE does not answer", window{err: errors.New("no answer")}, -1, "unknown"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			p := provider(t)
+			p.fleet.api = &tt.window
+			machines, err := p.List(t.Context())
+			if listed := len(machines); (err != nil) != (tt.listed < 0) || err == nil && listed != tt.listed {
+				t.Errorf("List = %d machines, %v; want %d", listed, err, tt.listed)
+			}
+			nc, err := p.Get(t.Context(), linodeID(10))
+			got := "unknown"
+			switch {
+			case err == nil && nc.Status.ProviderID == linodeID(10):
+				got = "there"
+			case cloudprovider.IsNodeClaimNotFoundError(err):
+				got = "gone"
+			}
+			if got != tt.get {
+				t.Errorf("Get says %s: %v; want %s", got, err, tt.get)
+			}
+		})
+	}
+}
