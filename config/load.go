@@ -37,8 +37,9 @@ type File struct {
 
 // A Var is the value of one variable as given on a command line.
 type Var struct {
-	Name  string
-	Value string // the text itself for a variable of type string, else an expression
+	Name   string
+	Value  string // the text itself for a variable of type string, else an expression
+	Source string // what has set it, for messages; "" is the flag --var
 }
 
 // A Module is one directory, parsed and not yet evaluated.

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,7 +38,7 @@ func (in inputs) addFile(body hcl.Body, name string) hcl.Diagnostics {
 }
 
 func (in inputs) addFlag(v Var) (source string) {
-	source = "--var " + v.Name
+	source = cmp.Or(v.Source, "--var "+v.Name)
 	in[v.Name] = input{source: source, text: v.Value}
 	return source
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -20,6 +21,7 @@ type source struct {
 	vars     []string
 	varFiles []string
 	catalog  string
+	argo     *argocd.Request // nil where it is not Argo CD that asks
 }
 
 // flags adds the flags for variables, which are the same in each command.
@@ -41,7 +43,7 @@ func oneDirectory(cmd *cobra.Command, args []string) error {
 // as the only argument, or else the working directory. What lies outside of
 // the file system cannot be read, not even through symbolic links.
 func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
-	root, dir := place(args)
+	root, dir := s.place(args)
 	opts := engine.CompileOptions{Options: config.Options{Dir: dir, Version: release()}}
 	var err error
 	if opts.Vars, err = s.parseVars(); err != nil {
@@ -58,18 +60,21 @@ func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
 	if err != nil {
 		return nil, opts, fmt.Errorf("open %s: %w", root, bare(err))
 	}
-	return opened.FS(), opts, nil
+	return opened.FS(), opts, s.ask(opened.FS(), &opts)
 }
 
 // place returns the directory to compile and the root it is read in: the
 // repository around it, in which its modules are. Outside of a repository the
 // root is the working directory, or the directory itself if it is not below.
-func place(args []string) (root, dir string) {
+func (s *source) place(args []string) (root, dir string) {
 	dir = "."
 	if len(args) > 0 {
 		dir = filepath.Clean(args[0])
 	}
 	if top, below, ok := repository(dir); ok {
+		return top, below
+	}
+	if top, below, ok := s.checkout(dir); ok {
 		return top, below
 	}
 	if !filepath.IsLocal(dir) {

@@ -1,0 +1,94 @@
+package argocd
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// The annotations that Argo CD reads.
+const (
+	waveAnnotation    = "argocd.argoproj.io/sync-wave"
+	optionsAnnotation = "argocd.argoproj.io/sync-options"
+)
+
+// A treatment is how Argo CD is to sync the objects of one kind. Waves are
+// applied in ascending and pruned in descending order.
+type treatment struct {
+	wave    string
+	options []string
+}
+
+// treatments are by kind. What holds nodes back, or describes them, comes
+// before the pools that make them. Nodes go with their pool, and can go with
+// their class, so that somebody has to confirm either.
+func treatments() map[string]treatment {
+	return map[string]treatment{
+		schemas.NodeClass.Object.Kind: {"-1", []string{"Prune=confirm", "Delete=confirm", "PruneLast=true"}},
+		schemas.Limits.Object.Kind:    {"-1", nil},
+		schemas.Overlay.Object.Kind:   {"-1", nil},
+		schemas.Pool.Object.Kind:      {"0", []string{"Prune=confirm", "Delete=confirm"}},
+		schemas.Buffer.Object.Kind:    {"1", nil},
+	}
+}
+
+// Annotate returns what was compiled with annotations for Argo CD on the
+// objects: the order, server-side apply, and what of them is not deleted just
+// because it is gone from the source. Pools that a guard protects are never
+// deleted. What the author has written himself stays as it is.
+func Annotate(compiled engine.Compiled) engine.Compiled {
+	byKind := treatments()
+	compiled.Resources = slices.Clone(compiled.Resources)
+	for i, r := range compiled.Resources {
+		t := byKind[r.Kind()]
+		if r.Kind() == schemas.Pool.Object.Kind && slices.Contains(compiled.Guards.Protected, r.Name()) {
+			t.options = []string{"Prune=false", "Delete=false"}
+		}
+		compiled.Resources[i].Manifest = annotate(r.Manifest, t)
+	}
+	return compiled
+}
+
+// annotate returns a copy of an object with the annotations.
+func annotate(obj map[string]any, t treatment) map[string]any {
+	obj = maps.Clone(obj)
+	metadata := copied(obj["metadata"])
+	annotations := copied(metadata["annotations"])
+	if annotations[waveAnnotation] == nil {
+		annotations[waveAnnotation] = t.wave
+	}
+	written, _ := annotations[optionsAnnotation].(string)
+	annotations[optionsAnnotation] = merge(written, append([]string{"ServerSideApply=true"}, t.options...))
+	metadata["annotations"] = annotations
+	obj["metadata"] = metadata
+	return obj
+}
+
+func copied(value any) map[string]any {
+	entries, _ := value.(map[string]any)
+	if entries == nil {
+		return map[string]any{}
+	}
+	return maps.Clone(entries)
+}
+
+// merge adds options to those that are written. The name of an option is what
+// stands before its "=".
+func merge(written string, options []string) string {
+	var merged, names []string
+	for option := range strings.SplitSeq(written, ",") {
+		if option = strings.TrimSpace(option); option != "" {
+			name, _, _ := strings.Cut(option, "=")
+			merged, names = append(merged, option), append(names, name)
+		}
+	}
+	for _, option := range options {
+		if name, _, _ := strings.Cut(option, "="); !slices.Contains(names, name) {
+			merged = append(merged, option)
+		}
+	}
+	return strings.Join(merged, ",")
+}

@@ -1,0 +1,93 @@
+package argocd
+
+import (
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/convert"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// An Announcement tells Argo CD of a parameter that an Application can set, for
+// the form in its UI.
+type Announcement struct {
+	Name           string            `json:"name"`
+	Title          string            `json:"title,omitempty"`
+	Tooltip        string            `json:"tooltip,omitempty"`
+	Required       bool              `json:"required,omitempty"`
+	ItemType       string            `json:"itemType,omitempty"`       // of the value, or of the parts of a collection
+	CollectionType string            `json:"collectionType,omitempty"` // string, array or map
+	String         string            `json:"string,omitempty"`
+	Array          []string          `json:"array,omitempty"`
+	Map            map[string]string `json:"map,omitempty"`
+}
+
+// Announce says of the variables of a directory what Argo CD can show. Lists and
+// maps of text, numbers and bools get a form of their own; what is more involved is
+// an expression in HCL.
+func Announce(variables []config.Variable) []Announcement {
+	announced := make([]Announcement, 0, len(variables)) // none is [], and not null
+	for _, v := range variables {
+		announced = append(announced, announce(v))
+	}
+	return announced
+}
+
+func announce(v config.Variable) Announcement {
+	a := Announcement{Name: v.Name, Title: v.Name, Tooltip: v.Description, Required: v.Value == cty.NilVal, CollectionType: "string"}
+	value := v.Value
+	if a.Required {
+		value = cty.NullVal(v.Type)
+	}
+	ty := v.Type
+	switch collection := ty.IsListType() || ty.IsSetType(); {
+	case ty.IsPrimitiveType():
+		a.ItemType, a.String = itemType(ty), text(value)
+	case collection && ty.ElementType().IsPrimitiveType():
+		a.ItemType, a.CollectionType, a.Array = itemType(ty.ElementType()), "array", array(value)
+	case ty.IsMapType() && ty.ElementType().IsPrimitiveType():
+		a.ItemType, a.CollectionType, a.Map = itemType(ty.ElementType()), "map", entries(value)
+	case !value.IsNull():
+		a.String = config.Print(value)
+	}
+	return a
+}
+
+func itemType(ty cty.Type) string {
+	switch ty {
+	case cty.Number:
+		return "number"
+	case cty.Bool:
+		return "boolean"
+	}
+	return "string"
+}
+
+// text is a value of a primitive type as Argo CD has all of them.
+func text(v cty.Value) string {
+	v, err := convert.Convert(v, cty.String)
+	if err != nil || v.IsNull() || !v.IsKnown() {
+		return ""
+	}
+	return v.AsString()
+}
+
+func array(v cty.Value) (values []string) {
+	if v.IsNull() || !v.IsKnown() {
+		return nil
+	}
+	for _, element := range v.AsValueSlice() {
+		values = append(values, text(element))
+	}
+	return values
+}
+
+func entries(v cty.Value) map[string]string {
+	if v.IsNull() || !v.IsKnown() {
+		return nil
+	}
+	values := map[string]string{}
+	for key, element := range v.AsValueMap() {
+		values[key] = text(element)
+	}
+	return values
+}
