@@ -87,7 +87,7 @@ func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Re
 	for i := range list.Items {
 		full, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
 		if err != nil {
-			return ctrl.Result{}, err
+			return written(err)
 		}
 		binds = binds || full
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -77,15 +78,24 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return n.letGo(ctx, &class)
 	}
 	if err := n.stamp(ctx, &class); err != nil {
-		return ctrl.Result{}, err
+		return written(err)
 	}
 	if err := n.validate(ctx, &class); err != nil {
-		return ctrl.Result{}, err
+		return written(err)
 	}
 	if class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil {
 		return ctrl.Result{}, nil
 	}
 	return ctrl.Result{RequeueAfter: classEvery}, nil
+}
+
+// written is what a reconciler returns after a write: where somebody else wrote
+// meanwhile it looks again, without a word.
+func written(err error) (ctrl.Result, error) {
+	if apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+	}
+	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
 // stamp writes finalizer and hash. When the way of hashing has changed, claims
@@ -164,7 +174,7 @@ func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 	stored := class.DeepCopy()
 	controllerutil.RemoveFinalizer(class, v1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return ctrl.Result{}, client.IgnoreNotFound(n.client.Patch(ctx, class, patch))
+	return written(n.client.Patch(ctx, class, patch))
 }
 
 // validate sets the condition that Ready follows from.

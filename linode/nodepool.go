@@ -111,7 +111,7 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	// Conditions are a list, which a merge patch replaces whole.
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return ctrl.Result{}, client.IgnoreNotFound(n.client.Status().Patch(ctx, &pool, patch))
+	return written(n.client.Status().Patch(ctx, &pool, patch))
 }
 
 // unacceptable says why LKE can make no node for a NodePool; "" where it can.

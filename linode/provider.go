@@ -90,9 +90,13 @@ func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
 func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
 	class, err := p.nodeClass(ctx, nc)
 	if err != nil {
-		return nil, err
+		return nil, slowly(ctx, nc, err)
 	}
-	return p.choose(ctx, nc, class)
+	chosen, err := p.choose(ctx, nc, class)
+	if err != nil {
+		return nil, slowly(ctx, nc, err)
+	}
+	return chosen, nil
 }
 
 // Replan picks another plan for a claim whose plan cannot be had. Nothing is
@@ -129,7 +133,7 @@ func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1al
 	}
 	it, err := p.limits.Reserve(ctx, nc, fit)
 	if err != nil {
-		return nil, p.slowly(ctx, pool, err)
+		return nil, err
 	}
 	plan, _ := p.types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))

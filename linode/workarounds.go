@@ -5,22 +5,27 @@ import (
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
 
-// slowly holds back the refusal of a static NodePool's claim. Karpenter v1.14.1
-// ends with a nil dereference where the last claim of a static NodePool goes
-// while others are being made (ReleaseNodeCount in
-// pkg/controllers/state/statenodepool.go, mended in v1.14.3); they are made
-// within milliseconds of one another.
-func (p *Provider) slowly(ctx context.Context, pool *karpv1.NodePool, refusal error) error {
-	if pool != nil && pool.Spec.Replicas != nil {
-		select {
-		case <-ctx.Done():
-		case <-time.After(staticRefusal):
-		}
+// slowly holds an error back after which the core deletes a NodeClaim, until
+// the claim is some time old. Karpenter v1.14.1 does not expect claims to go
+// while it still makes others of the same batch, which takes it milliseconds:
+// its state may keep one that is gone for ever, so that it plans nothing more
+// (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine), and with
+// static NodePools it ends with a nil dereference (ReleaseNodeCount in
+// pkg/controllers/state/statenodepool.go). v1.14.3 mends both.
+func slowly(ctx context.Context, nc *karpv1.NodeClaim, err error) error {
+	if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
+		return err
 	}
-	return refusal
+	select {
+	case <-ctx.Done():
+	case <-time.After(time.Until(nc.CreationTimestamp.Add(settled))):
+	}
+	return err
 }
 
-// staticRefusal is how long the refusal of a static NodePool's claim takes.
-const staticRefusal = 2 * time.Second
+// settled is how old a NodeClaim is when the core is done with its batch for
+// sure. Creation times are in whole seconds.
+const settled = 2 * time.Second

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
@@ -16,22 +16,29 @@ import (
 // This file holds what the provider does, or is, because of bugs of Karpenter
 // v1.14.1 that v1.14.3 mends. The fifth is seedSweeper's, in engine.
 
-// TestAStaticPoolIsRefusedSlowly: where the last NodeClaim of a static NodePool
-// goes while others are being made, the core ends with a nil dereference.
-func TestAStaticPoolIsRefusedSlowly(t *testing.T) {
+// TestARefusalIsNotInstant: a NodeClaim that goes while the core makes others of
+// its batch may stay in the core's state for ever, or, of a static NodePool, end
+// the process.
+func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		for _, static := range []bool{false, true} {
-			pool := nodePool()
-			if static {
-				pool.Spec.Replicas = new(int64(3))
-			}
-			p := provider(t, readyClass(), pool, capped("none", nodes(0)), numbered(1))
+		broken := readyClass()
+		broken.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", "no")
+		for name, p := range map[string]*Provider{
+			"no room":               provider(t, readyClass(), nodePool(), capped("none", nodes(0))),
+			"a class that is wrong": provider(t, broken, nodePool()),
+		} {
+			nc := numbered(1)
+			nc.CreationTimestamp = metav1.Now()
 			start := time.Now()
-			if _, err := p.Create(t.Context(), numbered(1)); !cloudprovider.IsInsufficientCapacityError(err) {
-				t.Fatal(err)
+			if _, err := p.Create(t.Context(), nc); err == nil {
+				t.Errorf("%s: the claim is not refused", name)
 			}
-			if took := time.Since(start); (took >= time.Second) != static {
-				t.Errorf("static %v: refused after %s", static, took)
+			if took := time.Since(start); took < 2*time.Second {
+				t.Errorf("%s: refused after %s", name, took)
+			}
+			start = time.Now()
+			if _, err := p.Create(t.Context(), nc); err == nil || time.Since(start) > 0 {
+				t.Errorf("%s: an old claim is refused after %s: %v", name, time.Since(start), err)
 			}
 		}
 	})
