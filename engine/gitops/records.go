@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	archive "archive/tar"
 	"bytes"
 	"context"
 	"fmt"
@@ -97,15 +98,19 @@ func (u uncached) Get(ctx context.Context, key client.ObjectKey, obj client.Obje
 	return u.reader.Get(ctx, key, obj, opts...)
 }
 
-// useless reports whether an entry of an archive or directory is left out.
+// useless reports whether an entry of an archive or directory is left out. A hard
+// link says of itself that it is a regular file.
 func useless(name string, info fs.FileInfo) bool {
+	if header, ok := info.Sys().(*archive.Header); ok && header.Typeflag == archive.TypeLink {
+		return true
+	}
 	return !info.IsDir() && (!wanted(name) || info.Size() > maxFile)
 }
 
 // unpack puts the useful files of an archive into a directory. A path that leads
 // out of it is an error, and so is more than the bound; links are left out.
-func unpack(archive io.Reader, dir string) error {
-	if err := tar.Untar(archive, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(useless)); err != nil {
+func unpack(from io.Reader, dir string) error {
+	if err := tar.Untar(from, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(useless)); err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
 	return nil

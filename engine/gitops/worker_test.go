@@ -1,0 +1,204 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// tried is a source and a compiler that do as a test says.
+type tried struct {
+	findErr, fetchErr, compileErr error
+	verified                      bool
+	result                        child.Result
+}
+
+func (s tried) Find(context.Context, *v1alpha1.NodePlan) (Artifact, error) {
+	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: func(context.Context, string) error { return s.fetchErr }}, s.findErr
+}
+
+func (s tried) Compile(context.Context, child.Request) (child.Result, error) {
+	return s.result, s.compileErr
+}
+
+// TestWhatStopsAReconciliation: each in its own way, and none with anything
+// applied: there is no cluster to apply to.
+func TestWhatStopsAReconciliation(t *testing.T) {
+	dev := child.Result{Cluster: config.Cluster{Name: "dev"}}
+	tests := []struct {
+		name    string
+		tried   tried
+		spec    v1alpha1.NodePlanSpec
+		want    string
+		stalled bool
+		says    string
+	}{
+		{name: "no source", tried: tried{findErr: MissingError{"there is no GitRepository flux-system/fleet"}}, want: v1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
+		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: v1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
+		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: v1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
+		{name: "no signature", spec: v1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: v1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
+		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", child.ErrTimeout)}, want: v1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
+		{name: "a compilation that eats memory", tried: tried{compileErr: child.ErrMemory}, want: v1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
+		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: v1alpha1.ReasonCompileFailed, says: "no more processes"},
+		{name: "another cluster", tried: tried{result: child.Result{Cluster: config.Cluster{Name: "prod"}}}, want: v1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "no connection", tried: tried{result: dev}, want: v1alpha1.ReasonApplyFailed, says: "no cluster"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := &Worker{
+				Sources: tt.tried, Compiler: tt.tried, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now,
+				Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+				Records: none{},
+				Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
+			}
+			np := &v1alpha1.NodePlan{Spec: tt.spec}
+			o := w.Work(t.Context(), np)
+			if o.reason != tt.want || o.stalled != tt.stalled || o.failed == tt.stalled || !strings.Contains(o.message, tt.says) {
+				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
+			}
+			if left, err := os.ReadDir(w.Scratch); err != nil || len(left) > 0 {
+				t.Errorf("left over: %v, %v", left, err)
+			}
+		})
+	}
+}
+
+// none keeps no records.
+type none struct{}
+
+func (none) Load(context.Context, *v1alpha1.NodePlan, string) (string, bool, error) {
+	return "", false, nil
+}
+func (none) Store(context.Context, *v1alpha1.NodePlan, string) error { return nil }
+
+func TestPathsLeadNowhereOut(t *testing.T) {
+	for path, want := range map[string]string{"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev", "../../etc": "etc", "a/../../b": "b"} {
+		if got := within(path); got != want || !filepath.IsLocal(got) {
+			t.Errorf("within(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
+
+func TestSecretsAreHidden(t *testing.T) {
+	v := Variables{Secrets: []string{"hunter2", "abc", ""}}
+	if got := v.hide(`main.lke.hcl:3: the token "hunter2" is not abc`); got != `main.lke.hcl:3: the token "***" is not abc` {
+		t.Error(got)
+	}
+}
+
+func TestTwoThatWantOneObjectFindOut(t *testing.T) {
+	c := NewClaims()
+	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
+	if rivals := c.Claim(a, []string{"NodePool web", "NodePool db"}); len(rivals) > 0 {
+		t.Errorf("the first has rivals: %v", rivals)
+	}
+	for _, who := range []types.NamespacedName{b, b} {
+		if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {a}}, c.Claim(who, []string{"NodePool web"})); diff != "" {
+			t.Errorf("rivals of %s (-want +got):\n%s", who, diff)
+		}
+	}
+	if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {b}}, c.Claim(a, []string{"NodePool web"})); diff != "" {
+		t.Errorf("rivals of the first, when it looks again (-want +got):\n%s", diff)
+	}
+	if got := c.Drop(b); !slices.Equal(got, []types.NamespacedName{a}) {
+		t.Errorf("dropping b frees %v, want %v", got, a)
+	}
+	if rivals := c.Claim(a, []string{"NodePool web"}); len(rivals) > 0 {
+		t.Errorf("rivals of nobody: %v", rivals)
+	}
+}
+
+func TestDriftThatIsIgnored(t *testing.T) {
+	resource := func() engine.Resource {
+		return engine.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
+			"kind": "NodePool", "metadata": map[string]any{"name": "web"},
+			"spec": map[string]any{"weight": int64(10), "limits": map[string]any{"cpu": "100", "nvidia.com/gpu": "2"}, "disruption": map[string]any{"budgets": []any{"x"}}},
+		}}}
+	}
+	drift := func(path string) []plan.Drift {
+		return []plan.Drift{{Kind: "NodePool", Name: "web", Path: path}}
+	}
+	tests := []struct {
+		name  string
+		drift []plan.Drift
+		rule  v1alpha1.DriftIgnore
+		left  []string // of the spec's fields
+	}{
+		{"the field", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}}, []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu"}},
+		{"a field around it", drift("spec.limits.cpu"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, []string{"disruption", "limits", "limits.nvidia.com/gpu", "weight"}},
+		{"a key with a slash", drift("spec.limits[nvidia.com/gpu]"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits/nvidia.com~1gpu"}}, []string{"disruption", "limits", "limits.cpu", "weight"}},
+		{"another field", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, nil},
+		{"another kind", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Kind: "LinodeNodeClass"}, nil},
+		{"another object", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Name: "db"}, nil},
+		{"a field whose name begins alike", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/wei"}}, nil},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			head := engine.Compiled{Resources: []engine.Resource{resource()}}
+			if found := ignore(&head, tt.drift, []v1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+				t.Errorf("found = %v", found)
+			}
+			want := tt.left
+			if want == nil {
+				want = []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu", "weight"}
+			}
+			spec := head.Resources[0].Manifest["spec"].(map[string]any)
+			var got []string
+			for name := range spec {
+				got = append(got, name)
+			}
+			for name := range spec["limits"].(map[string]any) {
+				got = append(got, "limits."+name)
+			}
+			slices.Sort(got)
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("what is left (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTheStricterGuardHolds(t *testing.T) {
+	share := func(text string) config.Share { return smaller(config.Share{}, text) }
+	tests := []struct{ a, b, want string }{
+		{"", "10%", "10%"}, {"10%", "", "10%"}, {"10%", "20%", "10%"}, {"20%", "10%", "10%"}, {"3", "5", "3"}, {"3", "10%", "10%"},
+	}
+	for _, tt := range tests {
+		if got := smaller(share(tt.a), tt.b).Text; got != tt.want {
+			t.Errorf("of %q and %q %q holds, want %q", tt.a, tt.b, got, tt.want)
+		}
+	}
+	one := 1
+	g := stricter(config.Guards{MaxDeletedPools: 3, Protected: []string{"a"}}, &v1alpha1.PlanGuards{MaxDeletedPools: &one, Protected: []string{"b"}})
+	if g.MaxDeletedPools != 1 || !slices.Equal(g.Protected, []string{"a", "b"}) {
+		t.Errorf("%+v", g)
+	}
+}
+
+func TestMessagesAreCutAtWords(t *testing.T) {
+	if got := shorten("one two three", 11); got != "one two…" {
+		t.Errorf("%q", got)
+	}
+	if got := shorten("short", 100); got != "short" {
+		t.Errorf("%q", got)
+	}
+	long := strings.Repeat("ä", 100)
+	if got := shorten(long, 21); len(got) > 21 || !strings.HasSuffix(got, "…") || strings.ContainsRune(got, '\uFFFD') {
+		t.Errorf("%q of %d bytes", got, len(got))
+	}
+}
