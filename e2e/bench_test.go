@@ -2,13 +2,18 @@ package e2e
 
 import (
 	"fmt"
+	"os"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // BenchmarkFleet measures whole runs of the program against a real API server:
@@ -84,4 +89,74 @@ func claimOf(pool *karpv1.NodePool, n int) *karpv1.NodeClaim {
 			ExpireAfter:  pool.Spec.Template.Spec.ExpireAfter,
 		},
 	}
+}
+
+// BenchmarkNodePlans measures how long the controller takes from its start until
+// 200 NodePlans of 5 pools each are ready, and what it uses when nothing
+// happens.
+func BenchmarkNodePlans(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		s := startSandbox(b)
+		s.installCRDs()
+		var all strings.Builder
+		for i := range 200 {
+			var pools []string
+			for n := range 5 {
+				pools = append(pools, fmt.Sprintf("p%03d-%d", i, n))
+			}
+			text := strings.Replace(fleet("", pools...), "node_class \"default\" {}", fmt.Sprintf("node_class \"default\" {\n  name = \"c%03d\"\n}", i), 1)
+			name := fmt.Sprintf("fleet-%03d", i)
+			fmt.Fprintf(&all, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\ndata:\n  main.lke.hcl: %s\n---%s", name, strconv.Quote(text), strings.ReplaceAll(nodePlanOfConfigMap, "NAME", name))
+		}
+		s.kube(all.String(), "apply", "--server-side", "-f", "-")
+		b.StartTimer()
+		c := s.startController()
+		var list v1alpha1.NodePlanList
+		for ready := 0; ready < 200; time.Sleep(500 * time.Millisecond) {
+			if err := s.client.List(b.Context(), &list); err != nil {
+				b.Fatal(err)
+			}
+			ready = 0
+			for i := range list.Items {
+				if because(v1alpha1.ReasonSucceeded)(&list.Items[i]) {
+					ready++
+				}
+			}
+		}
+		b.StopTimer()
+		before := c.used(b)
+		time.Sleep(30 * time.Second)
+		after := c.used(b)
+		b.ReportMetric(float64(after.cpu-before.cpu)/float64(30*time.Second)*100, "idle-cpu-%")
+		b.ReportMetric(float64(after.rss)/(1<<20), "MiB")
+		b.StartTimer()
+	}
+}
+
+// usage is what a process has used.
+type usage struct {
+	cpu time.Duration
+	rss int64
+}
+
+// used reads what the controller has used so far.
+func (c *controller) used(t testing.TB) usage {
+	t.Helper()
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(raw), ") ")
+	fields := strings.Fields(rest)
+	number := func(i int) int64 {
+		n, err := strconv.ParseInt(fields[i], 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	// Ticks are hundredths of a second; utime and stime are the fields 14 and 15,
+	// and rss, in pages, is the 24th (proc_pid_stat(5)).
+	return usage{cpu: time.Duration(number(11)+number(12)) * 10 * time.Millisecond, rss: number(21) * int64(os.Getpagesize())}
 }

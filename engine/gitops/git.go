@@ -92,7 +92,13 @@ func fetchCommit(ctx context.Context, url string, auth transport.AuthMethod, nam
 	if err != nil {
 		return err
 	}
-	spec := gitconfig.RefSpec(fmt.Sprintf("%s:refs/heads/fetched", commit))
+	// Not every server gives a commit by its number, so the reference is asked for
+	// where there is one. Should it have moved on, the commit is not found.
+	from := commit.String()
+	if strings.HasPrefix(name.String(), "refs/") {
+		from = "+" + name.String()
+	}
+	spec := gitconfig.RefSpec(from + ":refs/heads/fetched")
 	if err := remote.FetchContext(ctx, &git.FetchOptions{RefSpecs: []gitconfig.RefSpec{spec}, Depth: 1, Auth: auth, Tags: git.NoTags}); err != nil {
 		return fmt.Errorf("fetch commit %s: %w", commit, err)
 	}
