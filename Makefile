@@ -13,7 +13,7 @@ build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -C cmd/sandbox -o $(BIN)/ .
 
 test: build ## run all tests, the end-to-end tests in a sandbox included
-	$(SANDBOX) build
+	$(SANDBOX) build flux
 	$(GO) test -timeout $(TIMEOUT) ./...
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) ./...
 

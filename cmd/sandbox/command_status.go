@@ -106,7 +106,7 @@ func (a *app) printOne(s stack.Status) error {
 	fmt.Fprintf(a.stdout, "%s: %s, since %s, %s tier in %s\n\n", s.Dir, word, s.Began.Format(time.DateTime), s.Cluster.Tier, s.Cluster.Region)
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "COMPONENT\tPID\tPORTS\tVERSION\tHEALTH")
-	for _, name := range stack.Names() {
+	for _, name := range s.Names() {
 		c, _ := s.Component(name)
 		fmt.Fprintf(table, "%s\t%d\t%s\t%s\t%s\n", name, c.PID, ports(c), c.Version, s.Health[name])
 	}

@@ -57,7 +57,11 @@ func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*sta
 	if err != nil {
 		return nil, fmt.Errorf("find this program: %w", err)
 	}
-	programs, err := a.programs(ctx)
+	var more []binaries.Module
+	if s.flux {
+		more = binaries.Flux()
+	}
+	programs, err := a.programs(ctx, more...)
 	if err != nil {
 		return nil, err
 	}
@@ -65,6 +69,7 @@ func (a *app) start(ctx context.Context, s settings, guard *process.Guard) (*sta
 		Dir: s.dir, Programs: programs, Self: self,
 		Cluster: cluster, Simulator: simulated,
 		APIServerPort: s.apiServerPort, LinodePort: s.linodePort,
+		Flux: s.flux, Audit: s.audit,
 		Guard: guard, Registry: registry, Say: a.say,
 	})
 }

@@ -221,7 +221,7 @@ func TestStatusOf(t *testing.T) {
 // The components a sandbox starts must all come out of the table.
 func TestEveryProgramIsBuilt(t *testing.T) {
 	built := map[string]bool{}
-	for _, m := range binaries.ControlPlane() {
+	for _, m := range append(binaries.ControlPlane(), binaries.Flux()...) {
 		for _, p := range m.Programs {
 			built[p.Name] = true
 		}

@@ -16,6 +16,7 @@ import (
 type settings struct {
 	dir                       string
 	linodePort, apiServerPort int
+	flux, audit               bool
 	simulated                 simulator.Config
 }
 
@@ -35,6 +36,8 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.dir, "dir", "", "the directory of the sandbox (default: a fresh one)")
 	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "the port of kube-apiserver (default: a free one)")
 	flags.IntVar(&s.linodePort, "linode-port", 0, "the port of the Linode API (default: a free one)")
+	flags.BoolVar(&s.flux, "flux", false, "run Flux's source-controller as well, and define the kinds of its notification-controller")
+	flags.BoolVar(&s.audit, "audit", false, "have kube-apiserver write each request into audit.log, beside the logs")
 
 	c := &s.simulated
 	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")

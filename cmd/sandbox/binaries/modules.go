@@ -62,13 +62,22 @@ const (
 	Kubectl           = "kubectl"
 	KWOK              = "kwok"
 	KarpenterSuite    = "karpenter-regression"
+	SourceController  = "source-controller"
 )
 
 // Stages are the assets that tell KWOK how nodes and pods come up and go.
-func Stages() []string {
+func Stages() []string { return assets(kwok()) }
+
+// FluxDefinitions are the assets that define Flux's kinds of sources, alerts and
+// receivers.
+func FluxDefinitions() []string { return assets(Flux()...) }
+
+func assets(modules ...Module) []string {
 	var names []string
-	for _, a := range kwok().Assets {
-		names = append(names, a.Name)
+	for _, m := range modules {
+		for _, a := range m.Assets {
+			names = append(names, a.Name)
+		}
 	}
 	return names
 }
@@ -81,7 +90,45 @@ func ControlPlane() []Module {
 // Extras lists the modules that a sandbox has only where somebody asks for them
 // by name.
 func Extras() []Module {
-	return []Module{karpenter()}
+	return append([]Module{karpenter()}, Flux()...)
+}
+
+// Flux lists the modules that a sandbox with Flux needs besides.
+func Flux() []Module {
+	return []Module{flux(), notification()}
+}
+
+// flux is the source-controller of Flux.
+func flux() Module {
+	const module = "github.com/fluxcd/source-controller"
+	return Module{
+		Name: "flux", Source: embedded(),
+		Main: module,
+		Programs: []Program{
+			{Name: SourceController, Package: module, Usual: 3 * time.Minute},
+		},
+		Assets: definitions(module, "source.toolkit.fluxcd.io_", "buckets", "externalartifacts", "gitrepositories", "helmcharts", "helmrepositories", "ocirepositories"),
+	}
+}
+
+// notification is the notification-controller of Flux, of which only the
+// definitions are used: a program would have nobody to notify.
+func notification() Module {
+	const module = "github.com/fluxcd/notification-controller"
+	return Module{
+		Name: "flux-notification", Source: embedded(),
+		Main:   module,
+		Assets: definitions(module, "notification.toolkit.fluxcd.io_", "alerts", "providers", "receivers"),
+	}
+}
+
+func definitions(module, prefix string, plurals ...string) []Asset {
+	var all []Asset
+	for _, plural := range plurals {
+		name := prefix + plural + ".yaml"
+		all = append(all, Asset{Module: module, Path: "config/crd/bases/" + name, Name: name})
+	}
+	return all
 }
 
 // karpenter is Karpenter's own suite of regression tests for providers.

@@ -3,6 +3,7 @@ package stack
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -67,6 +68,12 @@ func (c *checker) check(ctx context.Context, name string) error {
 		return get(ctx, c.kube, url("https", "health", "/healthz"), "", nil)
 	case kwok:
 		return get(ctx, http.DefaultClient, url("http", "health", "/readyz"), "", nil)
+	case sourceController:
+		// Its artifacts have a server of their own, which starts later.
+		return errors.Join(
+			get(ctx, http.DefaultClient, url("http", "health", "/readyz"), "", nil),
+			get(ctx, http.DefaultClient, url("http", "artifacts", "/"), "", nil),
+		)
 	case linode:
 		cluster := fmt.Sprintf("/v4/lke/clusters/%d", c.cluster.ID)
 		return get(ctx, http.DefaultClient, url("http", "api", cluster), c.cluster.LinodeToken, nil)

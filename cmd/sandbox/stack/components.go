@@ -15,6 +15,7 @@ const (
 	scheduler         = "kube-scheduler"
 	kwok              = "kwok"
 	linode            = "linode-simulator"
+	sourceController  = "source-controller"
 	admin             = "admin"
 )
 
@@ -33,6 +34,8 @@ type component struct {
 	// fixed is the number the user asked for, for the first of the ports.
 	fixed int
 	args  func(w wiring) []string
+	// env are its environment variables besides those that all have.
+	env func(w wiring) []string
 	// grace is how long it may take to stop before it is killed.
 	grace time.Duration
 }
@@ -44,6 +47,8 @@ type wiring struct {
 	port func(component, name string) int
 	// stages are the files that tell KWOK what to play.
 	stages []string
+	// audit tells the API server to write down each request.
+	audit bool
 }
 
 func (w wiring) url(scheme, component, name string) string {
@@ -58,6 +63,7 @@ func (c Config) components() map[string]component {
 		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"}, args: schedulerArgs},
 		{name: kwok, program: binaries.KWOK, ports: []string{"health"}, args: kwokArgs},
 		{name: linode, ports: []string{"api"}, fixed: c.LinodePort, args: linodeArgs},
+		{name: sourceController, program: binaries.SourceController, ports: []string{"artifacts", "health"}, args: sourceControllerArgs, env: sourceControllerEnv},
 	}
 	all := map[string]component{}
 	for _, each := range list {
@@ -95,7 +101,7 @@ func etcdArgs(w wiring) []string {
 }
 
 func apiServerArgs(w wiring) []string {
-	return []string{
+	args := []string{
 		"--etcd-servers=" + w.url("https", etcd, "client"),
 		"--etcd-cafile=" + w.caCert(),
 		"--etcd-certfile=" + w.servingCert(),
@@ -125,6 +131,10 @@ func apiServerArgs(w wiring) []string {
 		"--max-requests-inflight=0",
 		"--max-mutating-requests-inflight=0",
 	}
+	if w.audit {
+		args = append(args, "--audit-policy-file="+w.auditPolicy(), "--audit-log-path="+w.auditLog())
+	}
+	return args
 }
 
 func controllerManagerArgs(w wiring) []string {

@@ -33,6 +33,7 @@ func newUsers() users {
 		scheduler:         {name: "system:kube-scheduler"},
 		kwok:              {name: "kwok", group: masters},
 		linode:            {name: "linode-simulator", group: masters},
+		sourceController:  {name: "source-controller", group: masters},
 	}
 	for key, u := range all {
 		u.token = NewToken()
@@ -48,7 +49,7 @@ func NewToken() string { return strings.ToLower(rand.Text()) }
 // tokenFile renders the file for --token-auth-file.
 func (all users) tokenFile() string {
 	var b strings.Builder
-	for _, key := range []string{admin, controllerManager, scheduler, kwok, linode} {
+	for _, key := range []string{admin, controllerManager, scheduler, kwok, linode, sourceController} {
 		u := all[key]
 		fmt.Fprintf(&b, "%s,%s,%s", u.token, u.name, u.name)
 		if u.group != "" {

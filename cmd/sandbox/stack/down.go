@@ -15,7 +15,7 @@ import (
 
 // stopOrder lists who is ended together: whoever uses a component goes before it.
 func stopOrder() [][]string {
-	return [][]string{{linode, kwok, scheduler, controllerManager}, {apiServer}, {etcd}}
+	return [][]string{{sourceController, linode, kwok, scheduler, controllerManager}, {apiServer}, {etcd}}
 }
 
 // Open returns the sandbox in dir, which another process may have started.
@@ -99,5 +99,10 @@ func (s *Stack) Watch(ctx context.Context, say func(format string, args ...any))
 
 // Names lists the components in the order in which they are started.
 func Names() []string {
-	return slices.Clone([]string{etcd, apiServer, controllerManager, scheduler, kwok, linode})
+	return []string{etcd, apiServer, controllerManager, scheduler, kwok, linode, sourceController}
+}
+
+// Names lists the components of this sandbox.
+func (s *State) Names() []string {
+	return slices.DeleteFunc(Names(), func(name string) bool { return name == sourceController && !s.Flux })
 }

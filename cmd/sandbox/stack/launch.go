@@ -62,6 +62,9 @@ func (l *launch) run(ctx context.Context) error {
 	group.Go(func() error { return l.start(ctx, scheduler) })
 	group.Go(func() error { return l.startControllerManager(ctx) })
 	group.Go(func() error { return l.startNodes(ctx) })
+	if l.config.Flux {
+		group.Go(func() error { return l.startFlux(ctx) })
+	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -132,13 +135,18 @@ func (l *launch) spawn(c component) error {
 			return err
 		}
 	}
+	w := wiring{layout: where, port: l.stack.port, stages: l.assets(binaries.Stages()), audit: l.config.Audit}
+	// Nothing of the user's settings, proxies above all, reaches a component.
+	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin"}
+	if c.env != nil {
+		env = append(env, c.env(w)...)
+	}
 	p, err := l.launcher()(process.Command{
 		Path: installed.Path,
-		Args: c.args(wiring{layout: where, port: l.stack.port, stages: l.stages()}),
-		// Nothing of the user's settings, proxies above all, reaches a component.
-		Env: []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin"},
-		Dir: where.home(),
-		Log: entry.Log,
+		Args: c.args(w),
+		Env:  env,
+		Dir:  where.home(),
+		Log:  entry.Log,
 	})
 	if err != nil {
 		return err
@@ -173,9 +181,10 @@ func (l *launch) installed(c component) binaries.Installed {
 	return l.config.Programs.Programs[c.program]
 }
 
-func (l *launch) stages() []string {
+// assets are the paths of files that came with the programs.
+func (l *launch) assets(names []string) []string {
 	var paths []string
-	for _, name := range binaries.Stages() {
+	for _, name := range names {
 		paths = append(paths, l.config.Programs.Assets[name])
 	}
 	return paths

@@ -32,6 +32,9 @@ func (l layout) log(component string) string { return l.path("logs", component+"
 func (l layout) etcdData() string            { return l.path("etcd") }
 func (l layout) home() string                { return l.path("home") }
 func (l layout) simulator() string           { return l.path("simulator.json") }
+func (l layout) artifacts() string           { return l.path("artifacts") }
+func (l layout) auditPolicy() string         { return l.path("audit.json") }
+func (l layout) auditLog() string            { return l.log("audit") }
 
 func (l layout) pki(name string) string { return l.path("pki", name) }
 func (l layout) caCert() string         { return l.pki("ca.crt") }
@@ -45,7 +48,7 @@ func (l layout) configOf(component string) string {
 
 // furnish makes the directories.
 func (l layout) furnish() error {
-	for _, dir := range []string{l.logs(), l.etcdData(), l.home(), l.path("pki")} {
+	for _, dir := range []string{l.logs(), l.etcdData(), l.home(), l.artifacts(), l.path("pki")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}
@@ -55,7 +58,7 @@ func (l layout) furnish() error {
 
 // clear removes the sandbox's entries, but not its logs, its state and its lock.
 func (l layout) clear() error {
-	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.path("pki")} {
+	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(), l.path("pki")} {
 		if err := os.RemoveAll(entry); err != nil {
 			return err
 		}

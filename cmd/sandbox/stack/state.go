@@ -24,9 +24,11 @@ type State struct {
 	Bound bool      `json:"bound"`
 	Began time.Time `json:"began"`
 	// ReadySeconds is how long it took until everything answered; zero before.
-	ReadySeconds float64     `json:"readySeconds"`
-	Cluster      Cluster     `json:"cluster"`
-	Components   []Component `json:"components"`
+	ReadySeconds float64 `json:"readySeconds"`
+	Cluster      Cluster `json:"cluster"`
+	// Flux tells that source-controller is one of the components.
+	Flux       bool        `json:"flux,omitempty"`
+	Components []Component `json:"components"`
 	// BinDirs are the directories of the programs, for PATH.
 	BinDirs []string `json:"binDirs"`
 }

@@ -30,7 +30,7 @@ func (s *State) Status(ctx context.Context) Status {
 	unreachable := check.connect()
 	var group sync.WaitGroup
 	var mu sync.Mutex
-	for _, name := range Names() {
+	for _, name := range s.Names() {
 		group.Go(func() {
 			health := s.health(ctx, check, name, unreachable)
 			mu.Lock()

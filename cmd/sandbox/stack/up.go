@@ -29,6 +29,10 @@ type Config struct {
 	Simulator any
 	// APIServerPort and LinodePort are ports the user asked for; zero means any.
 	APIServerPort, LinodePort int
+	// Flux tells to start source-controller too; its programs must be there.
+	Flux bool
+	// Audit has the API server write down each request.
+	Audit bool
 	// Guard, if not nil, makes the components die with this process.
 	Guard    *process.Guard
 	Registry Registry
@@ -87,7 +91,7 @@ func (c Config) up(ctx context.Context, dir string, made bool) (*Stack, error) {
 	s := &Stack{
 		State: &State{
 			Dir: dir, MadeDir: made, Owner: owner, Bound: c.Guard != nil, Began: time.Now(),
-			Cluster: c.Cluster, BinDirs: c.Programs.Dirs(),
+			Cluster: c.Cluster, Flux: c.Flux, BinDirs: c.Programs.Dirs(),
 		},
 		processes: map[string]*process.Process{},
 		registry:  c.Registry,
@@ -189,6 +193,9 @@ func (c Config) furnish(l layout, all users) error {
 		return err
 	}
 	if err := writeTokens(l, all); err != nil {
+		return err
+	}
+	if err := os.WriteFile(l.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {
 		return err
 	}
 	text, err := json.MarshalIndent(c.Simulator, "", "  ")

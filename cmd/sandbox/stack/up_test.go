@@ -138,12 +138,14 @@ func TestTokenFile(t *testing.T) {
 		scheduler:         {name: "s", token: "3"},
 		kwok:              {name: "k", group: masters, token: "4"},
 		linode:            {name: "l", group: masters, token: "5"},
+		sourceController:  {name: "f", group: masters, token: "6"},
 	}
 	const want = `1,a,a,"system:masters"
 2,c,c,"system:masters"
 3,s,s
 4,k,k,"system:masters"
 5,l,l,"system:masters"
+6,f,f,"system:masters"
 `
 	if got := all.tokenFile(); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
@@ -163,7 +165,7 @@ func TestLoopbackOnly(t *testing.T) {
 	for name, c := range (Config{}).components() {
 		for _, arg := range c.args(w) {
 			flag, value, _ := strings.Cut(arg, "=")
-			listens := strings.Contains(flag, "listen") || strings.Contains(flag, "address")
+			listens := strings.Contains(flag, "listen") || strings.Contains(flag, "addr")
 			if listens && !strings.Contains(value, "127.0.0.1") {
 				t.Errorf("%s: %s", name, arg)
 			}

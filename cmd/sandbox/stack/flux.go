@@ -1,0 +1,96 @@
+package stack
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
+)
+
+// startFlux defines Flux's kinds, and starts source-controller, which would not
+// start without them.
+func (l *launch) startFlux(ctx context.Context) error {
+	for _, file := range l.assets(binaries.FluxDefinitions()) {
+		define := func(ctx context.Context) error { return l.check.defined(ctx, file) }
+		if err := l.await(ctx, apiServer, "take the definition "+path.Base(file), define); err != nil {
+			return err
+		}
+	}
+	return l.start(ctx, sourceController)
+}
+
+const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+
+// defined returns nil when the API server serves the kind that a file defines.
+// It gives the server the file where it does not have it.
+func (c *checker) defined(ctx context.Context, file string) error {
+	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return err
+	}
+	server := c.client.Discovery().RESTClient()
+	err = server.Post().AbsPath(definitionsPath).SetHeader("Content-Type", "application/yaml").Body(text).Do(ctx).Error()
+	if err != nil && !apierrors.IsAlreadyExists(err) {
+		return err
+	}
+	// The files are called GROUP_PLURAL.yaml, the definitions PLURAL.GROUP.
+	group, plural, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".yaml"), "_")
+	return established(ctx, server, plural+"."+group)
+}
+
+func established(ctx context.Context, server rest.Interface, name string) error {
+	raw, err := server.Get().AbsPath(definitionsPath, name).Do(ctx).Raw()
+	if err != nil {
+		return err
+	}
+	var definition struct {
+		Status struct {
+			Conditions []metav1.Condition `json:"conditions"`
+		} `json:"status"`
+	}
+	if err := json.Unmarshal(raw, &definition); err != nil {
+		return err
+	}
+	for _, condition := range definition.Status.Conditions {
+		if condition.Type == "Established" && condition.Status == metav1.ConditionTrue {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s is not established", name)
+}
+
+func sourceControllerArgs(w wiring) []string {
+	artifacts := address(w.port(sourceController, "artifacts"))
+	return []string{
+		"--storage-path=" + w.artifacts(),
+		"--storage-addr=" + artifacts,
+		"--storage-adv-addr=" + artifacts,
+		"--health-addr=" + address(w.port(sourceController, "health")),
+		"--metrics-addr=" + address(0),
+		"--watch-all-namespaces=true",
+		"--enable-leader-election=false",
+		"--kube-api-qps=" + apiRate,
+		"--kube-api-burst=" + apiRate,
+		// A sandbox is to show what happens when, so nothing comes by chance later.
+		"--interval-jitter-percentage=0",
+	}
+}
+
+// sourceControllerEnv is how it is told of the API server: it has no flag for it.
+func sourceControllerEnv(w wiring) []string {
+	return []string{"KUBECONFIG=" + w.configOf(sourceController)}
+}
+
+// auditPolicy has each request written down once, when it is answered.
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
+`
