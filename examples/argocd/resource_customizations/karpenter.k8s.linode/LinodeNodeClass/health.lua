@@ -1,0 +1,38 @@
+-- Ready is the sum of the other conditions, and its message only names them.
+
+local function health(status, message)
+  return { status = status, message = message }
+end
+
+if obj.metadata.deletionTimestamp ~= nil then
+  return health("Progressing", "Being deleted, after the nodes that use it")
+end
+
+local ready = nil
+local complaints = ""
+if obj.status ~= nil and obj.status.conditions ~= nil then
+  for _, c in ipairs(obj.status.conditions) do
+    if c.type == "Ready" then
+      ready = c
+    elseif c.status == "False" then
+      if complaints ~= "" then
+        complaints = complaints .. "; "
+      end
+      complaints = complaints .. c.type .. ": " .. (c.message or c.reason)
+    end
+  end
+end
+
+if ready == nil or (ready.observedGeneration ~= nil and ready.observedGeneration ~= obj.metadata.generation) then
+  return health("Progressing", "The controller has not seen this generation yet")
+end
+if ready.status == "False" then
+  if complaints == "" then
+    complaints = ready.message
+  end
+  return health("Degraded", complaints)
+end
+if ready.status ~= "True" then
+  return health("Progressing", ready.message)
+end
+return health("Healthy", "")
