@@ -131,7 +131,7 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	defer tick.Stop()
 	for {
 		ok, err := done(ctx)
-		if ok || (err != nil && ctx.Err() == nil) {
+		if ok || (err != nil && !over(ctx)) {
 			return err
 		}
 		select {
@@ -143,6 +143,13 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 		case <-tick.C:
 		}
 	}
+}
+
+// over reports whether the time is up. A client that keeps to a rate says so by
+// an error of its own, some moments before ctx does.
+func over(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }
 
 // lookFor lists each kind of the objects once, and returns what is there by
