@@ -326,7 +326,7 @@ func (s *sandbox) never(what string, during time.Duration, holds func(state) boo
 }
 
 // file reads a file of testdata.
-func file(t *testing.T, name string) string {
+func file(t testing.TB, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
