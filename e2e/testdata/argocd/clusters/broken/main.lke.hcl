@@ -1,0 +1,8 @@
+cluster {
+  name   = "sandbox"
+  region = "us-ord"
+}
+
+pool "general" {
+  node_class = node_class.nosuch
+}

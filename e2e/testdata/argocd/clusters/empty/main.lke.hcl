@@ -1,0 +1,4 @@
+cluster {
+  name   = "sandbox"
+  region = "us-ord"
+}
