@@ -6,7 +6,7 @@ SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 20m
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench lint generate fuzz help
+.PHONY: build test demo bench regression lint generate fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -23,6 +23,9 @@ demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothin
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
+	$(GO) test -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
 lint: ## check formatting, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | xargs gofmt -l); \
