@@ -22,7 +22,7 @@ demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothin
 	$(SANDBOX) run --cluster-name quickstart -- $(BIN)/demo
 
 bench: ## run the benchmarks
-	$(GO) test -run '^$$' -bench . -benchmem ./...
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
 	$(GO) test -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
