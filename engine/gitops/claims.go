@@ -11,6 +11,10 @@ import (
 // Claims knows which objects each NodePlan wants, so that two that want the same
 // one find out about each other, whichever was first.
 type Claims struct {
+	// Tell is called for each NodePlan that has got another to share objects with,
+	// or got rid of one; nil for nobody.
+	Tell func(types.NamespacedName)
+
 	mu     sync.Mutex
 	wanted map[types.NamespacedName]map[string]bool
 }
@@ -21,22 +25,40 @@ func NewClaims() *Claims { return &Claims{wanted: map[types.NamespacedName]map[s
 // Claim replaces what a NodePlan wants, and returns who else wants some of it:
 // by object, the other NodePlans in order.
 func (c *Claims) Claim(plan types.NamespacedName, objects []string) map[string][]types.NamespacedName {
+	rivals, stirred := c.claim(plan, objects)
+	for _, other := range stirred {
+		if c.Tell != nil {
+			c.Tell(other)
+		}
+	}
+	return rivals
+}
+
+// claim also returns those for whom it makes a difference whether they have this
+// one to share with.
+func (c *Claims) claim(plan types.NamespacedName, objects []string) (rivals map[string][]types.NamespacedName, stirred []types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mine := map[string]bool{}
+	mine, before := map[string]bool{}, c.wanted[plan]
 	for _, o := range objects {
 		mine[o] = true
 	}
 	c.wanted[plan] = mine
-	rivals := map[string][]types.NamespacedName{}
+	rivals = map[string][]types.NamespacedName{}
 	for other, theirs := range c.wanted {
 		if other == plan {
 			continue
 		}
+		shared, sharedBefore := false, false
 		for o := range theirs {
+			sharedBefore = sharedBefore || before[o]
 			if mine[o] {
+				shared = true
 				rivals[o] = append(rivals[o], other)
 			}
+		}
+		if shared != sharedBefore {
+			stirred = append(stirred, other)
 		}
 	}
 	for _, list := range rivals {
@@ -47,7 +69,7 @@ func (c *Claims) Claim(plan types.NamespacedName, objects []string) map[string][
 			return 1
 		})
 	}
-	return rivals
+	return rivals, stirred
 }
 
 // Drop forgets a NodePlan and returns those that wanted the same objects.

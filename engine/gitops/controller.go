@@ -29,8 +29,8 @@ type Reconciler struct {
 	kuberecorder.EventRecorder
 	controller.Metrics
 	Worker *Worker
-	// Again is told of NodePlans that should be looked at, because another has
-	// given up what they want too.
+	// Again is told of NodePlans that should be looked at, because another wants
+	// what they want too, or has given it up.
 	Again func(types.NamespacedName)
 	// DependencyInterval is how soon a NodePlan is looked at again whose
 	// dependencies are not ready.

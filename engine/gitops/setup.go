@@ -89,6 +89,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		},
 		DependencyInterval: o.DependencyInterval,
 	}
+	r.Worker.Claims.Tell = r.Again
 	return build(mgr, r, o, again)
 }
 

@@ -123,6 +123,30 @@ func TestTwoThatWantOneObjectFindOut(t *testing.T) {
 	}
 }
 
+func TestThoseWhoShareAreToldWhenItBeginsAndEnds(t *testing.T) {
+	var told []string
+	c := NewClaims()
+	c.Tell = func(other types.NamespacedName) { told = append(told, other.Name) }
+	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
+	for _, step := range []struct {
+		who     types.NamespacedName
+		objects []string
+		want    []string
+	}{
+		{a, []string{"NodePool web"}, nil},
+		{b, []string{"NodePool db"}, nil},
+		{b, []string{"NodePool db", "NodePool web"}, []string{"a"}},
+		{a, []string{"NodePool web"}, nil}, // which is what it wanted before
+		{b, []string{"NodePool db"}, []string{"a"}},
+	} {
+		told = nil
+		c.Claim(step.who, step.objects)
+		if !slices.Equal(told, step.want) {
+			t.Errorf("when %s wants %v, %v are told, want %v", step.who, step.objects, told, step.want)
+		}
+	}
+}
+
 func TestDriftThatIsIgnored(t *testing.T) {
 	resource := func() engine.Resource {
 		return engine.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
