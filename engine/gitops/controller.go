@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -174,7 +175,7 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if kind == corev1.EventTypeNormal {
 		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
 	}
-	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(o.message, maxEvent))
+	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
 }
 
 // maxEvent is how long the message of an event may be, in bytes: what

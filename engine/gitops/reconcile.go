@@ -194,10 +194,15 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
+	before := np.Status.Plan
 	report(np, p, artifact.Revision, digest)
 	switch {
 	case np.Spec.Mode == v1alpha1.ModePlanOnly:
-		return done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(true)
+		o := done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(before == nil || before.Digest != digest || before.Revision != artifact.Revision)
+		if o.event, err = comment(np, p, digest); err != nil {
+			return failed(v1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
+		}
+		return o
 	case approve(np, &p, digest):
 		return w.apply(ctx, np, artifact, dir, to, head, p, ours)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -79,6 +80,14 @@ func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.
 		pools = append(pools, status)
 	}
 	return pools, nil
+}
+
+// comment is the plan as a comment for a pull request. In characters of several
+// bytes it may be longer than an event may be; then it is cut.
+func comment(np *v1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
+	var b strings.Builder
+	err := reports.Write(&b, "markdown", reports.Report{Plan: p, Digest: digest}, reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000})
+	return shorten(b.String(), maxEvent), err
 }
 
 // sentence says what a plan does, on one line.

@@ -1,0 +1,75 @@
+package gitops
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// told remembers the events that were published.
+type told struct{ events []string }
+
+func (t *told) Event(_ runtime.Object, kind, reason, message string) {
+	t.events = append(t.events, kind+" "+reason+" "+message)
+}
+
+func (t *told) Eventf(obj runtime.Object, kind, reason, format string, args ...any) {
+	t.Event(obj, kind, reason, fmt.Sprintf(format, args...))
+}
+
+func (t *told) AnnotatedEventf(obj runtime.Object, metadata map[string]string, kind, reason, format string, args ...any) {
+	t.Event(obj, kind, reason, fmt.Sprintf("%v ", metadata)+fmt.Sprintf(format, args...))
+}
+
+// TestEventsAreNews: each outcome after the one before it, and what is said.
+func TestEventsAreNews(t *testing.T) {
+	applied := done(v1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1")
+	tests := []struct {
+		name string
+		then outcome
+		want string // of what is said; "" for nothing
+	}{
+		{"the first revision", applied.changed(true), "Normal ReconciliationSucceeded map[lkeplan.dev/commit_status:update lkeplan.dev/revision:main@sha1:1] Applied revision"},
+		{"the same again", applied, ""},
+		{"the same again, with something set back", func() outcome { o := applied.changed(true); o.undone = "NodePool web: spec.weight"; return o }(), "Normal DriftCorrected NodePool web: spec.weight"},
+		{"a failure", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), "Warning ArtifactFailed map[lkeplan.dev/revision:main@sha1:1] it is gone"},
+		{"the same failure", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), ""},
+		{"a refusal", stalled(v1alpha1.ReasonGuarded, "it waits").changed(true), "Warning ApprovalPending"},
+		{"the same refusal", stalled(v1alpha1.ReasonGuarded, "it waits").changed(true), ""},
+		{"done again", applied.changed(true), "Normal ReconciliationSucceeded"},
+	}
+	np := &v1alpha1.NodePlan{}
+	np.Status.LastAttemptedRevision = "main@sha1:1"
+	for _, tt := range tests {
+		log := &told{}
+		r := &Reconciler{EventRecorder: log}
+		before := np.DeepCopy()
+		settle(np, tt.then)
+		r.announce(np, before, tt.then)
+		switch {
+		case tt.want == "" && len(log.events) > 0:
+			t.Errorf("%s: %q, want no event", tt.name, log.events)
+		case tt.want != "" && (len(log.events) == 0 || !strings.HasPrefix(log.events[0], tt.want)):
+			t.Errorf("%s: %q, want %q", tt.name, log.events, tt.want)
+		}
+	}
+}
+
+func TestAPlanIsACommentThatFits(t *testing.T) {
+	var p plan.Plan
+	for i := range 3000 {
+		p.Changes = append(p.Changes, plan.Change{Addr: fmt.Sprintf("pool.a_pool_with_a_long_name_%d", i), Block: "pool", Kind: "NodePool", Name: fmt.Sprint(i), Action: plan.Delete, Effect: plan.DeleteNodes})
+	}
+	text, err := comment(&v1alpha1.NodePlan{}, p, "sha256:1")
+	if err != nil || len(text) > maxEvent {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+	if !strings.HasPrefix(text, "<!-- lkeplan:") || !strings.Contains(text, "pool.a_pool_with_a_long_name_0") {
+		t.Errorf("the comment begins with %q", text[:min(len(text), 200)])
+	}
+}
