@@ -39,6 +39,7 @@ generate: ## rewrite what is generated: deep copies, definitions, schemas, the r
 	$(GO) generate ./schemas/...
 	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
 	$(GO) test -run "^TestReference$$" ./cmd/lkeplan -update
+	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@for target in $$($(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {f[n++]=$$1} /^ok/ {for (i=0;i<n;i++) print $$2 ":" f[i]; n=0}'); do \

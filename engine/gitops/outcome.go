@@ -47,7 +47,7 @@ const maxMessage = 20_000
 
 // settle writes the outcome into the conditions, as kstatus reads them: Ready
 // where it is done, Stalled where only a change helps, and Reconciling where it
-// goes on.
+// goes on. Healthy is what was last seen, where the NodePlan waits for it.
 func settle(plan *v1alpha1.NodePlan, o outcome) {
 	message := shorten(o.message, maxMessage)
 	plan.Status.ObservedGeneration = plan.Generation
@@ -64,6 +64,14 @@ func settle(plan *v1alpha1.NodePlan, o outcome) {
 		conditions.Delete(plan, meta.StalledCondition)
 		conditions.Delete(plan, meta.ReconcilingCondition)
 		conditions.MarkTrue(plan, meta.ReadyCondition, o.reason, "%s", message)
+	}
+	switch {
+	case !plan.Spec.Wait:
+		conditions.Delete(plan, v1alpha1.ConditionHealthy)
+	case o.reason == v1alpha1.ReasonSucceeded:
+		conditions.MarkTrue(plan, v1alpha1.ConditionHealthy, o.reason, "all objects are ready")
+	case o.reason == v1alpha1.ReasonHealthCheckFailed:
+		conditions.MarkFalse(plan, v1alpha1.ConditionHealthy, o.reason, "%s", message)
 	}
 }
 

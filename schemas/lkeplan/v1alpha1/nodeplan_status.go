@@ -13,7 +13,6 @@ const (
 const (
 	ReasonSucceeded         = "ReconciliationSucceeded"
 	ReasonProgressing       = "Progressing"
-	ReasonSuspended         = "Suspended"
 	ReasonArtifactFailed    = "ArtifactFailed"    // the source is not there, or cannot be fetched
 	ReasonSourceNotVerified = "SourceNotVerified" // and its signature is asked for
 	ReasonCompileFailed     = "CompileFailed"     // the HCL has errors

@@ -1,0 +1,44 @@
+package gitops
+
+import (
+	"testing"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestConditionsFollowTheOutcomes takes one NodePlan through outcomes, one after
+// the other.
+func TestConditionsFollowTheOutcomes(t *testing.T) {
+	np := &v1alpha1.NodePlan{}
+	for _, step := range []struct {
+		wait                                bool
+		outcome                             outcome
+		ready, reconciling, stalled, health metav1.ConditionStatus // "": not there
+	}{
+		{false, done(v1alpha1.ReasonSucceeded, "a"), "True", "", "", ""},
+		{true, done(v1alpha1.ReasonSucceeded, "a"), "True", "", "", "True"},
+		{true, stalled(v1alpha1.ReasonCompileFailed, "b"), "False", "", "True", "True"},
+		{true, failed(v1alpha1.ReasonHealthCheckFailed, "c"), "False", "True", "", "False"},
+		{true, done(v1alpha1.ReasonSucceeded, "c"), "True", "", "", "True"},
+		{false, done(v1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
+	} {
+		np.Spec.Wait = step.wait
+		settle(np, step.outcome)
+		for name, want := range map[string]metav1.ConditionStatus{
+			meta.ReadyCondition: step.ready, meta.ReconcilingCondition: step.reconciling,
+			meta.StalledCondition: step.stalled, v1alpha1.ConditionHealthy: step.health,
+		} {
+			var got metav1.ConditionStatus
+			if c := conditions.Get(np, name); c != nil {
+				got = c.Status
+			}
+			if got != want {
+				t.Errorf("after %s %q with wait: %v, %s is %q, want %q", step.outcome.reason, step.outcome.message, step.wait, name, got, want)
+			}
+		}
+	}
+}

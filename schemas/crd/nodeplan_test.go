@@ -1,0 +1,139 @@
+package crd_test
+
+import (
+	"cmp"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+var update = flag.Bool("update", false, "write the documentation anew")
+
+const nodePlanDoc = "../../docs/nodeplan.md"
+
+// TestNodePlanReference holds the tables of docs/nodeplan.md to the definition.
+// With -update, or by make generate, they are written anew.
+func TestNodePlanReference(t *testing.T) {
+	raw, err := os.ReadFile(nodePlanDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const begin, end = "<!-- fields -->\n", "<!-- /fields -->\n"
+	head, rest, ok := strings.Cut(string(raw), begin)
+	_, tail, ok2 := strings.Cut(rest, end)
+	if !ok || !ok2 {
+		t.Fatalf("%s has no place for the tables", nodePlanDoc)
+	}
+	want := head + begin + tables(t) + end + tail
+	if *update {
+		if err := os.WriteFile(nodePlanDoc, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := gocmp.Diff(want, string(raw)); diff != "" {
+		t.Errorf("the definition has changed; run make generate (-definition +file)\n%s", diff)
+	}
+}
+
+// tables are those of spec and status, and of the objects in them.
+func tables(t *testing.T) string {
+	t.Helper()
+	all, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range all {
+		if definition.Spec.Names.Kind == "NodePlan" {
+			schema := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
+			return table("spec", schema.Properties["spec"]) + table("status", schema.Properties["status"])
+		}
+	}
+	t.Fatal("there is no definition of NodePlan")
+	return ""
+}
+
+func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
+	var rows, inner strings.Builder
+	fmt.Fprintf(&rows, "### `%s`\n\n| field | value | default | meaning |\n|---|---|---|---|\n", path)
+	for _, name := range slices.Sorted(maps.Keys(schema.Properties)) {
+		field := schema.Properties[name]
+		standard := "none"
+		switch {
+		case field.Default != nil:
+			standard = "`" + string(field.Default.Raw) + "`"
+		case slices.Contains(schema.Required, name):
+			standard = "required"
+		}
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", name, kind(field), standard, strings.Join(strings.Fields(field.Description), " "))
+		if object := element(field); len(object.Properties) > 0 && name != "conditions" {
+			inner.WriteString(table(path+"."+name, object))
+		}
+	}
+	return rows.String() + "\n" + inner.String()
+}
+
+// element is what a list or map is of, or the field itself.
+func element(field apiextensionsv1.JSONSchemaProps) apiextensionsv1.JSONSchemaProps {
+	if field.Items != nil {
+		return *field.Items.Schema
+	}
+	return field
+}
+
+func kind(field apiextensionsv1.JSONSchemaProps) string {
+	switch {
+	case field.Items != nil:
+		return "list of " + kind(*field.Items.Schema)
+	case len(field.Enum) > 0:
+		var values []string
+		for _, v := range field.Enum {
+			values = append(values, "`"+strings.Trim(string(v.Raw), `"`)+"`")
+		}
+		return strings.Join(values, ", ")
+	case strings.Contains(field.Pattern, "ms|s|m|h"):
+		return "duration"
+	case field.Format == "date-time":
+		return "time"
+	}
+	return cmp.Or(map[string]string{"string": "text", "integer": "whole number", "boolean": "true or false"}[field.Type], field.Type)
+}
+
+// TestEveryReasonIsExplained: the documentation has each reason that a condition
+// or event can have.
+func TestEveryReasonIsExplained(t *testing.T) {
+	raw, err := os.ReadFile(nodePlanDoc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), "../lkeplan/v1alpha1/nodeplan_status.go", nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reasons := 0
+	ast.Inspect(file, func(n ast.Node) bool {
+		spec, ok := n.(*ast.ValueSpec)
+		if ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
+			reasons++
+			if value := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`); !strings.Contains(string(raw), "\n| `"+value+"` |") {
+				t.Errorf("%s does not explain %s", nodePlanDoc, value)
+			}
+		}
+		return true
+	})
+	if reasons == 0 {
+		t.Error("no reasons were found")
+	}
+}
