@@ -153,6 +153,7 @@ func moment(t time.Time) string { return t.UTC().Format("Mon 2006-01-02 15:04 UT
 // object that changes, or * for all. A permission that lifts nothing is an
 // error: it was meant for another plan.
 func (p *Plan) Allow(permissions []string) error {
+	p.Permit()
 	for _, permission := range permissions {
 		guard, addr, ok := strings.Cut(permission, ":")
 		if !ok || addr == "" {
@@ -197,7 +198,7 @@ func (p Plan) unneeded(guard string) string {
 	var blocked []string
 	for _, v := range p.Verdicts {
 		if v.Status == Blocked {
-			blocked = append(blocked, v.Permission(p))
+			blocked = append(blocked, v.Permission)
 		}
 	}
 	if len(blocked) == 0 {
@@ -206,17 +207,26 @@ func (p Plan) unneeded(guard string) string {
 	return "it lifts nothing that refuses this plan; what does: " + strings.Join(blocked, ", ")
 }
 
-// Permission is what allows what the verdict refuses.
-func (v Verdict) Permission(p Plan) string {
-	if v.Addr != "" {
-		return v.Guard + ":" + v.Addr
-	}
-	for _, c := range p.Changes {
-		if gravity[c.Effect] >= gravity[Roll] {
-			return v.Guard + ":" + c.Addr
+// Permit notes on what is blocked the permission that lets it pass: for the
+// object that the verdict is about, or else for one that is deleted or rolled.
+func (p *Plan) Permit() {
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		if v.Status == Blocked {
+			v.Permission = v.Guard + ":" + cmp.Or(v.Addr, p.gravest(v.Guard), "*")
 		}
 	}
-	return v.Guard + ":*"
+}
+
+// gravest is the address of the first change that a guard is about.
+func (p Plan) gravest(guard string) string {
+	deletes := guard == MaxDeletedPools || guard == MaxDeletedNodes
+	for _, c := range p.Changes {
+		if c.Effect == DeleteNodes || (c.Effect == Roll && !deletes) {
+			return c.Addr
+		}
+	}
+	return ""
 }
 
 func counted(n int, what string) string {

@@ -137,7 +137,9 @@ type Verdict struct {
 	Limit  string // what is allowed, as written; "" where it is no amount
 	Actual string // what the plan does
 	Detail string // a sentence
-	Source hcl.Range
+	// Permission lets pass what is Blocked: GUARD:ADDRESS.
+	Permission string
+	Source     hcl.Range
 }
 
 // Status is the outcome of a guard.

@@ -238,11 +238,12 @@ type guard struct {
 	Limit   string      `json:"limit,omitempty" doc:"What is allowed."`
 	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
 	Detail  string      `json:"detail,omitempty"`
+	Allow   string      `json:"permission,omitempty" doc:"What --allow takes to let it pass."`
 	Source  *source     `json:"source,omitempty"`
 }
 
 func guardOf(v plan.Verdict) guard {
-	return guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, sourceOf(v.Source)}
+	return guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, v.Permission, sourceOf(v.Source)}
 }
 
 type summary struct {

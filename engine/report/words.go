@@ -245,5 +245,8 @@ func (v voice) verdict(d plan.Verdict) string {
 	if d.Detail != "" && d.Status != plan.Passed {
 		text += ". " + v(d.Detail)
 	}
+	if d.Permission != "" && d.Status == plan.Blocked {
+		text += " To let it pass: " + v("--allow "+d.Permission)
+	}
 	return text
 }
