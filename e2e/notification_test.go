@@ -1,0 +1,50 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestFluxTakesTheExample: the definitions of Flux do not let an Alert or a
+// Receiver name a NodePlan; with the component of examples/flux they do, and
+// the API server takes all of the example.
+func TestFluxTakesTheExample(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, "--flux")
+	s.installCRDs()
+	for _, namespace := range []string{"flux-system", "lkeplan-system"} {
+		s.kube("", "create", "namespace", namespace)
+	}
+	example := []string{"apply", "-k", "../examples/flux", "--dry-run=server"}
+	said, refused := s.tries(s.env["KUBECONFIG"], "", example...)
+	if !refused || strings.Count(said, `Unsupported value: "NodePlan"`) != 2 {
+		t.Fatalf("without the component the Alert and the Receiver are not refused:\n%s", said)
+	}
+
+	// The directory flux-system, as flux bootstrap lays it out.
+	dir := t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "notification"), os.DirFS("../examples/flux/notification")); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"gotk-components.yaml": s.kube("", "get", "crd", "alerts.notification.toolkit.fluxcd.io", "receivers.notification.toolkit.fluxcd.io", "-o", "yaml"),
+		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gotk-components.yaml]\ncomponents: [notification]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.kube("", "apply", "-k", dir, "--server-side", "--force-conflicts")
+	s.kube("", "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+	s.until("Flux takes the example", 20*time.Second, func(state) bool {
+		said, refused = s.tries(s.env["KUBECONFIG"], "", example...)
+		return !refused
+	})
+	mustContain(t, said, "nodeplan.lkeplan.dev/prod", "alert.notification.toolkit.fluxcd.io/fleet", "receiver.notification.toolkit.fluxcd.io/fleet", "gitrepository.source.toolkit.fluxcd.io/fleet")
+	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as", "system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
+		t.Errorf("may notification-controller patch NodePlans: %s", may)
+	}
+}
