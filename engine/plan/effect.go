@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -30,6 +31,9 @@ type hashed interface{ Hash() string }
 // version changes its hash. Karpenter replaces nodes when the hash that they
 // were made under is another one (karpenter v1.14.1, areStaticFieldsDrifted).
 func rollsBy[T hashed](before, after map[string]any, part string, empty func() T) (bool, error) {
+	if reflect.DeepEqual(lookup(before, part), lookup(after, part)) {
+		return false, nil
+	}
 	hash := func(obj map[string]any) (string, error) {
 		typed := empty()
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
@@ -112,6 +116,10 @@ func poolEffects(before, after map[string]any) (func(string) (Effect, bool), err
 // fitted before: Karpenter compares the new requirements with the labels of
 // each node (karpenter v1.14.1, areRequirementsDrifted).
 func misfits(before, after map[string]any) (map[string]bool, error) {
+	const requirements = "spec.template.spec.requirements"
+	if reflect.DeepEqual(lookup(before, requirements), lookup(after, requirements)) {
+		return nil, nil
+	}
 	old, err := requirementsOf(before)
 	if err != nil {
 		return nil, err
