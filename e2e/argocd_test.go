@@ -21,7 +21,7 @@ const argoRepository = "testdata/argocd"
 // program.
 func argoServer(t *testing.T) argo.Server {
 	t.Helper()
-	plugin, err := argo.ReadPlugin("../examples/argocd/plugin.yaml")
+	plugin, err := argo.ReadPlugin("../examples/argocd/install/plugin.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,7 +237,7 @@ func TestArgoCDFindsModulesInWhatItSends(t *testing.T) {
 }
 
 // TestAServerTakesWhatArgoCDApplies: all of it, the annotations included, as
-// Argo CD's own dry run would send it.
+// Argo CD's own dry run would send it; and what installs the plugin.
 func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -258,6 +258,7 @@ func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 			t.Errorf("%s was not accepted:\n%s", want, said)
 		}
 	}
+	s.installsThePlugin()
 	if left := s.kube("", "get", "nodepools", "-o", "name"); strings.TrimSpace(left) != "" {
 		t.Errorf("the dry run left %s", left)
 	}
