@@ -142,6 +142,7 @@ func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	f.rolls(main, more, before)
 	f.badCommitsChangeNothing(more)
 	f.suspends(main)
+	f.wantsSignatures(main)
 	f.prunesPastTheGuardsOnly(main)
 }
 
@@ -240,19 +241,31 @@ func (f *fluxed) suspends(main string) {
 	}
 }
 
+// wantsSignatures shows that a revision is refused whose signature nobody has
+// verified, and is applied as soon as source-controller says that it has.
+func (f *fluxed) wantsSignatures(main string) {
+	f.t.Helper()
+	key := filepath.Join(f.t.TempDir(), "key")
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key).CombinedOutput(); err != nil {
+		f.t.Fatalf("ssh-keygen: %v\n%s", err, out)
+	}
+	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":true}}`)
+	f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
+	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m", "signed")
+	f.ask("gitrepository")
+	f.reached(f.repo.head(), v1alpha1.ReasonSourceNotVerified)
+	f.kube("", "create", "secret", "generic", "authors", "--from-file=author.sshpub="+key+".pub")
+	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":{"mode":"HEAD","secretRef":{"name":"authors"}}}}`)
+	f.reached(f.repo.head(), v1alpha1.ReasonSucceeded)
+	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":false}}`)
+	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":null}}`)
+}
+
 // prunesPastTheGuardsOnly deletes a file with two pools, which one revision may
-// not, and then one pool after the other. Before that, a source whose signature
-// nobody has verified is refused where that is asked for.
+// not, and then one pool after the other.
 func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	t := f.t
 	t.Helper()
-	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":true}}`)
-	unverified := f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare")})
-	f.reached(unverified, v1alpha1.ReasonSourceNotVerified)
-	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":false}}`)
-	f.reached(unverified, v1alpha1.ReasonSucceeded)
-	f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")}), v1alpha1.ReasonSucceeded)
-
 	np := f.reached(f.push(map[string]string{"main.lke.hcl": main}), v1alpha1.ReasonGuarded)
 	mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "2 pools would be deleted")
 	if got := f.pools(); len(got) != 3 {

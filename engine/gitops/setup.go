@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/events"
 	"github.com/fluxcd/pkg/runtime/metrics"
@@ -214,7 +215,8 @@ func indexConfigMap(obj client.Object) []string {
 	return slices.Compact(keys)
 }
 
-// revised lets pass the updates of a source that bring another artifact.
+// revised lets pass the updates of a source that bring another artifact, or a
+// signature that is verified now, or no longer.
 type revised struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
@@ -228,7 +230,8 @@ func (revised) Update(e event.UpdateEvent) bool {
 		return false
 	}
 	return before.GetArtifact() == nil || before.GetArtifact().Revision != after.GetArtifact().Revision ||
-		before.GetArtifact().Digest != after.GetArtifact().Digest
+		before.GetArtifact().Digest != after.GetArtifact().Digest ||
+		conditions.IsTrue(before, sourcev1.SourceVerifiedCondition) != conditions.IsTrue(after, sourcev1.SourceVerifiedCondition)
 }
 
 // Installed reports whether the cluster has the definition of NodePlan.
