@@ -4,6 +4,9 @@ GO      ?= go
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 20m
+# How many sandboxes the end-to-end tests run at a time: they wait more than they
+# work.
+SANDBOXES ?= 4
 
 .DEFAULT_GOAL := build
 .PHONY: build test demo bench regression lint generate fuzz help
@@ -14,7 +17,8 @@ build: ## build lkeplan, controller and sandbox into bin/
 
 test: build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
-	$(GO) test -timeout $(TIMEOUT) ./...
+	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v '/e2e$$')
+	$(GO) test -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) ./...
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
