@@ -54,14 +54,7 @@ func because(reason string) func(*v1alpha1.NodePlan) bool {
 // source writes the HCL of a ConfigMap.
 func (s *sandbox) source(name, text string) {
 	s.t.Helper()
-	raw, err := json.Marshal(map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": name, "namespace": "default"},
-		"data": map[string]string{"main.lke.hcl": text},
-	})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.kube(string(raw), "apply", "--server-side", "-f", "-")
+	s.kube(configMap("default", name, text), "apply", "--server-side", "-f", "-")
 }
 
 // fleet is a configuration of pools.

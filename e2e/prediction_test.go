@@ -11,8 +11,6 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
@@ -211,16 +209,5 @@ func (s *sandbox) reader() string {
 	s.kube("", "create", "serviceaccount", "reader")
 	s.kube("", "create", "clusterrole", "reader", "--verb=list", "--resource=nodepools.karpenter.sh,nodeclaims.karpenter.sh,linodenodeclasses.karpenter.k8s.linode")
 	s.kube("", "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--serviceaccount=default:reader")
-	cfg, err := clientcmd.LoadFromFile(s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, user := range cfg.AuthInfos {
-		*user = api.AuthInfo{Token: strings.TrimSpace(s.kube("", "create", "token", "reader"))}
-	}
-	path := filepath.Join(s.t.TempDir(), "reader")
-	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
-		s.t.Fatal(err)
-	}
-	return path
+	return s.account("default", "reader")
 }
