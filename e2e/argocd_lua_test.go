@@ -82,7 +82,7 @@ func readObject(t *testing.T, name string) (obj map[string]any) {
 	return obj
 }
 
-func readText(t *testing.T, name string) string {
+func readText(t testing.TB, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(name)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // TestExamplesWithoutFluxOrArgoCD: what kustomize makes of the HCL is applied by
-// its NodePlan, under a name of its own, and Argo CD would show it as healthy. The
-// server takes the NodePlan of a repository that nobody can reach.
+// its NodePlan, under a name of its own, Argo CD would show it as healthy, and its
+// action approves what guards hold back. The server takes the NodePlan of a
+// repository that nobody can reach.
 func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -40,22 +41,70 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	if got := s.pools(); len(got) != 2 || !slices.Contains(got, "batch") {
 		t.Errorf("pools %v, want batch and general", got)
 	}
-	for kind, of := range map[string][]string{
-		"lkeplan.dev/NodePlan":                 {"nodeplan", "prod"},
-		"karpenter.sh/NodePool":                {"nodepool", "batch"},
-		"karpenter.k8s.linode/LinodeNodeClass": {"linodenodeclass", "default"},
+	for kind, of := range map[string]string{
+		"lkeplan.dev/NodePlan":                 "nodeplan/prod",
+		"karpenter.sh/NodePool":                "nodepool/batch",
+		"karpenter.k8s.linode/LinodeNodeClass": "linodenodeclass/default",
 	} {
-		var live map[string]any
-		if err := utiljson.Unmarshal([]byte(s.kube("", append([]string{"-n", "lkeplan-system", "get", "-o", "json"}, of...)...)), &live); err != nil {
-			t.Fatal(err)
-		}
-		health, err := argo.HealthOf(t.Context(), readText(t, customizations+"/"+kind+"/health.lua"), live)
+		health, err := argo.HealthOf(t.Context(), readText(t, customizations+"/"+kind+"/health.lua"), s.live(of))
 		if err != nil || health.Status != "Healthy" {
-			t.Errorf("Argo CD would show %v as %+v, %v", of, health, err)
+			t.Errorf("Argo CD would show %s as %+v, %v", of, health, err)
 		}
-		t.Logf("%v: %+v", of, health)
 	}
 	if name := s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o", "jsonpath={.spec.configMapRef.name}"); !strings.HasPrefix(name, "fleet-") {
 		t.Errorf("the NodePlan names the ConfigMap %s, which has no digest in its name", name)
 	}
+	s.approveLikeArgoCD()
+}
+
+// live is an object as the server has it, in the examples' namespace where it has
+// one.
+func (s *sandbox) live(name string) (obj map[string]any) {
+	s.t.Helper()
+	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-system", "get", name, "-o", "json")), &obj); err != nil {
+		s.t.Fatal(err)
+	}
+	return obj
+}
+
+// approveLikeArgoCD has a revision without a pool wait for approval, and approves
+// it by the action.
+func (s *sandbox) approveLikeArgoCD() {
+	s.t.Helper()
+	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
+	text, _, found := strings.Cut(readText(s.t, "../examples/gitops-builtin/configmap/main.lke.hcl"), "pool \"batch\"")
+	if !found {
+		s.t.Fatal("the example has no pool batch")
+	}
+	fewer := map[string]any{"data": map[string]string{"main.lke.hcl": strings.Replace(text, `"prod"`, `"sandbox"`, 1)}}
+	s.patch("nodeplan/prod", map[string]any{"spec": map[string]any{"guards": map[string]any{"maxDeletedPools": 0}}})
+	s.patch("configmap/"+s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o", "jsonpath={.spec.configMapRef.name}"), fewer)
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", `--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
+
+	waiting := s.live("nodeplan/prod")
+	health, err := argo.HealthOf(s.t.Context(), readText(s.t, customizations+"/lkeplan.dev/NodePlan/health.lua"), waiting)
+	if err != nil || health.Status != "Suspended" || !strings.Contains(health.Message, "waits for approval") {
+		s.t.Errorf("Argo CD would show a plan that waits as %+v, %v", health, err)
+	}
+	disabled, err := argo.Actions(s.t.Context(), readText(s.t, actions+"discovery.lua"), waiting)
+	if off, offered := disabled["approve"]; err != nil || off || !offered {
+		s.t.Errorf("approval is not offered: %v, %v", disabled, err)
+	}
+	approved, err := argo.Act(s.t.Context(), readText(s.t, actions+"approve/action.lua"), waiting)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.patch("nodeplan/prod", map[string]any{"spec": approved["spec"]})
+	s.kube("", "wait", "nodepool/batch", "--for=delete", "--timeout=60s")
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
+}
+
+// patch merges a change into an object, as the server of Argo CD does.
+func (s *sandbox) patch(name string, change map[string]any) {
+	s.t.Helper()
+	raw, err := json.Marshal(change)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.kube("", "-n", "lkeplan-system", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
 }
