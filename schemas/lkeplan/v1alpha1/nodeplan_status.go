@@ -104,13 +104,19 @@ type PlanSummary struct {
 	// Summary is the plan in a sentence.
 	Summary string `json:"summary"`
 
-	// Create, Update and Delete are numbers of objects.
+	// Create is how many objects are created.
 	Create int `json:"create"`
+
+	// Update is how many objects are changed.
 	Update int `json:"update"`
+
+	// Delete is how many objects are deleted.
 	Delete int `json:"delete"`
 
-	// NodesRolled and NodesDeleted are numbers of nodes.
-	NodesRolled  int `json:"nodesRolled"`
+	// NodesRolled is how many nodes are replaced.
+	NodesRolled int `json:"nodesRolled"`
+
+	// NodesDeleted is how many nodes go with deleted pools.
 	NodesDeleted int `json:"nodesDeleted"`
 
 	// CostCeiling is the most that all pools can cost in a month, in US dollars;
