@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -155,6 +156,20 @@ func TestRegistry(t *testing.T) {
 	for range 2 {
 		if err := registry.remove(newer.Dir); err != nil {
 			t.Error(err)
+		}
+	}
+}
+
+func TestNamesOfASandboxWithAndWithoutFlux(t *testing.T) {
+	all := Names()
+	for _, flux := range []bool{true, false} {
+		s := &State{Flux: flux}
+		want := all
+		if !flux {
+			want = slices.DeleteFunc(slices.Clone(all), func(name string) bool { return name == sourceController })
+		}
+		if diff := cmp.Diff(want, s.Names()); diff != "" || len(want) == 0 {
+			t.Errorf("with Flux: %v (-want +got):\n%s", flux, diff)
 		}
 	}
 }
