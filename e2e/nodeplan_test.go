@@ -89,6 +89,9 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 		t.Fatalf("pools %v, inventory %v", got, first.Status.Inventory)
 	}
 
+	// Nobody else takes its objects from it.
+	mustContain(t, s.ends(1, "apply", "--wait", "none", pooled(t, "", "a")), "NodePlan default.fleet")
+
 	// A bad revision changes nothing, and says where it is bad.
 	s.source("fleet", fleet("", "a")+"\npool \"b\" {\n  node_class = node_class.nosuch\n}\n")
 	bad := s.untilPlan("fleet", "the bad revision is refused", because(v1alpha1.ReasonCompileFailed))

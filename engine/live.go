@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -140,7 +139,8 @@ func look(ctx context.Context, head Compiled, cluster Sight, all bool) (objects 
 			notes = append(notes, fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
 		}
 	}
-	return slices.Concat(lists...), nodes, notes, errors.Join(errs...)
+	// One cause fails every list; the first says it.
+	return slices.Concat(lists...), nodes, notes, cmp.Or(errs...)
 }
 
 // predict fills in what head makes of the objects that are there.
@@ -164,11 +164,22 @@ func predict(ctx context.Context, head Compiled, there map[string]map[string]any
 		if results[i].err != nil {
 			return results[i].err
 		}
-		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflictsOf(results[i].conflicts)})
+		conflicts := append(conflictsOf(results[i].conflicts), taken(there[kube.Key(r.Manifest)], Inventory(head))...)
+		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflicts})
 		if live := there[kube.Key(r.Manifest)]; live != nil {
 			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
 			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
 		}
+	}
+	return nil
+}
+
+// taken is the conflict about an object that a NodePlan keeps, for everybody
+// else: it would be taken from it, and taken back.
+func taken(live map[string]any, mark string) []plan.Conflict {
+	other := kube.Label(live, kube.InventoryLabel)
+	if name, kept := strings.CutPrefix(other, kube.NodePlanMark+"."); kept && other != mark {
+		return []plan.Conflict{{Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name}}
 	}
 	return nil
 }

@@ -32,6 +32,10 @@ const FieldManager = "lkeplan"
 // in it no longer can be told from everybody else's.
 const InventoryLabel = "lkeplan.dev/part-of"
 
+// NodePlanMark is what the label's value begins with where a NodePlan keeps the
+// object: nodeplan.NAMESPACE.NAME.
+const NodePlanMark = "nodeplan"
+
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
 	client client.Client
@@ -173,7 +177,7 @@ func (c *Cluster) list(ctx context.Context, apiVersion, kind string, opts ...cli
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
 	if err := c.client.List(ctx, list, opts...); err != nil {
-		return nil, fmt.Errorf("list %ss: %w", kind, explain(err, c.host))
+		return nil, fmt.Errorf("list objects of kind %s: %w", kind, explain(err, c.host))
 	}
 	objects := make([]map[string]any, len(list.Items))
 	for i, item := range list.Items {

@@ -82,7 +82,7 @@ type Cluster interface {
 // kube.InventoryLabel. A label has 63 characters at most, so that names that
 // are longer together end in a digest.
 func mark(plan *v1alpha1.NodePlan) string {
-	return kube.LabelValue("nodeplan", plan.Namespace, plan.Name)
+	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
 }
 
 // orElse is a duration, or another where it is not set.
