@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -71,5 +73,31 @@ func TestAPlanIsACommentThatFits(t *testing.T) {
 	}
 	if !strings.HasPrefix(text, "<!-- lkeplan:") || !strings.Contains(text, "pool.a_pool_with_a_long_name_0") {
 		t.Errorf("the comment begins with %q", text[:min(len(text), 200)])
+	}
+}
+
+func TestWhenANodePlanIsLookedAtAgain(t *testing.T) {
+	plan := func(spec v1alpha1.NodePlanSpec, outdated int) *v1alpha1.NodePlan {
+		spec.Interval.Duration = time.Hour
+		return &v1alpha1.NodePlan{Spec: spec, Status: v1alpha1.NodePlanStatus{Pools: []v1alpha1.PoolStatus{{Outdated: outdated}}}}
+	}
+	git := v1alpha1.NodePlanSpec{Git: &v1alpha1.GitSource{}}
+	tests := []struct {
+		name string
+		plan *v1alpha1.NodePlan
+		o    outcome
+		want time.Duration
+	}{
+		{"all is well", plan(v1alpha1.NodePlanSpec{}, 0), outcome{}, time.Hour},
+		{"somebody has to act", plan(v1alpha1.NodePlanSpec{}, 0), outcome{stalled: true}, time.Hour},
+		{"a failure", plan(v1alpha1.NodePlanSpec{}, 0), outcome{failed: true}, soon},
+		{"a failure with an interval of its own", plan(v1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: 2 * time.Minute}}, 0), outcome{failed: true}, 2 * time.Minute},
+		{"a repository that is asked", plan(git, 0), outcome{}, askGitEvery},
+		{"nodes that are still to be replaced", plan(v1alpha1.NodePlanSpec{}, 3), outcome{}, soon},
+	}
+	for _, tt := range tests {
+		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {
+			t.Errorf("%s: in %s, want %s", tt.name, got, tt.want)
+		}
 	}
 }

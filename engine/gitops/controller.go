@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	event "github.com/fluxcd/pkg/apis/event/v1beta1"
@@ -126,6 +127,9 @@ func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
 		interval = orElse(np.Spec.RetryInterval, min(interval, soon))
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, askGitEvery))
+	}
+	if slices.ContainsFunc(np.Status.Pools, func(p v1alpha1.PoolStatus) bool { return p.Outdated > 0 }) {
+		interval = min(interval, soon) // the status says how far the nodes are
 	}
 	return jitter.JitteredIntervalDuration(interval)
 }
