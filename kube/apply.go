@@ -46,7 +46,7 @@ type Cluster struct {
 // before the first use.
 func NewCluster(cfg *rest.Config) (*Cluster, error) {
 	cfg = rest.CopyConfig(cfg)
-	cfg.QPS, cfg.Burst, cfg.UserAgent = 200, 400, "lkeplan"
+	cfg.QPS, cfg.Burst, cfg.UserAgent = 500, 1000, "lkeplan" // the API server has its own fairness
 	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
 	if err != nil {
 		return nil, explain(err, cfg.Host)
