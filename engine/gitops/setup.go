@@ -70,6 +70,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		func() error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
 		},
+		func() error { return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byMark, indexMark) },
 	} {
 		if err := add(); err != nil {
 			return err
@@ -154,6 +155,9 @@ func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.Typed
 			},
 		})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	for _, obj := range kept() {
+		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))
+	}
 	for kind, empty := range kindsOfSource() {
 		_, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: sourcev1.GroupVersion.Group, Kind: kind}, sourcev1.GroupVersion.Version)
 		switch {
