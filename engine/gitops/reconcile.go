@@ -145,7 +145,7 @@ func within(path string) string {
 }
 
 // base compiles what is in force, for its guards and policies. Where nothing is
-// in force yet, those of the new revision hold.
+// in force yet, the guards of the new revision hold, and no policy is asked.
 func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, head child.Result, vars Variables) (based, outcome, bool) {
 	path, known, err := w.Records.Load(ctx, np, dir)
 	if err != nil {
@@ -156,7 +156,11 @@ func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, he
 	}
 	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars}
 	result, err := w.Compiler.Compile(ctx, req)
-	if err != nil || result.Failed {
+	if err != nil {
+		// Without it a revision could lift the guards that hold for itself.
+		return based{}, failed(v1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
+	}
+	if result.Failed {
 		// It was fine when it was applied; its variables are not what they were.
 		return based{Result: head}, outcome{}, false
 	}
@@ -177,6 +181,7 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	}
 	head := result.Compiled()
 	head.Inventory = mark(np)
+	planOnly := np.Spec.Mode == v1alpha1.ModePlanOnly
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
@@ -184,8 +189,8 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
-	if o, bad := foreign(p, ours); bad {
-		return o
+	if o, bad := foreign(p, ours); bad && !planOnly {
+		return o // a plan alone shows the conflicts
 	}
 	if err := w.judge(ctx, np, &p, head, base); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
@@ -197,7 +202,7 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	before := np.Status.Plan
 	report(np, p, artifact.Revision, digest)
 	switch {
-	case np.Spec.Mode == v1alpha1.ModePlanOnly:
+	case planOnly:
 		o := done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(before == nil || before.Digest != digest || before.Revision != artifact.Revision)
 		if o.event, err = comment(np, p, digest); err != nil {
 			return failed(v1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
@@ -210,11 +215,14 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 		artifact.Revision, refusals(p), sentence(p), digest).changed(true)
 }
 
-// contested refuses objects that another NodePlan wants as well.
+// contested refuses objects that another NodePlan wants as well. One that only
+// plans, for a pull request beside the one that applies, wants none.
 func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome, bool) {
 	var wanted []string
-	for _, m := range head.Manifests() {
-		wanted = append(wanted, kube.Key(m))
+	if np.Spec.Mode != v1alpha1.ModePlanOnly {
+		for _, m := range head.Manifests() {
+			wanted = append(wanted, kube.Key(m))
+		}
 	}
 	rivals := w.Claims.Claim(types.NamespacedName{Namespace: np.Namespace, Name: np.Name}, wanted)
 	if len(rivals) == 0 {

@@ -226,3 +226,45 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 		t.Errorf("%q of %d bytes", got, len(got))
 	}
 }
+
+func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
+	web := engine.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
+	head := engine.Compiled{Resources: []engine.Resource{web}}
+	w := &Worker{Claims: NewClaims()}
+	applies, plans := &v1alpha1.NodePlan{}, &v1alpha1.NodePlan{}
+	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", v1alpha1.ModePlanOnly
+	for _, np := range []*v1alpha1.NodePlan{applies, plans, applies} {
+		if o, bad := w.contested(np, head); bad {
+			t.Errorf("%s: %s", np.Name, o.message)
+		}
+	}
+}
+
+// failing compiles the new revision, and not what is in force.
+type failing struct{ tried }
+
+func (f failing) Compile(_ context.Context, req child.Request) (child.Result, error) {
+	if strings.HasSuffix(req.Root, "base") {
+		return child.Result{}, errors.New("fork: no more processes")
+	}
+	return f.result, nil
+}
+
+// inForce says that something is in force.
+type inForce struct{ none }
+
+func (inForce) Load(context.Context, *v1alpha1.NodePlan, string) (string, bool, error) {
+	return "", true, nil
+}
+
+func TestNoRevisionPassesWhileTheGuardsInForceCannotBeRead(t *testing.T) {
+	w := &Worker{
+		Sources: tried{}, Compiler: failing{tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
+		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: inForce{},
+		Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+		Connect: func(*v1alpha1.NodePlan) (Cluster, error) { t.Error("it went on"); return nil, errors.New("no cluster") },
+	}
+	if o := w.Work(t.Context(), &v1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what is in force") {
+		t.Errorf("%+v", o)
+	}
+}

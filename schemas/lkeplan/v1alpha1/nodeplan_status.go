@@ -12,7 +12,6 @@ const (
 // The reasons of a NodePlan's conditions.
 const (
 	ReasonSucceeded         = "ReconciliationSucceeded"
-	ReasonProgressing       = "Progressing"
 	ReasonArtifactFailed    = "ArtifactFailed"    // the source is not there, or cannot be fetched
 	ReasonSourceNotVerified = "SourceNotVerified" // and its signature is asked for
 	ReasonCompileFailed     = "CompileFailed"     // the HCL has errors
