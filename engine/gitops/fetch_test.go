@@ -83,6 +83,8 @@ func TestFetch(t *testing.T) {
 		{name: "a symbolic link is left out", body: packed(t, good, entry{name: "link.hcl", content: "/etc/passwd", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}},
 		{name: "a file through a link", body: packed(t, entry{name: "dir", content: "/tmp", kind: tar.TypeSymlink}, entry{name: "dir/escaped.hcl", content: "x"}), want: []string{"dir/escaped.hcl"}},
 		{name: "a hard link is left out", body: packed(t, good, entry{name: "hard.hcl", content: "/etc/passwd", kind: tar.TypeLink}), want: []string{"clusters/dev/main.lke.hcl"}},
+		{name: "a symbolic link in the place of configuration", body: packed(t, good, entry{name: "more.lke.hcl", content: "clusters/dev/main.lke.hcl", kind: tar.TypeSymlink}), err: "more.lke.hcl is a link"},
+		{name: "a hard link in the place of configuration", body: packed(t, good, entry{name: "more.lke.json", content: "clusters/dev/main.lke.hcl", kind: tar.TypeLink}), err: "more.lke.json is a link"},
 		{name: "a file that is too large is left out", body: packed(t, good, entry{name: "large.json", size: maxFile + 1}), want: []string{"clusters/dev/main.lke.hcl"}},
 		{name: "a bomb", body: packed(t, bomb...), err: "unpack"},
 		{name: "longer than the bound", body: noise, err: "larger than 10 MiB"},

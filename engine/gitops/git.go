@@ -12,6 +12,7 @@ import (
 	"github.com/go-git/go-git/v5"
 	gitconfig "github.com/go-git/go-git/v5/config"
 	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/plumbing/transport"
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
@@ -114,7 +115,8 @@ func fetchCommit(ctx context.Context, url string, auth transport.AuthMethod, nam
 }
 
 // writeTree writes the useful regular files of a tree. A path that leads out of
-// the directory is an error.
+// the directory is an error, and so is a link that configuration would be missed
+// by.
 func writeTree(tree *object.Tree, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -123,7 +125,10 @@ func writeTree(tree *object.Tree, dir string) error {
 	defer root.Close()
 	total := int64(0)
 	return tree.Files().ForEach(func(f *object.File) error {
-		if !f.Mode.IsRegular() || !wanted(f.Name) || f.Size > maxFile {
+		switch {
+		case f.Mode == filemode.Symlink:
+			return missing(f.Name)
+		case !wanted(f.Name) || f.Size > maxFile:
 			return nil
 		}
 		if total += f.Size; total > maxUnpacked {

@@ -3,12 +3,14 @@ package gitops
 import (
 	archive "archive/tar"
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"io/fs"
 	"path"
 	"slices"
+	"strings"
 
 	"github.com/fluxcd/pkg/tar"
 	corev1 "k8s.io/api/core/v1"
@@ -101,19 +103,38 @@ func (u uncached) Get(ctx context.Context, key client.ObjectKey, obj client.Obje
 // useless reports whether an entry of an archive or directory is left out. A hard
 // link says of itself that it is a regular file.
 func useless(name string, info fs.FileInfo) bool {
-	if header, ok := info.Sys().(*archive.Header); ok && header.Typeflag == archive.TypeLink {
-		return true
-	}
-	return !info.IsDir() && (!wanted(name) || info.Size() > maxFile)
+	return isLink(info) || !info.IsDir() && (!wanted(name) || info.Size() > maxFile)
+}
+
+func isLink(info fs.FileInfo) bool {
+	header, ok := info.Sys().(*archive.Header)
+	return info.Mode()&fs.ModeSymlink != 0 || ok && header.Typeflag == archive.TypeLink
 }
 
 // unpack puts the useful files of an archive into a directory. A path that leads
-// out of it is an error, and so is more than the bound; links are left out.
+// out of it is an error, and so is more than the bound; links are left out, but
+// for those that configuration would be missed by.
 func unpack(from io.Reader, dir string) error {
-	if err := tar.Untar(from, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(useless)); err != nil {
+	var missed error
+	filter := func(name string, info fs.FileInfo) bool {
+		if isLink(info) {
+			missed = cmp.Or(missed, missing(name))
+		}
+		return useless(name, info)
+	}
+	if err := tar.Untar(from, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(filter)); err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	return nil
+	return missed
+}
+
+// missing is the error about a link in the place of configuration. Without what
+// it leads to pools would be gone that somebody sees in the repository.
+func missing(name string) error {
+	if !strings.HasSuffix(name, ".lke.hcl") && !strings.HasSuffix(name, ".lke.json") {
+		return nil
+	}
+	return fmt.Errorf("%s is a link, and links are not followed: put a file there", name)
 }
 
 // pack makes an archive of the useful files of a directory.

@@ -1,0 +1,93 @@
+package gitops
+
+import (
+	"sort"
+	"strings"
+	"testing"
+
+	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/storage/memory"
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestWhatIsWrittenOfACommit: regular files that are of use, and nothing at all
+// where configuration is a link.
+func TestWhatIsWrittenOfACommit(t *testing.T) {
+	main := object.TreeEntry{Name: "main.lke.hcl", Mode: filemode.Regular}
+	tests := []struct {
+		name string
+		more object.TreeEntry
+		want []string
+		err  string
+	}{
+		{"a file that is of use, as a program", object.TreeEntry{Name: "teams.yaml", Mode: filemode.Executable}, []string{"main.lke.hcl", "teams.yaml"}, ""},
+		{"a file that is of none", object.TreeEntry{Name: "logo.png", Mode: filemode.Regular}, []string{"main.lke.hcl"}, ""},
+		{"a link", object.TreeEntry{Name: "notes.txt", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, ""},
+		{"a link in the place of configuration", object.TreeEntry{Name: "more.lke.hcl", Mode: filemode.Symlink}, nil, "more.lke.hcl is a link"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			err := writeTree(treeOf(t, main, tt.more), dir)
+			if tt.err != "" {
+				if err == nil || !strings.Contains(err.Error(), tt.err) {
+					t.Errorf("%v, want an error with %q", err, tt.err)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tt.want, filesIn(t, dir)); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// treeOf stores a tree, all of whose entries have the same content.
+func treeOf(t *testing.T, entries ...object.TreeEntry) *object.Tree {
+	t.Helper()
+	repo, err := git.Init(memory.NewStorage(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	blob := repo.Storer.NewEncodedObject()
+	blob.SetType(plumbing.BlobObject)
+	w, err := blob.Writer()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("clusters/dev/main.lke.hcl")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	content, err := repo.Storer.SetEncodedObject(blob)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tree := &object.Tree{}
+	for _, e := range entries {
+		e.Hash = content
+		tree.Entries = append(tree.Entries, e)
+	}
+	sort.Sort(object.TreeEntrySorter(tree.Entries))
+	stored := repo.Storer.NewEncodedObject()
+	if err := tree.Encode(stored); err != nil {
+		t.Fatal(err)
+	}
+	at, err := repo.Storer.SetEncodedObject(stored)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found, err := repo.TreeObject(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
