@@ -274,12 +274,14 @@ func TestABurstIsOneCall(t *testing.T) {
 	})
 }
 
-// story is a life of a cluster: it grows twice, loses some and then all.
+// story is a life of a cluster: it grows twice, is edited by hand, loses some
+// and then all.
 func (r *rig) story() {
 	r.want(4)
 	r.until("the first claims have machines", r.bound)
 	r.want(3)
 	r.until("all claims have machines", r.bound)
+	r.tamper()
 	r.letGo(2)
 	r.until("the rest has machines", r.bound)
 	r.letGo(5)

@@ -77,6 +77,24 @@ func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 	}
 }
 
+// tamper has somebody edit the pool of a rig, in all that can be put right, and
+// waits until it is. The edit is repeated until LKE has taken it.
+func (r *rig) tamper() {
+	hand, asMade := byHand(r.t, r.sim), r.sim.Pools()[0]
+	r.until("the pool is edited", func() bool {
+		return hand.ChangePool(r.t.Context(), r.cluster, asMade.ID, lkeapi.PoolChange{
+			Tags:       []string{"mine"},
+			Labels:     map[string]string{"by": "hand"},
+			Taints:     []lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}},
+			Autoscaler: &lkeapi.Autoscaler{Enabled: true},
+		}) == nil
+	})
+	r.until("the pool is as it was made", func() bool {
+		pools := r.sim.Pools()
+		return len(pools) == 1 && cmp.Equal(asMade, pools[0])
+	})
+}
+
 // TestTagsOfTheClassChangeInPlace: the claims are read with the tags of today.
 func TestTagsOfTheClassChangeInPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
