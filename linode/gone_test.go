@@ -56,3 +56,16 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 		})
 	}
 }
+
+// TestAnIDThatNamesNoLinodeHasNoMachine: the core asks until it hears so, and
+// LKE will never show a machine of that name, nor that it is gone.
+func TestAnIDThatNamesNoLinodeHasNoMachine(t *testing.T) {
+	for id, want := range map[string]bool{"Provider:///AZ/i-01234": true, "linode://i-01234": true, linodeID(10): false, pendingID("8f1c"): false} {
+		nc := nodeClaim("1")
+		nc.Status.ProviderID = id
+		err := provider(t).Delete(t.Context(), nc)
+		if cloudprovider.IsNodeClaimNotFoundError(err) != want || !want && err != nil {
+			t.Errorf("Delete of %s = %v, want not found: %v", id, err, want)
+		}
+	}
+}

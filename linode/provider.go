@@ -197,8 +197,13 @@ func (p *Provider) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.
 // Delete lets the claim's machine go. It says NotFound only when LKE, asked
 // after the first call, does not show the machine any more: the core then drops
 // its finalizer, and a machine that were still there would be paid for by
-// nobody's order.
+// nobody's order. An id that names no Linode, which somebody else has written,
+// is no machine's: one that the claim had before is nobody's from then on, and
+// goes as such.
 func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
+	if id := nc.Status.ProviderID; !isPending(id) && instanceOf(id) == 0 {
+		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("%q is not the provider id of a Linode", id))
+	}
 	if !p.fleet.Release(string(nc.UID)) {
 		return nil
 	}
