@@ -122,8 +122,8 @@ func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1al
 		return nil, err
 	}
 	want, types := requirements(nc, pool), p.types.List()
-	if p.overlay != nil {
-		if types, err = p.overlay(nc.Labels[karpv1.NodePoolLabelKey], types); err != nil {
+	if p.overlay != nil && pool != nil { // a NodeOverlay is for NodePools alone
+		if types, err = p.overlay(pool.Name, types); err != nil {
 			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
 		}
 	}

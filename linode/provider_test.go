@@ -2,6 +2,7 @@ package linode
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -104,6 +105,28 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 				t.Errorf("capacity type = %s", got)
 			}
 		})
+	}
+}
+
+// TestNodeOverlaysAreForNodePools: the core evaluates them for each NodePool,
+// and knows of none for a NodeClaim that was made by hand.
+func TestNodeOverlaysAreForNodePools(t *testing.T) {
+	byHand := nodeClaim("1")
+	delete(byHand.Labels, karpv1.NodePoolLabelKey)
+	for want, nc := range map[string]*karpv1.NodeClaim{"g6-dedicated-2": nodeClaim("1"), "g6-standard-1": byHand} {
+		p := provider(t, readyClass(), nodePool())
+		p.Overlay(func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error) {
+			if pool != "web" {
+				return nil, cloudprovider.NewUnevaluatedNodePoolError(pool)
+			}
+			return slices.DeleteFunc(slices.Clone(types), func(it *cloudprovider.InstanceType) bool { return it.Name != want }), nil
+		})
+		created, err := p.Create(t.Context(), nc)
+		if err != nil {
+			t.Errorf("Create in NodePool %q: %v", nc.Labels[karpv1.NodePoolLabelKey], err)
+		} else if got := created.Labels[corev1.LabelInstanceTypeStable]; got != want {
+			t.Errorf("plan = %s, want %s", got, want)
+		}
 	}
 }
 
