@@ -77,6 +77,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "address of the health probes; 0 for none")
 	f.DurationVar(&s.Core.BatchIdle, "batch-idle-duration", 0, "Karpenter: plan nodes when no new pod came for so long (default 1s)")
 	f.DurationVar(&s.Core.BatchMax, "batch-max-duration", 0, "Karpenter: plan nodes after so long at most (default 10s)")
+	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0, "how long a plan that LKE has no capacity for is left alone (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
 	f.IntVar(&s.plans.Concurrent, "concurrent", 4, "NodePlans that are reconciled at a time")
 	f.StringVar(&s.plans.EventsAddress, "events-addr", "", "address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
