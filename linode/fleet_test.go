@@ -288,10 +288,9 @@ func (r *rig) story() {
 	r.until("nothing is left", func() bool { return r.sim.Stats().Slots == 0 })
 }
 
-// TestEveryCallMayFail fails each Linode call of the story in turn, in every
-// way. Afterwards no machine was made that no claim asked for.
-func TestEveryCallMayFail(t *testing.T) {
-	faults := map[string]lkesim.Fault{
+// everyFault is all ways in which a call can fail.
+func everyFault() map[string]lkesim.Fault {
+	return map[string]lkesim.Fault{
 		"500":         {Status: 500},
 		"503 html":    {Status: 503, Body: "<html>no</html>"},
 		"429":         {Status: 429},
@@ -301,12 +300,17 @@ func TestEveryCallMayFail(t *testing.T) {
 		"hangs":       {Hang: true},
 		"hangs, done": {Hang: true, AfterWork: true},
 	}
+}
+
+// TestEveryCallMayFail fails each Linode call of the story in turn, in every
+// way. Afterwards no machine was made that no claim asked for.
+func TestEveryCallMayFail(t *testing.T) {
 	tiers(t, func(t *testing.T, cfg lkesim.Config) {
 		r := newRig(t, cfg)
 		r.story()
 		r.kill()
 		calls := r.sim.Stats().Calls
-		for name, fault := range faults {
+		for name, fault := range everyFault() {
 			for i := range calls {
 				fault.After, fault.Count = i, 1
 				r := newRig(t, cfg)

@@ -72,6 +72,9 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		{"no such version", v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil, "spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2"},
 		{"no such firewall", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil, "spec.firewallID: the account has no firewall 8"},
 		{"the token may not look", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 401}, ""},
+		{"Linode is out of order", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 503}, ""},
+		{"the account asks too often", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 429}, ""},
+		{"Linode does not answer", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, context.DeadlineExceeded, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -11,14 +11,17 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 // counter is a StockSource that says what the test wants.
 type counter struct {
-	mu    sync.Mutex
-	rows  []catalog.Availability
-	err   error
-	asked int
+	mu     sync.Mutex
+	rows   []catalog.Availability
+	err    error
+	asked  int
+	list   *catalog.Catalog // nil: the embedded one
+	noList error
 }
 
 func (c *counter) say(available bool, err error) {
@@ -27,7 +30,14 @@ func (c *counter) say(available bool, err error) {
 	c.rows, c.err = []catalog.Availability{{Region: "us-ord", Plan: "g7-premium-4", Available: available}}, err
 }
 
-func (c *counter) Catalog(context.Context) (*catalog.Catalog, error) { return catalog.Embedded() }
+func (c *counter) Catalog(context.Context) (*catalog.Catalog, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list != nil || c.noList != nil {
+		return c.list, c.noList
+	}
+	return catalog.Embedded()
+}
 
 func (c *counter) Availability(context.Context, string) ([]catalog.Availability, error) {
 	c.mu.Lock()
@@ -108,4 +118,77 @@ func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
 	if len(gone.Offerings.Available()) != 0 || gone.Offerings[0].Price != price {
 		t.Errorf("offerings %+v", gone.Offerings)
 	}
+}
+
+// TestThePriceListOfBeforeCountsUntilThereIsAnother: when it cannot be read, it
+// is asked for again a few minutes later.
+func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		facts, err := catalog.Embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const plan = "g6-standard-4"
+		dearer := facts.Plans()
+		for i := range dearer {
+			if dearer[i].ID == plan {
+				dearer[i].Price.Hourly *= 2
+			}
+		}
+		list, err := catalog.New("2030-01-01", "test", dearer, facts.Regions(), facts.Availability())
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := NewInstanceTypes(facts, "us-ord", catalog.Standard)
+		before := byName(t, types, plan)
+		source := &counter{noList: errors.New("no answer")}
+		go NewStock(source, types, facts, slog.New(slog.DiscardHandler)).Start(t.Context())
+
+		time.Sleep(13 * time.Hour)
+		if byName(t, types, plan) != before {
+			t.Error("the type has changed without a list")
+		}
+		source.mu.Lock()
+		source.list, source.noList = list, nil
+		source.mu.Unlock()
+		time.Sleep(6 * time.Minute)
+		if got, was := byName(t, types, plan).Offerings[0].Price, before.Offerings[0].Price; got != 2*was {
+			t.Errorf("the price is %v, want %v", got, 2*was)
+		}
+	})
+}
+
+// TestNoPartOfThePriceListIsTakenForTheWhole fails each call for the list in
+// turn, in every way.
+func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := lkesim.New(lkesim.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := sim.Client()
+		client.Timeout = time.Minute
+		whole, err := catalog.Fetch(t.Context(), client, "http://linode.test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := sim.Stats().Calls
+		for name, fault := range everyFault() {
+			for i := range calls {
+				fault.After, fault.Count = i, 1
+				sim.ClearFaults()
+				sim.Reset()
+				if err := sim.Inject(fault); err != nil {
+					t.Fatal(err)
+				}
+				list, err := catalog.Fetch(t.Context(), client, "http://linode.test")
+				if err == nil && (len(list.Plans()) != len(whole.Plans()) || len(list.Regions()) != len(whole.Regions()) || len(list.Availability()) != len(whole.Availability())) {
+					t.Errorf("call %d, %s: %d plans, %d regions and %d rows of availability are taken for the whole list", i, name, len(list.Plans()), len(list.Regions()), len(list.Availability()))
+				}
+				if !slices.ContainsFunc(sim.Calls(), func(c lkesim.Call) bool { return c.Fault != "" }) {
+					t.Errorf("call %d, %s: it was never made", i, name)
+				}
+			}
+		}
+	})
 }
