@@ -9,11 +9,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
-	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -81,7 +79,8 @@ spec:
 
 // TestANodePlanOutlivesWhatFails: from a repository that is asked directly, with
 // a module beside the directory; the controller is killed in the middle of an
-// apply, the repository and the API server are away for a while.
+// apply, and the repository is away for a while. For the API server see
+// TestAMinuteWithoutTheAPIServer.
 func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -125,26 +124,6 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.untilPlan("fleet", "the source is back", applied(first))
-
-	// The API server stands still while a commit comes.
-	api := s.process("kube-apiserver")
-	if err := syscall.Kill(api, syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	second := repo.commit("clusters/dev/main.lke.hcl", fleet(module, many[:79]...))
-	time.Sleep(15 * time.Second) // longer than requests, watches and leases wait
-	if err := syscall.Kill(api, syscall.SIGCONT); err != nil {
-		t.Fatal(err)
-	}
-	np := s.untilPlan("fleet", "the second commit is applied", applied(second))
-	for started := time.Now(); len(s.pools()) != len(many); time.Sleep(200 * time.Millisecond) {
-		if time.Since(started) > 30*time.Second {
-			t.Fatalf("%d pools, want %d", len(s.pools()), len(many))
-		}
-	}
-	if !conditions.IsTrue(np, meta.ReadyCondition) || np.Status.LastAppliedOriginRevision != second {
-		t.Errorf("at the end: %+v", np.Status)
-	}
 }
 
 // process returns the number of a process of the sandbox.

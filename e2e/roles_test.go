@@ -159,7 +159,7 @@ type request struct {
 	Verb             string
 	User             struct{ Username string }
 	ImpersonatedUser *struct{ Username string }
-	ObjectRef        *struct{ Resource, Subresource, APIGroup string }
+	ObjectRef        *struct{ Resource, Subresource, APIGroup, Name string }
 	ResponseStatus   struct{ Code int }
 	Annotations      map[string]string
 }

@@ -155,15 +155,23 @@ type controller struct {
 // the test fails its log is shown.
 func (s *sandbox) startController(args ...string) *controller {
 	s.t.Helper()
+	c, err := s.runController(args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.stop)
+	return c
+}
+
+func (s *sandbox) runController(args ...string) (*controller, error) {
 	c := &controller{t: s.t, ended: make(chan error, 1)}
 	c.cmd = s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	if err := c.cmd.Start(); err != nil {
-		s.t.Fatal(err)
+		return nil, err
 	}
 	go func() { c.ended <- c.cmd.Wait() }()
-	s.t.Cleanup(c.stop)
-	return c
+	return c, nil
 }
 
 // kill ends the controller without a warning.
