@@ -43,6 +43,7 @@ func BenchmarkCapacity(b *testing.B) {
 func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	nodes := (pods + 3) / 4
 	s.installCRDs()
+	s.addSystemNode()
 	c := s.startController()
 	s.run("lkeplan", "apply", "testdata/four")
 	s.kube(file(b, "inflate.yaml"), "apply", "-f", "-")
@@ -68,6 +69,20 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	s.kube("", "delete", "deployment", "inflate")
 	down := s.until("nothing is left", 5*time.Minute, state.empty)
 	b.ReportMetric(float64(down.linode.Calls-up.linode.Calls)/float64(nodes), "calls/node-down")
+}
+
+// systemNode is a node that no cluster is without: something has to run what LKE
+// itself brings along.
+const systemNode = "system"
+
+// addSystemNode gives the cluster its system node, which is full. Where there is
+// no node at all, kube-scheduler takes that for an error of its own: it looks at
+// the pod again after up to ten seconds, and not when a node comes.
+func (s *sandbox) addSystemNode() {
+	s.t.Helper()
+	s.kube(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"`+systemNode+`","annotations":{"kwok.x-k8s.io/node":"fake"}},
+		"spec":{"taints":[{"key":"CriticalAddonsOnly","effect":"NoSchedule"}]},
+		"status":{"capacity":{"cpu":"1","memory":"1Gi","pods":"10"},"allocatable":{"cpu":"1","memory":"1Gi","pods":"10"}}}`, "apply", "-f", "-")
 }
 
 // firstWrite is when the first call came that changed something.

@@ -254,7 +254,7 @@ func (s *sandbox) resetStats() {
 
 // state is what is there at one moment.
 type state struct {
-	nodes   []corev1.Node
+	nodes   []corev1.Node // without the system's
 	claims  []karpv1.NodeClaim
 	running int // pods
 	pending int
@@ -293,6 +293,7 @@ func (s *sandbox) state() state {
 			s.t.Fatal(err)
 		}
 	}
+	nodes.Items = slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == systemNode })
 	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
 	for _, p := range pods.Items {
 		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
