@@ -82,7 +82,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.IntVar(&s.plans.Concurrent, "concurrent", 4, "NodePlans that are reconciled at a time")
 	f.StringVar(&s.plans.EventsAddress, "events-addr", "", "address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
 	f.StringVar(&s.plans.ServiceAccount, "default-service-account", "", "service account in whose name NodePlans are applied that name none")
-	f.BoolVar(&s.plans.SameNamespace, "no-cross-namespace-refs", false, "forbid NodePlans to use sources of other namespaces")
+	f.BoolVar(&s.plans.SameNamespace, "no-cross-namespace-refs", false, "forbid NodePlans to use sources of other namespaces, or to plan for NodePlans there")
 	f.IntVar(&s.plans.FetchRetries, "http-retry", 9, "how often fetching an artifact is tried again")
 	f.DurationVar(&s.plans.DependencyInterval, "requeue-dependency", 30*time.Second, "how soon a NodePlan is looked at again whose dependencies are not ready")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")

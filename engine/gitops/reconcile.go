@@ -38,6 +38,8 @@ type Worker struct {
 	Prices   *catalog.Catalog
 	Scratch  string // a directory for what is fetched
 	Now      func() time.Time
+	// SameNamespace forbids planning for NodePlans of other namespaces.
+	SameNamespace bool
 }
 
 // Variables are the values of a NodePlan, and which of them must not be shown.
@@ -54,6 +56,16 @@ func (v Variables) hide(text string) string {
 		}
 	}
 	return text
+}
+
+// hides replaces what must not be shown in an outcome, and in what guards and
+// policies say in the status.
+func (v Variables) hides(np *v1alpha1.NodePlan, o outcome) outcome {
+	o.message, o.event, o.undone = v.hide(o.message), v.hide(o.event), v.hide(o.undone)
+	for i := range np.Status.Guards {
+		np.Status.Guards[i].Message = v.hide(np.Status.Guards[i].Message)
+	}
+	return o
 }
 
 // Records keeps the sources of what is in force, whatever becomes of where they
@@ -96,16 +108,20 @@ func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
 	if err != nil {
 		return failed(v1alpha1.ReasonArtifactFailed, "%v", err)
 	}
+	through, o, bad := w.through(ctx, np, vars)
+	if bad {
+		return o
+	}
 	compiled, o, bad := w.compile(ctx, np, head, vars)
 	if bad {
-		o.message = vars.hide(o.message)
-		return o
+		return through.vars.hides(np, vars.hides(np, o))
 	}
-	base, o, bad := w.base(ctx, np, inForce, compiled, vars)
+	base, o, bad := w.base(ctx, through.NodePlan, inForce, compiled, through.vars)
 	if bad {
 		return o
 	}
-	return w.carry(ctx, np, artifact, head, compiled, base)
+	o = w.carry(ctx, np, through.NodePlan, artifact, head, compiled, base)
+	return through.vars.hides(np, vars.hides(np, o))
 }
 
 func sourceProblem(err error) (outcome, bool) {
@@ -174,25 +190,25 @@ type based struct {
 }
 
 // carry compares, asks the guards, and applies.
-func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
+func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
 	to, err := w.Connect(np)
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	head := result.Compiled()
-	head.Inventory = mark(np)
+	head.Inventory = mark(through)
 	planOnly := np.Spec.Mode == v1alpha1.ModePlanOnly
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
-	p, ours, err := w.compare(ctx, np, to, &head, base.Compiled())
+	p, ours, err := w.compare(ctx, through, to, &head, base.Compiled())
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
 	if o, bad := foreign(p, ours); bad && !planOnly {
 		return o // a plan alone shows the conflicts
 	}
-	if err := w.judge(ctx, np, &p, head, base); err != nil {
+	if err := w.judge(ctx, through, &p, head, base); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	digest, err := p.Digest()
@@ -204,7 +220,7 @@ func (w *Worker) carry(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	switch {
 	case planOnly:
 		o := done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(before == nil || before.Digest != digest || before.Revision != artifact.Revision)
-		if o.event, err = comment(np, p, digest); err != nil {
+		if o.event, err = comment(through, p, digest); err != nil {
 			return failed(v1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
 		}
 		return o

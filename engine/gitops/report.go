@@ -18,10 +18,10 @@ import (
 )
 
 // report writes a plan into the status. One that does nothing leaves the last
-// that did something.
+// that did something, where there was more to it than the plan.
 func report(np *v1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	s := p.Summary()
-	if !p.Empty() {
+	if !p.Empty() || np.Spec.Mode == v1alpha1.ModePlanOnly {
 		np.Status.Plan = &v1alpha1.PlanSummary{
 			Digest: digest, Revision: revision, Summary: shorten(sentence(p), 1024),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,

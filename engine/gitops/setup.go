@@ -45,7 +45,7 @@ type Options struct {
 	Concurrent         int    // NodePlans at a time
 	EventsAddress      string // of notification-controller; "": none
 	ServiceAccount     string // in whose name NodePlans are applied that name none; "": the controller's
-	SameNamespace      bool   // forbid sources of other namespaces
+	SameNamespace      bool   // forbid sources, and what is planned for, of other namespaces
 	FetchRetries       int
 	DependencyInterval time.Duration
 	Compiler           Compiler // nil: child processes
@@ -55,6 +55,7 @@ type Options struct {
 const (
 	bySource    = ".spec.sourceRef"
 	byConfigMap = ".spec.configMapRef"
+	byPlanFor   = ".spec.planFor"
 )
 
 // Add has NodePlans reconciled by a manager, for as long as its process leads.
@@ -71,6 +72,9 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
 		},
 		func() error { return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byMark, indexMark) },
+		func() error {
+			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
+		},
 	} {
 		if err := add(); err != nil {
 			return err
@@ -113,7 +117,7 @@ func worker(mgr manager.Manager, o Options) *Worker {
 		Records:  ConfigMaps{mgr.GetClient(), reader},
 		Claims:   NewClaims(),
 		Cache:    mgr.GetClient(),
-		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices,
+		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices, SameNamespace: o.SameNamespace,
 		Now: time.Now,
 	}
 }
@@ -154,6 +158,7 @@ func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.Typed
 				queue.Add(reconcile.Request{NamespacedName: e.Object})
 			},
 		})).
+		Watches(&v1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(inForceChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, obj := range kept() {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))

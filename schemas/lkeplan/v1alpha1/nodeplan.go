@@ -54,6 +54,7 @@ const (
 
 // NodePlanSpec says where the HCL comes from and how it is applied.
 //
+// +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is for the mode PlanOnly alone"
 // +kubebuilder:validation:XValidation:rule="[has(self.sourceRef), has(self.configMapRef), has(self.git)].filter(x, x).size() == 1",message="exactly one of sourceRef, configMapRef and git must be set"
 type NodePlanSpec struct {
 	// SourceRef names a source of Flux's source-controller.
@@ -152,6 +153,14 @@ type NodePlanSpec struct {
 	// +kubebuilder:validation:Enum=Apply;PlanOnly
 	// +kubebuilder:default=Apply
 	Mode string `json:"mode,omitempty"`
+
+	// PlanFor is the NodePlan that one of the mode PlanOnly plans for, such as that
+	// of the main branch for a pull request's: its objects are compared with the
+	// source, those that it would prune included, and what is in force through it
+	// judges the plan. Its prune, driftIgnore and guards hold; path, variables and
+	// serviceAccountName are those of this one.
+	// +optional
+	PlanFor *NamespacedReference `json:"planFor,omitempty"`
 
 	// Approval lets pass what guards refuse.
 	// +optional

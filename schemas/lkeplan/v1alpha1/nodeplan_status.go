@@ -61,7 +61,7 @@ type NodePlanStatus struct {
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
 
-	// Plan is the last plan that was not empty.
+	// Plan is the last plan; in the mode Apply the last one that was not empty.
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
 

@@ -461,6 +461,11 @@ func (in *NodePlanSpec) DeepCopyInto(out *NodePlanSpec) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.PlanFor != nil {
+		in, out := &in.PlanFor, &out.PlanFor
+		*out = new(NamespacedReference)
+		**out = **in
+	}
 	if in.Approval != nil {
 		in, out := &in.Approval, &out.Approval
 		*out = new(Approval)

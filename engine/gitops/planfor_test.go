@@ -1,0 +1,113 @@
+package gitops
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// nodePlans are the NodePlans of a cluster.
+type nodePlans struct {
+	client.Reader
+	there map[client.ObjectKey]v1alpha1.NodePlan
+}
+
+func (n nodePlans) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
+	np, ok := n.there[key]
+	if !ok {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: "nodeplans"}, key.Name)
+	}
+	np.DeepCopyInto(obj.(*v1alpha1.NodePlan))
+	return nil
+}
+
+func nodePlan(namespace, name string) *v1alpha1.NodePlan {
+	return &v1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+}
+
+func TestWhichNodePlanIsPlannedFor(t *testing.T) {
+	w := &Worker{
+		Cache: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{
+			{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet"), {Namespace: "b", Name: "fleet"}: *nodePlan("b", "fleet"),
+		}},
+		Vars: func(_ context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+			return Variables{Secrets: []string{"secret of " + np.Namespace}}, nil
+		},
+	}
+	tests := []struct {
+		name          string
+		mode          string
+		planFor       *v1alpha1.NamespacedReference
+		sameNamespace bool
+		want          string // namespace/name, or what is said
+		reason        string
+	}{
+		{name: "itself", mode: v1alpha1.ModePlanOnly, want: "a/pr-7"},
+		{name: "one of its namespace", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet"}, sameNamespace: true, want: "a/fleet"},
+		{name: "one of another namespace", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, want: "b/fleet"},
+		{name: "one that it may not see", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, sameNamespace: true, want: "NodePlan b/fleet in another namespace", reason: v1alpha1.ReasonAccessDenied},
+		{name: "one that is not there", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "nosuch"}, want: "NodePlan a/nosuch, which is not there", reason: v1alpha1.ReasonDependency},
+		{name: "none where it applies", mode: v1alpha1.ModeApply, planFor: &v1alpha1.NamespacedReference{Name: "fleet"}, want: "a/pr-7"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			np := nodePlan("a", "pr-7")
+			np.Spec.Mode, np.Spec.PlanFor = tt.mode, tt.planFor
+			w.SameNamespace = tt.sameNamespace
+			got, o, bad := w.through(t.Context(), np, Variables{Secrets: []string{"its own"}})
+			if bad {
+				if o.reason != tt.reason || !strings.Contains(o.message, tt.want) {
+					t.Errorf("%s: %s", o.reason, o.message)
+				}
+				return
+			}
+			if key := client.ObjectKeyFromObject(got.NodePlan).String(); key != tt.want || tt.reason != "" {
+				t.Errorf("%s, want %s", key, tt.want)
+			}
+			wantSecret := "its own"
+			if got.NodePlan != np {
+				wantSecret = "secret of " + got.Namespace
+			}
+			if got.vars.Secrets[0] != wantSecret {
+				t.Errorf("what is in force is compiled with %v", got.vars.Secrets)
+			}
+		})
+	}
+}
+
+func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
+	before := nodePlan("a", "fleet")
+	for name, change := range map[string]struct {
+		change func(*v1alpha1.NodePlan)
+		want   bool
+	}{
+		"nothing":               {func(*v1alpha1.NodePlan) {}, false},
+		"another try":           {func(np *v1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
+		"another revision":      {func(np *v1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
+		"another specification": {func(np *v1alpha1.NodePlan) { np.Generation++ }, true},
+	} {
+		after := before.DeepCopy()
+		change.change(after)
+		if got := (inForceChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
+			t.Errorf("%s: %v, want %v", name, got, change.want)
+		}
+	}
+}
+
+func TestNoSecretIsInAnOutcome(t *testing.T) {
+	np := &v1alpha1.NodePlan{}
+	np.Status.Guards = []v1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
+	o := outcome{message: "a hunter2", event: "b hunter2", undone: "c hunter2"}
+	o = Variables{Secrets: []string{"hunter2"}}.hides(np, o)
+	if text := o.message + o.event + o.undone + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
+		t.Error(text)
+	}
+}
