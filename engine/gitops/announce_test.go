@@ -8,6 +8,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -73,6 +74,34 @@ func TestAPlanIsACommentThatFits(t *testing.T) {
 	}
 	if !strings.HasPrefix(text, "<!-- lkeplan:") || !strings.Contains(text, "pool.a_pool_with_a_long_name_0") {
 		t.Errorf("the comment begins with %q", text[:min(len(text), 200)])
+	}
+}
+
+func TestWhichDependenciesAreReady(t *testing.T) {
+	is := func(kind string, status metav1.ConditionStatus) metav1.Condition {
+		return metav1.Condition{Type: kind, Status: status}
+	}
+	tests := []struct {
+		name       string
+		conditions []metav1.Condition
+		generation int64 // beyond the one that was looked at
+		ready      bool
+	}{
+		{"one that is new", nil, 0, false},
+		{"one that is ready", []metav1.Condition{is("Ready", "True")}, 0, true},
+		{"one that is ready, and is being looked at again", []metav1.Condition{is("Ready", "True"), is("Reconciling", "True")}, 0, true},
+		{"one that has changed since", []metav1.Condition{is("Ready", "True")}, 1, false},
+		{"one that waits for approval", []metav1.Condition{is("Ready", "False"), is("Stalled", "True")}, 0, false},
+	}
+	for _, tt := range tests {
+		other := nodePlan("a", "base")
+		other.Generation, other.Status.Conditions = tt.generation, tt.conditions
+		r := &Reconciler{Client: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{{Namespace: "a", Name: "base"}: *other}}}
+		np := nodePlan("a", "fleet")
+		np.Spec.DependsOn = []v1alpha1.NamespacedReference{{Name: "base"}}
+		if waits, err := r.dependencies(t.Context(), np); err != nil || (waits == "") != tt.ready {
+			t.Errorf("%s: %q, %v", tt.name, waits, err)
+		}
 	}
 }
 

@@ -148,7 +148,7 @@ func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (s
 			return "", err
 		case err != nil:
 			return fmt.Sprintf("it depends on NodePlan %s, which is not there", key), nil
-		case !conditions.IsReady(&other) || other.Status.ObservedGeneration != other.Generation:
+		case !conditions.IsTrue(&other, meta.ReadyCondition) || other.Status.ObservedGeneration != other.Generation:
 			return fmt.Sprintf("it depends on NodePlan %s, which is not ready", key), nil
 		}
 	}

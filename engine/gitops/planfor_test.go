@@ -16,7 +16,7 @@ import (
 
 // nodePlans are the NodePlans of a cluster.
 type nodePlans struct {
-	client.Reader
+	client.Client
 	there map[client.ObjectKey]v1alpha1.NodePlan
 }
 
