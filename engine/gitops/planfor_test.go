@@ -2,15 +2,21 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -80,6 +86,38 @@ func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 				t.Errorf("what is in force is compiled with %v", got.vars.Secrets)
 			}
 		})
+	}
+}
+
+// asked remembers the values with which directories were compiled.
+type asked struct{ values map[string]string }
+
+func (a asked) Compile(_ context.Context, req child.Request) (child.Result, error) {
+	for _, v := range req.Vars {
+		a.values[filepath.Base(req.Root)] += v.Value
+	}
+	return child.Result{Cluster: config.Cluster{Name: "dev"}}, nil
+}
+
+// TestWhatIsInForceHasItsOwnVariables: it is compiled with those of the NodePlan
+// that is planned for, though the files be the same as those of the plan.
+func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
+	compiler := asked{map[string]string{}}
+	w := &Worker{
+		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: inForce{},
+		Cache: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
+		Vars: func(_ context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil
+		},
+		Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
+	}
+	np := nodePlan("a", "pr-7")
+	np.Spec.Mode, np.Spec.PlanFor = v1alpha1.ModePlanOnly, &v1alpha1.NamespacedReference{Name: "fleet"}
+	if o := w.Work(t.Context(), np); !strings.Contains(o.message, "no cluster") {
+		t.Errorf("it did not come to the cluster: %+v", o)
+	}
+	if diff := cmp.Diff(map[string]string{"head": "pr-7", "base": "fleet"}, compiler.values); diff != "" {
+		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
 
