@@ -1,11 +1,14 @@
 package e2e
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"sigs.k8s.io/yaml"
 )
 
 // TestFluxTakesTheExample: the definitions of Flux do not let an Alert or a
@@ -44,7 +47,34 @@ func TestFluxTakesTheExample(t *testing.T) {
 		return !refused
 	})
 	mustContain(t, said, "nodeplan.lkeplan.dev/prod", "alert.notification.toolkit.fluxcd.io/fleet", "receiver.notification.toolkit.fluxcd.io/fleet", "gitrepository.source.toolkit.fluxcd.io/fleet")
+	s.takesThePullRequests()
 	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as", "system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
 		t.Errorf("may notification-controller patch NodePlans: %s", may)
+	}
+}
+
+// takesThePullRequests has the API server look at what becomes of the example
+// for pull requests. That the Flux Operator makes the objects, in place of whom
+// the numbers are put in here, is taken on trust.
+func (s *sandbox) takesThePullRequests() {
+	s.t.Helper()
+	const dir = "../examples/flux/pull-requests/"
+	s.kube("", "apply", "-f", dir+"notifications.yaml", "--dry-run=server")
+	raw, err := os.ReadFile(dir + "plans.yaml")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	const sha = "1f2c3d4a5b6c7d8e9f0a1b2c3d4e5f6a7b8c9d0e"
+	text := strings.NewReplacer("<< inputs.id >>", "7", "<< inputs.id | quote >>", `"7"`, "<< inputs.sha | quote >>", `"`+sha+`"`).Replace(string(raw))
+	_, text, _ = strings.Cut(text, "\n---\n")
+	var set struct {
+		Spec struct{ Resources []json.RawMessage }
+	}
+	if err := yaml.Unmarshal([]byte(text), &set); err != nil || len(set.Spec.Resources) != 2 {
+		s.t.Fatalf("read the objects of a pull request: %d, %v", len(set.Spec.Resources), err)
+	}
+	for _, resource := range set.Spec.Resources {
+		said := s.kube(string(resource), "apply", "-f", "-", "--dry-run=server")
+		mustContain(s.t, said, "-pr-7 created")
 	}
 }

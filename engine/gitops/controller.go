@@ -155,7 +155,10 @@ func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (s
 	return "", nil
 }
 
-// announce publishes an event where there is something new to say.
+// announce publishes an event where there is something new to say, and one that
+// sets the status of the commit. Those are two, because notification-controller
+// tells nobody but the forge of an event that is marked for that; and it takes
+// two of the same text for one.
 func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if o.undone != "" {
 		r.Eventf(np, corev1.EventTypeNormal, v1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
@@ -176,10 +179,11 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if np.Status.LastAppliedOriginRevision != "" {
 		metadata[OriginRevisionKey] = np.Status.LastAppliedOriginRevision
 	}
-	if kind == corev1.EventTypeNormal {
-		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
-	}
 	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
+	if kind == corev1.EventTypeNormal { // a failure sets the status without a mark
+		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
+		r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(o.message, maxEvent))
+	}
 }
 
 // maxEvent is how long the message of an event may be, in bytes: what

@@ -21,7 +21,7 @@ type outcome struct {
 	failed  bool   // and is tried again
 	news    bool   // something has changed, and an event says so
 	undone  string // what others had changed and was set back
-	event   string // what an event says in place of the message; "" for the message
+	event   string // what an event says in place of the message, and never the same; "" for the message
 }
 
 func done(reason, format string, args ...any) outcome {

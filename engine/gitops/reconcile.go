@@ -336,6 +336,7 @@ func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 		}
 	}
 	o := done(v1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
+	o.event = o.message + "\n" + sentence(p)
 	o.undone = corrections(p, ours)
 	return o
 }
