@@ -75,7 +75,7 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider 
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
 	//lint:ignore SA1019 Karpenter's recorder takes this kind
 	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	all := controllers.NewControllers(ctx, mgr, clk, mgr.GetClient(), recorder, overlaid, plain, cluster, store)
+	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster, store)
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	return register(ctx, mgr, all...)
 }

@@ -89,7 +89,9 @@ func (e *EarlyBind) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		// a taint that somebody adds meanwhile would be lost.
 		patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 		if err := e.client.Patch(ctx, &node, patch); apierrors.IsConflict(err) {
-			return ctrl.Result{RequeueAfter: 10 * time.Millisecond}, nil
+			// The change that was first is an event, which leads here. Until the
+			// cache has it, any other try is in vain too.
+			return ctrl.Result{RequeueAfter: time.Second}, nil
 		} else if err != nil {
 			return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("mark node %s: %w", node.Name, err))
 		}
