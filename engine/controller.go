@@ -110,8 +110,9 @@ func newManager(cfg ControllerConfig) (manager.Manager, error) {
 	kube := rest.CopyConfig(cfg.Kube)
 	kube.QPS, kube.Burst, kube.UserAgent = 200, 300, "lkeplan-controller"
 	mgr, err := ctrl.NewManager(kube, ctrl.Options{
-		Scheme: scheme.Scheme,
-		Logger: logger,
+		Scheme:    scheme.Scheme,
+		Logger:    logger,
+		NewClient: newClient,
 		// Karpenter reads its options from the context of each reconciler.
 		BaseContext: func() context.Context {
 			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Core.options())
@@ -141,6 +142,14 @@ func newManager(cfg ControllerConfig) (manager.Manager, error) {
 		return nil, err
 	}
 	return mgr, nil
+}
+
+func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
+	c, err := client.New(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	return kube.Fresh(c), nil
 }
 
 // warm has the cache read what the controllers need, before they run: one that
