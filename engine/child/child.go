@@ -65,7 +65,8 @@ type Result struct {
 	Removed     []config.Removal       `json:"removed"`
 	Imports     []config.Import        `json:"imports"`
 	Guards      config.Guards          `json:"guards"`
-	Verdicts    []plan.Verdict         `json:"verdicts"` // of the policies
+	Policies    int                    `json:"policies"` // how many there are
+	Verdicts    []plan.Verdict         `json:"verdicts"` // of the policies, on Request.Plan
 	Diagnostics []diag.Diagnostic      `json:"diagnostics"`
 	Failed      bool                   `json:"failed"` // a diagnostic is an error
 }
@@ -209,7 +210,7 @@ func compile(ctx context.Context, req Request) (Result, error) {
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
 	result := Result{
-		Cluster: compiled.Cluster, Removed: compiled.Removed, Imports: compiled.Imports, Guards: compiled.Guards,
+		Cluster: compiled.Cluster, Removed: compiled.Removed, Imports: compiled.Imports, Guards: compiled.Guards, Policies: len(compiled.Policies),
 		Diagnostics: diag.New(diags, compiled.Files), Failed: diags.HasErrors(),
 	}
 	result.Guards.Origins = nil // they are of the process

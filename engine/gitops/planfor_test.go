@@ -104,7 +104,7 @@ func (a asked) Compile(_ context.Context, req child.Request) (child.Result, erro
 func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
 	compiler := asked{map[string]string{}}
 	w := &Worker{
-		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: inForce{},
+		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{}},
 		Cache: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
 		Vars: func(_ context.Context, np *v1alpha1.NodePlan) (Variables, error) {
 			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil

@@ -112,11 +112,12 @@ func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
 	if bad {
 		return o
 	}
-	compiled, o, bad := w.compile(ctx, np, head, vars)
+	req := child.Request{Root: head, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	compiled, o, bad := w.compile(ctx, np, req)
 	if bad {
 		return through.vars.hides(np, vars.hides(np, o))
 	}
-	base, o, bad := w.base(ctx, through.NodePlan, inForce, compiled, through.vars)
+	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{compiled, req}, through.vars)
 	if bad {
 		return o
 	}
@@ -133,60 +134,6 @@ func sourceProblem(err error) (outcome, bool) {
 		return stalled(v1alpha1.ReasonAccessDenied, "%v", err), true
 	}
 	return failed(v1alpha1.ReasonArtifactFailed, "%v", err), true
-}
-
-// compile compiles what was fetched, and refuses what is not for this cluster.
-func (w *Worker) compile(ctx context.Context, np *v1alpha1.NodePlan, root string, vars Variables) (child.Result, outcome, bool) {
-	result, err := w.Compiler.Compile(ctx, child.Request{Root: root, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version})
-	revision := np.Status.LastAttemptedRevision
-	switch {
-	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
-		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
-	case err != nil:
-		return result, failed(v1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
-	case result.Failed:
-		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
-	case result.Cluster.Name != w.Cluster:
-		return result, stalled(v1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
-	}
-	return result, outcome{}, false
-}
-
-// within is a path that leads nowhere out of the directory that it is in.
-func within(path string) string {
-	if clean := strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"); clean != "" {
-		return clean
-	}
-	return "."
-}
-
-// base compiles what is in force, for its guards and policies. Where nothing is
-// in force yet, the guards of the new revision hold, and no policy is asked.
-func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, head child.Result, vars Variables) (based, outcome, bool) {
-	path, known, err := w.Records.Load(ctx, np, dir)
-	if err != nil {
-		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
-	}
-	if !known {
-		return based{Result: head}, outcome{}, false
-	}
-	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars}
-	result, err := w.Compiler.Compile(ctx, req)
-	if err != nil {
-		// Without it a revision could lift the guards that hold for itself.
-		return based{}, failed(v1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
-	}
-	if result.Failed {
-		// It was fine when it was applied; its variables are not what they were.
-		return based{Result: head}, outcome{}, false
-	}
-	return based{result, &req}, outcome{}, false
-}
-
-// based is what is in force, and how its policies are asked.
-type based struct {
-	child.Result
-	ask *child.Request // nil where it is the head itself
 }
 
 // carry compares, asks the guards, and applies.
@@ -279,10 +226,10 @@ func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan,
 		return err
 	}
 	p.Verdicts = verdicts
-	if base.ask == nil {
+	if base.Policies == 0 {
 		return nil
 	}
-	req := *base.ask
+	req := base.ask
 	if req.Plan, err = child.PlanJSON(*p); err != nil {
 		return err
 	}

@@ -5,9 +5,11 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"path"
 	"slices"
 	"strings"
@@ -109,6 +111,25 @@ func useless(name string, info fs.FileInfo) bool {
 func isLink(info fs.FileInfo) bool {
 	header, ok := info.Sys().(*archive.Header)
 	return info.Mode()&fs.ModeSymlink != 0 || ok && header.Typeflag == archive.TypeLink
+}
+
+// useful are the hashes of the useful files of a directory, by their paths.
+func useful(dir string) (map[string][sha256.Size]byte, error) {
+	hashes := map[string][sha256.Size]byte{}
+	root := os.DirFS(dir)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || useless(name, info) {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		hashes[name] = sha256.Sum256(text)
+		return err
+	})
+	return hashes, err
 }
 
 // unpack puts the useful files of an archive into a directory. A path that leads

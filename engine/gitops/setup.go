@@ -99,6 +99,10 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	return build(mgr, r, o, again)
 }
 
+// compilations are done at a time, whatever the number of NodePlans. Together they
+// may take four times child.DefaultMemory.
+const compilations = 4
+
 // worker puts together what does the work.
 func worker(mgr manager.Manager, o Options) *Worker {
 	compiler := o.Compiler
@@ -111,7 +115,7 @@ func worker(mgr manager.Manager, o Options) *Worker {
 			Client: mgr.GetClient(), Reader: reader, SameNamespace: o.SameNamespace,
 			Fetch: NewFetcher(o.FetchRetries).Fetch, Git: Git{reader},
 		},
-		Compiler: compiler,
+		Compiler: takeTurns(compiler, compilations),
 		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),
 		Vars:     ReadVariables(reader),
 		Records:  ConfigMaps{mgr.GetClient(), reader},

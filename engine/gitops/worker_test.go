@@ -250,17 +250,10 @@ func (f failing) Compile(_ context.Context, req child.Request) (child.Result, er
 	return f.result, nil
 }
 
-// inForce says that something is in force.
-type inForce struct{ none }
-
-func (inForce) Load(context.Context, *v1alpha1.NodePlan, string) (string, bool, error) {
-	return "", true, nil
-}
-
 func TestNoRevisionPassesWhileTheGuardsInForceCannotBeRead(t *testing.T) {
 	w := &Worker{
 		Sources: tried{}, Compiler: failing{tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
-		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: inForce{},
+		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
 		Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*v1alpha1.NodePlan) (Cluster, error) { t.Error("it went on"); return nil, errors.New("no cluster") },
 	}

@@ -1,0 +1,109 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// inTurn is a compiler that does so many compilations at a time: each may take
+// all the memory that a process gets. NodePlans that wait for the API server or
+// for a fetch take no turn.
+type inTurn struct {
+	Compiler
+	turns chan struct{}
+}
+
+func takeTurns(c Compiler, most int) inTurn { return inTurn{c, make(chan struct{}, most)} }
+
+// Compile implements Compiler.
+func (t inTurn) Compile(ctx context.Context, req child.Request) (child.Result, error) {
+	select {
+	case t.turns <- struct{}{}:
+	case <-ctx.Done():
+		return child.Result{}, ctx.Err()
+	}
+	defer func() { <-t.turns }()
+	return t.Compiler.Compile(ctx, req)
+}
+
+// compile compiles what was fetched, and refuses what is not for this cluster.
+func (w *Worker) compile(ctx context.Context, np *v1alpha1.NodePlan, req child.Request) (child.Result, outcome, bool) {
+	result, err := w.Compiler.Compile(ctx, req)
+	revision := np.Status.LastAttemptedRevision
+	switch {
+	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
+		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
+	case err != nil:
+		return result, failed(v1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
+	case result.Failed:
+		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
+	case result.Cluster.Name != w.Cluster:
+		return result, stalled(v1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
+	}
+	return result, outcome{}, false
+}
+
+// within is a path that leads nowhere out of the directory that it is in.
+func within(path string) string {
+	if clean := strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"); clean != "" {
+		return clean
+	}
+	return "."
+}
+
+// based is a source whose guards and policies hold, and how to ask them.
+type based struct {
+	child.Result
+	ask child.Request
+}
+
+// base compiles what is in force, with the variables that it has, for its guards
+// and policies. Where nothing is in force yet, those of the new revision hold.
+func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, head based, vars Variables) (based, outcome, bool) {
+	path, known, err := w.Records.Load(ctx, np, dir)
+	if err != nil {
+		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
+	}
+	if !known {
+		return head, outcome{}, false
+	}
+	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars}
+	unchanged, err := same(req, head.ask)
+	if err != nil {
+		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
+	}
+	if unchanged {
+		return head, outcome{}, false
+	}
+	result, err := w.Compiler.Compile(ctx, req)
+	if err != nil {
+		// Without it a revision could lift the guards that hold for itself.
+		return based{}, failed(v1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
+	}
+	if result.Failed {
+		// It was fine when it was applied; its variables are not what they were.
+		return head, outcome{}, false
+	}
+	return based{result, req}, outcome{}, false
+}
+
+// same reports whether two requests are about the same directory of the same
+// files, of those that a configuration can read, with the same variables.
+func same(a, b child.Request) (bool, error) {
+	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
+		return false, nil
+	}
+	files, err := useful(a.Root)
+	if err != nil {
+		return false, err
+	}
+	others, err := useful(b.Root)
+	return maps.Equal(files, others), err
+}

@@ -1,0 +1,150 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// recorded is a record of some files, which Load writes down.
+type recorded struct {
+	path  string
+	files map[string]string // nil: nothing is in force
+}
+
+func (r recorded) Load(_ context.Context, _ *v1alpha1.NodePlan, dir string) (string, bool, error) {
+	return r.path, r.files != nil, write(dir, r.files)
+}
+
+func (recorded) Store(context.Context, *v1alpha1.NodePlan, string) error { return nil }
+
+func write(dir string, files map[string]string) error {
+	for name, text := range files {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// asks is a compiler that counts what it is asked, and answers always the same.
+type asks struct {
+	answer child.Result
+	plans  int // that policies were asked about
+	others int
+}
+
+func (a *asks) Compile(_ context.Context, req child.Request) (child.Result, error) {
+	if req.Plan != nil {
+		a.plans++
+		return child.Result{Verdicts: []plan.Verdict{{Guard: "policy.few", Status: plan.Blocked}}}, nil
+	}
+	a.others++
+	return a.answer, nil
+}
+
+// TestTheGuardsAreOfWhatIsInForce: and it is compiled only where it is not what
+// was compiled already.
+func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
+	const old, head = 1, 2 // deleted pools that the guards allow
+	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
+	with := func(name, text string) map[string]string {
+		changed := map[string]string{name: text}
+		for n, t := range files {
+			if n != name {
+				changed[n] = t
+			}
+		}
+		return changed
+	}
+	tests := map[string]struct {
+		record   recorded
+		cpus     string // the value of a variable, which is 4 for the new revision
+		compiles int
+		allows   int
+	}{
+		"nothing is in force":       {recorded{}, "4", 0, head},
+		"the same":                  {recorded{"./fleet", files}, "4", 0, head},
+		"the same but for a README": {recorded{"fleet", with("README.md", "new")}, "4", 0, head},
+		"another path":              {recorded{"modules", files}, "4", 1, old},
+		"another text in a module":  {recorded{"fleet", with("modules/m.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
+		"a file more":               {recorded{"fleet", with("fleet/more.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
+		"another value":             {recorded{"fleet", files}, "8", 1, old},
+	}
+	cpus := func(n string) []config.Var { return []config.Var{{Name: "cpus", Value: n}} }
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if err := write(root, files); err != nil {
+				t.Fatal(err)
+			}
+			compiler := &asks{answer: child.Result{Guards: config.Guards{MaxDeletedPools: old}}}
+			w := &Worker{Compiler: compiler, Records: tt.record}
+			of := based{child.Result{Guards: config.Guards{MaxDeletedPools: head}}, child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
+			base, o, bad := w.base(t.Context(), &v1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
+			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
+				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
+			}
+		})
+	}
+}
+
+func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
+	for policies, want := range []int{0, 1} {
+		compiler := &asks{}
+		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
+		if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
+			t.Fatal(err)
+		}
+		if compiler.plans != want || p.Refused() != (want > 0) {
+			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Refused())
+		}
+	}
+}
+
+// hanging is a compiler that answers when it is told to.
+type hanging struct{ begun, answer chan struct{} }
+
+func (h hanging) Compile(context.Context, child.Request) (child.Result, error) {
+	h.begun <- struct{}{}
+	<-h.answer
+	return child.Result{}, nil
+}
+
+func TestCompilationsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h := hanging{make(chan struct{}, 9), make(chan struct{})}
+		turns := takeTurns(h, 2)
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := make(chan error, 3)
+		for range 3 {
+			go func() {
+				_, err := turns.Compile(ctx, child.Request{})
+				ends <- err
+			}()
+		}
+		synctest.Wait()
+		if len(h.begun) != 2 {
+			t.Errorf("%d compilations have begun, want 2", len(h.begun))
+		}
+		cancel()
+		if err := <-ends; !errors.Is(err, context.Canceled) {
+			t.Errorf("who waits for a turn is told %v, want %v", err, context.Canceled)
+		}
+		close(h.answer)
+		if err := errors.Join(<-ends, <-ends); err != nil {
+			t.Error(err)
+		}
+	})
+}
