@@ -79,7 +79,7 @@ func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Re
 		return ctrl.Result{}, fmt.Errorf("list the CapacityLimits: %w", err)
 	}
 	var pools karpv1.NodePoolList
-	if err := c.client.List(ctx, &pools); err != nil {
+	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
 	}
 	c.forgetOthers(list.Items)

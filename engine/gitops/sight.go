@@ -105,7 +105,7 @@ func (s *sight) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]
 	var pods corev1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
 	for _, list := range []client.ObjectList{&machines, &pods, &budgets} {
-		if err := s.cache.List(ctx, list); err != nil {
+		if err := s.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
 		}
 	}
