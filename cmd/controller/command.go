@@ -79,7 +79,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.DurationVar(&s.Core.BatchMax, "batch-max-duration", 0, "Karpenter: plan nodes after so long at most (default 10s)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0, "how long a plan that LKE has no capacity for is left alone (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
-	f.IntVar(&s.plans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; four of them compile")
+	f.IntVar(&s.plans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
 	f.StringVar(&s.plans.EventsAddress, "events-addr", "", "address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
 	f.StringVar(&s.plans.ServiceAccount, "default-service-account", "", "service account in whose name NodePlans are applied that name none")
 	f.BoolVar(&s.plans.SameNamespace, "no-cross-namespace-refs", false, "forbid NodePlans to use sources of other namespaces, or to plan for NodePlans there")

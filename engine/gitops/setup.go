@@ -99,9 +99,9 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	return build(mgr, r, o, again)
 }
 
-// compilations are done at a time, whatever the number of NodePlans. Together they
-// may take four times child.DefaultMemory.
-const compilations = 4
+// compilations are done at a time, whatever the number of NodePlans. Each may
+// take child.DefaultMemory; deploy/controller.yaml has room for as many.
+const compilations = 2
 
 // worker puts together what does the work.
 func worker(mgr manager.Manager, o Options) *Worker {
