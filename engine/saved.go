@@ -83,10 +83,10 @@ func ReadSaved(r io.Reader) (Saved, error) {
 		return s, fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
 	}
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
-		return s, fmt.Errorf("it is not a plan; make one with: lkeplan plan --save FILE (%w)", err)
+		return s, fmt.Errorf("it is not a plan; make one with: lkeplan plan --out FILE (%w)", err)
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" || s.Made.IsZero() {
-		return s, errors.New("it is not a plan that this lkeplan can read; make one with: lkeplan plan --save FILE")
+		return s, errors.New("it is not a plan that this lkeplan can read; make one with: lkeplan plan --out FILE")
 	}
 	return s, nil
 }

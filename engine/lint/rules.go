@@ -166,7 +166,7 @@ func lints() []Rule {
 			What: "A pool may buy plans of 32 CPUs and more, and nothing says that it should.",
 			Why: "Of the plans that fit the waiting pods, the core packs many pods on few large nodes. Large plans cost as much for each CPU, are half empty for longer, and " +
 				"drain many pods at once.",
-			Do:      "Cap the plans: cpu = lte(16). \"lkeplan simulate --sweep\" finds the cap that is cheapest for the pods there are.",
+			Do:      "Cap the plans: cpu = lte(16).",
 			Example: "requirements = {\n  cpu = lte(16)\n}",
 		},
 	}
