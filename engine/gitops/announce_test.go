@@ -33,14 +33,17 @@ func (t *told) AnnotatedEventf(obj runtime.Object, metadata map[string]string, k
 // TestEventsAreNews: each outcome after the one before it, and what is said.
 func TestEventsAreNews(t *testing.T) {
 	applied := done(v1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1").changed(true)
+	applied.revision, applied.origin = "main@sha1:1", "sha1:0"
 	applied.event = "Applied revision: main@sha1:1\n1 to create"
 	again := applied
 	again.news = false
+	refused := stalled(v1alpha1.ReasonGuarded, "it waits").changed(true)
+	refused.revision, refused.origin = "main@sha1:3", "sha1:2"
 	correcting := applied
 	correcting.undone = "NodePool web: spec.weight"
 	const (
-		news   = "Normal ReconciliationSucceeded map[lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1\n1 to create"
-		status = "Normal ReconciliationSucceeded map[lkeplan.dev/commit_status:update lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1"
+		news   = "Normal ReconciliationSucceeded map[lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1\n1 to create"
+		status = "Normal ReconciliationSucceeded map[lkeplan.dev/commit_status:update lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1"
 	)
 	tests := []struct {
 		name string
@@ -50,14 +53,14 @@ func TestEventsAreNews(t *testing.T) {
 		{"the first revision", applied, []string{news, status}},
 		{"the same again", again, nil},
 		{"the same again, with something set back", correcting, []string{"Normal DriftCorrected NodePool web: spec.weight", news, status}},
-		{"a failure", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), []string{"Warning ArtifactFailed map[lkeplan.dev/revision:main@sha1:1] it is gone"}},
+		{"a failure without a revision", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), []string{"Warning ArtifactFailed map[] it is gone"}},
 		{"the same failure", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), nil},
-		{"a refusal", stalled(v1alpha1.ReasonGuarded, "it waits").changed(true), []string{"Warning ApprovalPending map[lkeplan.dev/revision:main@sha1:1] it waits"}},
-		{"the same refusal", stalled(v1alpha1.ReasonGuarded, "it waits").changed(true), nil},
+		{"a refusal", refused, []string{"Warning ApprovalPending map[lkeplan.dev/originRevision:sha1:2 lkeplan.dev/revision:main@sha1:3] it waits"}},
+		{"the same refusal", refused, nil},
 		{"done again", applied, []string{news, status}},
 	}
 	np := &v1alpha1.NodePlan{}
-	np.Status.LastAttemptedRevision = "main@sha1:1"
+	np.Status.LastAttemptedRevision, np.Status.LastAppliedOriginRevision = "main@sha1:1", "sha1:0"
 	for _, tt := range tests {
 		log := &told{}
 		r := &Reconciler{EventRecorder: log}

@@ -175,9 +175,13 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if kind == corev1.EventTypeNormal && !o.news && was != nil && was.Status == "True" {
 		return
 	}
-	metadata := map[string]string{RevisionKey: np.Status.LastAttemptedRevision}
-	if np.Status.LastAppliedOriginRevision != "" {
-		metadata[OriginRevisionKey] = np.Status.LastAppliedOriginRevision
+	// Of no other revision than the one at hand: the status of its commit is set.
+	metadata := map[string]string{}
+	if o.revision != "" {
+		metadata[RevisionKey] = o.revision
+	}
+	if o.origin != "" {
+		metadata[OriginRevisionKey] = o.origin
 	}
 	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
 	if kind == corev1.EventTypeNormal { // a failure sets the status without a mark

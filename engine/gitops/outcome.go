@@ -17,6 +17,10 @@ import (
 type outcome struct {
 	reason  string
 	message string
+	// What it is about: the revision, and the commit that this was made from; ""
+	// where no revision was found.
+	revision, origin string
+
 	stalled bool   // trying again helps nobody
 	failed  bool   // and is tried again
 	news    bool   // something has changed, and an event says so

@@ -87,6 +87,13 @@ func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
 		return o
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
+	o := w.take(ctx, np, artifact)
+	o.revision, o.origin = artifact.Revision, artifact.Origin
+	return o
+}
+
+// take brings the cluster in line with one revision.
+func (w *Worker) take(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact) outcome {
 	if np.Spec.RequireVerifiedSource && !artifact.Verified {
 		return stalled(v1alpha1.ReasonSourceNotVerified, "revision %s is not applied: source-controller has not verified its signature", artifact.Revision)
 	}
