@@ -9,7 +9,7 @@ TIMEOUT ?= 20m
 SANDBOXES ?= 4
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench regression lint generate fuzz help
+.PHONY: build test demo bench regression notification lint generate fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -30,6 +30,9 @@ bench: ## run the benchmarks
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
 	$(GO) test -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
+
+notification: build ## run what Flux's notification-controller makes of events
+	$(GO) test -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
 
 lint: ## check formatting, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | xargs gofmt -l); \

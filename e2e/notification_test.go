@@ -27,21 +27,7 @@ func TestFluxTakesTheExample(t *testing.T) {
 		t.Fatalf("without the component the Alert and the Receiver are not refused:\n%s", said)
 	}
 
-	// The directory flux-system, as flux bootstrap lays it out.
-	dir := t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "notification"), os.DirFS("../examples/flux/notification")); err != nil {
-		t.Fatal(err)
-	}
-	for name, text := range map[string]string{
-		"gotk-components.yaml": s.kube("", "get", "crd", "alerts.notification.toolkit.fluxcd.io", "receivers.notification.toolkit.fluxcd.io", "-o", "yaml"),
-		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gotk-components.yaml]\ncomponents: [notification]\n",
-	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	s.kube("", "apply", "-k", dir, "--server-side", "--force-conflicts")
-	s.kube("", "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
+	s.letsAlertsNameNodePlans()
 	s.until("Flux takes the example", 20*time.Second, func(state) bool {
 		said, refused = s.tries(s.env["KUBECONFIG"], "", example...)
 		return !refused
@@ -51,6 +37,26 @@ func TestFluxTakesTheExample(t *testing.T) {
 	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as", "system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
 		t.Errorf("may notification-controller patch NodePlans: %s", may)
 	}
+}
+
+// letsAlertsNameNodePlans puts the component of the example into the directory
+// flux-system, as flux bootstrap lays it out, and applies that.
+func (s *sandbox) letsAlertsNameNodePlans() {
+	s.t.Helper()
+	dir := s.t.TempDir()
+	if err := os.CopyFS(filepath.Join(dir, "notification"), os.DirFS("../examples/flux/notification")); err != nil {
+		s.t.Fatal(err)
+	}
+	for name, text := range map[string]string{
+		"gotk-components.yaml": s.kube("", "get", "crd", "alerts.notification.toolkit.fluxcd.io", "receivers.notification.toolkit.fluxcd.io", "-o", "yaml"),
+		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gotk-components.yaml]\ncomponents: [notification]\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	s.kube("", "apply", "-k", dir, "--server-side", "--force-conflicts")
+	s.kube("", "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
 }
 
 // takesThePullRequests has the API server look at what becomes of the example

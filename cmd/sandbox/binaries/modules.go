@@ -63,6 +63,8 @@ const (
 	KWOK              = "kwok"
 	KarpenterSuite    = "karpenter-regression"
 	SourceController  = "source-controller"
+	// NotificationController is in no sandbox: who needs it starts it.
+	NotificationController = "notification-controller"
 )
 
 // Stages are the assets that tell KWOK how nodes and pods come up and go.
@@ -90,7 +92,7 @@ func ControlPlane() []Module {
 // Extras lists the modules that a sandbox has only where somebody asks for them
 // by name.
 func Extras() []Module {
-	return append([]Module{karpenter()}, Flux()...)
+	return []Module{karpenter(), flux(), notifier()}
 }
 
 // Flux lists the modules that a sandbox with Flux needs besides.
@@ -111,8 +113,8 @@ func flux() Module {
 	}
 }
 
-// notification is the notification-controller of Flux, of which only the
-// definitions are used: a program would have nobody to notify.
+// notification has the definitions of Flux's notification-controller alone: in a
+// sandbox the program would have nobody to notify.
 func notification() Module {
 	const module = "github.com/fluxcd/notification-controller"
 	return Module{
@@ -120,6 +122,13 @@ func notification() Module {
 		Main:   module,
 		Assets: definitions(module, "notification.toolkit.fluxcd.io_", "alerts", "providers", "receivers"),
 	}
+}
+
+// notifier is notification with the program.
+func notifier() Module {
+	m := notification()
+	m.Programs = []Program{{Name: NotificationController, Package: m.Main, Usual: 3 * time.Minute}}
+	return m
 }
 
 func definitions(module, prefix string, plurals ...string) []Asset {
