@@ -16,7 +16,7 @@ import (
 var (
 	// A command line somewhere in a text: lkeplan, its command, and the rest of the
 	// line or of the quotation.
-	mentioned     = regexp.MustCompile("\\b(?:bin/)?lkeplan ([a-z]+)((?: [^\n`\"',;|\\]*)?)")
+	mentioned     = regexp.MustCompile(`\b(?:bin/)?lkeplan ([a-z]+)((?: [^\n\x60"',;|\\]*)?)`)
 	mentionedFlag = regexp.MustCompile(`(?:^|[\s\[(])--([a-z][a-z-]*)`)
 )
 
