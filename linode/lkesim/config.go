@@ -26,7 +26,8 @@ type Config struct {
 
 	// InstanceDelay is from a slot to its instance, JoinDelay from an instance to its Node object, CCMDelay from there
 	// to its providerID, DeleteDelay from a delete call to the instance being gone, and ListDelay how long a pool
-	// on Enterprise does not list a new node. See [Realistic].
+	// on Enterprise does not list a new node. Of real LKE they were never measured: logs and documents speak of seconds,
+	// one to one and a half minutes, seconds (the cloud controller's cache), a quarter and three quarters of a minute.
 	InstanceDelay time.Duration
 	JoinDelay     time.Duration
 	CCMDelay      time.Duration
@@ -56,21 +57,6 @@ type Config struct {
 
 	// CallLog is how many of the last calls are remembered; 10,000 where it is 0.
 	CallLog int
-}
-
-// Realistic returns delays as real LKE shows them, as far as anybody has seen: an instance within seconds, a Node after
-// one to one and a half minutes, its providerID within the cloud controller's cache time. All of them are assumptions
-// drawn from logs and documents, not measurements.
-func Realistic() Config {
-	return Config{
-		InstanceDelay: 3 * time.Second,
-		JoinDelay:     60 * time.Second,
-		CCMDelay:      8 * time.Second,
-		DeleteDelay:   15 * time.Second,
-		ListDelay:     45 * time.Second,
-		NodeGoneDelay: 5 * time.Second,
-		Jitter:        0.25,
-	}
 }
 
 // withDefaults fills in what is empty and refuses what cannot be.
