@@ -108,7 +108,9 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 func newManager(cfg ControllerConfig) (manager.Manager, error) {
 	logger := logr.FromSlogHandler(cfg.Log.Handler())
 	kube := rest.CopyConfig(cfg.Kube)
-	kube.QPS, kube.Burst, kube.UserAgent = 200, 300, "lkeplan-controller"
+	// A burst of 250 nodes is a thousand requests for NodeClaims alone. The API
+	// server has a fairness of its own.
+	kube.QPS, kube.Burst, kube.UserAgent = 500, 1000, "lkeplan-controller"
 	mgr, err := ctrl.NewManager(kube, ctrl.Options{
 		Scheme:    scheme.Scheme,
 		Logger:    logger,
