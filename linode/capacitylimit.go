@@ -70,13 +70,16 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 
 // Reconcile brings the status of all limits up to date.
 func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	tally, err := c.limits.Show(ctx)
-	if err != nil {
-		return ctrl.Result{}, err
-	}
 	var list lkeplanv1.CapacityLimitList
 	if err := c.client.List(ctx, &list); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the CapacityLimits: %w", err)
+	}
+	if len(list.Items)+len(c.known) == 0 && c.limits.unlimited() {
+		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
+	}
+	tally, err := c.limits.Show(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
 	}
 	var pools karpv1.NodePoolList
 	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {

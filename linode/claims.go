@@ -2,15 +2,18 @@ package linode
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -101,8 +104,9 @@ func (n *NodeClaims) get(ctx context.Context, uid string) (*karpv1.NodeClaim, er
 	return &list.Items[0], nil
 }
 
-// Bind writes the provider id of the machine. The write fails when the claim
-// has changed since it was read: it may just be on its way out.
+// Bind writes the provider id of the machine. The write fails where the claim
+// waits no more, or for another machine. Other changes of it do not matter: the
+// core makes many while a node starts.
 func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	nc, err := n.get(ctx, b.UID)
 	if err != nil {
@@ -111,9 +115,16 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	if claim, ok := claimOf(nc); !ok || claim.Group.Key() != b.Key {
 		return fmt.Errorf("NodeClaim %s is to have another machine now", nc.Name)
 	}
-	stored := nc.DeepCopy()
-	nc.Status.ProviderID = linodeID(b.Instance)
-	return n.client.Status().Patch(ctx, nc, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	patch, err := json.Marshal([]map[string]string{
+		{"op": "test", "path": "/metadata/uid", "value": b.UID},
+		{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(AnnotationGroup, "/", "~1"), "value": nc.Annotations[AnnotationGroup]},
+		{"op": "test", "path": "/status/providerID", "value": pendingID(b.UID)},
+		{"op": "replace", "path": "/status/providerID", "value": linodeID(b.Instance)},
+	})
+	if err != nil {
+		return err
+	}
+	return n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
 }
 
 // GiveUp has a claim whose plan cannot be had wait for another one that it

@@ -43,7 +43,7 @@ type claimStore interface {
 // Timing holds the delays that a Fleet goes by. The zero value of each field
 // means the default that stands beside it.
 type Timing struct {
-	Settle      time.Duration // 200ms: for more claims to arrive before the first call
+	Settle      time.Duration // 200ms: for more claims to arrive before the first call, where some may
 	Quick       time.Duration // 2s: between looks while somebody waits
 	Idle        time.Duration // 1m: between looks while nobody does
 	Grace       time.Duration // 1m: how long a slot may stay unowned
@@ -81,8 +81,9 @@ type Fleet struct {
 	types   *InstanceTypes
 	timing  Timing
 	log     *slog.Logger
-	wake    chan struct{}
-	roster  *Roster // nil where nobody reads it
+	wake    chan struct{} // a look is due soon
+	now     chan struct{} // and need not wait for more claims
+	roster  *Roster       // nil where nobody reads it
 
 	mu       sync.Mutex
 	memory   capacity.Memory
@@ -109,6 +110,7 @@ func NewFleet(api API, cluster lkeapi.Cluster, claims claimStore, types *Instanc
 	f := &Fleet{
 		api: api, cluster: cluster, claims: claims, types: types, timing: timing.withDefaults(), log: log,
 		wake:     make(chan struct{}, 1),
+		now:      make(chan struct{}, 1),
 		assigned: map[string]int{}, released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]*motion{},
 	}
 	if cluster.Tier == catalog.Enterprise {
@@ -121,9 +123,24 @@ func NewFleet(api API, cluster lkeapi.Cluster, claims claimStore, types *Instanc
 func (f *Fleet) Keep(r *Roster) { f.roster = r }
 
 // Wake asks for a look soon. It never blocks.
-func (f *Fleet) Wake() {
+func (f *Fleet) Wake() { signal(f.wake) }
+
+// WakeNow asks for a look at once: no more claims are on their way that one call
+// could serve too. It never blocks.
+func (f *Fleet) WakeNow() { signal(f.now) }
+
+// signal leaves a token in a channel that holds one.
+func signal(c chan<- struct{}) {
 	select {
-	case f.wake <- struct{}{}:
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drain takes the token out, where there is one.
+func drain(c <-chan struct{}) {
+	select {
+	case <-c:
 	default:
 	}
 }
@@ -170,11 +187,14 @@ func (f *Fleet) Start(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-timer.C:
+		case <-f.now:
 		case <-f.wake:
 			if !f.settle(ctx) {
 				return nil
 			}
 		}
+		drain(f.wake) // what asked for a look until now is seen by this one
+		drain(f.now)
 		timer.Reset(f.pass(ctx, &works))
 	}
 }
@@ -189,11 +209,8 @@ func (f *Fleet) settle(ctx context.Context) bool {
 	select {
 	case <-ctx.Done():
 		return false
+	case <-f.now:
 	case <-time.After(f.timing.Settle):
-	}
-	select {
-	case <-f.wake:
-	default:
 	}
 	return true
 }

@@ -274,6 +274,38 @@ func TestABurstIsOneCall(t *testing.T) {
 	})
 }
 
+// TestTheFirstCallWaitsForNobody: more claims may be on their way, for which it
+// waits a moment, or it is known that there are none.
+func TestTheFirstCallWaitsForNobody(t *testing.T) {
+	for name, tt := range map[string]struct {
+		wake func(*Fleet)
+		most time.Duration
+	}{
+		"more may come":      {(*Fleet).Wake, 200 * time.Millisecond},
+		"no more are coming": {(*Fleet).WakeNow, 0},
+		"the last has come":  {func(f *Fleet) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lkesim.Config{Tier: "standard"})
+				defer r.kill()
+				time.Sleep(5 * time.Second) // the first look is over
+				r.book.mu.Lock()
+				r.book.claims["a"] = capacity.Claim{UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
+				r.book.mu.Unlock()
+				start := time.Now()
+				tt.wake(r.running())
+				r.until("the claim has its machine", r.bound)
+				for _, call := range r.sim.Calls() {
+					if took := call.At.Sub(start); call.Method == http.MethodPost && took != tt.most {
+						t.Errorf("the first call came after %s, want %s", took, tt.most)
+					}
+				}
+			})
+		})
+	}
+}
+
 // story is a life of a cluster: it grows twice, is edited by hand, loses some
 // and then all.
 func (r *rig) story() {

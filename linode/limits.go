@@ -128,6 +128,13 @@ func (l *Limits) Show(ctx context.Context) (limits.Tally, error) {
 	return l.tally, nil
 }
 
+// unlimited reports whether there was no CapacityLimit when it last looked.
+func (l *Limits) unlimited() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.tally.Shared().Empty()
+}
+
 func (l *Limits) show(ctx context.Context) error {
 	caps, err := l.caps(ctx)
 	if err != nil {

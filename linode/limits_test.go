@@ -1,6 +1,7 @@
 package linode
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"sync"
@@ -17,6 +18,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -243,6 +245,46 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	}
 	if left := series(t, "lkeplan_capacity_limit_used"); len(left) != 4 {
 		t.Errorf("the metrics show a limit that is no more: %v", left)
+	}
+}
+
+// TestWithoutLimitsNothingIsCounted: NodeClaims change often, and to count all of
+// them each time is work that grows with the square of a burst.
+func TestWithoutLimitsNothingIsCounted(t *testing.T) {
+	limit, lists := capped("total", nodes(5)), 0
+	p := provider(t, readyClass(), nodePool(), decided(1))
+	c := interceptor.NewClient(p.client.(client.WithWatch), interceptor.Funcs{
+		List: func(ctx context.Context, c client.WithWatch, list client.ObjectList, opts ...client.ListOption) error {
+			if _, claims := list.(*karpv1.NodeClaimList); claims {
+				lists++
+			}
+			return c.List(ctx, list, opts...)
+		},
+	})
+	controller := NewCapacityLimits(c, NewLimits(c, c, p.types), events.NewFakeRecorder(10))
+	reconciled := func() int {
+		lists = 0
+		if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
+			t.Fatal(err)
+		}
+		return lists
+	}
+	if n := reconciled(); n != 0 {
+		t.Errorf("%d lists of NodeClaims without a limit", n)
+	}
+	if err := c.Create(t.Context(), limit); err != nil {
+		t.Fatal(err)
+	}
+	if n := reconciled(); n != 1 {
+		t.Errorf("%d lists of NodeClaims for a limit, want 1", n)
+	}
+	// It is gone before the controller has seen it, and Reserve has.
+	controller.known = nil
+	if err := c.Delete(t.Context(), limit); err != nil {
+		t.Fatal(err)
+	}
+	if n := reconciled(); n != 1 || !controller.limits.unlimited() {
+		t.Errorf("%d lists of NodeClaims after the last limit went, want 1", n)
 	}
 }
 

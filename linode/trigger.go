@@ -42,8 +42,31 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(t)
 }
 
-// Reconcile wakes the Fleet, which reads all claims by itself.
-func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
-	t.fleet.Wake()
+// Reconcile wakes the Fleet, which reads all claims by itself: at once where the
+// core has made no others that wait for their plan.
+func (t *Trigger) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	more, err := t.undecided(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	if more {
+		t.fleet.Wake()
+	} else {
+		t.fleet.WakeNow()
+	}
 	return ctrl.Result{}, nil
+}
+
+// undecided reports whether claims are there that Create has not answered yet.
+func (t *Trigger) undecided(ctx context.Context) (bool, error) {
+	var list karpv1.NodeClaimList
+	if err := t.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return false, err
+	}
+	for i := range list.Items {
+		if nc := &list.Items[i]; managed(nc) && nc.Status.ProviderID == "" && nc.DeletionTimestamp.IsZero() {
+			return true, nil
+		}
+	}
+	return false, nil
 }

@@ -104,6 +104,9 @@ func (t Tally) Refuses(wish Node) (Refusal, bool) {
 	return Refusal{}, false
 }
 
+// Empty reports whether the tally is of no limit.
+func (t Tally) Empty() bool { return len(t.limits) == 0 }
+
 // Shared is the tally without the limits that NodePools have themselves.
 func (t Tally) Shared() Tally {
 	var shared Tally
