@@ -181,8 +181,9 @@ spec:
 
 // TestFluxTells: by the real notification-controller the plan of a pull request
 // is one comment in it, which is kept up to date; each commit has the status
-// that it has come to, and no other commit has it; and the chat hears what was
-// done and what failed.
+// that it has come to, a plan that the guards refuse being a failure until it is
+// approved, and no other commit has it; and the chat hears what was done and
+// what failed.
 func TestFluxTells(t *testing.T) {
 	s := startSandbox(t, "--flux")
 	s.installCRDs()
@@ -198,32 +199,38 @@ func TestFluxTells(t *testing.T) {
 	})
 	s.startController("--events-addr", s.startNotifier())
 	repo := serveGit(t)
+	git(t, repo.dir, "config", "uploadpack.allowReachableSHA1InWant", "true") // as forges have it
 	const path = "clusters/dev/main.lke.hcl"
 	until := func(what string, holds func(comments []string, statuses map[string][]string, chat []string) bool) {
 		t.Helper()
 		s.until(what, time.Minute, func(state) bool { return holds(world.heard()) })
 	}
 
-	first := repo.commit(path, fleet("", "a", "b"))
+	first := repo.commit(path, fleet("", "a", "b", "c"))
 	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
 	until("the first commit is a success, and the chat hears what was done", func(_ []string, statuses map[string][]string, chat []string) bool {
-		return slices.Equal(statuses[first], []string{"success"}) && slices.ContainsFunc(chat, saying("Applied revision: main@sha1:"+first, "3 to create"))
+		return slices.Equal(statuses[first], []string{"success"}) && slices.ContainsFunc(chat, saying("Applied revision: main@sha1:"+first, "4 to create"))
 	})
 
 	git(t, repo.dir, "checkout", "-qb", "pr-7")
-	for _, step := range []struct {
-		text string
-		want []string
-	}{
-		{fleet("", "a"), []string{"`pool.b` | **deleted**"}},
-		{fleet("", "a", "b", "c"), []string{"`pool.c` | created"}},
-	} {
-		asked := repo.commit(path, step.text)
-		s.kube(ofChangeRequest(repo.url, asked), "apply", "-f", "-")
-		until("the plan of the last commit is the one comment, and a success", func(comments []string, statuses map[string][]string, chat []string) bool {
-			return len(comments) == 1 && saying(append(step.want, "NodePlan/default/pr-7", asked)...)(comments[0]) && slices.Contains(statuses[asked], "success")
-		})
+	var asked string
+	commented := func(status string, want ...string) func([]string, map[string][]string, []string) bool {
+		return func(comments []string, statuses map[string][]string, _ []string) bool {
+			states := statuses[asked]
+			return len(comments) == 1 && saying(append(want, "NodePlan/default/pr-7", asked)...)(comments[0]) && len(states) > 0 && states[len(states)-1] == status
+		}
 	}
+	asked = repo.commit(path, fleet("", "a", "b"))
+	s.kube(ofChangeRequest(repo.url, asked), "apply", "-f", "-")
+	until("the plan is a comment, and its commit a success", commented("success", "`pool.c` | **deleted**"))
+	asked = repo.commit(path, fleet("", "a"))
+	s.kube(ofChangeRequest(repo.url, asked), "apply", "-f", "-")
+	until("a plan that the guards refuse is in the same comment, and its commit a failure", commented("failure", "`pool.b` | **deleted**", "**blocked**"))
+	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *v1alpha1.NodePlan) bool {
+		return because(v1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 && np.Status.Guards[0].Status == "blocked"
+	})
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, refused.Status.Plan.Digest))
+	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**", "- allowed: "))
 
 	git(t, repo.dir, "checkout", "-q", "main")
 	bad := repo.commit(path, "pool \"a\" {\n  node_class = node_class.nosuch\n}\n")
@@ -237,16 +244,9 @@ func TestFluxTells(t *testing.T) {
 	}
 }
 
-// ofChangeRequest is the NodePlan of the pull request at a commit, as the example
-// makes it.
+// ofChangeRequest is the NodePlan of the pull request at a commit, annotated as
+// in the example.
 func ofChangeRequest(url, commit string) string {
 	annotations := fmt.Sprintf("annotations: {event.toolkit.fluxcd.io/change_request: \"7\", event.toolkit.fluxcd.io/commit: %q}", commit)
-	return strings.NewReplacer("URL", url, "namespace: default}", "namespace: default, "+annotations+"}").Replace(nodePlanOfPullRequest)
-}
-
-// saying reports whether a text has all parts.
-func saying(parts ...string) func(string) bool {
-	return func(text string) bool {
-		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
-	}
+	return strings.NewReplacer("URL", url, "branch: pr-7", "commit: "+commit, "namespace: default}", "namespace: default, "+annotations+"}").Replace(nodePlanOfPullRequest)
 }

@@ -2,6 +2,7 @@ package e2e
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -60,8 +61,10 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	if len(planned.Guards) == 0 || !strings.Contains(planned.Guards[0].Message, "2 pools would be deleted") {
 		t.Errorf("the guards in force say %v to the pull request", planned.Guards)
 	}
-	mustContain(t, s.kube("", "get", "events", "--field-selector", "reason=Planned,involvedObject.name=pr-7", "-o", "jsonpath={.items[*].message}"),
-		"<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20", planned.Plan.Digest)
+	s.untilPlan("pr-7", "an event warns of the plan", func(*v1alpha1.NodePlan) bool {
+		return saying("<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20", planned.Plan.Digest)(
+			s.kube("", "get", "events", "--field-selector", "type=Warning,reason=ApprovalPending,involvedObject.name=pr-7", "-o", "jsonpath={.items[*].message}"))
+	})
 	if diff := cmp.Diff(before, s.inForce()); diff != "" {
 		t.Errorf("a plan has changed objects (-before +after):\n%s", diff)
 	}
@@ -70,6 +73,9 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	}
 
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, planned.Plan.Digest))
+	s.untilPlan("pr-7", "the plan is allowed", func(np *v1alpha1.NodePlan) bool {
+		return because(v1alpha1.ReasonPlanned)(np) && np.Status.Guards[0].Status == "allowed"
+	})
 	git(t, repo.dir, "checkout", "-q", "main")
 	git(t, repo.dir, "merge", "-q", "--ff-only", "pr-7")
 	s.untilPlan("fleet", "the merge is applied, approved as it was before", applied(asked))
@@ -82,5 +88,12 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	s.kube("", "delete", "nodeplan", "pr-7", "--timeout=30s")
 	if diff := cmp.Diff(before, s.inForce()); diff != "" || len(s.pools()) != 1 {
 		t.Errorf("the end of a plan has changed objects (-before +after):\n%s", diff)
+	}
+}
+
+// saying reports whether a text has all parts.
+func saying(parts ...string) func(string) bool {
+	return func(text string) bool {
+		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 	}
 }

@@ -39,6 +39,9 @@ func TestEventsAreNews(t *testing.T) {
 	again.news = false
 	refused := stalled(v1alpha1.ReasonGuarded, "it waits").changed(true)
 	refused.revision, refused.origin = "main@sha1:3", "sha1:2"
+	unchanged := done(v1alpha1.ReasonPlanned, "a plan")
+	unchanged.refused, unchanged.revision, unchanged.event = v1alpha1.ReasonGuarded, "main@sha1:4", "the whole plan"
+	stopped := unchanged.changed(true)
 	correcting := applied
 	correcting.undone = "NodePool web: spec.weight"
 	const (
@@ -58,6 +61,8 @@ func TestEventsAreNews(t *testing.T) {
 		{"a refusal", refused, []string{"Warning ApprovalPending map[lkeplan.dev/originRevision:sha1:2 lkeplan.dev/revision:main@sha1:3] it waits"}},
 		{"the same refusal", refused, nil},
 		{"done again", applied, []string{news, status}},
+		{"a plan that could not be applied", stopped, []string{"Warning ApprovalPending map[lkeplan.dev/revision:main@sha1:4] the whole plan"}},
+		{"the same plan", unchanged, nil},
 	}
 	np := &v1alpha1.NodePlan{}
 	np.Status.LastAttemptedRevision, np.Status.LastAppliedOriginRevision = "main@sha1:1", "sha1:0"

@@ -163,8 +163,8 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if o.undone != "" {
 		r.Eventf(np, corev1.EventTypeNormal, v1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
 	}
-	kind := corev1.EventTypeNormal
-	if o.stalled || o.failed {
+	kind, reason := corev1.EventTypeNormal, cmp.Or(o.refused, o.reason)
+	if o.stalled || o.failed || o.refused != "" {
 		kind = corev1.EventTypeWarning
 	}
 	was := conditions.Get(before, meta.ReadyCondition)
@@ -183,10 +183,10 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if o.origin != "" {
 		metadata[OriginRevisionKey] = o.origin
 	}
-	r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
+	r.AnnotatedEventf(np, metadata, kind, reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
 	if kind == corev1.EventTypeNormal { // a failure sets the status without a mark
 		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
-		r.AnnotatedEventf(np, metadata, kind, o.reason, "%s", shorten(o.message, maxEvent))
+		r.AnnotatedEventf(np, metadata, kind, reason, "%s", shorten(o.message, maxEvent))
 	}
 }
 

@@ -24,6 +24,7 @@ type outcome struct {
 	stalled bool   // trying again helps nobody
 	failed  bool   // and is tried again
 	news    bool   // something has changed, and an event says so
+	refused string // of a plan that is not to be applied: why it could not be, as a reason
 	undone  string // what others had changed and was set back
 	event   string // what an event says in place of the message, and never the same; "" for the message
 }

@@ -2,12 +2,14 @@ package gitops
 
 import (
 	"context"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -54,6 +56,27 @@ func plannedFor(np *v1alpha1.NodePlan) (at client.ObjectKey, forAnother bool) {
 		at.Namespace = np.Namespace
 	}
 	return at, at != client.ObjectKeyFromObject(np)
+}
+
+// planned is the outcome of a NodePlan that only plans. It is ready, whatever
+// would become of the plan; but where guards or conflicts would stop it, the
+// event is a warning, and so the status of the commit a failure.
+func planned(p plan.Plan, ours owned) outcome {
+	o := done(v1alpha1.ReasonPlanned, "%s", sentence(p))
+	if conflict, bad := foreign(p, ours); bad {
+		o.refused, o.message = v1alpha1.ReasonConflict, o.message+"; as it is, "+conflict.message
+	}
+	if p.Refused() {
+		o.refused, o.message = v1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p)
+	}
+	return o
+}
+
+// plansAnew reports whether a plan is another one than before, or is judged in
+// another way.
+func plansAnew(before, after *v1alpha1.NodePlanStatus) bool {
+	return before.Plan == nil || before.Plan.Digest != after.Plan.Digest || before.Plan.Revision != after.Plan.Revision ||
+		!slices.Equal(before.Guards, after.Guards)
 }
 
 func indexPlanFor(obj client.Object) []string {

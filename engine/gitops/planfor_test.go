@@ -17,6 +17,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -118,6 +119,53 @@ func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]string{"head": "pr-7", "base": "fleet"}, compiler.values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatIsSaidOfAPlan: one that would be stopped is ready, and warns.
+func TestWhatIsSaidOfAPlan(t *testing.T) {
+	update := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Update}
+	contested := update
+	contested.Conflicts = []plan.Conflict{{Path: "spec.weight", Owner: "kubectl-edit"}}
+	blocked := plan.Verdict{Status: plan.Blocked, Detail: "Not on Fridays."}
+	tests := []struct {
+		name    string
+		plan    plan.Plan
+		ours    owned
+		refused string
+		says    string
+	}{
+		{"one that is fine", plan.Plan{Changes: []plan.Change{update}}, nil, "", "1 to update"},
+		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, v1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
+		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{"NodePool web": true}, "", "1 to update"},
+		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, v1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
+	}
+	for _, tt := range tests {
+		o := planned(tt.plan, tt.ours)
+		if o.reason != v1alpha1.ReasonPlanned || o.stalled || o.failed || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
+			t.Errorf("%s: %+v", tt.name, o)
+		}
+	}
+}
+
+func TestWhenAPlanIsNew(t *testing.T) {
+	status := func(digest, revision, guard string) *v1alpha1.NodePlanStatus {
+		return &v1alpha1.NodePlanStatus{Plan: &v1alpha1.PlanSummary{Digest: digest, Revision: revision}, Guards: []v1alpha1.GuardStatus{{Status: guard}}}
+	}
+	after := status("sha256:1", "main@sha1:1", "blocked")
+	for name, tt := range map[string]struct {
+		before *v1alpha1.NodePlanStatus
+		want   bool
+	}{
+		"the first":                      {&v1alpha1.NodePlanStatus{}, true},
+		"the same":                       {status("sha256:1", "main@sha1:1", "blocked"), false},
+		"other changes":                  {status("sha256:0", "main@sha1:1", "blocked"), true},
+		"the same of another commit":     {status("sha256:1", "main@sha1:0", "blocked"), true},
+		"one that is approved meanwhile": {status("sha256:1", "main@sha1:1", "allowed"), true},
+	} {
+		if got := plansAnew(tt.before, after); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
 	}
 }
 

@@ -169,16 +169,16 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
-	before := np.Status.Plan
+	allowed, before := approve(through, &p, digest), np.Status.DeepCopy()
 	report(np, p, artifact.Revision, digest)
 	switch {
 	case planOnly:
-		o := done(v1alpha1.ReasonPlanned, "%s", sentence(p)).changed(before == nil || before.Digest != digest || before.Revision != artifact.Revision)
+		o := planned(p, ours).changed(plansAnew(before, &np.Status))
 		if o.event, err = comment(through, p, digest); err != nil {
 			return failed(v1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
 		}
 		return o
-	case approve(np, &p, digest):
+	case allowed:
 		return w.apply(ctx, np, artifact, dir, to, head, p, ours)
 	}
 	return stalled(v1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
