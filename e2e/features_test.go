@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -119,15 +118,8 @@ func (s *sandbox) watchNodes() func() map[string][]corev1.Taint {
 // its Node when that has joined.
 func (s *sandbox) poolByHand() string {
 	s.t.Helper()
-	api, err := lkeapi.New(s.env["LINODE_URL"], s.env["LINODE_TOKEN"], lkeapi.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	cluster, err := strconv.Atoi(s.env["LKE_CLUSTER_ID"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pool, err := api.CreatePool(s.t.Context(), cluster, lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1})
+	cluster := s.clusterID()
+	pool, err := s.linodeAPI().CreatePool(s.t.Context(), cluster, lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1})
 	if err != nil {
 		s.t.Fatal(err)
 	}
