@@ -199,7 +199,6 @@ func TestFluxTells(t *testing.T) {
 	})
 	s.startController("--events-addr", s.startNotifier())
 	repo := serveGit(t)
-	git(t, repo.dir, "config", "uploadpack.allowReachableSHA1InWant", "true") // as forges have it
 	const path = "clusters/dev/main.lke.hcl"
 	until := func(what string, holds func(comments []string, statuses map[string][]string, chat []string) bool) {
 		t.Helper()
@@ -221,10 +220,9 @@ func TestFluxTells(t *testing.T) {
 		}
 	}
 	asked = repo.commit(path, fleet("", "a", "b"))
-	s.kube(ofChangeRequest(repo.url, asked), "apply", "-f", "-")
+	s.kube(strings.NewReplacer("URL", repo.url, "namespace: default}", `namespace: default, annotations: {event.toolkit.fluxcd.io/change_request: "7"}}`).Replace(nodePlanOfPullRequest), "apply", "-f", "-")
 	until("the plan is a comment, and its commit a success", commented("success", "`pool.c` | **deleted**"))
 	asked = repo.commit(path, fleet("", "a"))
-	s.kube(ofChangeRequest(repo.url, asked), "apply", "-f", "-")
 	until("a plan that the guards refuse is in the same comment, and its commit a failure", commented("failure", "`pool.b` | **deleted**", "**blocked**"))
 	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *v1alpha1.NodePlan) bool {
 		return because(v1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 && np.Status.Guards[0].Status == "blocked"
@@ -242,11 +240,4 @@ func TestFluxTells(t *testing.T) {
 	if !slices.Equal(statuses[first], []string{"success"}) || len(comments) != 1 {
 		t.Errorf("at the end the first commit is %v, and there are %d comments", statuses[first], len(comments))
 	}
-}
-
-// ofChangeRequest is the NodePlan of the pull request at a commit, annotated as
-// in the example.
-func ofChangeRequest(url, commit string) string {
-	annotations := fmt.Sprintf("annotations: {event.toolkit.fluxcd.io/change_request: \"7\", event.toolkit.fluxcd.io/commit: %q}", commit)
-	return strings.NewReplacer("URL", url, "branch: pr-7", "commit: "+commit, "namespace: default}", "namespace: default, "+annotations+"}").Replace(nodePlanOfPullRequest)
 }
