@@ -229,6 +229,8 @@ func TestFluxTells(t *testing.T) {
 	})
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, refused.Status.Plan.Digest))
 	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**", "- allowed: "))
+	s.kube("", "patch", "nodeplan", "fleet", "--type=json", "-p", `[{"op":"remove","path":"/spec/approval"}]`)
+	until("when the approval is taken back it is a failure again, though that is no news", commented("failure", "**blocked**"))
 
 	git(t, repo.dir, "checkout", "-q", "main")
 	bad := repo.commit(path, "pool \"a\" {\n  node_class = node_class.nosuch\n}\n")

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -16,7 +17,7 @@ import (
 )
 
 // told remembers the events that were published.
-type told struct{ events []string }
+type told struct{ events, tokens []string }
 
 func (t *told) Event(_ runtime.Object, kind, reason, message string) {
 	t.events = append(t.events, kind+" "+reason+" "+message)
@@ -26,7 +27,11 @@ func (t *told) Eventf(obj runtime.Object, kind, reason, format string, args ...a
 	t.Event(obj, kind, reason, fmt.Sprintf(format, args...))
 }
 
+// AnnotatedEventf leaves out the token, which is a time.
 func (t *told) AnnotatedEventf(obj runtime.Object, metadata map[string]string, kind, reason, format string, args ...any) {
+	t.tokens = append(t.tokens, metadata[TokenKey])
+	metadata = maps.Clone(metadata)
+	delete(metadata, TokenKey)
 	t.Event(obj, kind, reason, fmt.Sprintf("%v ", metadata)+fmt.Sprintf(format, args...))
 }
 
@@ -75,6 +80,22 @@ func TestEventsAreNews(t *testing.T) {
 		if diff := cmp.Diff(tt.want, log.events); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
+	}
+}
+
+func TestTheSameIsToldAgainAfterTheOpposite(t *testing.T) {
+	np := &v1alpha1.NodePlan{}
+	log := &told{}
+	for _, at := range []string{"2026-11-20T08:00:00Z", "2026-11-20T08:01:00Z"} {
+		moment, err := time.Parse(time.RFC3339, at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		np.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(moment)}}
+		(&Reconciler{EventRecorder: log}).announce(np, &v1alpha1.NodePlan{}, done(v1alpha1.ReasonSucceeded, "Applied").changed(true))
+	}
+	if diff := cmp.Diff([]string{"2026-11-20T08:00:00Z", "2026-11-20T08:00:00Z", "2026-11-20T08:01:00Z", "2026-11-20T08:01:00Z"}, log.tokens); diff != "" {
+		t.Errorf("tokens (-want +got):\n%s", diff)
 	}
 }
 

@@ -175,8 +175,10 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	if kind == corev1.EventTypeNormal && !o.news && was != nil && was.Status == "True" {
 		return
 	}
+	// notification-controller drops what it was told minutes ago already, though
+	// the opposite has come in between; the token tells the two times apart.
+	metadata := map[string]string{TokenKey: conditions.Get(np, meta.ReadyCondition).LastTransitionTime.UTC().Format(time.RFC3339)}
 	// Of no other revision than the one at hand: the status of its commit is set.
-	metadata := map[string]string{}
 	if o.revision != "" {
 		metadata[RevisionKey] = o.revision
 	}

@@ -30,6 +30,8 @@ const (
 	RevisionKey = v1alpha1.Group + "/revision"
 	// OriginRevisionKey is that of the commit that an artifact was made from.
 	OriginRevisionKey = v1alpha1.Group + "/originRevision"
+	// TokenKey is that of what tells events of the same text apart.
+	TokenKey = v1alpha1.Group + "/token"
 )
 
 // Artifact is one revision of a source.
