@@ -53,4 +53,4 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	  echo "$$target"; $(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $${FUZZTIME:-30s} "$${target%%:*}" || exit 1; done
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
