@@ -2,13 +2,17 @@ package linode
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller"
@@ -84,23 +88,69 @@ func (e *EarlyBind) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	stored := node.DeepCopy()
 	mark(&node, pool, claim)
-	if !equality.Semantic.DeepEqual(stored, &node) {
-		// Taints are a list, which a merge patch replaces whole: without the lock
-		// a taint that somebody adds meanwhile would be lost.
-		patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-		if err := e.client.Patch(ctx, &node, patch); apierrors.IsConflict(err) {
-			// The change that was first is an event, which leads here. Until the
-			// cache has it, any other try is in vain too.
-			return ctrl.Result{RequeueAfter: time.Second}, nil
-		} else if err != nil {
-			return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("mark node %s: %w", node.Name, err))
-		}
+	if err := e.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+		// The change that was first is an event, which leads here. Until the
+		// cache has it, any other try is in vain too.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	} else if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("mark node %s: %w", node.Name, err))
 	}
 	if claim == nil {
 		// The claim shows when the Fleet has bound it, which no Node tells.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	return ctrl.Result{}, nil
+}
+
+// write stores a mark. While a Node joins, everybody writes to it: so what the
+// mark adds is added to whatever the Node has by then.
+func (e *EarlyBind) write(ctx context.Context, stored, marked *corev1.Node) error {
+	if equality.Semantic.DeepEqual(stored, marked) {
+		return nil
+	}
+	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
+		// There is nothing to add to. A merge patch replaces lists whole: without
+		// the lock a taint that somebody adds meanwhile would be lost.
+		return e.client.Patch(ctx, marked, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	}
+	patch, err := additions(stored, marked)
+	if err != nil {
+		return err
+	}
+	return e.client.Patch(ctx, marked, patch)
+}
+
+// additions is the patch that adds what a mark adds. It is refused where the
+// core has registered the Node meanwhile, or where the mark was made before and
+// the cache does not show it yet: taints that somebody has taken away since must
+// not come back.
+func additions(stored, marked *corev1.Node) (client.Patch, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	var all []operation
+	label := func(key string) string { return "/metadata/labels/" + strings.ReplaceAll(key, "/", "~1") }
+	for _, key := range []string{karpv1.NodeRegisteredLabelKey, karpv1.NodeDoNotSyncTaintsLabelKey} {
+		test := operation{"test", label(key), nil}
+		if value, there := stored.Labels[key]; there {
+			test.Value = value
+		}
+		all = append(all, test)
+	}
+	for _, taint := range marked.Spec.Taints {
+		if !slices.ContainsFunc(stored.Spec.Taints, func(t corev1.Taint) bool { return t.MatchTaint(&taint) }) {
+			all = append(all, operation{"add", "/spec/taints/-", taint})
+		}
+	}
+	for key, value := range marked.Labels {
+		if stored.Labels[key] != value {
+			all = append(all, operation{"add", label(key), value})
+		}
+	}
+	raw, err := json.Marshal(all)
+	return client.RawPatch(types.JSONPatchType, raw), err
 }
 
 // find returns the pool and, where LKE lists it, the slot of a Node, and

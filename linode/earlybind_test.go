@@ -2,6 +2,9 @@ package linode
 
 import (
 	"context"
+	"net/http"
+	"path"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,14 +12,96 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
+
+// TestAMarkGoesOnToWhatTheNodeIsByThen: the cache shows a Node as it joined,
+// and others have written to it since.
+func TestAMarkGoesOnToWhatTheNodeIsByThen(t *testing.T) {
+	const do = karpv1.NodeDoNotSyncTaintsLabelKey
+	uninitialized := corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
+	others := corev1.Taint{Key: "others", Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.Now())}
+	tests := map[string]struct {
+		since  func(*corev1.Node)
+		taints string
+		labels map[string]string
+	}{
+		"nothing has changed": {func(*corev1.Node) {}, "uninitialized unregistered starting", map[string]string{do: "true"}},
+		"others have added to it": {func(n *corev1.Node) {
+			n.Labels["others"] = "too"
+			n.Spec.Taints = append(n.Spec.Taints, others)
+		}, "uninitialized others unregistered starting", map[string]string{do: "true", "others": "too"}},
+		"the agent has taken away what the mark had added": {func(n *corev1.Node) {
+			n.Labels[do] = "true"
+			n.Spec.Taints = append(n.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
+		}, "uninitialized unregistered", map[string]string{do: "true"}},
+		"the core has registered it": {func(n *corev1.Node) {
+			n.Labels[do], n.Labels[karpv1.NodeRegisteredLabelKey] = "true", "true"
+			n.Spec.Taints = nil
+		}, "", map[string]string{do: "true", karpv1.NodeRegisteredLabelKey: "true"}},
+		"all its taints are gone": {func(n *corev1.Node) { n.Spec.Taints = nil }, "", map[string]string{do: ""}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cached := &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: nodeName(77, "1-a"), Labels: map[string]string{corev1.LabelOSStable: "linux"}, ResourceVersion: "1"},
+				Spec:       corev1.NodeSpec{Taints: []corev1.Taint{uninitialized}},
+			}
+			node, claim := cached.DeepCopy(), nodeClaim("1")
+			node.ResourceVersion = "2"
+			tt.since(node)
+			claim.Status.ProviderID, claim.Spec.Taints = linodeID(10), nil
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node, claim).
+				WithIndex(&karpv1.NodeClaim{}, "status.providerID", func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).
+				WithInterceptorFuncs(interceptor.Funcs{
+					Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+						cached.DeepCopyInto(o.(*corev1.Node))
+						return nil
+					},
+					Patch: asTheServer,
+				}).Build()
+			fleet := provider(t).fleet
+			fleet.seen = look{asked: time.Now(), pools: []lkeapi.Pool{{ID: 1, Tags: []string{groupTag + "0123"}, Count: 1, Slots: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}}}}
+			if _, err := NewEarlyBind(c, fleet).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)}); err != nil {
+				t.Fatal(err)
+			}
+			var list corev1.NodeList
+			if err := c.List(t.Context(), &list); err != nil {
+				t.Fatal(err)
+			}
+			var taints []string
+			for _, taint := range list.Items[0].Spec.Taints {
+				taints = append(taints, path.Base(taint.Key))
+			}
+			if got := strings.Join(taints, " "); got != tt.taints {
+				t.Errorf("taints %q, want %q", got, tt.taints)
+			}
+			for key, want := range tt.labels {
+				if got := list.Items[0].Labels[key]; got != want {
+					t.Errorf("label %s is %q, want %q", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+// asTheServer answers a JSON patch that does not apply as an API server does: the
+// client of tests knows no status for it.
+func asTheServer(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	err := c.Patch(ctx, o, patch, opts...)
+	if err != nil && patch.Type() == types.JSONPatchType {
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", schema.GroupResource{Resource: "nodes"}, o.GetName(), err.Error(), 0, false)
+	}
+	return err
+}
 
 // TestAMarkThatWasSecondWaitsForWhatWasFirst: in a burst the cache lags, and
 // tries that cannot succeed keep the API server from what others want of it.
