@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -136,7 +137,14 @@ func (d *decoder) duration(v cty.Value, src source) any {
 	text := v.AsString()
 	detail := fmt.Sprintf(`%q is not a duration. Write hours, minutes and seconds, as in "720h", "1h30m" or "45s".`, text)
 	switch {
-	case durationPattern.MatchString(text), text == "Never":
+	case durationPattern.MatchString(text):
+		// The definitions let pass what no program can read: one such object, and
+		// nobody can list the others of its kind any more.
+		if _, err := time.ParseDuration(text); err == nil {
+			return text
+		}
+		detail = text + " is longer than the 292 years that a duration can be."
+	case text == "Never":
 		return text
 	case numberPattern.MatchString(text):
 		detail = fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)

@@ -9,9 +9,11 @@ import (
 	"go/token"
 	"maps"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -135,5 +137,33 @@ func TestEveryReasonIsExplained(t *testing.T) {
 	})
 	if reasons == 0 {
 		t.Error("no reasons were found")
+	}
+}
+
+// TestDurationsThatArePassedCanBeRead: one NodePlan that cannot be read, and no
+// NodePlan of the cluster can be listed.
+func TestDurationsThatArePassedCanBeRead(t *testing.T) {
+	all, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(all, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Spec.Names.Kind == "NodePlan" })
+	spec := all[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
+	for name, field := range map[string]apiextensionsv1.JSONSchemaProps{
+		"interval": spec["interval"], "retryInterval": spec["retryInterval"], "timeout": spec["timeout"], "git.interval": spec["git"].Properties["interval"],
+	} {
+		pattern, passed := regexp.MustCompile(field.Pattern), 0
+		for _, text := range []string{"1h", "1h30m", "0.5s", "999999h999999h99999h", "9999999999h", strings.Repeat("999999h", 3)} {
+			if !pattern.MatchString(text) || field.MaxLength != nil && int64(len(text)) > *field.MaxLength {
+				continue
+			}
+			passed++
+			if _, err := time.ParseDuration(text); err != nil {
+				t.Errorf("%s may be %s: %v", name, text, err)
+			}
+		}
+		if passed < 4 {
+			t.Errorf("%s: %d durations pass, want those that can be read", name, passed)
+		}
 	}
 }
