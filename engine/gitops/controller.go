@@ -14,6 +14,8 @@ import (
 	"github.com/fluxcd/pkg/runtime/jitter"
 	"github.com/fluxcd/pkg/runtime/patch"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/types"
 	kuberecorder "k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -201,10 +203,12 @@ func (r *Reconciler) finalize(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.
 	if !controllerutil.ContainsFinalizer(np, Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	if !np.Spec.Suspend {
-		if err := r.letGo(ctx, np); err != nil {
-			r.Eventf(np, corev1.EventTypeWarning, v1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
-		}
+	if err := r.letGo(ctx, np); err != nil && !refused(err) {
+		settle(np, failed(v1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be let go: %v", err))
+		return ctrl.Result{}, err
+	} else if err != nil {
+		// Its account may have gone before it, with their namespace.
+		r.Eventf(np, corev1.EventTypeWarning, v1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
 	}
 	for _, other := range r.Worker.Claims.Drop(client.ObjectKeyFromObject(np)) {
 		r.Again(other)
@@ -213,11 +217,18 @@ func (r *Reconciler) finalize(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.
 	return ctrl.Result{}, nil
 }
 
-// letGo deletes the objects of a NodePlan, or releases them.
+// refused reports whether asking again would get the same answer.
+func refused(err error) bool {
+	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apimeta.IsNoMatchError(err)
+}
+
+// letGo deletes the objects of a NodePlan, or releases them. One that is to
+// change nothing at present, or ever, deletes none.
 func (r *Reconciler) letGo(ctx context.Context, np *v1alpha1.NodePlan) error {
 	to, err := r.Worker.Connect(np)
 	if err != nil {
 		return err
 	}
-	return engine.LetGo(ctx, to, r.Worker.look(to, engine.Compiled{Inventory: mark(np)}), mark(np), np.Spec.DeletionPolicy == v1alpha1.DeletionDelete)
+	remove := np.Spec.DeletionPolicy == v1alpha1.DeletionDelete && np.Spec.Mode != v1alpha1.ModePlanOnly && !np.Spec.Suspend
+	return engine.LetGo(ctx, to, r.Worker.look(to, engine.Compiled{Inventory: mark(np)}), mark(np), remove)
 }

@@ -114,7 +114,7 @@ type NodePlanSpec struct {
 	Prune *bool `json:"prune,omitempty"`
 
 	// DeletionPolicy says what becomes of the objects when the NodePlan is
-	// deleted.
+	// deleted. Those of one that is suspended, or only plans, stay in any case.
 	// +optional
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	// +kubebuilder:default=Orphan

@@ -1,0 +1,94 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// pooled is a cluster with pools, which answers to every end as a test says.
+type pooled struct {
+	Cluster
+	names []string
+	mark  string
+	err   error
+	ends  []string // what was ended, and how
+}
+
+func (c *pooled) ListLabelled(_ context.Context, apiVersion, kind, label, value string) (objects []map[string]any, err error) {
+	if kind != "NodePool" || value != c.mark {
+		return nil, nil
+	}
+	for _, name := range c.names {
+		objects = append(objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{
+			"name": name, "uid": "uid of " + name, "labels": map[string]any{label: value},
+		}})
+	}
+	return objects, nil
+}
+
+func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
+	return c.end("delete", obj)
+}
+
+func (c *pooled) Release(_ context.Context, obj map[string]any) error {
+	return c.end("release", obj)
+}
+
+func (c *pooled) end(how string, obj map[string]any) error {
+	if c.err != nil {
+		return c.err
+	}
+	metadata, _ := obj["metadata"].(map[string]any)
+	c.ends = append(c.ends, how+" "+metadata["name"].(string))
+	return nil
+}
+
+// TestWhatBecomesOfTheObjectsOfADeletedNodePlan: what it says, and where the
+// cluster does not answer, nothing until it does.
+func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
+	remove := v1alpha1.NodePlanSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+	suspended, planOnly := remove, remove
+	suspended.Suspend, planOnly.Mode = true, v1alpha1.ModePlanOnly
+	tests := []struct {
+		name  string
+		spec  v1alpha1.NodePlanSpec
+		err   error
+		ends  []string
+		stays bool
+	}{
+		{name: "they stay, and are nobody's", ends: []string{"release a", "release b"}},
+		{name: "they are deleted", spec: remove, ends: []string{"delete a", "delete b"}},
+		{name: "those of a suspended one stay", spec: suspended, ends: []string{"release a", "release b"}},
+		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"release a", "release b"}},
+		{name: "the API server is away", spec: remove, err: errors.New("connection refused"), stays: true},
+		{name: "the account has no rights any more", spec: remove, err: apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no binding"))},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			np := nodePlan("ns", "fleet")
+			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
+			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), err: tt.err}
+			r := &Reconciler{
+				EventRecorder: &told{}, Again: func(types.NamespacedName) {},
+				Worker: &Worker{Claims: NewClaims(), Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
+			}
+			_, err := r.finalize(t.Context(), np)
+			if stays := controllerutil.ContainsFinalizer(np, Finalizer); stays != tt.stays || (err != nil) != tt.stays {
+				t.Errorf("the NodePlan stays: %v, with %v, want %v", stays, err, tt.stays)
+			}
+			if diff := cmp.Diff(tt.ends, cluster.ends); diff != "" {
+				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
