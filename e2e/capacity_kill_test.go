@@ -12,6 +12,7 @@ import (
 // it has done all and nobody is there for the answer. What is made and what is
 // left is as if nothing had happened.
 func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
 		t.Run(tier, func(t *testing.T) {
 			t.Parallel()

@@ -11,6 +11,7 @@ import (
 // TestTheGuideWorksAsWritten walks through the guide of the existing provider,
 // with both versions of the class that are served.
 func TestTheGuideWorksAsWritten(t *testing.T) {
+	t.Parallel()
 	for _, version := range []string{"v1alpha1", "v1"} {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -46,6 +47,7 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 // TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plans of 4, all at once. On
 // Enterprise LKE lists new nodes late.
 func TestABurstMakesWhatItNeeds(t *testing.T) {
+	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
 		t.Run(tier, func(t *testing.T) {
 			t.Parallel()
