@@ -191,7 +191,7 @@ type prediction struct {
 }
 
 // left are the live objects that carry the configuration's mark, and are in it
-// no longer.
+// no longer. Those that are on their way out already were in an earlier plan.
 func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 	mark := Inventory(head)
 	if mark == "" {
@@ -207,7 +207,7 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 	}
 	for _, obj := range live {
 		at := kube.Key(obj)
-		if kube.Label(obj, kube.InventoryLabel) != mark || declared[at] {
+		if kube.Label(obj, kube.InventoryLabel) != mark || declared[at] || kube.Leaving(obj) {
 			continue
 		}
 		addr, known := addrs[at]

@@ -24,6 +24,12 @@ func Label(obj map[string]any, name string) string {
 	return value
 }
 
+// Leaving reports whether a live object has been deleted, and is there until
+// its finalizers are gone.
+func Leaving(obj map[string]any) bool {
+	return (&unstructured.Unstructured{Object: obj}).GetDeletionTimestamp() != nil
+}
+
 // LabelValue joins names with dots to a value that a label can have. Where they
 // are longer together than the 63 characters that it has room for, the end is a
 // digest of all of them.

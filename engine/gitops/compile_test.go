@@ -104,7 +104,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
+		if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, 0, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
 			t.Fatal(err)
 		}
 		if compiler.plans != want || p.Refused() != (want > 0) {

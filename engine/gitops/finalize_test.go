@@ -18,10 +18,11 @@ import (
 // pooled is a cluster with pools, which answers to every end as a test says.
 type pooled struct {
 	Cluster
-	names []string
-	mark  string
-	err   error
-	ends  []string // what was ended, and how
+	names   []string
+	leaving bool // they are deleted already
+	mark    string
+	err     error
+	ends    []string // what was ended, and how
 }
 
 func (c *pooled) ListLabelled(_ context.Context, apiVersion, kind, label, value string) (objects []map[string]any, err error) {
@@ -29,9 +30,11 @@ func (c *pooled) ListLabelled(_ context.Context, apiVersion, kind, label, value 
 		return nil, nil
 	}
 	for _, name := range c.names {
-		objects = append(objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": map[string]any{
-			"name": name, "uid": "uid of " + name, "labels": map[string]any{label: value},
-		}})
+		metadata := map[string]any{"name": name, "uid": "uid of " + name, "labels": map[string]any{label: value}}
+		if c.leaving {
+			metadata["deletionTimestamp"] = "2026-11-20T17:00:00Z"
+		}
+		objects = append(objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
 	}
 	return objects, nil
 }

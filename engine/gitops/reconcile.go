@@ -155,14 +155,15 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
-	p, ours, err := w.compare(ctx, through, to, &head, base.Compiled())
+	p, seen, err := w.compare(ctx, through, to, &head, base.Compiled())
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
+	ours, going := seen.owned(), seen.going()
 	if o, bad := foreign(p, ours); bad && !planOnly {
 		return o // a plan alone shows the conflicts
 	}
-	if err := w.judge(ctx, through, &p, head, base); err != nil {
+	if err := w.judge(ctx, through, &p, len(ours)-len(going), head, base); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	digest, err := p.Digest()
@@ -179,7 +180,7 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 		}
 		return o
 	case allowed:
-		return w.apply(ctx, np, artifact, dir, to, head, p, ours)
+		return w.apply(ctx, np, artifact, dir, to, head, p, seen)
 	}
 	return stalled(v1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
 		artifact.Revision, refusals(p), sentence(p), digest).changed(true)
@@ -210,9 +211,9 @@ func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome
 	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Take it out of one of them.", strings.Join(lines, "; ")), true
 }
 
-// compare works out the plan, without the fields that others may set. Ours are
-// the live objects that this NodePlan has applied before.
-func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, owned, error) {
+// compare works out the plan, without the fields that others may set, and
+// returns what it has seen for that.
+func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, *sight, error) {
 	seen := w.look(to, *head)
 	opts := engine.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
 	p, err := engine.DiffLive(ctx, *head, seen, opts)
@@ -222,13 +223,14 @@ func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster,
 	if ignore(head, p.Drift, np.Spec.DriftIgnore) {
 		p, err = engine.DiffLive(ctx, *head, seen, opts)
 	}
-	return p, seen.owned(), err
+	return p, seen, err
 }
 
 // judge asks the guards in the source that is in force, those of the NodePlan,
-// and the policies.
-func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan, head engine.Compiled, base based) error {
-	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards), Before: len(np.Status.Inventory), After: len(head.Resources)})
+// and the policies. Before is how many objects there are: the cluster says so,
+// as a status may have been lost, and may have objects that are gone since.
+func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan, before int, head engine.Compiled, base based) error {
+	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards), Before: before, After: len(head.Resources)})
 	if err != nil {
 		return err
 	}
@@ -263,7 +265,8 @@ func approve(np *v1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 
 // apply carries the plan out. Fields of our own objects that others have set
 // are set back.
-func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, ours owned) outcome {
+func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, seen *sight) outcome {
+	ours := seen.owned()
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	changed := 0
@@ -272,7 +275,7 @@ func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 			changed++
 		}
 	})
-	np.Status.Inventory = inventory(head, np.Status.Inventory, deleted, err == nil)
+	np.Status.Inventory = inventory(head, np.Status.Inventory, append(deleted, seen.going()...), err == nil)
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "apply revision %s: %v", artifact.Revision, err).changed(true)
 	}

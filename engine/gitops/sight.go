@@ -3,6 +3,8 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -27,12 +29,13 @@ type sight struct {
 	mark    string
 	wanted  map[schemas.Object][]map[string]any // in the source
 
-	mu   sync.Mutex
-	ours owned
+	mu      sync.Mutex
+	ours    owned
+	leaving map[string]map[string]any // of ours, those that are deleted already
 }
 
 func (w *Worker) look(to Cluster, head engine.Compiled) *sight {
-	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}}
+	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}, leaving: map[string]map[string]any{}}
 	for _, m := range head.Manifests() {
 		apiVersion, _ := m["apiVersion"].(string)
 		kind, _ := m["kind"].(string)
@@ -51,11 +54,7 @@ func (s *sight) Objects(ctx context.Context, kind schemas.Object) ([]map[string]
 	if err != nil {
 		return nil, err
 	}
-	known := map[string]bool{}
-	for _, obj := range objects {
-		known[kube.Key(obj)] = true
-	}
-	s.own(known)
+	known := s.own(objects)
 	for _, m := range s.wanted[kind] {
 		if known[kube.Key(m)] {
 			continue
@@ -71,12 +70,17 @@ func (s *sight) Objects(ctx context.Context, kind schemas.Object) ([]map[string]
 	return objects, nil
 }
 
-func (s *sight) own(keys map[string]bool) {
+func (s *sight) own(objects []map[string]any) owned {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for key := range keys {
-		s.ours[key] = true
+	known := owned{}
+	for _, obj := range objects {
+		known[kube.Key(obj)], s.ours[kube.Key(obj)] = true, true
+		if kube.Leaving(obj) {
+			s.leaving[kube.Key(obj)] = obj
+		}
 	}
+	return known
 }
 
 // owned are the objects that carried the mark when they were looked at.
@@ -84,6 +88,13 @@ func (s *sight) owned() owned {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ours
+}
+
+// going are those of them that are deleted already, and not gone yet.
+func (s *sight) going() []map[string]any {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Collect(maps.Values(s.leaving))
 }
 
 // Nodes implements engine.Sight.
