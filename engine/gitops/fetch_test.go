@@ -64,6 +64,10 @@ func TestFetch(t *testing.T) {
 	for i := range 200 {
 		bomb = append(bomb, entry{name: fmt.Sprintf("f%d.hcl", i), size: 200 << 10})
 	}
+	swarm := make([]entry, maxEntries+1)
+	for i := range swarm {
+		swarm[i].name = fmt.Sprintf("%d.png", i)
+	}
 	noise := make([]byte, maxArtifact+1)
 	for i := range noise {
 		noise[i] = byte(i * 2654435761 >> 7)
@@ -87,6 +91,7 @@ func TestFetch(t *testing.T) {
 		{name: "a hard link in the place of configuration", body: packed(t, good, entry{name: "more.lke.json", content: "clusters/dev/main.lke.hcl", kind: tar.TypeLink}), err: "more.lke.json is a link"},
 		{name: "a file that is too large is left out", body: packed(t, good, entry{name: "large.json", size: maxFile + 1}), want: []string{"clusters/dev/main.lke.hcl"}},
 		{name: "a bomb", body: packed(t, bomb...), err: "unpack"},
+		{name: "a bomb of empty files", body: packed(t, swarm...), err: "more than 100000 files"},
 		{name: "longer than the bound", body: noise, err: "larger than 10 MiB"},
 		{name: "no archive", body: []byte("<html>"), err: "unpack"},
 	}

@@ -123,31 +123,57 @@ func writeTree(tree *object.Tree, dir string) error {
 		return err
 	}
 	defer root.Close()
-	total := int64(0)
-	return tree.Files().ForEach(func(f *object.File) error {
-		switch {
-		case f.Mode == filemode.Symlink:
-			return missing(f.Name)
-		case !wanted(f.Name) || f.Size > maxFile:
+	walker := object.NewTreeWalker(tree, true, nil)
+	defer walker.Close()
+	var found tally
+	for {
+		name, entry, err := walker.Next()
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if total += f.Size; total > maxUnpacked {
-			return fmt.Errorf("the files of the commit are larger than %d MiB", maxUnpacked>>20)
+		if err == nil {
+			err = writeEntry(root, tree, name, entry, &found)
 		}
-		if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(f.Name)), 0o700); err != nil {
+		if err != nil {
 			return err
 		}
-		return writeFile(root, f)
-	})
+	}
 }
 
-func writeFile(root *os.Root, f *object.File) (err error) {
+func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
+	isFile := entry.Mode.IsFile() && entry.Mode != filemode.Symlink
+	if err := found.add(name, isFile && wanted(name)); err != nil {
+		return err
+	}
+	switch {
+	case entry.Mode == filemode.Symlink:
+		return missing(name)
+	case !isFile || !wanted(name):
+		return nil
+	}
+	f, err := tree.TreeEntryFile(&entry)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if f.Size > maxFile {
+		return nil
+	}
+	if found.bytes += f.Size; found.bytes > maxUnpacked {
+		return fmt.Errorf("the files of the commit are larger than %d MiB", maxUnpacked>>20)
+	}
+	if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o700); err != nil {
+		return err
+	}
+	return writeFile(root, name, f)
+}
+
+func writeFile(root *os.Root, name string, f *object.File) (err error) {
 	from, err := f.Reader()
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	to, err := root.Create(filepath.FromSlash(f.Name))
+	to, err := root.Create(filepath.FromSlash(name))
 	if err != nil {
 		return err
 	}

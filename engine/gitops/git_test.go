@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"fmt"
 	"sort"
 	"strings"
 	"testing"
@@ -48,6 +49,43 @@ func TestWhatIsWrittenOfACommit(t *testing.T) {
 	}
 }
 
+// TestATreeThatHoldsItselfManyTimes: ten trees of ten trees each, and so on, are
+// billions of entries in some hundred bytes.
+func TestATreeThatHoldsItselfManyTimes(t *testing.T) {
+	for name, leaf := range map[string][]object.TreeEntry{
+		"with files":                    {{Name: "main.hcl", Mode: filemode.Regular}},
+		"with files that are of no use": {{Name: "logo.png", Mode: filemode.Regular}},
+		"with nothing in it":            nil,
+	} {
+		t.Run(name, func(t *testing.T) {
+			repo, err := git.Init(memory.NewStorage(), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			empty := &plumbing.MemoryObject{}
+			empty.SetType(plumbing.BlobObject)
+			content, err := repo.Storer.SetEncodedObject(empty)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range leaf {
+				leaf[i].Hash = content
+			}
+			tree := storeTree(t, repo, &object.Tree{Entries: leaf})
+			for range 10 {
+				above := &object.Tree{}
+				for i := range 10 {
+					above.Entries = append(above.Entries, object.TreeEntry{Name: fmt.Sprint(i), Mode: filemode.Dir, Hash: tree.Hash})
+				}
+				tree = storeTree(t, repo, above)
+			}
+			if err := writeTree(tree, t.TempDir()); err == nil || !strings.Contains(err.Error(), "more than 100000 files") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
 // treeOf stores a tree, all of whose entries have the same content.
 func treeOf(t *testing.T, entries ...object.TreeEntry) *object.Tree {
 	t.Helper()
@@ -76,6 +114,11 @@ func treeOf(t *testing.T, entries ...object.TreeEntry) *object.Tree {
 		e.Hash = content
 		tree.Entries = append(tree.Entries, e)
 	}
+	return storeTree(t, repo, tree)
+}
+
+func storeTree(t *testing.T, repo *git.Repository, tree *object.Tree) *object.Tree {
+	t.Helper()
 	sort.Sort(object.TreeEntrySorter(tree.Entries))
 	stored := repo.Storer.NewEncodedObject()
 	if err := tree.Encode(stored); err != nil {

@@ -40,6 +40,29 @@ const (
 	maxRecord   = 900 << 10
 )
 
+// maxEntries bounds how many files and directories a source may have. Empty ones
+// cost nothing in an archive, and a few trees that hold each other many times
+// make a commit of billions.
+const maxEntries = 100_000
+
+// tally is what was found of a source.
+type tally struct {
+	entries int
+	bytes   int64
+}
+
+// add counts an entry, and the directories that it takes to keep it.
+func (t *tally) add(name string, kept bool) error {
+	t.entries++
+	if kept {
+		t.entries += strings.Count(name, "/")
+	}
+	if t.entries > maxEntries {
+		return fmt.Errorf("it has more than %d files and directories; have the source leave out what is not needed", maxEntries)
+	}
+	return nil
+}
+
 // ConfigMaps keeps the source of what is in force in a ConfigMap beside each
 // NodePlan, which goes with it.
 type ConfigMaps struct {
@@ -133,20 +156,37 @@ func useful(dir string) (map[string][sha256.Size]byte, error) {
 }
 
 // unpack puts the useful files of an archive into a directory. A path that leads
-// out of it is an error, and so is more than the bound; links are left out, but
+// out of it is an error, and so is more than the bounds; links are left out, but
 // for those that configuration would be missed by.
 func unpack(from io.Reader, dir string) error {
-	var missed error
+	var missed, tooMany error
+	var found tally
 	filter := func(name string, info fs.FileInfo) bool {
 		if isLink(info) {
 			missed = cmp.Or(missed, missing(name))
 		}
-		return useless(name, info)
+		left := useless(name, info)
+		tooMany = cmp.Or(tooMany, found.add(name, !left))
+		return left || tooMany != nil
 	}
-	if err := tar.Untar(from, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(filter)); err != nil {
+	if err := tar.Untar(until{from, &tooMany}, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(filter)); err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	return missed
+	return cmp.Or(tooMany, missed)
+}
+
+// until is what can be read until there is an error.
+type until struct {
+	io.Reader
+	err *error
+}
+
+// Read implements io.Reader.
+func (u until) Read(p []byte) (int, error) {
+	if *u.err != nil {
+		return 0, *u.err
+	}
+	return u.Reader.Read(p)
 }
 
 // missing is the error about a link in the place of configuration. Without what
