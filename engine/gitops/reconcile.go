@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -40,32 +39,6 @@ type Worker struct {
 	Now      func() time.Time
 	// SameNamespace forbids planning for NodePlans of other namespaces.
 	SameNamespace bool
-}
-
-// Variables are the values of a NodePlan, and which of them must not be shown.
-type Variables struct {
-	Vars    []config.Var
-	Secrets []string
-}
-
-// hide replaces what must not be shown.
-func (v Variables) hide(text string) string {
-	for _, secret := range v.Secrets {
-		if len(secret) > 3 {
-			text = strings.ReplaceAll(text, secret, "***")
-		}
-	}
-	return text
-}
-
-// hides replaces what must not be shown in an outcome, and in what guards and
-// policies say in the status.
-func (v Variables) hides(np *v1alpha1.NodePlan, o outcome) outcome {
-	o.message, o.event, o.undone = v.hide(o.message), v.hide(o.event), v.hide(o.undone)
-	for i := range np.Status.Guards {
-		np.Status.Guards[i].Message = v.hide(np.Status.Guards[i].Message)
-	}
-	return o
 }
 
 // Records keeps the sources of what is in force, whatever becomes of where they
@@ -120,16 +93,16 @@ func (w *Worker) take(ctx context.Context, np *v1alpha1.NodePlan, artifact Artif
 		return o
 	}
 	req := child.Request{Root: head, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	known := Variables{Secrets: slices.Concat(vars.Secrets, through.vars.Secrets)}
 	compiled, o, bad := w.compile(ctx, np, req)
 	if bad {
-		return through.vars.hides(np, vars.hides(np, o))
+		return known.hides(np, o)
 	}
 	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{compiled, req}, through.vars)
 	if bad {
-		return o
+		return known.hides(np, o)
 	}
-	o = w.carry(ctx, np, through.NodePlan, artifact, head, compiled, base)
-	return through.vars.hides(np, vars.hides(np, o))
+	return known.hides(np, w.carry(ctx, np, through.NodePlan, artifact, head, compiled, base))
 }
 
 func sourceProblem(err error) (outcome, bool) {

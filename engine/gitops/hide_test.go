@@ -1,0 +1,55 @@
+package gitops
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+func TestSecretsAreHidden(t *testing.T) {
+	tests := []struct {
+		name          string
+		secrets       []string
+		message, want string
+	}{
+		{"as they are", []string{"hunter2", "abc", ""}, `main.lke.hcl:3: the token "hunter2" is not abc`, `main.lke.hcl:3: the token "***" is not abc`},
+		{"without the end of line of their file", []string{"hunter2\n"}, "the token hunter2 is short", "the token *** is short"},
+		{"in quotes", []string{`say "friend"`}, `it is "say \"friend\"" now`, `it is "***" now`},
+		{"one line of several", []string{"BEGIN KEY\nMIIEvgIBADAN\nEND\n"}, "line 2 is MIIEvgIBADAN", "line 2 is ***"},
+		{"several lines in quotes", []string{"BEGIN KEY\nMIIEvgIBADAN\n"}, `"BEGIN KEY\nMIIEvgIBADAN\n"`, `"***"`},
+		{"one that begins like another", []string{"hunter2", "hunter2000"}, "it is hunter2000", "it is ***"},
+	}
+	for _, tt := range tests {
+		if o := (Variables{Secrets: tt.secrets}).hides(nodePlan("a", "fleet"), outcome{message: tt.message}); o.message != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, o.message, tt.want)
+		}
+	}
+}
+
+func TestNoSecretIsInAnOutcome(t *testing.T) {
+	np := &v1alpha1.NodePlan{}
+	np.Status.Guards = []v1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
+	o := outcome{message: "a hunter2", event: "b hunter2", undone: "c hunter2"}
+	o = Variables{Secrets: []string{"hunter2"}}.hides(np, o)
+	if text := o.message + o.event + o.undone + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
+		t.Error(text)
+	}
+}
+
+// TestWhatPoliciesSayFitsIntoAStatus: however much it is; one that is too large
+// would never be written, and the last one would seem to hold.
+func TestWhatPoliciesSayFitsIntoAStatus(t *testing.T) {
+	np := nodePlan("a", "fleet")
+	for range 1000 {
+		np.Status.Guards = append(np.Status.Guards, v1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
+	}
+	Variables{}.hides(np, outcome{})
+	size := 0
+	for _, g := range np.Status.Guards {
+		size += len(g.Message)
+	}
+	if size == 0 || size > 300_000 {
+		t.Errorf("the guards say %d bytes", size)
+	}
+}
