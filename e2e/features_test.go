@@ -60,6 +60,24 @@ func TestOptionalFeatures(t *testing.T) {
 	}
 }
 
+// TestABufferKeepsItsNodes: they are without pods, and the pool gives back at once
+// what is empty.
+func TestABufferKeepsItsNodes(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController("--feature-gates", "CapacityBuffer")
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
+	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })
+	s.never("one of them goes, or another comes", 45*time.Second, func(now state) bool {
+		return len(now.claims) != 2 || now.linode.Made != 2
+	})
+	s.kube("", "delete", "capacitybuffer", "spare")
+	s.until("nothing is left", 2*time.Minute, state.empty)
+}
+
 // of returns the nodes of a NodePool.
 func of(now state, pool string) (nodes []corev1.Node) {
 	for _, n := range now.nodes {

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
@@ -77,6 +78,11 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider 
 	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
 	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster, store)
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
+	for _, c := range all {
+		if p, ok := c.(*provisioning.Provisioner); ok && core.Gates.CapacityBuffer {
+			all = append(all, &bufferTrigger{plan: p.Trigger})
+		}
+	}
 	return register(ctx, mgr, all...)
 }
 
