@@ -129,4 +129,26 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 	if got := s.pools(); len(got) != 2 {
 		t.Errorf("pools %v, want a and b", got)
 	}
+	s.movesAPool()
+}
+
+// movesAPool shows that a pool which goes from one NodePlan to another is not
+// deleted on the way.
+func (s *sandbox) movesAPool() {
+	s.t.Helper()
+	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }
+	before := uid()
+	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
+	s.untilPlan("two", "it wants what the other has", because(v1alpha1.ReasonConflict))
+	s.source("one", fleet(""))
+	s.untilPlan("one", "it does not delete what the other wants", func(np *v1alpha1.NodePlan) bool {
+		return because(v1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "removed { from = pool.a, delete = false }")
+	})
+	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
+	for _, plan := range []string{"one", "two"} {
+		s.untilPlan(plan, "the pool has moved", because(v1alpha1.ReasonSucceeded))
+	}
+	if after := uid(); after != before {
+		s.t.Errorf("the pool has the uid %s, and had %s: it was deleted", after, before)
+	}
 }

@@ -3,6 +3,7 @@ package gitops
 import (
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -70,6 +71,19 @@ func (c *Claims) claim(plan types.NamespacedName, objects []string) (rivals map[
 		})
 	}
 	return rivals, stirred
+}
+
+// Others returns the other NodePlans that want an object, in order.
+func (c *Claims) Others(plan types.NamespacedName, object string) (others []types.NamespacedName) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for other, theirs := range c.wanted {
+		if other != plan && theirs[object] {
+			others = append(others, other)
+		}
+	}
+	slices.SortFunc(others, func(a, b types.NamespacedName) int { return strings.Compare(a.String(), b.String()) })
+	return others
 }
 
 // Drop forgets a NodePlan and returns those that wanted the same objects.

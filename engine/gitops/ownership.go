@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -31,6 +33,36 @@ func foreign(p plan.Plan, ours owned) (outcome, bool) {
 		return outcome{}, false
 	}
 	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
+}
+
+// moved refuses to delete what another NodePlan wants by now: its nodes would go
+// with it, and be made anew.
+func (w *Worker) moved(np *v1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
+	var lines []string
+	for _, c := range p.Changes {
+		if c.Action != plan.Delete {
+			continue
+		}
+		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
+			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", keyOf(c), other, c.Addr))
+		}
+	}
+	if len(lines) == 0 {
+		return outcome{}, false
+	}
+	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; ")), true
+}
+
+// free tells the NodePlans that want what was released.
+func (w *Worker) free(np *v1alpha1.NodePlan, p plan.Plan) {
+	for _, c := range p.Changes {
+		if c.Action != plan.Forget || w.Claims.Tell == nil {
+			continue
+		}
+		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
+			w.Claims.Tell(other)
+		}
+	}
 }
 
 // uncontested is the plan without the conflicts about our own objects, which

@@ -136,6 +136,9 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 	if o, bad := foreign(p, ours); bad && !planOnly {
 		return o // a plan alone shows the conflicts
 	}
+	if o, bad := w.moved(np, p); bad && !planOnly {
+		return o
+	}
 	if err := w.judge(ctx, through, &p, len(ours)-len(going), head, base); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
 	}
@@ -252,6 +255,7 @@ func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	if err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "apply revision %s: %v", artifact.Revision, err).changed(true)
 	}
+	w.free(np, p)
 	if err := w.Records.Store(ctx, np, dir); err != nil {
 		return failed(v1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", artifact.Revision, err)
 	}

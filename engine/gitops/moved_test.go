@@ -1,0 +1,38 @@
+package gitops
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestAPoolThatMovesToAnotherNodePlan is not deleted by the one that it leaves,
+// and when that gives it up the other is told.
+func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
+	var told []types.NamespacedName
+	w := &Worker{Claims: NewClaims()}
+	leaves, gets := nodePlan("ns", "a"), types.NamespacedName{Namespace: "ns", Name: "b"}
+	w.Claims.Claim(gets, []string{"NodePool web"})
+	w.Claims.Tell = func(other types.NamespacedName) { told = append(told, other) }
+	of := func(action plan.Action, name string) plan.Plan {
+		return plan.Plan{Changes: []plan.Change{{Addr: "pool." + name, Kind: "NodePool", Name: name, Action: action}}}
+	}
+	o, bad := w.moved(leaves, of(plan.Delete, "web"))
+	if !bad || !o.stalled || o.reason != v1alpha1.ReasonConflict || !strings.Contains(o.message, "NodePlan ns/b wants it") {
+		t.Errorf("it may be deleted: %+v", o)
+	}
+	for _, fine := range []plan.Plan{of(plan.Delete, "db"), of(plan.Forget, "web"), of(plan.Update, "web")} {
+		if o, bad := w.moved(leaves, fine); bad {
+			t.Errorf("%s %s is refused: %s", fine.Changes[0].Action, fine.Changes[0].Name, o.message)
+		}
+		w.free(leaves, fine)
+	}
+	if !slices.Equal(told, []types.NamespacedName{gets}) {
+		t.Errorf("%v are told, want %v, and once", told, gets)
+	}
+}
