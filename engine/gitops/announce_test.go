@@ -157,6 +157,8 @@ func TestWhenANodePlanIsLookedAtAgain(t *testing.T) {
 		{"somebody has to act", plan(v1alpha1.NodePlanSpec{}, 0), outcome{stalled: true}, time.Hour},
 		{"a failure", plan(v1alpha1.NodePlanSpec{}, 0), outcome{failed: true}, soon},
 		{"a failure with an interval of its own", plan(v1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: 2 * time.Minute}}, 0), outcome{failed: true}, 2 * time.Minute},
+		{"a failure with an interval of nothing", plan(v1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: time.Nanosecond}}, 0), outcome{failed: true}, soonest},
+		{"an interval of nothing", &v1alpha1.NodePlan{}, outcome{}, soonest},
 		{"a repository that is asked", plan(git, 0), outcome{}, askGitEvery},
 		{"nodes that are still to be replaced", plan(v1alpha1.NodePlanSpec{}, 3), outcome{}, soon},
 	}

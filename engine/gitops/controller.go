@@ -96,7 +96,7 @@ func (r *Reconciler) reconcile(ctx context.Context, np *v1alpha1.NodePlan) (ctrl
 		return ctrl.Result{}, err
 	} else if waits != "" {
 		settle(np, failed(v1alpha1.ReasonDependency, "%s", waits))
-		return ctrl.Result{RequeueAfter: r.DependencyInterval}, nil
+		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, soonest)}, nil
 	}
 	before := np.DeepCopy()
 	o := r.Worker.Work(ctx, np)
@@ -114,10 +114,12 @@ func (r *Reconciler) reconcile(ctx context.Context, np *v1alpha1.NodePlan) (ctrl
 }
 
 // How soon a failure is tried again, and how often a repository is asked for
-// commits, where the NodePlan does not say.
+// commits, where the NodePlan does not say. An interval of nothing means never
+// to a queue, and a very short one that nobody else gets a turn.
 const (
 	soon        = 30 * time.Second
 	askGitEvery = time.Minute
+	soonest     = time.Second
 )
 
 // next is when a NodePlan is looked at again, spread so that many do not come
@@ -133,7 +135,7 @@ func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
 	if slices.ContainsFunc(np.Status.Pools, func(p v1alpha1.PoolStatus) bool { return p.Outdated > 0 }) {
 		interval = min(interval, soon) // the status says how far the nodes are
 	}
-	return jitter.JitteredIntervalDuration(interval)
+	return jitter.JitteredIntervalDuration(max(interval, soonest))
 }
 
 // dependencies says which NodePlan is not ready that this one waits for.
