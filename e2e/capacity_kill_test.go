@@ -35,7 +35,7 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 				hung := s.hung()
 				s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(step.pods))
 				for kill := range 2 {
-					s.until(fmt.Sprintf("%s %s hangs", step.method, step.path), time.Minute, func(state) bool { return s.hung() > hung+kill })
+					s.until(fmt.Sprintf("%s %s hangs", step.method, step.path), 2*time.Minute, func(state) bool { return s.hung() > hung+kill })
 					c.kill()
 					c = s.startController()
 				}

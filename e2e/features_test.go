@@ -71,7 +71,7 @@ func TestABufferKeepsItsNodes(t *testing.T) {
 	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
 	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })
-	s.never("one of them goes, or another comes", 45*time.Second, func(now state) bool {
+	s.never("one of them goes, or another comes", 35*time.Second, func(now state) bool {
 		return len(now.claims) != 2 || now.linode.Made != 2
 	})
 	s.kube("", "delete", "capacitybuffer", "spare")
