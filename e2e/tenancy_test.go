@@ -36,6 +36,7 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		s.kube("", "create", "namespace", team)
 		s.kube("", "create", "serviceaccount", "lkeplan", "-n", team)
 		s.kube("", "create", "clusterrolebinding", team, "--clusterrole=lkeplan-apply", "--serviceaccount="+team+":lkeplan")
+		s.kube("", "create", "rolebinding", "edit", "-n", team, "--clusterrole=edit", "--serviceaccount="+team+":lkeplan")
 	}
 	red, blue := s.account("red", "lkeplan"), s.account("blue", "lkeplan")
 	const class = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fleet","labels":{"lkeplan.dev/part-of":"nodeplan.OWNER.fleet"}},"spec":{}}`
@@ -43,9 +44,10 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 
 	// The API server takes a moment until it asks a new policy.
-	s.until("the policy is in force", 30*time.Second, func(state) bool {
-		_, refused := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
-		return refused
+	s.until("the policies are in force", 30*time.Second, func(state) bool {
+		_, objects := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
+		_, records := s.tries(red, configMap("red", "lkeplan.fleet.in-force", ""), append(apply, "--dry-run=server")...)
+		return objects && records
 	})
 	for _, step := range []struct {
 		what, as, input string
@@ -61,6 +63,12 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		{"a team gives it away", red, ofBlue, apply, true},
 		{"the administrator changes it", s.env["KUBECONFIG"], "", []string{"annotate", "linodenodeclass", "fleet", "c=3"}, false},
 		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1), `"fleet"`, `"free"`, 1), apply, false},
+		{"the controller notes what is in force", s.env["KUBECONFIG"], configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
+		{"a team writes another", red, configMap("red", "lkeplan.fleet.in-force", ""), apply, true},
+		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.in-force", "-n", "red"}, true},
+		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"}, true},
+		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.in-force", ""), apply, true},
+		{"a team writes a ConfigMap", red, configMap("red", "fleet", ""), apply, false},
 		{"a team deletes what is its own", red, "", []string{"delete", "linodenodeclass", "fleet"}, false},
 	} {
 		said, refused := s.tries(step.as, step.input, step.args...)
@@ -71,6 +79,7 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 			t.Errorf("%s: refused without saying whose it is:\n%s", step.what, said)
 		}
 	}
+	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with what is in force there
 	s.planOnly()
 }
 
