@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -32,6 +33,10 @@ type Git struct {
 // Find implements GitRepositories: it asks which commit a reference is at.
 func (g Git) Find(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) {
 	src := np.Spec.Git
+	shown, err := url.Parse(src.URL)
+	if bad := (*url.Error)(nil); errors.As(err, &bad) {
+		return Artifact{}, fmt.Errorf("read the URL of the repository: %w", bad.Err) // without the password that may be in it
+	}
 	auth, err := g.auth(ctx, np)
 	if err != nil {
 		return Artifact{}, err
@@ -40,7 +45,7 @@ func (g Git) Find(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) 
 	defer cancel()
 	name, commit, err := resolve(asking, src, auth)
 	if err != nil {
-		return Artifact{}, fmt.Errorf("ask %s for its commits: %w", src.URL, err)
+		return Artifact{}, fmt.Errorf("ask %s for its commits: %w", shown.Redacted(), err)
 	}
 	return Artifact{
 		Revision: fmt.Sprintf("%s@sha1:%s", name.Short(), commit),
