@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -100,11 +101,17 @@ func objectOf(c plan.Change) map[string]any {
 }
 
 // LetGo releases all objects that carry a mark, or deletes them, pools before
-// their classes.
+// their classes. That objects of one kind may not be listed is the error after
+// those of the others are let go.
 func LetGo(ctx context.Context, to ender, seen Sight, mark string, remove bool) error {
 	var changes []plan.Change
+	var unseen error
 	for _, kind := range kinds() {
 		objects, err := seen.Objects(ctx, kind)
+		if apierrors.IsForbidden(err) {
+			unseen = err
+			continue
+		}
 		if err != nil {
 			return err
 		}
@@ -115,7 +122,7 @@ func LetGo(ctx context.Context, to ender, seen Sight, mark string, remove bool) 
 		}
 	}
 	_, err := end(ctx, to, changes, func(Progress) {})
-	return err
+	return cmp.Or(err, unseen)
 }
 
 func endOf(obj map[string]any, remove bool) plan.Change {

@@ -21,11 +21,15 @@ type pooled struct {
 	names   []string
 	leaving bool // they are deleted already
 	mark    string
+	unseen  string // a kind that must not be listed
 	err     error
 	ends    []string // what was ended, and how
 }
 
 func (c *pooled) ListLabelled(_ context.Context, apiVersion, kind, label, value string) (objects []map[string]any, err error) {
+	if kind == c.unseen {
+		return nil, apierrors.NewForbidden(schema.GroupResource{}, "", errors.New("no binding"))
+	}
 	if kind != "NodePool" || value != c.mark {
 		return nil, nil
 	}
@@ -63,14 +67,16 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 	suspended, planOnly := remove, remove
 	suspended.Suspend, planOnly.Mode = true, v1alpha1.ModePlanOnly
 	tests := []struct {
-		name  string
-		spec  v1alpha1.NodePlanSpec
-		err   error
-		ends  []string
-		stays bool
+		name   string
+		spec   v1alpha1.NodePlanSpec
+		unseen string
+		err    error
+		ends   []string
+		stays  bool
 	}{
 		{name: "they stay, and are nobody's", ends: []string{"release a", "release b"}},
 		{name: "they are deleted", spec: remove, ends: []string{"delete a", "delete b"}},
+		{name: "one kind must not be seen", spec: remove, unseen: "CapacityBuffer", ends: []string{"delete a", "delete b"}},
 		{name: "those of a suspended one stay", spec: suspended, ends: []string{"release a", "release b"}},
 		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"release a", "release b"}},
 		{name: "the API server is away", spec: remove, err: errors.New("connection refused"), stays: true},
@@ -80,7 +86,7 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
-			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), unseen: tt.unseen, err: tt.err}
 			r := &Reconciler{
 				EventRecorder: &told{}, Again: func(types.NamespacedName) {},
 				Worker: &Worker{Claims: NewClaims(), Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
