@@ -90,7 +90,11 @@ func resolve(ctx context.Context, src *v1alpha1.GitSource, auth transport.AuthMe
 // fetchCommit puts the useful files of one commit into a directory. Nothing is
 // checked out: no hook, filter or submodule is ever run.
 func fetchCommit(ctx context.Context, url string, auth transport.AuthMethod, name plumbing.ReferenceName, commit plumbing.Hash, dir string) error {
-	repo, err := git.PlainInit(filepath.Join(filepath.Dir(dir), "repository"), true)
+	plain, err := git.PlainInit(filepath.Join(filepath.Dir(dir), "repository"), true)
+	if err != nil {
+		return err
+	}
+	repo, err := git.Open(screening{plain.Storer, filepath.Dir(dir)}, nil)
 	if err != nil {
 		return err
 	}

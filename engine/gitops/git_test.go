@@ -2,6 +2,8 @@ package gitops
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"sort"
 	"strings"
 	"testing"
@@ -57,6 +59,51 @@ func TestNoPasswordIsInAnError(t *testing.T) {
 		np.Spec.Git = &v1alpha1.GitSource{URL: url}
 		if _, err := (Git{}).Find(t.Context(), np); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
+		}
+	}
+}
+
+// TestARepositoryOfLargeFiles: what is small on its way may be larger than all
+// memory. A commit beside it is fetched.
+func TestARepositoryOfLargeFiles(t *testing.T) {
+	from := t.TempDir()
+	repo, err := git.PlainInit(from, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	worktree, err := repo.Worktree()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []struct {
+		name string
+		size int
+		err  string
+	}{{"main.lke.hcl", 100, ""}, {"zeros.bin", maxObject + 1, "more than 100 MiB"}} {
+		if err := os.WriteFile(filepath.Join(from, file.name), make([]byte, file.size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := worktree.Add(file.name); err != nil {
+			t.Fatal(err)
+		}
+		commit, err := worktree.Commit(file.name, &git.CommitOptions{Author: &object.Signature{Name: "a", Email: "a@b"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		to := filepath.Join(t.TempDir(), "head")
+		if err := os.Mkdir(to, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		err = fetchCommit(t.Context(), from, nil, plumbing.Master, commit, to)
+		switch {
+		case file.err != "" && (err == nil || !strings.Contains(err.Error(), file.err)):
+			t.Errorf("with %s: %v", file.name, err)
+		case file.err == "" && err != nil:
+			t.Error(err)
+		case file.err == "":
+			if diff := cmp.Diff([]string{file.name}, filesIn(t, to)); diff != "" {
+				t.Errorf("files (-want +got):\n%s", diff)
+			}
 		}
 	}
 }
@@ -145,4 +192,20 @@ func storeTree(t *testing.T, repo *git.Repository, tree *object.Tree) *object.Tr
 		t.Fatal(err)
 	}
 	return found
+}
+
+// TestWhatADeltaMakes is not seen from its own length: it says which parts of
+// another object to take, as often as it likes.
+func TestWhatADeltaMakes(t *testing.T) {
+	for text, want := range map[string]int64{"\x05\x07rest": 7, "\x80\x01\x80\x80\x80\x80\x01rest": 256 << 20, "\x05": 0, "": 0, "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": 0} {
+		var delta measured
+		for _, b := range []byte(text) {
+			if _, err := delta.Write([]byte{b}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := delta.made(); got != want {
+			t.Errorf("%q makes %d bytes, want %d", text, got, want)
+		}
+	}
 }
