@@ -50,7 +50,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	np := &v1alpha1.NodePlan{}
 	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.Worker.Claims.Drop(req.NamespacedName)
+			r.forget(req.NamespacedName) // somebody may have taken its finalizer off
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -212,11 +212,16 @@ func (r *Reconciler) finalize(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.
 		// Its account may have gone before it, with their namespace.
 		r.Eventf(np, corev1.EventTypeWarning, v1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
 	}
-	for _, other := range r.Worker.Claims.Drop(client.ObjectKeyFromObject(np)) {
-		r.Again(other)
-	}
+	r.forget(client.ObjectKeyFromObject(np))
 	controllerutil.RemoveFinalizer(np, Finalizer)
 	return ctrl.Result{}, nil
+}
+
+// forget has those looked at again that wanted what a NodePlan did.
+func (r *Reconciler) forget(np types.NamespacedName) {
+	for _, other := range r.Worker.Claims.Drop(np) {
+		r.Again(other)
+	}
 }
 
 // refused reports whether asking again would get the same answer.

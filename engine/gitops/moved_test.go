@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -34,5 +35,19 @@ func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
 	}
 	if !slices.Equal(told, []types.NamespacedName{gets}) {
 		t.Errorf("%v are told, want %v, and once", told, gets)
+	}
+}
+
+// TestANodePlanThatIsGoneIsInNobodysWay, also where its finalizer was taken off
+// by hand.
+func TestANodePlanThatIsGoneIsInNobodysWay(t *testing.T) {
+	var again []types.NamespacedName
+	gone, stays := types.NamespacedName{Namespace: "ns", Name: "a"}, types.NamespacedName{Namespace: "ns", Name: "b"}
+	r := &Reconciler{Client: nodePlans{}, Worker: &Worker{Claims: NewClaims()}, Again: func(np types.NamespacedName) { again = append(again, np) }}
+	for _, np := range []types.NamespacedName{gone, stays} {
+		r.Worker.Claims.Claim(np, []string{"NodePool web"})
+	}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: gone}); err != nil || !slices.Equal(again, []types.NamespacedName{stays}) {
+		t.Errorf("%v are looked at again, want %v: %v", again, stays, err)
 	}
 }
