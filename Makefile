@@ -6,7 +6,7 @@ SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 20m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they
 # work.
-SANDBOXES ?= 4
+SANDBOXES ?= 5
 
 .DEFAULT_GOAL := build
 .PHONY: build test demo bench regression notification lint generate fuzz help
