@@ -14,8 +14,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -53,6 +55,9 @@ type Request struct {
 	Dir     string       `json:"dir"`  // in it
 	Vars    []config.Var `json:"vars"`
 	Version string       `json:"version"`
+	// Spare has values for variables that are not declared be no error: they were
+	// set for a later revision of the directory.
+	Spare bool `json:"spare,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
 	// config.PlanType as JSON; nil where there is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
@@ -206,6 +211,9 @@ func compile(ctx context.Context, req Request) (Result, error) {
 		return Result{}, err
 	}
 	defer root.Close()
+	if req.Spare {
+		req.Vars = declared(root.FS(), req)
+	}
 	compiled, diags := engine.Compile(ctx, root.FS(), engine.CompileOptions{
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
@@ -226,6 +234,19 @@ func compile(ctx context.Context, req Request) (Result, error) {
 	}
 	result.Verdicts = engine.JudgePolicies(compiled, value)
 	return result, nil
+}
+
+// declared are the values of the variables that a directory declares. What else is
+// wrong with it is for its compilation to say.
+func declared(fsys fs.FS, req Request) []config.Var {
+	module, diags := config.Load(fsys, config.Options{Dir: req.Dir})
+	if diags.HasErrors() {
+		return req.Vars
+	}
+	variables, _ := module.Declared()
+	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
+		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
+	})
 }
 
 // planOf reads a plan as policies see it.

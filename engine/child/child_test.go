@@ -104,6 +104,23 @@ func TestCompileInAChild(t *testing.T) {
 	}
 }
 
+// TestValuesOfALaterRevisionMayBeSpare: where it is said, and only those that
+// nothing declares.
+func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
+	req := child.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}, {Name: "later", Value: "1"}}}
+	for _, spare := range []bool{false, true} {
+		req.Spare = spare
+		result, err := child.Compiler{}.Compile(t.Context(), req)
+		if err != nil || result.Failed == spare {
+			t.Errorf("spare: %v: %v, errors %v", spare, err, result.Errors())
+		}
+	}
+	req.Vars = req.Vars[1:]
+	if result, err := (child.Compiler{}).Compile(t.Context(), req); err != nil || !result.Failed {
+		t.Errorf("a value is missing, and nobody says so: %v", err)
+	}
+}
+
 func TestErrorsComeBackWithTheirPlaces(t *testing.T) {
 	result, err := child.Compiler{}.Compile(t.Context(), child.Request{Root: directory(t, "cluster {\n  name = \"dev\"\n}\n\npool \"web\" {\n  node_class = node_class.nosuch\n}\n"), Dir: "."})
 	if err != nil || !result.Failed {

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -61,7 +62,21 @@ func within(path string) string {
 // based is a source whose guards and policies hold, and how to ask them.
 type based struct {
 	child.Result
-	ask child.Request
+	ask    child.Request
+	unread string // why what is in force could not be asked in its place
+}
+
+// readable refuses a change while what is in force cannot be compiled with the
+// variables as they are now. One commit could change them, and by that be the
+// first that is held to its own guards.
+func (b based) readable(p plan.Plan) []plan.Verdict {
+	if b.unread == "" || p.Empty() {
+		return nil
+	}
+	return []plan.Verdict{{
+		Guard: "in_force", Status: plan.Blocked,
+		Detail: "The guards in force cannot be read with the variables as they are now. Take a value away only when nothing in force asks for it any more. " + b.unread,
+	}}
 }
 
 // base compiles what is in force, with the variables that it has, for its guards
@@ -74,7 +89,7 @@ func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, he
 	if !known {
 		return head, outcome{}, false
 	}
-	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars}
+	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars, Spare: true}
 	unchanged, err := same(req, head.ask)
 	if err != nil {
 		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
@@ -89,9 +104,10 @@ func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, he
 	}
 	if result.Failed {
 		// It was fine when it was applied; its variables are not what they were.
+		head.unread = strings.Join(append([]string{"It has errors now:"}, result.Errors()...), "\n")
 		return head, outcome{}, false
 	}
-	return based{result, req}, outcome{}, false
+	return based{Result: result, ask: req}, outcome{}, false
 }
 
 // same reports whether two requests are about the same directory of the same

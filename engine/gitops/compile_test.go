@@ -91,7 +91,7 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			}
 			compiler := &asks{answer: child.Result{Guards: config.Guards{MaxDeletedPools: old}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
-			of := based{child.Result{Guards: config.Guards{MaxDeletedPools: head}}, child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
+			of := based{Result: child.Result{Guards: config.Guards{MaxDeletedPools: head}}, ask: child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
 			base, o, bad := w.base(t.Context(), &v1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
 			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
 				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
@@ -110,6 +110,40 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 		if compiler.plans != want || p.Refused() != (want > 0) {
 			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Refused())
 		}
+	}
+}
+
+// TestAChangeWaitsWhileWhatIsInForceCannotBeRead: one commit that takes a value
+// away that the guards in force need would else be the first to be held to its own.
+func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
+	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
+	for name, tt := range map[string]struct {
+		failed  bool
+		changes []plan.Change
+		refused bool
+	}{
+		"it can be read":   {false, []plan.Change{change}, false},
+		"it cannot":        {true, []plan.Change{change}, true},
+		"nothing is to do": {true, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			guards := config.Guards{MaxDeletedPools: 9}
+			w := &Worker{
+				Compiler: &asks{answer: child.Result{Failed: tt.failed, Guards: guards}},
+				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
+			}
+			base, o, bad := w.base(t.Context(), &v1alpha1.NodePlan{}, t.TempDir(), based{Result: child.Result{Guards: guards}, ask: child.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
+			if bad {
+				t.Fatalf("%+v", o)
+			}
+			p := &plan.Plan{Current: new(catalog.Money), Changes: tt.changes}
+			if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, 0, engine.Compiled{}, base); err != nil {
+				t.Fatal(err)
+			}
+			if p.Refused() != tt.refused {
+				t.Errorf("refused: %v, want %v: %+v", p.Refused(), tt.refused, p.Verdicts)
+			}
+		})
 	}
 }
 

@@ -98,7 +98,7 @@ func (w *Worker) take(ctx context.Context, np *v1alpha1.NodePlan, artifact Artif
 	if bad {
 		return known.hides(np, o)
 	}
-	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{compiled, req}, through.vars)
+	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{Result: compiled, ask: req}, through.vars)
 	if bad {
 		return known.hides(np, o)
 	}
@@ -206,11 +206,11 @@ func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster,
 // and the policies. Before is how many objects there are: the cluster says so,
 // as a status may have been lost, and may have objects that are gone since.
 func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan, before int, head engine.Compiled, base based) error {
-	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards), Before: before, After: len(head.Resources)})
+	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards, p.Nodes), Before: before, After: len(head.Resources)})
 	if err != nil {
 		return err
 	}
-	p.Verdicts = verdicts
+	p.Verdicts = append(verdicts, base.readable(*p)...)
 	if base.Policies == 0 {
 		return nil
 	}

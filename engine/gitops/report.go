@@ -129,8 +129,9 @@ func refusals(p plan.Plan) string {
 	return strings.Join(details, " ")
 }
 
-// stricter joins the guards of the source with those of the NodePlan.
-func stricter(source config.Guards, more *v1alpha1.PlanGuards) config.Guards {
+// stricter joins the guards of the source with those of the NodePlan, for a
+// cluster of so many nodes.
+func stricter(source config.Guards, more *v1alpha1.PlanGuards, nodes int) config.Guards {
 	if more == nil {
 		return source
 	}
@@ -138,14 +139,13 @@ func stricter(source config.Guards, more *v1alpha1.PlanGuards) config.Guards {
 	if more.MaxDeletedPools != nil {
 		source.MaxDeletedPools = min(source.MaxDeletedPools, *more.MaxDeletedPools)
 	}
-	source.MaxDeletedNodes = smaller(source.MaxDeletedNodes, more.MaxDeletedNodes)
-	source.MaxRolledNodes = smaller(source.MaxRolledNodes, more.MaxRolledNodes)
+	source.MaxDeletedNodes = smaller(source.MaxDeletedNodes, more.MaxDeletedNodes, nodes)
+	source.MaxRolledNodes = smaller(source.MaxRolledNodes, more.MaxRolledNodes, nodes)
 	return source
 }
 
-// smaller is the stricter of two shares. A number and a percentage cannot be
-// compared without the nodes; then the NodePlan's holds.
-func smaller(a config.Share, text string) config.Share {
+// smaller is the share that lets fewer of so many nodes go.
+func smaller(a config.Share, text string, of int) config.Share {
 	if text == "" {
 		return a
 	}
@@ -155,10 +155,18 @@ func smaller(a config.Share, text string) config.Share {
 		return a // the definition lets no such text pass
 	}
 	b := config.Share{Text: text, Percent: percent, Number: n}
-	if a.Text != "" && a.Percent == b.Percent && a.Number < b.Number {
+	if a.Text != "" && hundredths(a, of) <= hundredths(b, of) {
 		return a
 	}
 	return b
+}
+
+// hundredths are how many hundredths of a node a share of so many lets go.
+func hundredths(s config.Share, of int) int {
+	if s.Percent {
+		return s.Number * of
+	}
+	return s.Number * 100
 }
 
 // inventory is what is applied now: the objects of head, and of those that were
