@@ -1,5 +1,6 @@
 // Package kube is the cluster's side: it validates objects as the API server
-// would, applies them, and watches them become ready.
+// would, applies them, watches them become ready, and keeps controllers of one
+// process from getting in each other's way.
 //
 // It works on plain objects; it knows nothing of HCL, of files, or of Linode.
 package kube

@@ -88,8 +88,7 @@ func asked(patch []byte) string {
 	return p.Metadata.ResourceVersion
 }
 
-// versions are the newest versions that were written, and by whom nobody needs
-// to know.
+// versions are the newest versions that were written.
 type versions struct {
 	written *cache.Expiring // the version by object
 	writing keymutex.KeyMutex

@@ -124,7 +124,11 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	if err != nil {
 		return err
 	}
-	return n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
+	err = n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) { // one of the tests did not hold
+		return fmt.Errorf("NodeClaim %s waits no more, or for another machine: %w", nc.Name, err)
+	}
+	return err
 }
 
 // GiveUp has a claim whose plan cannot be had wait for another one that it
