@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // packed is a file of an archive, or a link, whose text is where it leads.
@@ -112,9 +112,9 @@ func sends(body []byte) http.HandlerFunc {
 }
 
 // reached waits until a revision has come to an end with a reason.
-func (p *publisher) reached(revision, reason string) *v1alpha1.NodePlan {
+func (p *publisher) reached(revision, reason string) *lkeplanv1alpha1.NodePlan {
 	p.t.Helper()
-	return p.untilPlan("fleet", "revision "+revision+" ends with "+reason, func(np *v1alpha1.NodePlan) bool {
+	return p.untilPlan("fleet", "revision "+revision+" ends with "+reason, func(np *lkeplanv1alpha1.NodePlan) bool {
 		return np.Status.LastAttemptedRevision == revision && because(reason)(np)
 	})
 }
@@ -161,10 +161,10 @@ func TestAHostileArtifactChangesNothing(t *testing.T) {
 	p.installCRDs()
 	p.startController("--http-retry", "0")
 	p.kube(externalArtifactAndNodePlan, "apply", "-f", "-")
-	p.untilPlan("fleet", "it waits for its first artifact", because(v1alpha1.ReasonArtifactFailed))
+	p.untilPlan("fleet", "it waits for its first artifact", because(lkeplanv1alpha1.ReasonArtifactFailed))
 	first := pack(t, weighing(10))
 	revision, _ := p.publish(digest.FromBytes(first), sends(first))
-	p.reached(revision, v1alpha1.ReasonSucceeded)
+	p.reached(revision, lkeplanv1alpha1.ReasonSucceeded)
 	p.outlivesArtifacts()
 	p.outlivesServers()
 }
@@ -190,15 +190,15 @@ func (p *publisher) outlivesArtifacts() {
 		reason string
 		says   string
 	}{
-		{name: "another digest", body: pack(t, evil), sum: digest.FromString("another"), reason: v1alpha1.ReasonArtifactFailed, says: "has another digest than sha256:"},
-		{name: "a digest of no known kind", body: pack(t, evil), sum: "md5:d41d8cd98f00b204e9800998ecf8427e", reason: v1alpha1.ReasonArtifactFailed, says: "has no digest to check it by"},
-		{name: "a path that leads out", body: pack(t, evil, packed{name: "../../escaped.lke.hcl", text: "x"}), reason: v1alpha1.ReasonArtifactFailed, says: "../../escaped.lke.hcl"},
-		{name: "a path from the root", body: pack(t, evil, packed{name: "/tmp/escaped.lke.hcl", text: "x"}), reason: v1alpha1.ReasonArtifactFailed, says: "/tmp/escaped.lke.hcl"},
-		{name: "a symbolic link", body: pack(t, evil, packed{"more.lke.hcl", "/etc/passwd", tar.TypeSymlink}), reason: v1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
-		{name: "a hard link", body: pack(t, evil, packed{"more.lke.hcl", "main.lke.hcl", tar.TypeLink}), reason: v1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
-		{name: "a bomb", body: pack(t, bomb...), reason: v1alpha1.ReasonArtifactFailed, says: "bigger than"},
-		{name: "no archive", body: []byte("<html>Sign in</html>"), reason: v1alpha1.ReasonArtifactFailed, says: "gzip"},
-		{name: "no configuration", body: pack(t, packed{name: "README.md", text: "x"}), reason: v1alpha1.ReasonCompileFailed, says: "no "},
+		{name: "another digest", body: pack(t, evil), sum: digest.FromString("another"), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has another digest than sha256:"},
+		{name: "a digest of no known kind", body: pack(t, evil), sum: "md5:d41d8cd98f00b204e9800998ecf8427e", reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has no digest to check it by"},
+		{name: "a path that leads out", body: pack(t, evil, packed{name: "../../escaped.lke.hcl", text: "x"}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "../../escaped.lke.hcl"},
+		{name: "a path from the root", body: pack(t, evil, packed{name: "/tmp/escaped.lke.hcl", text: "x"}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "/tmp/escaped.lke.hcl"},
+		{name: "a symbolic link", body: pack(t, evil, packed{"more.lke.hcl", "/etc/passwd", tar.TypeSymlink}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
+		{name: "a hard link", body: pack(t, evil, packed{"more.lke.hcl", "main.lke.hcl", tar.TypeLink}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
+		{name: "a bomb", body: pack(t, bomb...), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "bigger than"},
+		{name: "no archive", body: []byte("<html>Sign in</html>"), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "gzip"},
+		{name: "no configuration", body: pack(t, packed{name: "README.md", text: "x"}), reason: lkeplanv1alpha1.ReasonCompileFailed, says: "no "},
 	} {
 		if tt.sum == "" {
 			tt.sum = digest.FromBytes(tt.body)
@@ -231,7 +231,7 @@ func (p *publisher) outlivesServers() {
 	} {
 		body := pack(t, weighing(50+i))
 		var path string
-		revision := p.refuses(tt.name, v1alpha1.ReasonArtifactFailed, tt.says, func() (revision string) {
+		revision := p.refuses(tt.name, lkeplanv1alpha1.ReasonArtifactFailed, tt.says, func() (revision string) {
 			revision, path = p.publish(digest.FromBytes(body), tt.answer(body))
 			return revision
 		})
@@ -260,7 +260,7 @@ func (p *publisher) refuses(what, reason, says string, publish func() (revision 
 // recovers waits until a revision is applied by itself.
 func (p *publisher) recovers(from, revision string, weight int) {
 	p.t.Helper()
-	np := p.reached(revision, v1alpha1.ReasonSucceeded)
+	np := p.reached(revision, lkeplanv1alpha1.ReasonSucceeded)
 	if conditions.IsReconciling(np) || conditions.IsStalled(np) || len(np.Status.Inventory) != 3 {
 		p.t.Errorf("after %s: %+v", from, np.Status)
 	}

@@ -13,7 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // BenchmarkFleet measures whole runs of the program against a real API server:
@@ -112,14 +112,14 @@ func BenchmarkNodePlans(b *testing.B) {
 		s.kube(all.String(), "apply", "--server-side", "-f", "-")
 		b.StartTimer()
 		c := s.startController()
-		var list v1alpha1.NodePlanList
+		var list lkeplanv1alpha1.NodePlanList
 		for ready := 0; ready < 200; time.Sleep(500 * time.Millisecond) {
 			if err := s.client.List(b.Context(), &list); err != nil {
 				b.Fatal(err)
 			}
 			ready = 0
 			for i := range list.Items {
-				if because(v1alpha1.ReasonSucceeded)(&list.Items[i]) {
+				if because(lkeplanv1alpha1.ReasonSucceeded)(&list.Items[i]) {
 					ready++
 				}
 			}

@@ -11,7 +11,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestTheNextControllerLeadsAtOnce: a controller that is stopped gives up its
@@ -52,12 +52,12 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	s.startController()
 	s.kube(`{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fenced"},"spec":{"firewallID":12}}`, "apply", "-f", "-")
 	s.until("the class says what is wrong", 20*time.Second, func(state) bool {
-		var class v1alpha1.LinodeNodeClass
+		var class linodev1alpha1.LinodeNodeClass
 		if err := s.client.Get(t.Context(), client.ObjectKey{Name: "fenced"}, &class); err != nil {
 			t.Fatal(err)
 		}
 		ready := class.StatusConditions().Get("Ready")
-		return ready.IsFalse() && strings.Contains(class.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded).Message, "spec.firewallID: only LKE Enterprise")
+		return ready.IsFalse() && strings.Contains(class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded).Message, "spec.firewallID: only LKE Enterprise")
 	})
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--timeout", "3s", fenced(t)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not ready: spec.firewallID: only LKE Enterprise") {
@@ -71,7 +71,7 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	s.kube("", "delete", "linodenodeclass", "default", "--wait=false")
 	s.kube("", "delete", "deployment", "inflate")
 	s.until("the node is gone", time.Minute, func(now state) bool {
-		var class v1alpha1.LinodeNodeClass
+		var class linodev1alpha1.LinodeNodeClass
 		err := s.client.Get(context.Background(), client.ObjectKey{Name: "default"}, &class)
 		if err != nil && len(now.claims) > 0 {
 			t.Fatal("the class went before the NodeClaims that use it")

@@ -14,7 +14,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // forge is a Git repository that is served on loopback.
@@ -112,9 +112,9 @@ func (f *fluxed) ask(kind string) {
 }
 
 // reached waits until a commit has come to an end with a reason.
-func (f *fluxed) reached(commit, reason string) *v1alpha1.NodePlan {
+func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 	f.t.Helper()
-	return f.untilPlan("fleet", "commit "+commit[:8]+" ends with "+reason, func(np *v1alpha1.NodePlan) bool {
+	return f.untilPlan("fleet", "commit "+commit[:8]+" ends with "+reason, func(np *lkeplanv1alpha1.NodePlan) bool {
 		return strings.HasSuffix(np.Status.LastAttemptedRevision, ":"+commit) && because(reason)(np)
 	})
 }
@@ -130,7 +130,7 @@ func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	first := f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
 	f.kube(strings.ReplaceAll(gitRepositoryAndNodePlan, "URL", f.repo.url), "apply", "-f", "-")
 	f.kube(workload("general", 2), "apply", "-f", "-")
-	np := f.reached(first, v1alpha1.ReasonSucceeded)
+	np := f.reached(first, lkeplanv1alpha1.ReasonSucceeded)
 	if want := "main@sha1:" + first; np.Status.LastAppliedRevision != want || len(np.Status.Inventory) != 4 {
 		t.Errorf("applied %s, want %s; inventory %v", np.Status.LastAppliedRevision, want, np.Status.Inventory)
 	}
@@ -156,7 +156,7 @@ func fleetPools(names ...string) string {
 func (f *fluxed) rolls(main, more string, before state) {
 	t := f.t
 	t.Helper()
-	np := f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more}), v1alpha1.ReasonSucceeded)
+	np := f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more}), lkeplanv1alpha1.ReasonSucceeded)
 	if got := np.Status.Plan; got == nil || got.NodesRolled != 2 {
 		t.Errorf("the plan is %+v, want one that replaces 2 nodes", got)
 	}
@@ -176,19 +176,19 @@ func (f *fluxed) rolls(main, more string, before state) {
 		return now.running == 2 && now.matched()
 	})
 	f.ask("nodeplan")
-	f.untilPlan("fleet", "no node is counted as outdated any more", func(np *v1alpha1.NodePlan) bool {
+	f.untilPlan("fleet", "no node is counted as outdated any more", func(np *lkeplanv1alpha1.NodePlan) bool {
 		got := poolStatus(np, "general")
 		return got.Nodes == 2 && got.Outdated == 0
 	})
 }
 
-func poolStatus(np *v1alpha1.NodePlan, name string) v1alpha1.PoolStatus {
+func poolStatus(np *lkeplanv1alpha1.NodePlan, name string) lkeplanv1alpha1.PoolStatus {
 	for _, p := range np.Status.Pools {
 		if p.Name == name {
 			return p
 		}
 	}
-	return v1alpha1.PoolStatus{}
+	return lkeplanv1alpha1.PoolStatus{}
 }
 
 // badCommitsChangeNothing commits what has an error, and what is empty, and
@@ -202,9 +202,9 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 		reason string
 		says   []string
 	}{
-		{map[string]string{"main.lke.hcl": fleet("", "general"), "more.lke.hcl": more + "\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n"}, v1alpha1.ReasonCompileFailed, []string{"more.lke.hcl:15", "nosuch"}},
-		{map[string]string{"main.lke.hcl": fleet("")}, v1alpha1.ReasonGuarded, []string{"3 pools would be deleted"}},
-		{nil, v1alpha1.ReasonCompileFailed, []string{"no "}},
+		{map[string]string{"main.lke.hcl": fleet("", "general"), "more.lke.hcl": more + "\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n"}, lkeplanv1alpha1.ReasonCompileFailed, []string{"more.lke.hcl:15", "nosuch"}},
+		{map[string]string{"main.lke.hcl": fleet("")}, lkeplanv1alpha1.ReasonGuarded, []string{"3 pools would be deleted"}},
+		{nil, lkeplanv1alpha1.ReasonCompileFailed, []string{"no "}},
 	} {
 		np := f.reached(f.push(bad.files), bad.reason)
 		mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), bad.says...)
@@ -214,7 +214,7 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 	}
 	git(f.repo.t, f.repo.dir, "revert", "--no-edit", "HEAD", "HEAD~1", "HEAD~2")
 	f.ask("gitrepository")
-	np := f.reached(f.repo.head(), v1alpha1.ReasonSucceeded)
+	np := f.reached(f.repo.head(), lkeplanv1alpha1.ReasonSucceeded)
 	if conditions.IsStalled(np) || len(np.Status.Inventory) != len(good.Inventory) {
 		t.Errorf("after the revert: %+v", np.Status)
 	}
@@ -235,7 +235,7 @@ func (f *fluxed) suspends(main string) {
 		t.Errorf("while the NodePlan is suspended the weight has become %s", weight)
 	}
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"suspend":false}}`)
-	f.reached(commit, v1alpha1.ReasonSucceeded)
+	f.reached(commit, lkeplanv1alpha1.ReasonSucceeded)
 	if weight := f.kube("", "get", "nodepool", "general", "-o", "jsonpath={.spec.weight}"); weight != "20" {
 		t.Errorf("after it was resumed the weight is %s, want 20", weight)
 	}
@@ -257,10 +257,10 @@ func (f *fluxed) wantsSignatures(main string) {
 	f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
 	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m", "signed")
 	f.ask("gitrepository")
-	f.reached(f.repo.head(), v1alpha1.ReasonSourceNotVerified)
+	f.reached(f.repo.head(), lkeplanv1alpha1.ReasonSourceNotVerified)
 	f.kube("", "create", "secret", "generic", "authors", "--from-file=author.sshpub="+key+".pub")
 	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":{"mode":"HEAD","secretRef":{"name":"authors"}}}}`)
-	f.reached(f.repo.head(), v1alpha1.ReasonSucceeded)
+	f.reached(f.repo.head(), lkeplanv1alpha1.ReasonSucceeded)
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":false}}`)
 	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":null}}`)
 }
@@ -270,12 +270,12 @@ func (f *fluxed) wantsSignatures(main string) {
 func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	t := f.t
 	t.Helper()
-	np := f.reached(f.push(map[string]string{"main.lke.hcl": main}), v1alpha1.ReasonGuarded)
+	np := f.reached(f.push(map[string]string{"main.lke.hcl": main}), lkeplanv1alpha1.ReasonGuarded)
 	mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "2 pools would be deleted")
 	if got := f.pools(); len(got) != 3 {
 		t.Errorf("pools %v: a deleted file was pruned past the guard", got)
 	}
-	f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare")}), v1alpha1.ReasonSucceeded)
-	f.reached(f.push(map[string]string{"main.lke.hcl": main}), v1alpha1.ReasonSucceeded)
+	f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare")}), lkeplanv1alpha1.ReasonSucceeded)
+	f.reached(f.push(map[string]string{"main.lke.hcl": main}), lkeplanv1alpha1.ReasonSucceeded)
 	f.until("the pools of the deleted file are pruned", 20*time.Second, func(state) bool { return len(f.pools()) == 1 })
 }

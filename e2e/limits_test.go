@@ -11,7 +11,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // limited are the pools of testdata/limits, by what caps them.
@@ -90,12 +90,12 @@ func within(t *testing.T, now state, most int) int {
 func (s *sandbox) full(name string) {
 	s.t.Helper()
 	s.until("CapacityLimit "+name+" says that it is reached", 10*time.Second, func(state) bool {
-		var cl lkeplanv1.CapacityLimit
+		var cl lkeplanv1alpha1.CapacityLimit
 		if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: name}, &cl); err != nil {
 			s.t.Fatal(err)
 		}
-		return meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1.ConditionReached) &&
-			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1.ConditionReady) &&
+		return meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached) &&
+			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady) &&
 			cl.Status.Used.Nodes != nil && *cl.Status.Used.Nodes == 3
 	})
 	s.until("an event on the pods names CapacityLimit "+name, 20*time.Second, func(state) bool {

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fluxcd/pkg/runtime/conditions"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // repository is a Git repository that is served over HTTP.
@@ -60,9 +60,9 @@ func (r *repository) commit(name, text string) string {
 }
 
 // applied reports whether a NodePlan is done with a commit.
-func applied(commit string) func(*v1alpha1.NodePlan) bool {
-	return func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonSucceeded)(np) && strings.HasSuffix(np.Status.LastAppliedRevision, commit)
+func applied(commit string) func(*lkeplanv1alpha1.NodePlan) bool {
+	return func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && strings.HasSuffix(np.Status.LastAppliedRevision, commit)
 	}
 }
 
@@ -116,7 +116,7 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	if err := os.Rename(repo.dir, hidden); err != nil {
 		t.Fatal(err)
 	}
-	gone := s.untilPlan("fleet", "it says that the source is gone", because(v1alpha1.ReasonArtifactFailed))
+	gone := s.untilPlan("fleet", "it says that the source is gone", because(lkeplanv1alpha1.ReasonArtifactFailed))
 	if conditions.IsStalled(gone) || gone.Status.LastAppliedRevision == "" || len(gone.Status.Inventory) != len(many)+2 {
 		t.Errorf("without its source: %+v", gone.Status.Conditions)
 	}

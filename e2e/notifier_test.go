@@ -17,7 +17,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // outside is what notification-controller talks to: a forge, as far as comments
@@ -224,8 +224,8 @@ func TestFluxTells(t *testing.T) {
 	until("the plan is a comment, and its commit a success", commented("success", "`pool.c` | **deleted**"))
 	asked = repo.commit(path, fleet("", "a"))
 	until("a plan that the guards refuse is in the same comment, and its commit a failure", commented("failure", "`pool.b` | **deleted**", "**blocked**"))
-	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 && np.Status.Guards[0].Status == "blocked"
+	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 && np.Status.Guards[0].Status == "blocked"
 	})
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, refused.Status.Plan.Digest))
 	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**", "- allowed: "))
@@ -234,7 +234,7 @@ func TestFluxTells(t *testing.T) {
 
 	git(t, repo.dir, "checkout", "-q", "main")
 	bad := repo.commit(path, "pool \"a\" {\n  node_class = node_class.nosuch\n}\n")
-	s.untilPlan("fleet", "the bad commit is refused", because(v1alpha1.ReasonCompileFailed))
+	s.untilPlan("fleet", "the bad commit is refused", because(lkeplanv1alpha1.ReasonCompileFailed))
 	until("the bad commit is a failure, and the chat hears where", func(_ []string, statuses map[string][]string, chat []string) bool {
 		return slices.Equal(statuses[bad], []string{"failure"}) && slices.ContainsFunc(chat, saying("nodeplan/fleet.default", "main.lke.hcl:2", "nosuch"))
 	})

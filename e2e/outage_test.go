@@ -11,7 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // keepController runs the controller until the test ends, and again when it ends
@@ -79,7 +79,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	s.source("fleet", fleet("", "general", "old"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet")+"  retryInterval: 1s\n", "apply", "-f", "-")
 	s.kube(workload("general", 2), "apply", "-f", "-")
-	s.untilPlan("fleet", "it is ready", because(v1alpha1.ReasonSucceeded))
+	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
 	before := s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
 	general := s.poolsByName()["general"].UID
 
@@ -98,7 +98,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 
 	s.until("all is applied after the API server is back", 3*time.Minute, func(state) bool { // the kubelet may wait for one of them
 		np := s.nodePlan("fleet")
-		return because(v1alpha1.ReasonSucceeded)(np) && len(np.Status.Inventory) == len(pools)+1 && len(s.pools()) == len(pools)
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Inventory) == len(pools)+1 && len(s.pools()) == len(pools)
 	})
 	if ended.Load() == 0 {
 		t.Error("the controller has kept its lease for a minute without an API server")

@@ -10,7 +10,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 const nodePlanOfPullRequest = `
@@ -46,14 +46,14 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Error("a NodePlan that applies may plan for another")
 	}
 	s.kube(pullRequest, "apply", "-f", "-")
-	alone := s.untilPlan("pr-7", "there is nothing that it could plan for", because(v1alpha1.ReasonDependency))
+	alone := s.untilPlan("pr-7", "there is nothing that it could plan for", because(lkeplanv1alpha1.ReasonDependency))
 	mustContain(t, conditions.GetMessage(alone, meta.ReadyCondition), "default/fleet")
 
 	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
 	s.untilPlan("fleet", "the main branch is applied", applied(first))
 	before := s.inForce()
-	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch", func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
+	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
 	}).Status
 	if got := planned.Plan; got.Update != 1 || got.Delete != 2 || !strings.HasSuffix(got.Revision, asked) {
 		t.Errorf("the plan of the pull request is %+v", got)
@@ -61,7 +61,7 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	if len(planned.Guards) == 0 || !strings.Contains(planned.Guards[0].Message, "2 pools would be deleted") {
 		t.Errorf("the guards in force say %v to the pull request", planned.Guards)
 	}
-	s.untilPlan("pr-7", "an event warns of the plan", func(*v1alpha1.NodePlan) bool {
+	s.untilPlan("pr-7", "an event warns of the plan", func(*lkeplanv1alpha1.NodePlan) bool {
 		return saying("<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20", planned.Plan.Digest)(
 			s.kube("", "get", "events", "--field-selector", "type=Warning,reason=ApprovalPending,involvedObject.name=pr-7", "-o", "jsonpath={.items[*].message}"))
 	})
@@ -73,15 +73,15 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	}
 
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, planned.Plan.Digest))
-	s.untilPlan("pr-7", "the plan is allowed", func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonPlanned)(np) && np.Status.Guards[0].Status == "allowed"
+	s.untilPlan("pr-7", "the plan is allowed", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Guards[0].Status == "allowed"
 	})
 	git(t, repo.dir, "checkout", "-q", "main")
 	git(t, repo.dir, "merge", "-q", "--ff-only", "pr-7")
 	s.untilPlan("fleet", "the merge is applied, approved as it was before", applied(asked))
-	s.untilPlan("pr-7", "nothing is left to change", func(np *v1alpha1.NodePlan) bool {
+	s.untilPlan("pr-7", "nothing is left to change", func(np *lkeplanv1alpha1.NodePlan) bool {
 		left := np.Status.Plan
-		return because(v1alpha1.ReasonPlanned)(np) && left.Create+left.Update+left.Delete == 0 && left.Summary == "no changes"
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && left.Create+left.Update+left.Delete == 0 && left.Summary == "no changes"
 	})
 
 	before = s.inForce()

@@ -8,7 +8,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // smallSteps is a policy about how many objects one change may make and delete.
@@ -31,10 +31,10 @@ func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
 	s.startController()
 	s.source("fleet", fleet(smallSteps(3), "a", "b", "c"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
-	refuses := func(what, says string) *v1alpha1.NodePlan {
+	refuses := func(what, says string) *lkeplanv1alpha1.NodePlan {
 		t.Helper()
-		np := s.untilPlan("fleet", what, func(np *v1alpha1.NodePlan) bool {
-			return because(v1alpha1.ReasonGuarded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), says)
+		np := s.untilPlan("fleet", what, func(np *lkeplanv1alpha1.NodePlan) bool {
+			return because(lkeplanv1alpha1.ReasonGuarded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), says)
 		})
 		if !conditions.IsStalled(np) {
 			t.Errorf("a plan that a policy refuses is tried again: %+v", np.Status.Conditions)
@@ -47,12 +47,12 @@ func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
 	}
 
 	s.source("fleet", fleet(smallSteps(3), "a", "b"))
-	s.untilPlan("fleet", "a first revision within its policy is applied", because(v1alpha1.ReasonSucceeded))
+	s.untilPlan("fleet", "a first revision within its policy is applied", because(lkeplanv1alpha1.ReasonSucceeded))
 
 	s.source("fleet", fleet(smallSteps(10), "a", "b", "c", "d", "e", "f"))
 	np := refuses("a revision that lifts the policy for itself is refused", "4 objects would be created and 0 deleted, and at most 3 may be at once.")
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, np.Status.Plan.Digest))
-	s.untilPlan("fleet", "it is applied when somebody has approved of it", func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 6
+	s.untilPlan("fleet", "it is applied when somebody has approved of it", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 6
 	})
 }

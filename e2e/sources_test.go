@@ -16,7 +16,7 @@ import (
 	"github.com/johannesboyne/gofakes3/backend/s3mem"
 	"github.com/opencontainers/go-digest"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // send makes a request that must succeed.
@@ -98,9 +98,9 @@ spec:
 `
 
 // weighs reports whether a NodePlan is done and its pools have a weight.
-func (s *sandbox) weighs(weight int) func(*v1alpha1.NodePlan) bool {
-	return func(np *v1alpha1.NodePlan) bool {
-		if !because(v1alpha1.ReasonSucceeded)(np) {
+func (s *sandbox) weighs(weight int) func(*lkeplanv1alpha1.NodePlan) bool {
+	return func(np *lkeplanv1alpha1.NodePlan) bool {
+		if !because(lkeplanv1alpha1.ReasonSucceeded)(np) {
 			return false
 		}
 		pools := s.poolsByName()
@@ -127,7 +127,7 @@ func TestAPushBecomesPoolsThroughFlux(t *testing.T) {
 		commit := fmt.Sprintf("%040d", i+1)
 		sum := images.push(pack(t, weighing(weight)), commit)
 		f.ask("ocirepository")
-		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by %s", weight, sum), func(np *v1alpha1.NodePlan) bool {
+		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by %s", weight, sum), func(np *lkeplanv1alpha1.NodePlan) bool {
 			return np.Status.LastAppliedRevision == "main@"+sum.String() && f.weighs(weight)(np)
 		})
 		if got := np.Status.LastAppliedOriginRevision; got != "main@sha1:"+commit {
@@ -153,7 +153,7 @@ func TestAnUploadBecomesPoolsThroughFlux(t *testing.T) {
 		send(t, http.MethodPut, objects.URL+"/fleet/main.lke.hcl", "text/plain", []byte(weighing(weight).text))
 		send(t, http.MethodPut, objects.URL+"/fleet/README.md", "text/plain", []byte("not for lkeplan"))
 		f.ask("bucket")
-		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by another revision", weight), func(np *v1alpha1.NodePlan) bool {
+		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by another revision", weight), func(np *lkeplanv1alpha1.NodePlan) bool {
 			return np.Status.LastAppliedRevision != last && f.weighs(weight)(np)
 		})
 		last = np.Status.LastAppliedRevision

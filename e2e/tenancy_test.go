@@ -8,7 +8,7 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // tries runs kubectl in somebody's name and returns what it said, and whether it
@@ -111,7 +111,7 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 	s.source("one", fleet("", "a"))
 	s.source("two", strings.ReplaceAll(fleet("", "b"), "default", "second"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "two")+"  dependsOn: [{name: one}]\n", "apply", "-f", "-")
-	waiting := s.untilPlan("two", "it waits for the other", because(v1alpha1.ReasonDependency))
+	waiting := s.untilPlan("two", "it waits for the other", because(lkeplanv1alpha1.ReasonDependency))
 	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "default/one")
 	if got := s.pools(); len(got) != 0 {
 		t.Errorf("pools %v were made before what they depend on", got)
@@ -119,13 +119,13 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "one"), "apply", "-f", "-")
 	for _, plan := range []string{"one", "two"} {
-		s.untilPlan(plan, "it is ready", because(v1alpha1.ReasonSucceeded))
+		s.untilPlan(plan, "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
 	}
 
 	s.kube("", "patch", "nodeplan", "two", "--type=json", "-p", `[{"op":"remove","path":"/spec/dependsOn"}]`)
 	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
 	for plan, other := range map[string]string{"one": "two", "two": "one"} {
-		np := s.untilPlan(plan, "it is in conflict", because(v1alpha1.ReasonConflict))
+		np := s.untilPlan(plan, "it is in conflict", because(lkeplanv1alpha1.ReasonConflict))
 		mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "NodePool a", "default/"+other)
 		if !conditions.IsStalled(np) {
 			t.Errorf("NodePlan %s is in conflict and not stalled", plan)
@@ -133,7 +133,7 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 	}
 	s.source("two", strings.ReplaceAll(fleet("", "b"), "default", "second"))
 	for _, plan := range []string{"one", "two"} {
-		s.untilPlan(plan, "it is ready again", because(v1alpha1.ReasonSucceeded))
+		s.untilPlan(plan, "it is ready again", because(lkeplanv1alpha1.ReasonSucceeded))
 	}
 	if got := s.pools(); len(got) != 2 {
 		t.Errorf("pools %v, want a and b", got)
@@ -148,14 +148,14 @@ func (s *sandbox) movesAPool() {
 	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }
 	before := uid()
 	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
-	s.untilPlan("two", "it wants what the other has", because(v1alpha1.ReasonConflict))
+	s.untilPlan("two", "it wants what the other has", because(lkeplanv1alpha1.ReasonConflict))
 	s.source("one", fleet(""))
-	s.untilPlan("one", "it does not delete what the other wants", func(np *v1alpha1.NodePlan) bool {
-		return because(v1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "removed { from = pool.a, delete = false }")
+	s.untilPlan("one", "it does not delete what the other wants", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "removed { from = pool.a, delete = false }")
 	})
 	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
 	for _, plan := range []string{"one", "two"} {
-		s.untilPlan(plan, "the pool has moved", because(v1alpha1.ReasonSucceeded))
+		s.untilPlan(plan, "the pool has moved", because(lkeplanv1alpha1.ReasonSucceeded))
 	}
 	if after := uid(); after != before {
 		s.t.Errorf("the pool has the uid %s, and had %s: it was deleted", after, before)

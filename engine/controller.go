@@ -35,8 +35,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // ControllerConfig is all that the controller is told from outside.
@@ -158,7 +158,7 @@ func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 // waits to lead knows the cluster already.
 func warm(ctx context.Context, c cache.Cache) error {
 	for _, o := range []client.Object{
-		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &v1alpha1.LinodeNodeClass{}, &lkeplanv1.CapacityLimit{},
+		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	} {
@@ -186,8 +186,8 @@ func requireCRDs(mapper meta.RESTMapper) error {
 	needed := []struct{ kind, group, version string }{
 		{"NodePool", "karpenter.sh", "v1"},
 		{"NodeClaim", "karpenter.sh", "v1"},
-		{"LinodeNodeClass", v1alpha1.Group, "v1alpha1"},
-		{"CapacityLimit", lkeplanv1.Group, "v1alpha1"},
+		{"LinodeNodeClass", linodev1alpha1.Group, "v1alpha1"},
+		{"CapacityLimit", lkeplanv1alpha1.Group, "v1alpha1"},
 	}
 	var missing []string
 	for _, n := range needed {

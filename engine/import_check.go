@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Remainder is what an object is not once it was written as HCL and compiled
@@ -137,7 +137,7 @@ func templateHash(obj map[string]any) (string, error) {
 	case "NodePool":
 		typed = &karpv1.NodePool{}
 	case "LinodeNodeClass":
-		typed = &v1alpha1.LinodeNodeClass{}
+		typed = &linodev1alpha1.LinodeNodeClass{}
 	default:
 		return "", nil
 	}

@@ -15,7 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestTheSweeperFreesACoreThatIsStuck: the provisioner has put a NodeClaim into
@@ -26,7 +26,7 @@ func TestTheSweeperFreesACoreThatIsStuck(t *testing.T) {
 	ctx := options.ToContext(t.Context(), Core{}.options())
 	claim := func(name, providerID string) *karpv1.NodeClaim {
 		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}
-		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
 		nc.Status.ProviderID = providerID
 		return nc
 	}

@@ -11,11 +11,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/limits"
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // sharedLimit reads a CapacityLimit.
-func sharedLimit(cl *lkeplanv1.CapacityLimit) limits.Limit {
+func sharedLimit(cl *lkeplanv1alpha1.CapacityLimit) limits.Limit {
 	l := limits.Limit{Name: cl.Name, Pools: cl.Spec.NodePools, Max: limits.Amounts{}}
 	if cl.Spec.Nodes != nil {
 		l.Max[limits.Nodes] = *cl.Spec.Nodes

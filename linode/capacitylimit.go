@@ -26,7 +26,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/limits"
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // CapacityLimits is the controller of CapacityLimits: it says what is used,
@@ -53,7 +53,7 @@ func (c *CapacityLimits) Register(_ context.Context, mgr ctrl.Manager) error {
 	})
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("capacitylimit").
-		Watches(&lkeplanv1.CapacityLimit{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&lkeplanv1alpha1.CapacityLimit{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&karpv1.NodePool{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&karpv1.NodeClaim{}, all, builder.WithPredicates(predicate.Funcs{UpdateFunc: countsOtherwise})).
 		Complete(c)
@@ -70,7 +70,7 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 
 // Reconcile brings the status of all limits up to date.
 func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
-	var list lkeplanv1.CapacityLimitList
+	var list lkeplanv1alpha1.CapacityLimitList
 	if err := c.client.List(ctx, &list); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the CapacityLimits: %w", err)
 	}
@@ -102,7 +102,7 @@ func (c *CapacityLimits) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Re
 }
 
 // forgetOthers takes limits out of the metrics that are no more.
-func (c *CapacityLimits) forgetOthers(there []lkeplanv1.CapacityLimit) {
+func (c *CapacityLimits) forgetOthers(there []lkeplanv1alpha1.CapacityLimit) {
 	known := make(map[string]bool, len(there))
 	for i := range there {
 		known[there[i].Name] = true
@@ -117,7 +117,7 @@ func (c *CapacityLimits) forgetOthers(there []lkeplanv1.CapacityLimit) {
 
 // report writes one limit's status, and reports whether the limit holds back any
 // plan that one of its pools could make.
-func (c *CapacityLimits) report(ctx context.Context, cl *lkeplanv1.CapacityLimit, tally limits.Tally, pools []karpv1.NodePool) (binds bool, err error) {
+func (c *CapacityLimits) report(ctx context.Context, cl *lkeplanv1alpha1.CapacityLimit, tally limits.Tally, pools []karpv1.NodePool) (binds bool, err error) {
 	stored, limit := cl.DeepCopy(), sharedLimit(cl)
 	used, held := tally.Used(), c.held(cl, tally, pools)
 	cl.Status.ObservedGeneration = cl.Generation
@@ -140,24 +140,24 @@ func (c *CapacityLimits) report(ctx context.Context, cl *lkeplanv1.CapacityLimit
 	return held.binds, nil
 }
 
-func (c *CapacityLimits) tellPools(cl *lkeplanv1.CapacityLimit, held held, pools []karpv1.NodePool) {
+func (c *CapacityLimits) tellPools(cl *lkeplanv1alpha1.CapacityLimit, held held, pools []karpv1.NodePool) {
 	for i := range pools {
 		if message := held.full[pools[i].Name]; message != "" {
-			c.events.Eventf(cl, &pools[i], corev1.EventTypeWarning, lkeplanv1.ConditionReached, "Limit", "%s", message)
+			c.events.Eventf(cl, &pools[i], corev1.EventTypeWarning, lkeplanv1alpha1.ConditionReached, "Limit", "%s", message)
 			c.events.Eventf(&pools[i], cl, corev1.EventTypeWarning, "CapacityLimitReached", "Provision", "%s", message)
 		}
 	}
 }
 
 // enforced is the condition Ready.
-func enforced(cl *lkeplanv1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
+func enforced(cl *lkeplanv1alpha1.CapacityLimit, pools []karpv1.NodePool) metav1.Condition {
 	var missing []string
 	for _, name := range cl.Spec.NodePools {
 		if !slices.ContainsFunc(pools, func(p karpv1.NodePool) bool { return p.Name == name }) {
 			missing = append(missing, name)
 		}
 	}
-	ready := metav1.Condition{Type: lkeplanv1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Enforced", ObservedGeneration: cl.Generation}
+	ready := metav1.Condition{Type: lkeplanv1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Enforced", ObservedGeneration: cl.Generation}
 	if len(missing) > 0 {
 		slices.Sort(missing)
 		ready.Status, ready.Reason = metav1.ConditionFalse, "NodePoolNotFound"
@@ -179,7 +179,7 @@ func (h held) all() bool { return h.pools > 0 && len(h.full) == h.pools }
 
 // reached is the condition Reached.
 func (h held) reached(generation int64) metav1.Condition {
-	cond := metav1.Condition{Type: lkeplanv1.ConditionReached, Status: metav1.ConditionFalse, Reason: "Room", ObservedGeneration: generation}
+	cond := metav1.Condition{Type: lkeplanv1alpha1.ConditionReached, Status: metav1.ConditionFalse, Reason: "Room", ObservedGeneration: generation}
 	if h.all() {
 		cond.Status, cond.Reason = metav1.ConditionTrue, "NoRoom"
 		cond.Message = h.full[slices.Min(slices.Collect(maps.Keys(h.full)))]
@@ -189,7 +189,7 @@ func (h held) reached(generation int64) metav1.Condition {
 
 // held looks at each pool that a limit is for, and at each plan that the pool
 // could make.
-func (c *CapacityLimits) held(cl *lkeplanv1.CapacityLimit, tally limits.Tally, pools []karpv1.NodePool) held {
+func (c *CapacityLimits) held(cl *lkeplanv1alpha1.CapacityLimit, tally limits.Tally, pools []karpv1.NodePool) held {
 	h := held{full: map[string]string{}}
 	for i := range pools {
 		pool := pools[i].Name
@@ -222,12 +222,12 @@ func (c *CapacityLimits) held(cl *lkeplanv1.CapacityLimit, tally limits.Tally, p
 
 // amountsOf writes amounts for people; of those that only names, where it is
 // given.
-func amountsOf(a, only limits.Amounts) lkeplanv1.CapacityAmounts {
+func amountsOf(a, only limits.Amounts) lkeplanv1alpha1.CapacityAmounts {
 	capped := func(name string) bool {
 		_, ok := only[name]
 		return only == nil || ok
 	}
-	var out lkeplanv1.CapacityAmounts
+	var out lkeplanv1alpha1.CapacityAmounts
 	if n := a[limits.Nodes]; capped(limits.Nodes) {
 		out.Nodes = &n
 	}

@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // requirements are what the claim wants of its machine.
@@ -104,7 +104,7 @@ func Reserved(key string) bool {
 }
 
 // groupFor is the group of LKE pools that the claim's machine comes from.
-func groupFor(nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass, plan string, labels map[string]string) capacity.Group {
+func groupFor(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, plan string, labels map[string]string) capacity.Group {
 	group := capacity.Group{
 		NodePool:       nc.Labels[karpv1.NodePoolLabelKey],
 		Plan:           plan,

@@ -20,7 +20,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // indexUID is the field index by which NodeClaims are found by their UID.
@@ -80,7 +80,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 // tags returns the tags of each class as they are now: LKE changes those of
 // pools in place, so that claims do not have to be made anew for them.
 func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
-	var list v1alpha1.LinodeNodeClassList
+	var list linodev1alpha1.LinodeNodeClassList
 	if err := n.client.List(ctx, &list); err != nil {
 		return nil, err
 	}

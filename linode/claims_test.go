@@ -16,7 +16,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // waiting is a claim that waits for a g6-standard-4 and would take other plans
@@ -24,7 +24,7 @@ import (
 func waiting(plans ...string) *karpv1.NodeClaim {
 	nc := decided(1)
 	nc.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{in(corev1.LabelInstanceTypeStable, plans...)}
-	nc.Labels[v1alpha1.LabelInstanceCPU], nc.Labels[v1alpha1.LabelInstanceGPUCount] = "4", "1"
+	nc.Labels[linodev1alpha1.LabelInstanceCPU], nc.Labels[linodev1alpha1.LabelInstanceGPUCount] = "4", "1"
 	nc.Annotations["example.com/kept"] = "yes"
 	return nc
 }
@@ -59,7 +59,7 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 	if !ok || claim.Group.Plan != "g6-dedicated-4" || claim.Instance != 0 || !isPending(got.Status.ProviderID) {
 		t.Errorf("the claim waits for %+v", claim)
 	}
-	for key, want := range map[string]string{corev1.LabelInstanceTypeStable: "g6-dedicated-4", v1alpha1.LabelInstanceClass: "dedicated", v1alpha1.LabelInstanceGPUCount: "", "example.com/slot": "7"} {
+	for key, want := range map[string]string{corev1.LabelInstanceTypeStable: "g6-dedicated-4", linodev1alpha1.LabelInstanceClass: "dedicated", linodev1alpha1.LabelInstanceGPUCount: "", "example.com/slot": "7"} {
 		if got.Labels[key] != want {
 			t.Errorf("label %s = %q, want %q", key, got.Labels[key], want)
 		}

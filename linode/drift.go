@@ -8,7 +8,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Why a node is replaced, beside the reasons of the core.
@@ -27,14 +27,14 @@ const (
 // compared: the class controller stamps such claims anew. What can be put right
 // in place is no drift, the Fleet does it.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
-	var class v1alpha1.LinodeNodeClass
+	var class linodev1alpha1.LinodeNodeClass
 	if err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
-	if nc.Annotations[v1alpha1.AnnotationHashVersion] != v1alpha1.HashVersion {
+	if nc.Annotations[linodev1alpha1.AnnotationHashVersion] != linodev1alpha1.HashVersion {
 		return "", nil
 	}
-	if nc.Annotations[v1alpha1.AnnotationHash] != class.Hash() {
+	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
 		return NodeClassDrifted, nil
 	}
 	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
@@ -53,7 +53,7 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 // version is the Kubernetes version that nodes of a class are to have: the
 // class's, else the control plane's. On standard clusters LKE has no versions of
 // pools.
-func (p *Provider) version(class *v1alpha1.LinodeNodeClass) string {
+func (p *Provider) version(class *linodev1alpha1.LinodeNodeClass) string {
 	if class.Spec.LKEK8sVersion != nil {
 		return *class.Spec.LKEK8sVersion
 	}

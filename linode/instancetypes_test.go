@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 func typesIn(t *testing.T, region string) *InstanceTypes {
@@ -77,10 +77,10 @@ func TestRegionsHaveTheirOwnPrices(t *testing.T) {
 func TestGPUPlansHaveGPUs(t *testing.T) {
 	it := byName(t, typesIn(t, "us-ord"), "g1-gpu-rtx6000-2")
 	gpus := it.Capacity[resourceGPU]
-	if gpus.Value() != 2 || it.Requirements.Get(v1alpha1.LabelInstanceGPUCount).Any() != "2" || it.Requirements.Get(v1alpha1.LabelInstanceGPUName).Any() == "" {
+	if gpus.Value() != 2 || it.Requirements.Get(linodev1alpha1.LabelInstanceGPUCount).Any() != "2" || it.Requirements.Get(linodev1alpha1.LabelInstanceGPUName).Any() == "" {
 		t.Errorf("capacity %v, requirements %v", it.Capacity, it.Requirements)
 	}
-	if byName(t, typesIn(t, "us-ord"), "g6-standard-2").Requirements.Get(v1alpha1.LabelInstanceGPUCount).Operator() != corev1.NodeSelectorOpDoesNotExist {
+	if byName(t, typesIn(t, "us-ord"), "g6-standard-2").Requirements.Get(linodev1alpha1.LabelInstanceGPUCount).Operator() != corev1.NodeSelectorOpDoesNotExist {
 		t.Error("a plan without GPUs may have some")
 	}
 }
@@ -227,7 +227,7 @@ func TestAcceleratedPlansHaveTheirCards(t *testing.T) {
 	for region, want := range map[string]int{"us-lax": 1, "us-ord": 0} {
 		it := byName(t, NewInstanceTypes(list, region, catalog.Standard), card.ID)
 		cards := it.Capacity[resourceVPU]
-		if cards.Value() != 1 || len(it.Offerings.Available()) != want || it.Requirements.Get(v1alpha1.LabelInstanceAcceleratedDevices).Any() != "1" {
+		if cards.Value() != 1 || len(it.Offerings.Available()) != want || it.Requirements.Get(linodev1alpha1.LabelInstanceAcceleratedDevices).Any() != "1" {
 			t.Errorf("%s: %d offerings, capacity %v", region, len(it.Offerings.Available()), it.Capacity)
 		}
 	}

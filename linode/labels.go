@@ -8,8 +8,8 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // resourceGPU is what pods ask for when they need a GPU of a Linode plan.
@@ -31,12 +31,12 @@ const csiRegion = "topology.linode.com/region"
 func Register() { register() }
 
 var register = sync.OnceFunc(func() {
-	karpv1.RestrictedLabelDomains.Insert(v1alpha1.Group)
-	karpv1.WellKnownLabels.Insert(v1alpha1.PlanLabels()...)
+	karpv1.RestrictedLabelDomains.Insert(linodev1alpha1.Group)
+	karpv1.WellKnownLabels.Insert(linodev1alpha1.PlanLabels()...)
 	karpv1.WellKnownResources.Insert(resourceGPU, resourceVPU)
 	// Without this a pod with a bound volume fits no NodePool.
 	karpv1.NormalizedLabels[csiRegion] = corev1.LabelTopologyRegion
-	if err := errors.Join(v1alpha1.AddToScheme(scheme.Scheme), lkeplanv1.AddToScheme(scheme.Scheme)); err != nil {
+	if err := errors.Join(linodev1alpha1.AddToScheme(scheme.Scheme), lkeplanv1alpha1.AddToScheme(scheme.Scheme)); err != nil {
 		panic(err) // it never fails
 	}
 })

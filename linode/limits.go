@@ -12,7 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/limits"
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Limits holds back nodes that a CapacityLimit or the limits of their NodePool
@@ -171,7 +171,7 @@ func (l *Limits) count() {
 
 // caps reads all limits.
 func (l *Limits) caps(ctx context.Context) ([]limits.Limit, error) {
-	var shared lkeplanv1.CapacityLimitList
+	var shared lkeplanv1alpha1.CapacityLimitList
 	if err := l.cached.List(ctx, &shared, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the CapacityLimits: %w", err)
 	}

@@ -24,22 +24,22 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	lkeplanv1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // capped is a CapacityLimit on all pools.
-func capped(name string, set func(*lkeplanv1.CapacityLimitSpec)) *lkeplanv1.CapacityLimit {
-	cl := &lkeplanv1.CapacityLimit{ObjectMeta: metav1.ObjectMeta{Name: name}}
+func capped(name string, set func(*lkeplanv1alpha1.CapacityLimitSpec)) *lkeplanv1alpha1.CapacityLimit {
+	cl := &lkeplanv1alpha1.CapacityLimit{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	set(&cl.Spec)
 	return cl
 }
 
-func nodes(n int64) func(*lkeplanv1.CapacityLimitSpec) {
-	return func(s *lkeplanv1.CapacityLimitSpec) { s.Nodes = &n }
+func nodes(n int64) func(*lkeplanv1alpha1.CapacityLimitSpec) {
+	return func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.Nodes = &n }
 }
 
-func dollars(amount string) func(*lkeplanv1.CapacityLimitSpec) {
-	return func(s *lkeplanv1.CapacityLimitSpec) { s.MonthlyCost = &amount }
+func dollars(amount string) func(*lkeplanv1alpha1.CapacityLimitSpec) {
+	return func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.MonthlyCost = &amount }
 }
 
 // numbered is one of many claims that no plan was chosen for.
@@ -71,9 +71,9 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 		want string
 	}{
 		{"nodes", capped("total", nodes(3)), nodePool(), "CapacityLimit total has no room for a node of g6-standard-4: it allows 3 nodes, and 3 are there or on order"},
-		{"cpu", capped("total", func(s *lkeplanv1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }), nodePool(),
+		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }), nodePool(),
 			"it allows 15500m CPUs, 12 CPUs are used, and the node has 4 CPUs"},
-		{"memory", capped("total", func(s *lkeplanv1.CapacityLimitSpec) { s.Memory = new(resource.MustParse("31Gi")) }), nodePool(),
+		{"memory", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.Memory = new(resource.MustParse("31Gi")) }), nodePool(),
 			"it allows 31Gi of memory, 24Gi of memory are used, and the node has 8Gi of memory"},
 		{"monthly cost", capped("total", dollars("191.99")), nodePool(), "it allows $191.99 a month, $144 a month are used, and the node has $48 a month"},
 		{"the pool's own", capped("wide", nodes(30)), pool, "NodePool web has no room for a node of g6-standard-4: it allows 3 nodes"},
@@ -207,7 +207,7 @@ func BenchmarkGetInstanceTypes(b *testing.B) {
 
 func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	full := capped("full", nodes(2))
-	roomy := capped("roomy", func(s *lkeplanv1.CapacityLimitSpec) {
+	roomy := capped("roomy", func(s *lkeplanv1alpha1.CapacityLimitSpec) {
 		s.CPU, s.MonthlyCost, s.NodePools = new(resource.MustParse("20")), new("500"), []string{"web", "absent"}
 	})
 	p := provider(t, readyClass(), nodePool(), full, roomy, decided(1), decided(2), numbered(3))
@@ -217,7 +217,7 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
 		t.Fatal(err)
 	}
-	for _, cl := range []*lkeplanv1.CapacityLimit{full, roomy} {
+	for _, cl := range []*lkeplanv1alpha1.CapacityLimit{full, roomy} {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(cl), cl); err != nil {
 			t.Fatal(err)
 		}

@@ -8,7 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // AnnotationGroup holds, on a NodeClaim, the group of LKE pools that its
@@ -45,7 +45,7 @@ func instanceOf(providerID string) int {
 // managed reports whether a NodeClaim is for this provider.
 func managed(nc *karpv1.NodeClaim) bool {
 	ref := nc.Spec.NodeClassRef
-	return ref != nil && ref.Group == v1alpha1.Group && ref.Kind == "LinodeNodeClass"
+	return ref != nil && ref.Group == linodev1alpha1.Group && ref.Kind == "LinodeNodeClass"
 }
 
 // claimOf reads a NodeClaim as demand. It says no while Create has not

@@ -21,7 +21,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // indexClass is the field index of NodeClaims by their class; the core's set
@@ -58,7 +58,7 @@ const classEvery = 10 * time.Minute
 func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
-		For(&v1alpha1.LinodeNodeClass{}).
+		For(&linodev1alpha1.LinodeNodeClass{}).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
 			if nc, ok := o.(*karpv1.NodeClaim); ok && managed(nc) {
 				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
@@ -70,7 +70,7 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 
 // Reconcile brings one class up to date.
 func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	var class v1alpha1.LinodeNodeClass
+	var class linodev1alpha1.LinodeNodeClass
 	if err := n.client.Get(ctx, req.NamespacedName, &class); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -100,19 +100,19 @@ func written(err error) (ctrl.Result, error) {
 
 // stamp writes finalizer and hash. When the way of hashing has changed, claims
 // are stamped with the new hash first: they are not drifted for that reason.
-func (n *NodeClass) stamp(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	if v := class.Annotations[v1alpha1.AnnotationHashVersion]; v != "" && v != v1alpha1.HashVersion {
+	if v := class.Annotations[linodev1alpha1.AnnotationHashVersion]; v != "" && v != linodev1alpha1.HashVersion {
 		if err := n.restamp(ctx, class); err != nil {
 			return err
 		}
 	}
-	controllerutil.AddFinalizer(class, v1alpha1.Finalizer)
+	controllerutil.AddFinalizer(class, linodev1alpha1.Finalizer)
 	if class.Annotations == nil {
 		class.Annotations = map[string]string{}
 	}
-	class.Annotations[v1alpha1.AnnotationHash] = class.Hash()
-	class.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
+	class.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
+	class.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
 	if equality.Semantic.DeepEqual(stored, class) {
 		return nil
 	}
@@ -120,22 +120,22 @@ func (n *NodeClass) stamp(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 	return n.client.Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
-func (n *NodeClass) restamp(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	claims, err := n.claims(ctx, class.Name)
 	if err != nil {
 		return err
 	}
 	for i := range claims {
 		nc := &claims[i]
-		if nc.Annotations[v1alpha1.AnnotationHashVersion] == v1alpha1.HashVersion {
+		if nc.Annotations[linodev1alpha1.AnnotationHashVersion] == linodev1alpha1.HashVersion {
 			continue
 		}
 		stored := nc.DeepCopy()
 		if nc.Annotations == nil {
 			nc.Annotations = map[string]string{}
 		}
-		nc.Annotations[v1alpha1.AnnotationHashVersion] = v1alpha1.HashVersion
-		nc.Annotations[v1alpha1.AnnotationHash] = class.Hash()
+		nc.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
+		nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
 		if err := n.client.Patch(ctx, nc, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("stamp NodeClaim %s: %w", nc.Name, err)
 		}
@@ -159,8 +159,8 @@ func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClai
 }
 
 // letGo ends the finalizer when no NodeClaim needs the class any more.
-func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) (ctrl.Result, error) {
-	if !controllerutil.ContainsFinalizer(class, v1alpha1.Finalizer) {
+func (n *NodeClass) letGo(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (ctrl.Result, error) {
+	if !controllerutil.ContainsFinalizer(class, linodev1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	claims, err := n.claims(ctx, class.Name)
@@ -172,21 +172,21 @@ func (n *NodeClass) letGo(ctx context.Context, class *v1alpha1.LinodeNodeClass) 
 		return ctrl.Result{RequeueAfter: 10 * time.Second}, nil
 	}
 	stored := class.DeepCopy()
-	controllerutil.RemoveFinalizer(class, v1alpha1.Finalizer)
+	controllerutil.RemoveFinalizer(class, linodev1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return written(n.client.Patch(ctx, class, patch))
 }
 
 // validate sets the condition that Ready follows from.
-func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClass) error {
+func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
 	problem := ClassProblem(class.Spec, n.cluster.Tier)
 	if problem == "" {
 		problem = n.missing(ctx, class.Spec)
 	}
 	if problem == "" {
-		class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
-	} else if class.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
+		class.StatusConditions().SetTrue(linodev1alpha1.ConditionValidationSucceeded)
+	} else if class.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
 	}
 	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
@@ -198,7 +198,7 @@ func (n *NodeClass) validate(ctx context.Context, class *v1alpha1.LinodeNodeClas
 
 // missing says what a class names that Linode does not have. What cannot be asked
 // is taken as it is: LKE says no itself where it is wrong.
-func (n *NodeClass) missing(ctx context.Context, spec v1alpha1.LinodeNodeClassSpec) string {
+func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.Version {
 		if versions, err := n.account.Versions(ctx, n.cluster.Tier); err == nil && !slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s", *v, strings.Join(versions, ", "))
@@ -212,12 +212,12 @@ func (n *NodeClass) missing(ctx context.Context, spec v1alpha1.LinodeNodeClassSp
 	return ""
 }
 
-var _ status.Object = (*v1alpha1.LinodeNodeClass)(nil)
+var _ status.Object = (*linodev1alpha1.LinodeNodeClass)(nil)
 
 // ClassProblem says why LKE would refuse pools of a class; "" where it would
 // not. Limits of tags: 3 to 50 characters (API: pool tags); firewall and
 // version are for Enterprise clusters.
-func ClassProblem(spec v1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
+func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
 			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))

@@ -14,25 +14,25 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 func TestClassProblem(t *testing.T) {
 	firewall, version := 7, "v1.33.4+lke2"
 	tests := []struct {
 		name string
-		spec v1alpha1.LinodeNodeClassSpec
+		spec linodev1alpha1.LinodeNodeClassSpec
 		tier catalog.Tier
 		want string
 	}{
-		{"nothing asked for", v1alpha1.LinodeNodeClassSpec{}, catalog.Standard, ""},
-		{"what another provider's guide has", v1alpha1.LinodeNodeClassSpec{Image: "linode/ubuntu22.04"}, catalog.Standard, ""},
-		{"a short tag", v1alpha1.LinodeNodeClassSpec{Tags: []string{"ab"}}, catalog.Standard, "3 to 50"},
-		{"a long tag", v1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("x", 51)}}, catalog.Standard, "3 to 50"},
-		{"a tag of ours", v1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags"},
-		{"a firewall on standard", v1alpha1.LinodeNodeClassSpec{FirewallID: &firewall}, catalog.Standard, "only LKE Enterprise"},
-		{"a version on standard", v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version}, catalog.Standard, "only LKE Enterprise"},
-		{"both on Enterprise", v1alpha1.LinodeNodeClassSpec{FirewallID: &firewall, LKEK8sVersion: &version}, catalog.Enterprise, ""},
+		{"nothing asked for", linodev1alpha1.LinodeNodeClassSpec{}, catalog.Standard, ""},
+		{"what another provider's guide has", linodev1alpha1.LinodeNodeClassSpec{Image: "linode/ubuntu22.04"}, catalog.Standard, ""},
+		{"a short tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"ab"}}, catalog.Standard, "3 to 50"},
+		{"a long tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("x", 51)}}, catalog.Standard, "3 to 50"},
+		{"a tag of ours", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags"},
+		{"a firewall on standard", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall}, catalog.Standard, "only LKE Enterprise"},
+		{"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version}, catalog.Standard, "only LKE Enterprise"},
+		{"both on Enterprise", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall, LKEK8sVersion: &version}, catalog.Enterprise, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -64,21 +64,21 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 	has, lacks, version, other := 7, 8, "v1.33.4+lke2", "v1.99.0+lke1"
 	tests := []struct {
 		name string
-		spec v1alpha1.LinodeNodeClassSpec
+		spec linodev1alpha1.LinodeNodeClassSpec
 		err  error
 		want string
 	}{
-		{"both are there", v1alpha1.LinodeNodeClassSpec{FirewallID: &has, LKEK8sVersion: &version}, nil, ""},
-		{"no such version", v1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil, "spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2"},
-		{"no such firewall", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil, "spec.firewallID: the account has no firewall 8"},
-		{"the token may not look", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 401}, ""},
-		{"Linode is out of order", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 503}, ""},
-		{"the account asks too often", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 429}, ""},
-		{"Linode does not answer", v1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, context.DeadlineExceeded, ""},
+		{"both are there", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &has, LKEK8sVersion: &version}, nil, ""},
+		{"no such version", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil, "spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2"},
+		{"no such firewall", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil, "spec.firewallID: the account has no firewall 8"},
+		{"the token may not look", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 401}, ""},
+		{"Linode is out of order", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 503}, ""},
+		{"the account asks too often", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 429}, ""},
+		{"Linode does not answer", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, context.DeadlineExceeded, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
+			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).Build()
 			controller := NewNodeClass(c, lkeapi.Cluster{Tier: catalog.Enterprise}, shelf{tt.err}, events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
@@ -87,7 +87,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {
 				t.Fatal(err)
 			}
-			got := class.StatusConditions().Get(v1alpha1.ConditionValidationSucceeded)
+			got := class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded)
 			if got.IsTrue() != (tt.want == "") || !strings.Contains(got.Message, tt.want) {
 				t.Errorf("the condition is %s: %s", got.Status, got.Message)
 			}

@@ -15,7 +15,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // ConditionAccepted tells on a NodePool whether LKE can make nodes for it. The
@@ -96,7 +96,7 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	ref := pool.Spec.Template.Spec.NodeClassRef
-	if ref == nil || ref.Group != v1alpha1.Group || !pool.DeletionTimestamp.IsZero() {
+	if ref == nil || ref.Group != linodev1alpha1.Group || !pool.DeletionTimestamp.IsZero() {
 		return ctrl.Result{}, nil
 	}
 	stored := pool.DeepCopy()

@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // newInstanceType describes a plan to the core.
@@ -44,7 +44,7 @@ func planRequirements(plan catalog.Plan, region string) scheduling.Requirements 
 	for key, value := range planLabels(plan, region) {
 		r.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpIn, value))
 	}
-	for _, key := range v1alpha1.PlanLabels() {
+	for _, key := range linodev1alpha1.PlanLabels() {
 		if !r.Has(key) {
 			r.Add(scheduling.NewRequirement(key, corev1.NodeSelectorOpDoesNotExist))
 		}
@@ -55,26 +55,26 @@ func planRequirements(plan catalog.Plan, region string) scheduling.Requirements 
 // planLabels are the labels that a node of the plan carries.
 func planLabels(plan catalog.Plan, region string) map[string]string {
 	labels := map[string]string{
-		corev1.LabelInstanceTypeStable:   plan.ID,
-		corev1.LabelArchStable:           karpv1.ArchitectureAmd64,
-		corev1.LabelOSStable:             string(corev1.Linux),
-		corev1.LabelTopologyRegion:       region,
-		corev1.LabelTopologyZone:         region,
-		karpv1.CapacityTypeLabelKey:      karpv1.CapacityTypeOnDemand,
-		v1alpha1.LabelInstanceCPU:        strconv.Itoa(plan.VCPUs),
-		v1alpha1.LabelInstanceMemory:     strconv.Itoa(plan.MemoryMiB),
-		v1alpha1.LabelInstanceDisk:       strconv.Itoa(plan.DiskMiB),
-		v1alpha1.LabelInstanceTransfer:   strconv.Itoa(plan.TransferGB),
-		v1alpha1.LabelInstanceNetworkOut: strconv.Itoa(plan.NetworkOutMbps),
-		v1alpha1.LabelInstanceClass:      plan.Class,
-		v1alpha1.LabelInstanceGeneration: plan.Generation(),
+		corev1.LabelInstanceTypeStable:         plan.ID,
+		corev1.LabelArchStable:                 karpv1.ArchitectureAmd64,
+		corev1.LabelOSStable:                   string(corev1.Linux),
+		corev1.LabelTopologyRegion:             region,
+		corev1.LabelTopologyZone:               region,
+		karpv1.CapacityTypeLabelKey:            karpv1.CapacityTypeOnDemand,
+		linodev1alpha1.LabelInstanceCPU:        strconv.Itoa(plan.VCPUs),
+		linodev1alpha1.LabelInstanceMemory:     strconv.Itoa(plan.MemoryMiB),
+		linodev1alpha1.LabelInstanceDisk:       strconv.Itoa(plan.DiskMiB),
+		linodev1alpha1.LabelInstanceTransfer:   strconv.Itoa(plan.TransferGB),
+		linodev1alpha1.LabelInstanceNetworkOut: strconv.Itoa(plan.NetworkOutMbps),
+		linodev1alpha1.LabelInstanceClass:      plan.Class,
+		linodev1alpha1.LabelInstanceGeneration: plan.Generation(),
 	}
 	if plan.GPUs > 0 {
-		labels[v1alpha1.LabelInstanceGPUCount] = strconv.Itoa(plan.GPUs)
-		labels[v1alpha1.LabelInstanceGPUName] = plan.GPUName()
+		labels[linodev1alpha1.LabelInstanceGPUCount] = strconv.Itoa(plan.GPUs)
+		labels[linodev1alpha1.LabelInstanceGPUName] = plan.GPUName()
 	}
 	if plan.AcceleratedDevices > 0 {
-		labels[v1alpha1.LabelInstanceAcceleratedDevices] = strconv.Itoa(plan.AcceleratedDevices)
+		labels[linodev1alpha1.LabelInstanceAcceleratedDevices] = strconv.Itoa(plan.AcceleratedDevices)
 	}
 	for key, value := range labels {
 		if value == "" {

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Provider is the CloudProvider. Its methods answer from what the Fleet knows;
@@ -61,7 +61,7 @@ func (p *Provider) Name() string { return "linode" }
 
 // GetSupportedNodeClasses implements CloudProvider.
 func (p *Provider) GetSupportedNodeClasses() []status.Object {
-	return []status.Object{&v1alpha1.LinodeNodeClass{}}
+	return []status.Object{&linodev1alpha1.LinodeNodeClass{}}
 }
 
 // GetInstanceTypes implements CloudProvider. All plans are there for every
@@ -108,7 +108,7 @@ func (p *Provider) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 		return nil, err
 	}
 	open := nc.DeepCopy()
-	for _, key := range append(v1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
+	for _, key := range append(linodev1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
 		delete(open.Labels, key)
 	}
 	return p.choose(ctx, open, class)
@@ -116,7 +116,7 @@ func (p *Provider) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 
 // choose gives a claim the cheapest plan that it allows and that the limits
 // have room for.
-func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1alpha1.LinodeNodeClass) (*karpv1.NodeClaim, error) {
+func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (*karpv1.NodeClaim, error) {
 	pool, err := p.nodePool(ctx, nc)
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *v1al
 	chosen := nc.DeepCopy()
 	chosen.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
 	chosen.Annotations = map[string]string{
-		AnnotationGroup:                group.Encode(),
-		v1alpha1.AnnotationHash:        class.Hash(),
-		v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion,
+		AnnotationGroup:                      group.Encode(),
+		linodev1alpha1.AnnotationHash:        class.Hash(),
+		linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion,
 	}
 	chosen.Status.ProviderID = pendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()
@@ -158,8 +158,8 @@ const classGrace = 10 * time.Second
 // claim whose class was made along with it, the error is one after which the core
 // tries again: for those that name a class that is not ready, or that there is no
 // capacity, it deletes the claim.
-func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*v1alpha1.LinodeNodeClass, error) {
-	var class v1alpha1.LinodeNodeClass
+func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev1alpha1.LinodeNodeClass, error) {
+	var class linodev1alpha1.LinodeNodeClass
 	err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class)
 	switch {
 	case apierrors.IsNotFound(err) && time.Since(nc.CreationTimestamp.Time) < classGrace:

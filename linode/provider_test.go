@@ -18,7 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // provider returns a Provider in us-ord that sees the objects.
@@ -36,9 +36,9 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 	return NewProvider(c, fleet, NewLimits(c, c, types))
 }
 
-func readyClass() *v1alpha1.LinodeNodeClass {
-	class := &v1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
-	class.StatusConditions().SetTrue(v1alpha1.ConditionValidationSucceeded)
+func readyClass() *linodev1alpha1.LinodeNodeClass {
+	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	class.StatusConditions().SetTrue(linodev1alpha1.ConditionValidationSucceeded)
 	return class
 }
 
@@ -61,7 +61,7 @@ func nodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMin
 			karpv1.NodePoolLabelKey: "web", "example.com/team": "web", "node.kubernetes.io/team": "web", "example.com/slot": "7",
 		},
 	}}
-	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: v1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
 	nc.Spec.Requirements = requirements
 	nc.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
 	nc.Spec.Taints = []corev1.Taint{{Key: "example.com/only", Effect: corev1.TaintEffectNoSchedule}, {Key: "node.kubernetes.io/x", Effect: corev1.TaintEffectNoSchedule}}
@@ -70,7 +70,7 @@ func nodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMin
 }
 
 func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
-	class := in(v1alpha1.LabelInstanceClass, "standard", "dedicated")
+	class := in(linodev1alpha1.LabelInstanceClass, "standard", "dedicated")
 	tests := []struct {
 		name string
 		pool *karpv1.NodePool
@@ -79,12 +79,12 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}{
 		{"a shared plan is cheaper than a dedicated one", nodePool(), nodeClaim("4", class), "g6-standard-4"},
 		{"a whole CPU of a small plan is there for pods", nodePool(), nodeClaim("1", class), "g6-standard-1"},
-		{"requirements narrow the choice", nodePool(), nodeClaim("1", in(v1alpha1.LabelInstanceClass, "dedicated")), "g6-dedicated-2"},
+		{"requirements narrow the choice", nodePool(), nodeClaim("1", in(linodev1alpha1.LabelInstanceClass, "dedicated")), "g6-dedicated-2"},
 		{"more than the largest plan has", nodePool(), nodeClaim("400", class), ""},
 		{"another zone than the region's", nodePool(), nodeClaim("1", in(corev1.LabelTopologyZone, "us-east")), ""},
 		{"spot that the core asks for means cheaper", nodePool(), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), "g6-standard-1"},
 		{"spot that the pool asks for is not to be had", nodePool(in(karpv1.CapacityTypeLabelKey, "spot")), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), ""},
-		{"a nanode is no node", nodePool(), nodeClaim("1", in(v1alpha1.LabelInstanceClass, "nanode")), ""},
+		{"a nanode is no node", nodePool(), nodeClaim("1", in(linodev1alpha1.LabelInstanceClass, "nanode")), ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -157,7 +157,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 	}
 	for key, value := range map[string]string{
 		corev1.LabelTopologyZone: "us-ord", corev1.LabelTopologyRegion: "us-ord", "example.com/tier": "gold", "example.com/slot": "7",
-		v1alpha1.LabelInstanceCPU: "4", v1alpha1.LabelInstanceMemory: "8192", v1alpha1.LabelInstanceClass: "standard", v1alpha1.LabelInstanceGeneration: "6",
+		linodev1alpha1.LabelInstanceCPU: "4", linodev1alpha1.LabelInstanceMemory: "8192", linodev1alpha1.LabelInstanceClass: "standard", linodev1alpha1.LabelInstanceGeneration: "6",
 	} {
 		if created.Labels[key] != value {
 			t.Errorf("label %s = %q, want %q", key, created.Labels[key], value)
@@ -174,7 +174,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 
 func TestCreateWithoutAUsableClass(t *testing.T) {
 	broken := readyClass()
-	broken.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", "spec.firewallID: no")
+	broken.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", "spec.firewallID: no")
 	_, err := provider(t, broken, nodePool()).Create(t.Context(), nodeClaim("1"))
 	if !cloudprovider.IsNodeClassNotReadyError(err) {
 		t.Errorf("a class that is not ready: %v", err)
@@ -189,7 +189,7 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 	early := nodeClaim("1")
 	early.CreationTimestamp = metav1.Now()
 	unchecked := readyClass()
-	unchecked.StatusConditions().SetUnknown(v1alpha1.ConditionValidationSucceeded)
+	unchecked.StatusConditions().SetUnknown(linodev1alpha1.ConditionValidationSucceeded)
 	for name, p := range map[string]*Provider{"not seen": provider(t, nodePool()), "not checked": provider(t, unchecked, nodePool())} {
 		_, err := p.Create(t.Context(), early)
 		if err == nil || cloudprovider.IsInsufficientCapacityError(err) || cloudprovider.IsNodeClassNotReadyError(err) {
@@ -201,8 +201,8 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 func TestDriftFollowsTheClass(t *testing.T) {
 	class := readyClass()
 	nc := nodeClaim("1")
-	nc.Annotations = map[string]string{v1alpha1.AnnotationHash: class.Hash(), v1alpha1.AnnotationHashVersion: v1alpha1.HashVersion}
-	edited := func(edit func(*v1alpha1.LinodeNodeClassSpec)) *v1alpha1.LinodeNodeClass {
+	nc.Annotations = map[string]string{linodev1alpha1.AnnotationHash: class.Hash(), linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion}
+	edited := func(edit func(*linodev1alpha1.LinodeNodeClassSpec)) *linodev1alpha1.LinodeNodeClass {
 		c := class.DeepCopy()
 		edit(&c.Spec)
 		return c
@@ -210,14 +210,14 @@ func TestDriftFollowsTheClass(t *testing.T) {
 	firewall, image := 7, "linode/debian12"
 	tests := []struct {
 		name  string
-		class *v1alpha1.LinodeNodeClass
+		class *linodev1alpha1.LinodeNodeClass
 		want  cloudprovider.DriftReason
 	}{
 		{"nothing changed", class, ""},
-		{"tags change in place", edited(func(s *v1alpha1.LinodeNodeClassSpec) { s.Tags = []string{"env:prod"} }), ""},
-		{"a field without effect on LKE", edited(func(s *v1alpha1.LinodeNodeClassSpec) { s.Image = image }), ""},
-		{"the firewall", edited(func(s *v1alpha1.LinodeNodeClassSpec) { s.FirewallID = &firewall }), NodeClassDrifted},
-		{"the encryption", edited(func(s *v1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = "enabled" }), NodeClassDrifted},
+		{"tags change in place", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Tags = []string{"env:prod"} }), ""},
+		{"a field without effect on LKE", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Image = image }), ""},
+		{"the firewall", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.FirewallID = &firewall }), NodeClassDrifted},
+		{"the encryption", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = "enabled" }), NodeClassDrifted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -228,7 +228,7 @@ func TestDriftFollowsTheClass(t *testing.T) {
 		})
 	}
 	old := nc.DeepCopy()
-	old.Annotations[v1alpha1.AnnotationHashVersion] = "v1alpha1"
+	old.Annotations[linodev1alpha1.AnnotationHashVersion] = "v1alpha1"
 	if got, err := provider(t, tests[3].class).IsDrifted(t.Context(), old); err != nil || got != "" {
 		t.Errorf("hashes of another version were compared: %q, %v", got, err)
 	}
@@ -264,7 +264,7 @@ func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
 			p.fleet.version, p.fleet.seen = tt.control, look{pools: []lkeapi.Pool{tt.pool}}
 			nc := decided(1)
 			nc.Status.ProviderID = linodeID(10)
-			nc.Annotations[v1alpha1.AnnotationHash], nc.Annotations[v1alpha1.AnnotationHashVersion] = class.Hash(), v1alpha1.HashVersion
+			nc.Annotations[linodev1alpha1.AnnotationHash], nc.Annotations[linodev1alpha1.AnnotationHashVersion] = class.Hash(), linodev1alpha1.HashVersion
 			nc.Annotations[AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-standard-4", Version: tt.made}.Encode()
 			if got, err := p.IsDrifted(t.Context(), nc); err != nil || got != tt.want {
 				t.Errorf("IsDrifted = %q, %v; want %q", got, err, tt.want)

@@ -10,7 +10,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // This file holds what the provider does, or is, because of bugs of Karpenter
@@ -22,7 +22,7 @@ import (
 func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		broken := readyClass()
-		broken.StatusConditions().SetFalse(v1alpha1.ConditionValidationSucceeded, "Invalid", "no")
+		broken.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", "no")
 		for name, p := range map[string]*Provider{
 			"no room":               provider(t, readyClass(), nodePool(), capped("none", nodes(0))),
 			"a class that is wrong": provider(t, broken, nodePool()),
@@ -69,7 +69,7 @@ func TestANodeIsTheCoresFromTheStart(t *testing.T) {
 	nc.Labels[class] = "default"
 	node := &corev1.Node{}
 	mark(node, lkeapi.Pool{}, nc)
-	if class != v1alpha1.Group+"/linodenodeclass" || node.Labels[class] != "default" {
+	if class != linodev1alpha1.Group+"/linodenodeclass" || node.Labels[class] != "default" {
 		t.Errorf("the node has no label %s: %v", class, node.Labels)
 	}
 }

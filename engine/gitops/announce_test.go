@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // told remembers the events that were published.
@@ -37,15 +37,15 @@ func (t *told) AnnotatedEventf(obj runtime.Object, metadata map[string]string, k
 
 // TestEventsAreNews: each outcome after the one before it, and what is said.
 func TestEventsAreNews(t *testing.T) {
-	applied := done(v1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1").changed(true)
+	applied := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1").changed(true)
 	applied.revision, applied.origin = "main@sha1:1", "sha1:0"
 	applied.event = "Applied revision: main@sha1:1\n1 to create"
 	again := applied
 	again.news = false
-	refused := stalled(v1alpha1.ReasonGuarded, "it waits").changed(true)
+	refused := stalled(lkeplanv1alpha1.ReasonGuarded, "it waits").changed(true)
 	refused.revision, refused.origin = "main@sha1:3", "sha1:2"
-	unchanged := done(v1alpha1.ReasonPlanned, "a plan")
-	unchanged.refused, unchanged.revision, unchanged.event = v1alpha1.ReasonGuarded, "main@sha1:4", "the whole plan"
+	unchanged := done(lkeplanv1alpha1.ReasonPlanned, "a plan")
+	unchanged.refused, unchanged.revision, unchanged.event = lkeplanv1alpha1.ReasonGuarded, "main@sha1:4", "the whole plan"
 	stopped := unchanged.changed(true)
 	correcting := applied
 	correcting.undone = "NodePool web: spec.weight"
@@ -61,15 +61,15 @@ func TestEventsAreNews(t *testing.T) {
 		{"the first revision", applied, []string{news, status}},
 		{"the same again", again, nil},
 		{"the same again, with something set back", correcting, []string{"Normal DriftCorrected NodePool web: spec.weight", news, status}},
-		{"a failure without a revision", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), []string{"Warning ArtifactFailed map[] it is gone"}},
-		{"the same failure", failed(v1alpha1.ReasonArtifactFailed, "it is gone"), nil},
+		{"a failure without a revision", failed(lkeplanv1alpha1.ReasonArtifactFailed, "it is gone"), []string{"Warning ArtifactFailed map[] it is gone"}},
+		{"the same failure", failed(lkeplanv1alpha1.ReasonArtifactFailed, "it is gone"), nil},
 		{"a refusal", refused, []string{"Warning ApprovalPending map[lkeplan.dev/originRevision:sha1:2 lkeplan.dev/revision:main@sha1:3] it waits"}},
 		{"the same refusal", refused, nil},
 		{"done again", applied, []string{news, status}},
 		{"a plan that could not be applied", stopped, []string{"Warning ApprovalPending map[lkeplan.dev/revision:main@sha1:4] the whole plan"}},
 		{"the same plan", unchanged, nil},
 	}
-	np := &v1alpha1.NodePlan{}
+	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.LastAttemptedRevision, np.Status.LastAppliedOriginRevision = "main@sha1:1", "sha1:0"
 	for _, tt := range tests {
 		log := &told{}
@@ -84,7 +84,7 @@ func TestEventsAreNews(t *testing.T) {
 }
 
 func TestTheSameIsToldAgainAfterTheOpposite(t *testing.T) {
-	np := &v1alpha1.NodePlan{}
+	np := &lkeplanv1alpha1.NodePlan{}
 	log := &told{}
 	for _, at := range []string{"2026-11-20T08:00:00Z", "2026-11-20T08:01:00Z"} {
 		moment, err := time.Parse(time.RFC3339, at)
@@ -92,7 +92,7 @@ func TestTheSameIsToldAgainAfterTheOpposite(t *testing.T) {
 			t.Fatal(err)
 		}
 		np.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True", LastTransitionTime: metav1.NewTime(moment)}}
-		(&Reconciler{EventRecorder: log}).announce(np, &v1alpha1.NodePlan{}, done(v1alpha1.ReasonSucceeded, "Applied").changed(true))
+		(&Reconciler{EventRecorder: log}).announce(np, &lkeplanv1alpha1.NodePlan{}, done(lkeplanv1alpha1.ReasonSucceeded, "Applied").changed(true))
 	}
 	if diff := cmp.Diff([]string{"2026-11-20T08:00:00Z", "2026-11-20T08:00:00Z", "2026-11-20T08:01:00Z", "2026-11-20T08:01:00Z"}, log.tokens); diff != "" {
 		t.Errorf("tokens (-want +got):\n%s", diff)
@@ -104,7 +104,7 @@ func TestAPlanIsACommentThatFits(t *testing.T) {
 	for i := range 3000 {
 		p.Changes = append(p.Changes, plan.Change{Addr: fmt.Sprintf("pool.a_pool_with_a_long_name_%d", i), Block: "pool", Kind: "NodePool", Name: fmt.Sprint(i), Action: plan.Delete, Effect: plan.DeleteNodes})
 	}
-	text, err := comment(&v1alpha1.NodePlan{}, p, "sha256:1")
+	text, err := comment(&lkeplanv1alpha1.NodePlan{}, p, "sha256:1")
 	if err != nil || len(text) > maxEvent {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
@@ -132,9 +132,9 @@ func TestWhichDependenciesAreReady(t *testing.T) {
 	for _, tt := range tests {
 		other := nodePlan("a", "base")
 		other.Generation, other.Status.Conditions = tt.generation, tt.conditions
-		r := &Reconciler{Client: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{{Namespace: "a", Name: "base"}: *other}}}
+		r := &Reconciler{Client: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{{Namespace: "a", Name: "base"}: *other}}}
 		np := nodePlan("a", "fleet")
-		np.Spec.DependsOn = []v1alpha1.NamespacedReference{{Name: "base"}}
+		np.Spec.DependsOn = []lkeplanv1alpha1.NamespacedReference{{Name: "base"}}
 		if waits, err := r.dependencies(t.Context(), np); err != nil || (waits == "") != tt.ready {
 			t.Errorf("%s: %q, %v", tt.name, waits, err)
 		}
@@ -142,25 +142,25 @@ func TestWhichDependenciesAreReady(t *testing.T) {
 }
 
 func TestWhenANodePlanIsLookedAtAgain(t *testing.T) {
-	plan := func(spec v1alpha1.NodePlanSpec, outdated int) *v1alpha1.NodePlan {
+	plan := func(spec lkeplanv1alpha1.NodePlanSpec, outdated int) *lkeplanv1alpha1.NodePlan {
 		spec.Interval.Duration = time.Hour
-		return &v1alpha1.NodePlan{Spec: spec, Status: v1alpha1.NodePlanStatus{Pools: []v1alpha1.PoolStatus{{Outdated: outdated}}}}
+		return &lkeplanv1alpha1.NodePlan{Spec: spec, Status: lkeplanv1alpha1.NodePlanStatus{Pools: []lkeplanv1alpha1.PoolStatus{{Outdated: outdated}}}}
 	}
-	git := v1alpha1.NodePlanSpec{Git: &v1alpha1.GitSource{}}
+	git := lkeplanv1alpha1.NodePlanSpec{Git: &lkeplanv1alpha1.GitSource{}}
 	tests := []struct {
 		name string
-		plan *v1alpha1.NodePlan
+		plan *lkeplanv1alpha1.NodePlan
 		o    outcome
 		want time.Duration
 	}{
-		{"all is well", plan(v1alpha1.NodePlanSpec{}, 0), outcome{}, time.Hour},
-		{"somebody has to act", plan(v1alpha1.NodePlanSpec{}, 0), outcome{stalled: true}, time.Hour},
-		{"a failure", plan(v1alpha1.NodePlanSpec{}, 0), outcome{failed: true}, soon},
-		{"a failure with an interval of its own", plan(v1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: 2 * time.Minute}}, 0), outcome{failed: true}, 2 * time.Minute},
-		{"a failure with an interval of nothing", plan(v1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: time.Nanosecond}}, 0), outcome{failed: true}, soonest},
-		{"an interval of nothing", &v1alpha1.NodePlan{}, outcome{}, soonest},
+		{"all is well", plan(lkeplanv1alpha1.NodePlanSpec{}, 0), outcome{}, time.Hour},
+		{"somebody has to act", plan(lkeplanv1alpha1.NodePlanSpec{}, 0), outcome{stalled: true}, time.Hour},
+		{"a failure", plan(lkeplanv1alpha1.NodePlanSpec{}, 0), outcome{failed: true}, soon},
+		{"a failure with an interval of its own", plan(lkeplanv1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: 2 * time.Minute}}, 0), outcome{failed: true}, 2 * time.Minute},
+		{"a failure with an interval of nothing", plan(lkeplanv1alpha1.NodePlanSpec{RetryInterval: &metav1.Duration{Duration: time.Nanosecond}}, 0), outcome{failed: true}, soonest},
+		{"an interval of nothing", &lkeplanv1alpha1.NodePlan{}, outcome{}, soonest},
 		{"a repository that is asked", plan(git, 0), outcome{}, askGitEvery},
-		{"nodes that are still to be replaced", plan(v1alpha1.NodePlanSpec{}, 3), outcome{}, soon},
+		{"nodes that are still to be replaced", plan(lkeplanv1alpha1.NodePlanSpec{}, 3), outcome{}, soon},
 	}
 	for _, tt := range tests {
 		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {

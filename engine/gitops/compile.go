@@ -10,7 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // inTurn is a compiler that does so many compilations at a time: each may take
@@ -35,18 +35,18 @@ func (t inTurn) Compile(ctx context.Context, req child.Request) (child.Result, e
 }
 
 // compile compiles what was fetched, and refuses what is not for this cluster.
-func (w *Worker) compile(ctx context.Context, np *v1alpha1.NodePlan, req child.Request) (child.Result, outcome, bool) {
+func (w *Worker) compile(ctx context.Context, np *lkeplanv1alpha1.NodePlan, req child.Request) (child.Result, outcome, bool) {
 	result, err := w.Compiler.Compile(ctx, req)
 	revision := np.Status.LastAttemptedRevision
 	switch {
 	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
-		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
+		return result, stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
 	case err != nil:
-		return result, failed(v1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
+		return result, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
 	case result.Failed:
-		return result, stalled(v1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
+		return result, stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
 	case result.Cluster.Name != w.Cluster:
-		return result, stalled(v1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
+		return result, stalled(lkeplanv1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
 	}
 	return result, outcome{}, false
 }
@@ -81,10 +81,10 @@ func (b based) readable(p plan.Plan) []plan.Verdict {
 
 // base compiles what is in force, with the variables that it has, for its guards
 // and policies. Where nothing is in force yet, those of the new revision hold.
-func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, head based, vars Variables) (based, outcome, bool) {
+func (w *Worker) base(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string, head based, vars Variables) (based, outcome, bool) {
 	path, known, err := w.Records.Load(ctx, np, dir)
 	if err != nil {
-		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
+		return based{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
 	}
 	if !known {
 		return head, outcome{}, false
@@ -92,7 +92,7 @@ func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, he
 	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars, Spare: true}
 	unchanged, err := same(req, head.ask)
 	if err != nil {
-		return based{}, failed(v1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
+		return based{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
 	}
 	if unchanged {
 		return head, outcome{}, false
@@ -100,7 +100,7 @@ func (w *Worker) base(ctx context.Context, np *v1alpha1.NodePlan, dir string, he
 	result, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
 		// Without it a revision could lift the guards that hold for itself.
-		return based{}, failed(v1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
+		return based{}, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
 	}
 	if result.Failed {
 		// It was fine when it was applied; its variables are not what they were.

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // recorded is a record of some files, which Load writes down.
@@ -22,11 +22,11 @@ type recorded struct {
 	files map[string]string // nil: nothing is in force
 }
 
-func (r recorded) Load(_ context.Context, _ *v1alpha1.NodePlan, dir string) (string, bool, error) {
+func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
 	return r.path, r.files != nil, write(dir, r.files)
 }
 
-func (recorded) Store(context.Context, *v1alpha1.NodePlan, string) error { return nil }
+func (recorded) Store(context.Context, *lkeplanv1alpha1.NodePlan, string) error { return nil }
 
 func write(dir string, files map[string]string) error {
 	for name, text := range files {
@@ -92,7 +92,7 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			compiler := &asks{answer: child.Result{Guards: config.Guards{MaxDeletedPools: old}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
 			of := based{Result: child.Result{Guards: config.Guards{MaxDeletedPools: head}}, ask: child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
-			base, o, bad := w.base(t.Context(), &v1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
+			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
 			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
 				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
 			}
@@ -104,7 +104,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, 0, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
+		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
 			t.Fatal(err)
 		}
 		if compiler.plans != want || p.Refused() != (want > 0) {
@@ -132,12 +132,12 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 				Compiler: &asks{answer: child.Result{Failed: tt.failed, Guards: guards}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			base, o, bad := w.base(t.Context(), &v1alpha1.NodePlan{}, t.TempDir(), based{Result: child.Result{Guards: guards}, ask: child.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
+			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Result: child.Result{Guards: guards}, ask: child.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
 			if bad {
 				t.Fatalf("%+v", o)
 			}
 			p := &plan.Plan{Current: new(catalog.Money), Changes: tt.changes}
-			if err := w.judge(t.Context(), &v1alpha1.NodePlan{}, p, 0, engine.Compiled{}, base); err != nil {
+			if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, base); err != nil {
 				t.Fatal(err)
 			}
 			if p.Refused() != tt.refused {

@@ -23,7 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Reconciler reconciles NodePlans: it has a Worker do the work, and writes down
@@ -42,12 +42,12 @@ type Reconciler struct {
 }
 
 // ownedConditions are those that this controller alone writes.
-var ownedConditions = []string{meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition, v1alpha1.ConditionHealthy}
+var ownedConditions = []string{meta.ReadyCondition, meta.ReconcilingCondition, meta.StalledCondition, lkeplanv1alpha1.ConditionHealthy}
 
 // Reconcile implements reconcile.Reconciler.
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	began := time.Now()
-	np := &v1alpha1.NodePlan{}
+	np := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
 		if client.IgnoreNotFound(err) == nil {
 			r.forget(req.NamespacedName) // somebody may have taken its finalizer off
@@ -85,17 +85,17 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	return r.reconcile(ctx, np)
 }
 
-func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np *v1alpha1.NodePlan) error {
+func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np *lkeplanv1alpha1.NodePlan) error {
 	return patcher.Patch(ctx, np, patch.WithOwnedConditions{Conditions: ownedConditions},
 		patch.WithForceOverwriteConditions{}, patch.WithFieldOwner("lkeplan-controller"))
 }
 
 // reconcile does the work and says when to come again.
-func (r *Reconciler) reconcile(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.Result, error) {
+func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (ctrl.Result, error) {
 	if waits, err := r.dependencies(ctx, np); err != nil {
 		return ctrl.Result{}, err
 	} else if waits != "" {
-		settle(np, failed(v1alpha1.ReasonDependency, "%s", waits))
+		settle(np, failed(lkeplanv1alpha1.ReasonDependency, "%s", waits))
 		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, soonest)}, nil
 	}
 	before := np.DeepCopy()
@@ -124,7 +124,7 @@ const (
 
 // next is when a NodePlan is looked at again, spread so that many do not come
 // at once.
-func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
+func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration {
 	interval := np.Spec.Interval.Duration
 	switch {
 	case o.failed:
@@ -132,20 +132,20 @@ func (r *Reconciler) next(np *v1alpha1.NodePlan, o outcome) time.Duration {
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, askGitEvery))
 	}
-	if slices.ContainsFunc(np.Status.Pools, func(p v1alpha1.PoolStatus) bool { return p.Outdated > 0 }) {
+	if slices.ContainsFunc(np.Status.Pools, func(p lkeplanv1alpha1.PoolStatus) bool { return p.Outdated > 0 }) {
 		interval = min(interval, soon) // the status says how far the nodes are
 	}
 	return jitter.JitteredIntervalDuration(max(interval, soonest))
 }
 
 // dependencies says which NodePlan is not ready that this one waits for.
-func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (string, error) {
+func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (string, error) {
 	for _, d := range np.Spec.DependsOn {
 		key := types.NamespacedName{Namespace: d.Namespace, Name: d.Name}
 		if key.Namespace == "" {
 			key.Namespace = np.Namespace
 		}
-		var other v1alpha1.NodePlan
+		var other lkeplanv1alpha1.NodePlan
 		err := r.Get(ctx, key, &other)
 		switch {
 		case client.IgnoreNotFound(err) != nil:
@@ -163,9 +163,9 @@ func (r *Reconciler) dependencies(ctx context.Context, np *v1alpha1.NodePlan) (s
 // sets the status of the commit. Those are two, because notification-controller
 // tells nobody but the forge of an event that is marked for that; and it takes
 // two of the same text for one.
-func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
+func (r *Reconciler) announce(np, before *lkeplanv1alpha1.NodePlan, o outcome) {
 	if o.undone != "" {
-		r.Eventf(np, corev1.EventTypeNormal, v1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
+		r.Eventf(np, corev1.EventTypeNormal, lkeplanv1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
 	}
 	kind, reason := corev1.EventTypeNormal, cmp.Or(o.refused, o.reason)
 	if o.stalled || o.failed || o.refused != "" {
@@ -191,7 +191,7 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 	}
 	r.AnnotatedEventf(np, metadata, kind, reason, "%s", shorten(cmp.Or(o.event, o.message), maxEvent))
 	if kind == corev1.EventTypeNormal { // a failure sets the status without a mark
-		metadata[v1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
+		metadata[lkeplanv1alpha1.Group+"/"+event.MetaCommitStatusKey] = event.MetaCommitStatusUpdateValue
 		r.AnnotatedEventf(np, metadata, kind, reason, "%s", shorten(o.message, maxEvent))
 	}
 }
@@ -201,16 +201,16 @@ func (r *Reconciler) announce(np, before *v1alpha1.NodePlan, o outcome) {
 const maxEvent = 39_000
 
 // finalize settles what becomes of the objects of a NodePlan that is deleted.
-func (r *Reconciler) finalize(ctx context.Context, np *v1alpha1.NodePlan) (ctrl.Result, error) {
+func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(np, Finalizer) {
 		return ctrl.Result{}, nil
 	}
 	if err := r.letGo(ctx, np); err != nil && !refused(err) {
-		settle(np, failed(v1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be let go: %v", err))
+		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be let go: %v", err))
 		return ctrl.Result{}, err
 	} else if err != nil {
 		// Its account may have gone before it, with their namespace.
-		r.Eventf(np, corev1.EventTypeWarning, v1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
+		r.Eventf(np, corev1.EventTypeWarning, lkeplanv1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
 	}
 	r.forget(client.ObjectKeyFromObject(np))
 	controllerutil.RemoveFinalizer(np, Finalizer)
@@ -231,11 +231,11 @@ func refused(err error) bool {
 
 // letGo deletes the objects of a NodePlan, or releases them. One that is to
 // change nothing at present, or ever, deletes none.
-func (r *Reconciler) letGo(ctx context.Context, np *v1alpha1.NodePlan) error {
+func (r *Reconciler) letGo(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 	to, err := r.Worker.Connect(np)
 	if err != nil {
 		return err
 	}
-	remove := np.Spec.DeletionPolicy == v1alpha1.DeletionDelete && np.Spec.Mode != v1alpha1.ModePlanOnly && !np.Spec.Suspend
+	remove := np.Spec.DeletionPolicy == lkeplanv1alpha1.DeletionDelete && np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly && !np.Spec.Suspend
 	return engine.LetGo(ctx, to, r.Worker.look(to, engine.Compiled{Inventory: mark(np)}), mark(np), remove)
 }

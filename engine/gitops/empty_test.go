@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // nothing is a cluster without nodes and pods.
@@ -30,14 +30,14 @@ func TestAnEmptySource(t *testing.T) {
 		name    string
 		there   []string
 		leaving bool
-		status  []v1alpha1.InventoryEntry // before
+		status  []lkeplanv1alpha1.InventoryEntry // before
 		reason  string
 		tracks  []string
 	}{
-		{name: "all would go", there: []string{"a"}, status: []v1alpha1.InventoryEntry{{ID: "_a_karpenter.sh_NodePool"}}, reason: v1alpha1.ReasonGuarded, tracks: []string{"_a_karpenter.sh_NodePool"}},
-		{name: "all would go, and the status is lost", there: []string{"a"}, reason: v1alpha1.ReasonGuarded},
-		{name: "all is going, as was approved", there: []string{"a", "b"}, leaving: true, reason: v1alpha1.ReasonSucceeded, tracks: []string{"_a_karpenter.sh_NodePool", "_b_karpenter.sh_NodePool"}},
-		{name: "all is gone, as was approved", status: []v1alpha1.InventoryEntry{{ID: "_a_karpenter.sh_NodePool"}}, reason: v1alpha1.ReasonSucceeded},
+		{name: "all would go", there: []string{"a"}, status: []lkeplanv1alpha1.InventoryEntry{{ID: "_a_karpenter.sh_NodePool"}}, reason: lkeplanv1alpha1.ReasonGuarded, tracks: []string{"_a_karpenter.sh_NodePool"}},
+		{name: "all would go, and the status is lost", there: []string{"a"}, reason: lkeplanv1alpha1.ReasonGuarded},
+		{name: "all is going, as was approved", there: []string{"a", "b"}, leaving: true, reason: lkeplanv1alpha1.ReasonSucceeded, tracks: []string{"_a_karpenter.sh_NodePool", "_b_karpenter.sh_NodePool"}},
+		{name: "all is gone, as was approved", status: []lkeplanv1alpha1.InventoryEntry{{ID: "_a_karpenter.sh_NodePool"}}, reason: lkeplanv1alpha1.ReasonSucceeded},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -48,8 +48,8 @@ func TestAnEmptySource(t *testing.T) {
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
 				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: none{}, Cache: nothing{}, Prices: prices,
-				Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
-				Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
+				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 			}
 			if o := w.Work(t.Context(), np); o.reason != tt.reason {
 				t.Errorf("%s: %s, want %s", o.reason, o.message, tt.reason)

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // pooled is a cluster with pools, which answers to every end as a test says.
@@ -63,12 +63,12 @@ func (c *pooled) end(how string, obj map[string]any) error {
 // TestWhatBecomesOfTheObjectsOfADeletedNodePlan: what it says, and where the
 // cluster does not answer, nothing until it does.
 func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
-	remove := v1alpha1.NodePlanSpec{DeletionPolicy: v1alpha1.DeletionDelete}
+	remove := lkeplanv1alpha1.NodePlanSpec{DeletionPolicy: lkeplanv1alpha1.DeletionDelete}
 	suspended, planOnly := remove, remove
-	suspended.Suspend, planOnly.Mode = true, v1alpha1.ModePlanOnly
+	suspended.Suspend, planOnly.Mode = true, lkeplanv1alpha1.ModePlanOnly
 	tests := []struct {
 		name   string
-		spec   v1alpha1.NodePlanSpec
+		spec   lkeplanv1alpha1.NodePlanSpec
 		unseen string
 		err    error
 		ends   []string
@@ -89,7 +89,7 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), unseen: tt.unseen, err: tt.err}
 			r := &Reconciler{
 				EventRecorder: &told{}, Again: func(types.NamespacedName) {},
-				Worker: &Worker{Claims: NewClaims(), Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
+				Worker: &Worker{Claims: NewClaims(), Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
 			}
 			_, err := r.finalize(t.Context(), np)
 			if stays := controllerutil.ContainsFinalizer(np, Finalizer); stays != tt.stays || (err != nil) != tt.stays {

@@ -22,7 +22,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Git asks repositories for their commits, for clusters without Flux.
@@ -31,7 +31,7 @@ type Git struct {
 }
 
 // Find implements GitRepositories: it asks which commit a reference is at.
-func (g Git) Find(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) {
+func (g Git) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	src := np.Spec.Git
 	shown, err := url.Parse(src.URL)
 	if bad := (*url.Error)(nil); errors.As(err, &bad) {
@@ -57,7 +57,7 @@ func (g Git) Find(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) 
 }
 
 // resolve finds the commit of a reference. That of a commit is itself.
-func resolve(ctx context.Context, src *v1alpha1.GitSource, auth transport.AuthMethod) (plumbing.ReferenceName, plumbing.Hash, error) {
+func resolve(ctx context.Context, src *lkeplanv1alpha1.GitSource, auth transport.AuthMethod) (plumbing.ReferenceName, plumbing.Hash, error) {
 	name := plumbing.NewBranchReferenceName("main")
 	if ref := src.Ref; ref != nil {
 		switch {
@@ -193,7 +193,7 @@ func writeFile(root *os.Root, name string, f *object.File) (err error) {
 
 // auth reads the Secret of a repository, by the keys that Flux's have: username
 // and password, or identity and known_hosts.
-func (g Git) auth(ctx context.Context, np *v1alpha1.NodePlan) (transport.AuthMethod, error) {
+func (g Git) auth(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (transport.AuthMethod, error) {
 	if np.Spec.Git.SecretRef == nil {
 		return nil, nil
 	}

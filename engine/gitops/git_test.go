@@ -15,7 +15,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestWhatIsWrittenOfACommit: regular files that are of use, and nothing at all
@@ -56,7 +56,7 @@ func TestWhatIsWrittenOfACommit(t *testing.T) {
 func TestNoPasswordIsInAnError(t *testing.T) {
 	for _, url := range []string{"http://deploy:hunter2@127.0.0.1:1/fleet", "http://deploy:hunter2@127.0.0.1:1/%zz"} {
 		np := nodePlan("a", "fleet")
-		np.Spec.Git = &v1alpha1.GitSource{URL: url}
+		np.Spec.Git = &lkeplanv1alpha1.GitSource{URL: url}
 		if _, err := (Git{}).Find(t.Context(), np); err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
 		}

@@ -17,7 +17,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Annotations and finalizer of a NodePlan.
@@ -27,11 +27,11 @@ const (
 	Finalizer = "lkeplan.dev/finalizer"
 	// RevisionKey is the key of the revision in the metadata of events, by which
 	// notification-controller sets the status of a commit.
-	RevisionKey = v1alpha1.Group + "/revision"
+	RevisionKey = lkeplanv1alpha1.Group + "/revision"
 	// OriginRevisionKey is that of the commit that an artifact was made from.
-	OriginRevisionKey = v1alpha1.Group + "/originRevision"
+	OriginRevisionKey = lkeplanv1alpha1.Group + "/originRevision"
 	// TokenKey is that of what tells events of the same text apart.
-	TokenKey = v1alpha1.Group + "/token"
+	TokenKey = lkeplanv1alpha1.Group + "/token"
 )
 
 // Artifact is one revision of a source.
@@ -50,7 +50,7 @@ type Sources interface {
 	// Find returns the present revision of a NodePlan's source. The error is a
 	// DeniedError where the NodePlan may not use it, and a MissingError where
 	// there is none yet.
-	Find(ctx context.Context, plan *v1alpha1.NodePlan) (Artifact, error)
+	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
 }
 
 // DeniedError says that a NodePlan must not use what it names.
@@ -83,7 +83,7 @@ type Cluster interface {
 // mark is what the objects of a NodePlan carry as the label
 // kube.InventoryLabel. A label has 63 characters at most, so that names that
 // are longer together end in a digest.
-func mark(plan *v1alpha1.NodePlan) string {
+func mark(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
 }
 
@@ -96,7 +96,7 @@ func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 }
 
 // timeout bounds each step of a reconciliation.
-func timeout(plan *v1alpha1.NodePlan) time.Duration {
+func timeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
 	return orElse(plan.Spec.Timeout, min(max(plan.Spec.Interval.Duration, 30*time.Second), 5*time.Minute))
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Variables are the values of a NodePlan, and which of them must not be shown.
@@ -19,7 +19,7 @@ type Variables struct {
 // hides replaces what must not be shown in an outcome, and in what guards and
 // policies say in the status. Only then may a text be cut: half a secret is not
 // found.
-func (v Variables) hides(np *v1alpha1.NodePlan, o outcome) outcome {
+func (v Variables) hides(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := strings.NewReplacer(v.pairs()...)
 	o.message, o.event, o.undone = hidden.Replace(o.message), hidden.Replace(o.event), hidden.Replace(o.undone)
 	np.Status.Guards = np.Status.Guards[:min(len(np.Status.Guards), mostListed)]

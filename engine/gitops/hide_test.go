@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 func TestSecretsAreHidden(t *testing.T) {
@@ -28,8 +28,8 @@ func TestSecretsAreHidden(t *testing.T) {
 }
 
 func TestNoSecretIsInAnOutcome(t *testing.T) {
-	np := &v1alpha1.NodePlan{}
-	np.Status.Guards = []v1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
+	np := &lkeplanv1alpha1.NodePlan{}
+	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
 	o := outcome{message: "a hunter2", event: "b hunter2", undone: "c hunter2"}
 	o = Variables{Secrets: []string{"hunter2"}}.hides(np, o)
 	if text := o.message + o.event + o.undone + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
@@ -42,7 +42,7 @@ func TestNoSecretIsInAnOutcome(t *testing.T) {
 func TestWhatPoliciesSayFitsIntoAStatus(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	for range 1000 {
-		np.Status.Guards = append(np.Status.Guards, v1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
+		np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
 	}
 	Variables{}.hides(np, outcome{})
 	size := 0

@@ -9,7 +9,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestAPoolThatMovesToAnotherNodePlan is not deleted by the one that it leaves,
@@ -24,7 +24,7 @@ func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
 		return plan.Plan{Changes: []plan.Change{{Addr: "pool." + name, Kind: "NodePool", Name: name, Action: action}}}
 	}
 	o, bad := w.moved(leaves, of(plan.Delete, "web"))
-	if !bad || !o.stalled || o.reason != v1alpha1.ReasonConflict || !strings.Contains(o.message, "NodePlan ns/b wants it") {
+	if !bad || !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "NodePlan ns/b wants it") {
 		t.Errorf("it may be deleted: %+v", o)
 	}
 	for _, fine := range []plan.Plan{of(plan.Delete, "db"), of(plan.Forget, "web"), of(plan.Update, "web")} {

@@ -9,7 +9,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // outcome is how a reconciliation has ended. Exactly one of three: it is done,
@@ -53,7 +53,7 @@ const maxMessage = 20_000
 // settle writes the outcome into the conditions, as kstatus reads them: Ready
 // where it is done, Stalled where only a change helps, and Reconciling where it
 // goes on. Healthy is what was last seen, where the NodePlan waits for it.
-func settle(plan *v1alpha1.NodePlan, o outcome) {
+func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	message := shorten(o.message, maxMessage)
 	plan.Status.ObservedGeneration = plan.Generation
 	switch {
@@ -72,11 +72,11 @@ func settle(plan *v1alpha1.NodePlan, o outcome) {
 	}
 	switch {
 	case !plan.Spec.Wait:
-		conditions.Delete(plan, v1alpha1.ConditionHealthy)
-	case o.reason == v1alpha1.ReasonSucceeded:
-		conditions.MarkTrue(plan, v1alpha1.ConditionHealthy, o.reason, "all objects are ready")
-	case o.reason == v1alpha1.ReasonHealthCheckFailed:
-		conditions.MarkFalse(plan, v1alpha1.ConditionHealthy, o.reason, "%s", message)
+		conditions.Delete(plan, lkeplanv1alpha1.ConditionHealthy)
+	case o.reason == lkeplanv1alpha1.ReasonSucceeded:
+		conditions.MarkTrue(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "all objects are ready")
+	case o.reason == lkeplanv1alpha1.ReasonHealthCheckFailed:
+		conditions.MarkFalse(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "%s", message)
 	}
 }
 
@@ -96,8 +96,8 @@ func shorten(text string, most int) string {
 const maxHistory = 5
 
 // remember puts a revision at the head of the history, or moves it there.
-func remember(history []v1alpha1.HistoryEntry, entry v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
-	kept := []v1alpha1.HistoryEntry{entry}
+func remember(history []lkeplanv1alpha1.HistoryEntry, entry lkeplanv1alpha1.HistoryEntry) []lkeplanv1alpha1.HistoryEntry {
+	kept := []lkeplanv1alpha1.HistoryEntry{entry}
 	for _, h := range history {
 		if (h.Revision != entry.Revision || h.Status != entry.Status || h.Digest != entry.Digest) && len(kept) < maxHistory {
 			kept = append(kept, h)
@@ -106,6 +106,6 @@ func remember(history []v1alpha1.HistoryEntry, entry v1alpha1.HistoryEntry) []v1
 	return kept
 }
 
-func entryOf(plan *v1alpha1.NodePlan, reason, digest string, now time.Time) v1alpha1.HistoryEntry {
-	return v1alpha1.HistoryEntry{Revision: plan.Status.LastAttemptedRevision, Time: metav1.NewTime(now.UTC().Truncate(time.Second)), Status: reason, Digest: digest}
+func entryOf(plan *lkeplanv1alpha1.NodePlan, reason, digest string, now time.Time) lkeplanv1alpha1.HistoryEntry {
+	return lkeplanv1alpha1.HistoryEntry{Revision: plan.Status.LastAttemptedRevision, Time: metav1.NewTime(now.UTC().Truncate(time.Second)), Status: reason, Digest: digest}
 }

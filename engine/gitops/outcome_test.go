@@ -7,30 +7,30 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestConditionsFollowTheOutcomes takes one NodePlan through outcomes, one after
 // the other.
 func TestConditionsFollowTheOutcomes(t *testing.T) {
-	np := &v1alpha1.NodePlan{}
+	np := &lkeplanv1alpha1.NodePlan{}
 	for _, step := range []struct {
 		wait                                bool
 		outcome                             outcome
 		ready, reconciling, stalled, health metav1.ConditionStatus // "": not there
 	}{
-		{false, done(v1alpha1.ReasonSucceeded, "a"), "True", "", "", ""},
-		{true, done(v1alpha1.ReasonSucceeded, "a"), "True", "", "", "True"},
-		{true, stalled(v1alpha1.ReasonCompileFailed, "b"), "False", "", "True", "True"},
-		{true, failed(v1alpha1.ReasonHealthCheckFailed, "c"), "False", "True", "", "False"},
-		{true, done(v1alpha1.ReasonSucceeded, "c"), "True", "", "", "True"},
-		{false, done(v1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
+		{false, done(lkeplanv1alpha1.ReasonSucceeded, "a"), "True", "", "", ""},
+		{true, done(lkeplanv1alpha1.ReasonSucceeded, "a"), "True", "", "", "True"},
+		{true, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b"), "False", "", "True", "True"},
+		{true, failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "c"), "False", "True", "", "False"},
+		{true, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", "True"},
+		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
 	} {
 		np.Spec.Wait = step.wait
 		settle(np, step.outcome)
 		for name, want := range map[string]metav1.ConditionStatus{
 			meta.ReadyCondition: step.ready, meta.ReconcilingCondition: step.reconciling,
-			meta.StalledCondition: step.stalled, v1alpha1.ConditionHealthy: step.health,
+			meta.StalledCondition: step.stalled, lkeplanv1alpha1.ConditionHealthy: step.health,
 		} {
 			var got metav1.ConditionStatus
 			if c := conditions.Get(np, name); c != nil {

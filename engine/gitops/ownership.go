@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // owned are live objects by their keys: true for those that carry the mark.
@@ -32,12 +32,12 @@ func foreign(p plan.Plan, ours owned) (outcome, bool) {
 	if len(lines) == 0 {
 		return outcome{}, false
 	}
-	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
 }
 
 // moved refuses to delete what another NodePlan wants by now: its nodes would go
 // with it, and be made anew.
-func (w *Worker) moved(np *v1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
+func (w *Worker) moved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
 	var lines []string
 	for _, c := range p.Changes {
 		if c.Action != plan.Delete {
@@ -50,11 +50,11 @@ func (w *Worker) moved(np *v1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
 	if len(lines) == 0 {
 		return outcome{}, false
 	}
-	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; ")), true
 }
 
 // free tells the NodePlans that want what was released.
-func (w *Worker) free(np *v1alpha1.NodePlan, p plan.Plan) {
+func (w *Worker) free(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	for _, c := range p.Changes {
 		if c.Action != plan.Forget || w.Claims.Tell == nil {
 			continue
@@ -91,10 +91,10 @@ func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, e
 
 // ignore takes the fields out of head that others have set and may set, and
 // reports whether there were any.
-func ignore(head *engine.Compiled, drift []plan.Drift, rules []v1alpha1.DriftIgnore) bool {
+func ignore(head *engine.Compiled, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
 	found := false
 	for _, d := range drift {
-		if d.Kept || !slices.ContainsFunc(rules, func(r v1alpha1.DriftIgnore) bool { return covers(r, d) }) {
+		if d.Kept || !slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) }) {
 			continue
 		}
 		for i, r := range head.Resources {
@@ -108,7 +108,7 @@ func ignore(head *engine.Compiled, drift []plan.Drift, rules []v1alpha1.DriftIgn
 }
 
 // covers reports whether a rule is about a field, or one around it.
-func covers(r v1alpha1.DriftIgnore, d plan.Drift) bool {
+func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
 	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
 		return false
 	}

@@ -18,13 +18,13 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // nodePlans are the NodePlans of a cluster.
 type nodePlans struct {
 	client.Client
-	there map[client.ObjectKey]v1alpha1.NodePlan
+	there map[client.ObjectKey]lkeplanv1alpha1.NodePlan
 }
 
 func (n nodePlans) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
@@ -32,37 +32,37 @@ func (n nodePlans) Get(_ context.Context, key client.ObjectKey, obj client.Objec
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "nodeplans"}, key.Name)
 	}
-	np.DeepCopyInto(obj.(*v1alpha1.NodePlan))
+	np.DeepCopyInto(obj.(*lkeplanv1alpha1.NodePlan))
 	return nil
 }
 
-func nodePlan(namespace, name string) *v1alpha1.NodePlan {
-	return &v1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
+func nodePlan(namespace, name string) *lkeplanv1alpha1.NodePlan {
+	return &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name}}
 }
 
 func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 	w := &Worker{
-		Cache: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{
+		Cache: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{
 			{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet"), {Namespace: "b", Name: "fleet"}: *nodePlan("b", "fleet"),
 		}},
-		Vars: func(_ context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Secrets: []string{"secret of " + np.Namespace}}, nil
 		},
 	}
 	tests := []struct {
 		name          string
 		mode          string
-		planFor       *v1alpha1.NamespacedReference
+		planFor       *lkeplanv1alpha1.NamespacedReference
 		sameNamespace bool
 		want          string // namespace/name, or what is said
 		reason        string
 	}{
-		{name: "itself", mode: v1alpha1.ModePlanOnly, want: "a/pr-7"},
-		{name: "one of its namespace", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet"}, sameNamespace: true, want: "a/fleet"},
-		{name: "one of another namespace", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, want: "b/fleet"},
-		{name: "one that it may not see", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, sameNamespace: true, want: "NodePlan b/fleet in another namespace", reason: v1alpha1.ReasonAccessDenied},
-		{name: "one that is not there", mode: v1alpha1.ModePlanOnly, planFor: &v1alpha1.NamespacedReference{Name: "nosuch"}, want: "NodePlan a/nosuch, which is not there", reason: v1alpha1.ReasonDependency},
-		{name: "none where it applies", mode: v1alpha1.ModeApply, planFor: &v1alpha1.NamespacedReference{Name: "fleet"}, want: "a/pr-7"},
+		{name: "itself", mode: lkeplanv1alpha1.ModePlanOnly, want: "a/pr-7"},
+		{name: "one of its namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}, sameNamespace: true, want: "a/fleet"},
+		{name: "one of another namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, want: "b/fleet"},
+		{name: "one that it may not see", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, sameNamespace: true, want: "NodePlan b/fleet in another namespace", reason: lkeplanv1alpha1.ReasonAccessDenied},
+		{name: "one that is not there", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "nosuch"}, want: "NodePlan a/nosuch, which is not there", reason: lkeplanv1alpha1.ReasonDependency},
+		{name: "none where it applies", mode: lkeplanv1alpha1.ModeApply, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}, want: "a/pr-7"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -106,14 +106,14 @@ func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
 	compiler := asked{map[string]string{}}
 	w := &Worker{
 		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{}},
-		Cache: nodePlans{there: map[client.ObjectKey]v1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
-		Vars: func(_ context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+		Cache: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
+		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil
 		},
-		Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
+		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
 	}
 	np := nodePlan("a", "pr-7")
-	np.Spec.Mode, np.Spec.PlanFor = v1alpha1.ModePlanOnly, &v1alpha1.NamespacedReference{Name: "fleet"}
+	np.Spec.Mode, np.Spec.PlanFor = lkeplanv1alpha1.ModePlanOnly, &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}
 	if o := w.Work(t.Context(), np); !strings.Contains(o.message, "no cluster") {
 		t.Errorf("it did not come to the cluster: %+v", o)
 	}
@@ -136,28 +136,28 @@ func TestWhatIsSaidOfAPlan(t *testing.T) {
 		says    string
 	}{
 		{"one that is fine", plan.Plan{Changes: []plan.Change{update}}, nil, "", "1 to update"},
-		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, v1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
+		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, lkeplanv1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
 		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{"NodePool web": true}, "", "1 to update"},
-		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, v1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
+		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
 	}
 	for _, tt := range tests {
 		o := planned(tt.plan, tt.ours)
-		if o.reason != v1alpha1.ReasonPlanned || o.stalled || o.failed || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
+		if o.reason != lkeplanv1alpha1.ReasonPlanned || o.stalled || o.failed || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
 			t.Errorf("%s: %+v", tt.name, o)
 		}
 	}
 }
 
 func TestWhenAPlanIsNew(t *testing.T) {
-	status := func(digest, revision, guard string) *v1alpha1.NodePlanStatus {
-		return &v1alpha1.NodePlanStatus{Plan: &v1alpha1.PlanSummary{Digest: digest, Revision: revision}, Guards: []v1alpha1.GuardStatus{{Status: guard}}}
+	status := func(digest, revision, guard string) *lkeplanv1alpha1.NodePlanStatus {
+		return &lkeplanv1alpha1.NodePlanStatus{Plan: &lkeplanv1alpha1.PlanSummary{Digest: digest, Revision: revision}, Guards: []lkeplanv1alpha1.GuardStatus{{Status: guard}}}
 	}
 	after := status("sha256:1", "main@sha1:1", "blocked")
 	for name, tt := range map[string]struct {
-		before *v1alpha1.NodePlanStatus
+		before *lkeplanv1alpha1.NodePlanStatus
 		want   bool
 	}{
-		"the first":                      {&v1alpha1.NodePlanStatus{}, true},
+		"the first":                      {&lkeplanv1alpha1.NodePlanStatus{}, true},
 		"the same":                       {status("sha256:1", "main@sha1:1", "blocked"), false},
 		"other changes":                  {status("sha256:0", "main@sha1:1", "blocked"), true},
 		"the same of another commit":     {status("sha256:1", "main@sha1:0", "blocked"), true},
@@ -172,13 +172,13 @@ func TestWhenAPlanIsNew(t *testing.T) {
 func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
 	before := nodePlan("a", "fleet")
 	for name, change := range map[string]struct {
-		change func(*v1alpha1.NodePlan)
+		change func(*lkeplanv1alpha1.NodePlan)
 		want   bool
 	}{
-		"nothing":               {func(*v1alpha1.NodePlan) {}, false},
-		"another try":           {func(np *v1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
-		"another revision":      {func(np *v1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
-		"another specification": {func(np *v1alpha1.NodePlan) { np.Generation++ }, true},
+		"nothing":               {func(*lkeplanv1alpha1.NodePlan) {}, false},
+		"another try":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
+		"another revision":      {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
+		"another specification": {func(np *lkeplanv1alpha1.NodePlan) { np.Generation++ }, true},
 	} {
 		after := before.DeepCopy()
 		change.change(after)

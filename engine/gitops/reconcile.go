@@ -18,7 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Worker does the work of a reconciliation. It changes the status of the
@@ -27,8 +27,8 @@ import (
 type Worker struct {
 	Sources  Sources
 	Compiler Compiler
-	Connect  func(plan *v1alpha1.NodePlan) (Cluster, error) // in whose name the plan is applied
-	Vars     func(ctx context.Context, plan *v1alpha1.NodePlan) (Variables, error)
+	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // in whose name the plan is applied
+	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
 	Records  Records
 	Claims   *Claims
 	Cache    client.Reader // of nodes, NodeClaims, pods and their disruption budgets
@@ -47,14 +47,14 @@ type Records interface {
 	// Load puts the files that are in force into an empty directory, and returns
 	// the path in it that was applied. It reports false where nothing is in
 	// force, or its files were too many to be kept.
-	Load(ctx context.Context, plan *v1alpha1.NodePlan, dir string) (path string, known bool, err error)
+	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (path string, known bool, err error)
 	// Store keeps the files of a directory, of which the NodePlan's path was
 	// applied.
-	Store(ctx context.Context, plan *v1alpha1.NodePlan, dir string) error
+	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) error
 }
 
 // Work brings the cluster in line with a NodePlan, or says why not.
-func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
+func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome {
 	artifact, err := w.Sources.Find(ctx, np)
 	if o, bad := sourceProblem(err); bad {
 		return o
@@ -66,27 +66,27 @@ func (w *Worker) Work(ctx context.Context, np *v1alpha1.NodePlan) outcome {
 }
 
 // take brings the cluster in line with one revision.
-func (w *Worker) take(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact) outcome {
+func (w *Worker) take(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact) outcome {
 	if np.Spec.RequireVerifiedSource && !artifact.Verified {
-		return stalled(v1alpha1.ReasonSourceNotVerified, "revision %s is not applied: source-controller has not verified its signature", artifact.Revision)
+		return stalled(lkeplanv1alpha1.ReasonSourceNotVerified, "revision %s is not applied: source-controller has not verified its signature", artifact.Revision)
 	}
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
-		return failed(v1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
 	}
 	defer os.RemoveAll(dir)
 	head, inForce := filepath.Join(dir, "head"), filepath.Join(dir, "base")
 	if err := errors.Join(os.Mkdir(head, 0o700), os.Mkdir(inForce, 0o700)); err != nil {
-		return failed(v1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
 	}
 	fetching, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	if err := artifact.Fetch(fetching, head); err != nil {
-		return failed(v1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", artifact.Revision, err)
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", artifact.Revision, err)
 	}
 	vars, err := w.Vars(ctx, np)
 	if err != nil {
-		return failed(v1alpha1.ReasonArtifactFailed, "%v", err)
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
 	}
 	through, o, bad := w.through(ctx, np, vars)
 	if bad {
@@ -111,26 +111,26 @@ func sourceProblem(err error) (outcome, bool) {
 	case err == nil:
 		return outcome{}, false
 	case errors.As(err, &denied):
-		return stalled(v1alpha1.ReasonAccessDenied, "%v", err), true
+		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", err), true
 	}
-	return failed(v1alpha1.ReasonArtifactFailed, "%v", err), true
+	return failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err), true
 }
 
 // carry compares, asks the guards, and applies.
-func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
+func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
 	to, err := w.Connect(np)
 	if err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	head := result.Compiled()
 	head.Inventory = mark(through)
-	planOnly := np.Spec.Mode == v1alpha1.ModePlanOnly
+	planOnly := np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
 	p, seen, err := w.compare(ctx, through, to, &head, base.Compiled())
 	if err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
 	ours, going := seen.owned(), seen.going()
 	if o, bad := foreign(p, ours); bad && !planOnly {
@@ -140,11 +140,11 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 		return o
 	}
 	if err := w.judge(ctx, through, &p, len(ours)-len(going), head, base); err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	digest, err := p.Digest()
 	if err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "%v", err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	allowed, before := approve(through, &p, digest), np.Status.DeepCopy()
 	report(np, p, artifact.Revision, digest)
@@ -152,21 +152,21 @@ func (w *Worker) carry(ctx context.Context, np, through *v1alpha1.NodePlan, arti
 	case planOnly:
 		o := planned(p, ours).changed(plansAnew(before, &np.Status))
 		if o.event, err = comment(through, p, digest); err != nil {
-			return failed(v1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
+			return failed(lkeplanv1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", artifact.Revision, err)
 		}
 		return o
 	case allowed:
 		return w.apply(ctx, np, artifact, dir, to, head, p, seen)
 	}
-	return stalled(v1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
+	return stalled(lkeplanv1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
 		artifact.Revision, refusals(p), sentence(p), digest).changed(true)
 }
 
 // contested refuses objects that another NodePlan wants as well. One that only
 // plans, for a pull request beside the one that applies, wants none.
-func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome, bool) {
+func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head engine.Compiled) (outcome, bool) {
 	var wanted []string
-	if np.Spec.Mode != v1alpha1.ModePlanOnly {
+	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		for _, m := range head.Manifests() {
 			wanted = append(wanted, kube.Key(m))
 		}
@@ -184,12 +184,12 @@ func (w *Worker) contested(np *v1alpha1.NodePlan, head engine.Compiled) (outcome
 		lines = append(lines, fmt.Sprintf("%s is also in NodePlan %s", object, strings.Join(names, ", ")))
 	}
 	slices.Sort(lines)
-	return stalled(v1alpha1.ReasonConflict, "nothing is applied: %s. Take it out of one of them.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Take it out of one of them.", strings.Join(lines, "; ")), true
 }
 
 // compare works out the plan, without the fields that others may set, and
 // returns what it has seen for that.
-func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, *sight, error) {
+func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, *sight, error) {
 	seen := w.look(to, *head)
 	opts := engine.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
 	p, err := engine.DiffLive(ctx, *head, seen, opts)
@@ -205,7 +205,7 @@ func (w *Worker) compare(ctx context.Context, np *v1alpha1.NodePlan, to Cluster,
 // judge asks the guards in the source that is in force, those of the NodePlan,
 // and the policies. Before is how many objects there are: the cluster says so,
 // as a status may have been lost, and may have objects that are gone since.
-func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan, before int, head engine.Compiled, base based) error {
+func (w *Worker) judge(ctx context.Context, np *lkeplanv1alpha1.NodePlan, p *plan.Plan, before int, head engine.Compiled, base based) error {
 	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards, p.Nodes), Before: before, After: len(head.Resources)})
 	if err != nil {
 		return err
@@ -228,7 +228,7 @@ func (w *Worker) judge(ctx context.Context, np *v1alpha1.NodePlan, p *plan.Plan,
 
 // approve lifts all guards where the NodePlan names the digest of the plan, and
 // reports whether the plan may be carried out.
-func approve(np *v1alpha1.NodePlan, p *plan.Plan, digest string) bool {
+func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 	if np.Spec.Approval != nil && np.Spec.Approval.PlanDigest == digest {
 		for i := range p.Verdicts {
 			if p.Verdicts[i].Status == plan.Blocked {
@@ -241,7 +241,7 @@ func approve(np *v1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 
 // apply carries the plan out. Fields of our own objects that others have set
 // are set back.
-func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, seen *sight) outcome {
+func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, seen *sight) outcome {
 	ours := seen.owned()
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
@@ -253,23 +253,23 @@ func (w *Worker) apply(ctx context.Context, np *v1alpha1.NodePlan, artifact Arti
 	})
 	np.Status.Inventory = inventory(head, np.Status.Inventory, append(deleted, seen.going()...), err == nil)
 	if err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "apply revision %s: %v", artifact.Revision, err).changed(true)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", artifact.Revision, err).changed(true)
 	}
 	w.free(np, p)
 	if err := w.Records.Store(ctx, np, dir); err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", artifact.Revision, err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", artifact.Revision, err)
 	}
 	if np.Status.Pools, err = pools(applying, w.look(to, head), head, p); err != nil {
-		return failed(v1alpha1.ReasonApplyFailed, "look at the nodes after revision %s: %v", artifact.Revision, err)
+		return failed(lkeplanv1alpha1.ReasonApplyFailed, "look at the nodes after revision %s: %v", artifact.Revision, err)
 	}
 	news := np.Status.LastAppliedRevision != artifact.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = artifact.Revision, artifact.Origin
 	if np.Spec.Wait {
 		if err := engine.WaitReady(applying, w.look(to, head), head.Manifests(), func(engine.Progress) {}); err != nil {
-			return failed(v1alpha1.ReasonHealthCheckFailed, "revision %s is applied, and not ready yet: %v", artifact.Revision, err).changed(news)
+			return failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "revision %s is applied, and not ready yet: %v", artifact.Revision, err).changed(news)
 		}
 	}
-	o := done(v1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
+	o := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", artifact.Revision).changed(news)
 	o.event = o.message + "\n" + sentence(p)
 	o.undone = corrections(p, ours)
 	return o

@@ -22,7 +22,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // readable are the extensions of files that a configuration can read. Others of
@@ -75,12 +75,12 @@ const (
 	recordPath  = "path"
 )
 
-func recordName(np *v1alpha1.NodePlan) string {
+func recordName(np *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue("lkeplan", np.Name, "in-force")
 }
 
 // Load implements Records.
-func (c ConfigMaps) Load(ctx context.Context, np *v1alpha1.NodePlan, dir string) (string, bool, error) {
+func (c ConfigMaps) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
 	var record corev1.ConfigMap
 	err := c.Reader.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: recordName(np)}, &record)
 	if apierrors.IsNotFound(err) || (err == nil && record.BinaryData[recordFiles] == nil) {
@@ -97,7 +97,7 @@ func (c ConfigMaps) Load(ctx context.Context, np *v1alpha1.NodePlan, dir string)
 
 // Store implements Records. Files that are too many to be kept leave a record
 // without any.
-func (c ConfigMaps) Store(ctx context.Context, np *v1alpha1.NodePlan, dir string) error {
+func (c ConfigMaps) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) error {
 	files, err := pack(dir)
 	if err != nil {
 		return fmt.Errorf("pack the source: %w", err)

@@ -14,15 +14,15 @@ import (
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // report writes a plan into the status. One that does nothing leaves the last
 // that did something, where there was more to it than the plan.
-func report(np *v1alpha1.NodePlan, p plan.Plan, revision, digest string) {
+func report(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	s := p.Summary()
-	if !p.Empty() || np.Spec.Mode == v1alpha1.ModePlanOnly {
-		np.Status.Plan = &v1alpha1.PlanSummary{
+	if !p.Empty() || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
+		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
 			Digest: digest, Revision: revision, Summary: shorten(sentence(p), 1024),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
 			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
@@ -34,13 +34,13 @@ func report(np *v1alpha1.NodePlan, p plan.Plan, revision, digest string) {
 	np.Status.Guards = nil
 	for _, v := range p.Verdicts {
 		if v.Status != plan.Passed {
-			np.Status.Guards = append(np.Status.Guards, v1alpha1.GuardStatus{Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail})
+			np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail})
 		}
 	}
 	np.Status.Drift = nil
 	for _, d := range p.Drift {
 		if d.Kept && len(np.Status.Drift) < mostListed {
-			np.Status.Drift = append(np.Status.Drift, v1alpha1.DriftStatus{Object: d.Kind + " " + d.Name, Path: d.Path, Owners: d.Owners})
+			np.Status.Drift = append(np.Status.Drift, lkeplanv1alpha1.DriftStatus{Object: d.Kind + " " + d.Name, Path: d.Path, Owners: d.Owners})
 		}
 	}
 }
@@ -60,7 +60,7 @@ func corrections(p plan.Plan, ours owned) string {
 const mostListed = 100
 
 // pools is how far the nodes of the pools are, and when the next one may go.
-func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.Plan) ([]v1alpha1.PoolStatus, error) {
+func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	rolling, err := engine.Rolling(ctx, seen, head)
 	if err != nil {
 		return nil, err
@@ -71,9 +71,9 @@ func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.
 			windows[c.Name] = &metav1.Time{Time: c.Impact.Pace.Next}
 		}
 	}
-	pools := make([]v1alpha1.PoolStatus, 0, len(rolling))
+	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
 	for _, r := range rolling {
-		status := v1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
+		status := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
 		if r.Outdated > 0 {
 			status.NextWindow = windows[r.Pool]
 		}
@@ -84,7 +84,7 @@ func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.
 
 // comment is the plan as a comment for a pull request. In characters of several
 // bytes it may be longer than an event may be; then it is cut.
-func comment(np *v1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
+func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
 	var b strings.Builder
 	err := reports.Write(&b, "markdown", reports.Report{Plan: p, Digest: digest}, reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000})
 	return shorten(b.String(), maxEvent), err
@@ -131,7 +131,7 @@ func refusals(p plan.Plan) string {
 
 // stricter joins the guards of the source with those of the NodePlan, for a
 // cluster of so many nodes.
-func stricter(source config.Guards, more *v1alpha1.PlanGuards, nodes int) config.Guards {
+func stricter(source config.Guards, more *lkeplanv1alpha1.PlanGuards, nodes int) config.Guards {
 	if more == nil {
 		return source
 	}
@@ -171,8 +171,8 @@ func hundredths(s config.Share, of int) int {
 
 // inventory is what is applied now: the objects of head, and of those that were
 // there before the ones that are still to go.
-func inventory(head engine.Compiled, before []v1alpha1.InventoryEntry, deleted []map[string]any, whole bool) []v1alpha1.InventoryEntry {
-	entries := map[string]v1alpha1.InventoryEntry{}
+func inventory(head engine.Compiled, before []lkeplanv1alpha1.InventoryEntry, deleted []map[string]any, whole bool) []lkeplanv1alpha1.InventoryEntry {
+	entries := map[string]lkeplanv1alpha1.InventoryEntry{}
 	for _, m := range append(head.Manifests(), deleted...) {
 		e := entryFor(m)
 		entries[e.ID] = e
@@ -185,19 +185,19 @@ func inventory(head engine.Compiled, before []v1alpha1.InventoryEntry, deleted [
 			}
 		}
 	}
-	sorted := make([]v1alpha1.InventoryEntry, 0, len(entries))
+	sorted := make([]lkeplanv1alpha1.InventoryEntry, 0, len(entries))
 	for _, e := range entries {
 		sorted = append(sorted, e)
 	}
-	slices.SortFunc(sorted, func(a, b v1alpha1.InventoryEntry) int { return strings.Compare(a.ID, b.ID) })
+	slices.SortFunc(sorted, func(a, b lkeplanv1alpha1.InventoryEntry) int { return strings.Compare(a.ID, b.ID) })
 	return sorted
 }
 
 // entryFor names an object as Flux's inventories do: namespace_name_group_kind.
-func entryFor(obj map[string]any) v1alpha1.InventoryEntry {
+func entryFor(obj map[string]any) lkeplanv1alpha1.InventoryEntry {
 	apiVersion, _ := obj["apiVersion"].(string)
 	gv, _ := schema.ParseGroupVersion(apiVersion) // one without a group is none of ours
 	metadata, _ := obj["metadata"].(map[string]any)
 	namespace, _ := metadata["namespace"].(string)
-	return v1alpha1.InventoryEntry{ID: fmt.Sprintf("%s_%v_%s_%v", namespace, metadata["name"], gv.Group, obj["kind"]), V: gv.Version}
+	return lkeplanv1alpha1.InventoryEntry{ID: fmt.Sprintf("%s_%v_%s_%v", namespace, metadata["name"], gv.Group, obj["kind"]), V: gv.Version}
 }

@@ -34,7 +34,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // Options are how NodePlans are reconciled.
@@ -63,17 +63,19 @@ const (
 // install Flux first.
 func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	for _, add := range []func() error{
-		func() error { return v1alpha1.AddToScheme(mgr.GetScheme()) },
+		func() error { return lkeplanv1alpha1.AddToScheme(mgr.GetScheme()) },
 		func() error { return sourcev1.AddToScheme(mgr.GetScheme()) },
 		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, bySource, indexSource)
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, bySource, indexSource)
 		},
 		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
 		},
-		func() error { return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byMark, indexMark) },
 		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byMark, indexMark)
+		},
+		func() error {
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
 		},
 	} {
 		if err := add(); err != nil {
@@ -128,10 +130,10 @@ func worker(mgr manager.Manager, o Options) *Worker {
 
 // connector reads and applies in the name of the service account of each
 // NodePlan. The connection of an account is made once.
-func connector(cfg *rest.Config, standard string) func(*v1alpha1.NodePlan) (Cluster, error) {
+func connector(cfg *rest.Config, standard string) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	var mu sync.Mutex
 	connections := map[string]*kube.Cluster{}
-	return func(np *v1alpha1.NodePlan) (Cluster, error) {
+	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 		account := cmp.Or(np.Spec.ServiceAccountName, standard)
 		as := rest.CopyConfig(cfg)
 		if account != "" {
@@ -155,14 +157,14 @@ func connector(cfg *rest.Config, standard string) func(*v1alpha1.NodePlan) (Clus
 func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.TypedGenericEvent[types.NamespacedName]) error {
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeplan").
-		For(&v1alpha1.NodePlan{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
+		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
 		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(o.Concurrent, 1)}).
 		WatchesRawSource(source.TypedChannel[types.NamespacedName, reconcile.Request](again, handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
 			GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
 				queue.Add(reconcile.Request{NamespacedName: e.Object})
 			},
 		})).
-		Watches(&v1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(inForceChanged{})).
+		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(inForceChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, obj := range kept() {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))
@@ -183,7 +185,7 @@ func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.Typed
 // of finds the NodePlans of a source.
 func (r *Reconciler) of(index, kind string) handler.MapFunc {
 	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		var list v1alpha1.NodePlanList
+		var list lkeplanv1alpha1.NodePlanList
 		if err := r.List(ctx, &list, client.MatchingFields{index: sourceKey(kind, obj.GetNamespace(), obj.GetName())}); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "the NodePlans of a source could not be listed", "kind", kind, "name", obj.GetName())
 			return nil
@@ -199,7 +201,7 @@ func (r *Reconciler) of(index, kind string) handler.MapFunc {
 func sourceKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
 
 func indexSource(obj client.Object) []string {
-	np, ok := obj.(*v1alpha1.NodePlan)
+	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
 	if !ok || np.Spec.SourceRef == nil {
 		return nil
 	}
@@ -211,7 +213,7 @@ func indexSource(obj client.Object) []string {
 }
 
 func indexConfigMap(obj client.Object) []string {
-	np, ok := obj.(*v1alpha1.NodePlan)
+	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
 	if !ok {
 		return nil
 	}
@@ -249,7 +251,7 @@ func (revised) Update(e event.UpdateEvent) bool {
 
 // Installed reports whether the cluster has the definition of NodePlan.
 func Installed(mapper meta.RESTMapper) (bool, error) {
-	_, err := mapper.RESTMapping(schema.GroupKind{Group: v1alpha1.Group, Kind: "NodePlan"}, v1alpha1.GroupVersion.Version)
+	_, err := mapper.RESTMapping(schema.GroupKind{Group: lkeplanv1alpha1.Group, Kind: "NodePlan"}, lkeplanv1alpha1.GroupVersion.Version)
 	if meta.IsNoMatchError(err) {
 		return false, nil
 	}

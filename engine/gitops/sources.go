@@ -18,7 +18,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // ClusterSources finds sources in a cluster: those of Flux's source-controller,
@@ -34,11 +34,11 @@ type ClusterSources struct {
 
 // GitRepositories are repositories that are asked for their commits directly.
 type GitRepositories interface {
-	Find(ctx context.Context, plan *v1alpha1.NodePlan) (Artifact, error)
+	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
 }
 
 // Find implements Sources.
-func (s ClusterSources) Find(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) {
+func (s ClusterSources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	switch {
 	case np.Spec.SourceRef != nil:
 		return s.flux(ctx, np)
@@ -68,7 +68,7 @@ func kindsOfSource() map[string]func() fluxSource {
 }
 
 // flux finds the artifact of one of Flux's sources.
-func (s ClusterSources) flux(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) {
+func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	ref := np.Spec.SourceRef
 	at := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
 	if at.Namespace == "" {
@@ -101,7 +101,7 @@ func (s ClusterSources) flux(ctx context.Context, np *v1alpha1.NodePlan) (Artifa
 
 // configMap takes each key of a ConfigMap for a file. Its revision is a digest
 // of them.
-func (s ClusterSources) configMap(ctx context.Context, np *v1alpha1.NodePlan) (Artifact, error) {
+func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	at := client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ConfigMapRef.Name}
 	var source corev1.ConfigMap
 	err := s.Reader.Get(ctx, at, &source)

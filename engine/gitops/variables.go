@@ -12,13 +12,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // ReadVariables reads the values of a NodePlan: those of ConfigMaps and Secrets
 // in their order, and over them its own. It returns a function for a Worker.
-func ReadVariables(reader client.Reader) func(context.Context, *v1alpha1.NodePlan) (Variables, error) {
-	return func(ctx context.Context, np *v1alpha1.NodePlan) (Variables, error) {
+func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
+	return func(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 		values := map[string]string{}
 		var v Variables
 		for _, from := range np.Spec.VariablesFrom {
@@ -41,7 +41,7 @@ func ReadVariables(reader client.Reader) func(context.Context, *v1alpha1.NodePla
 	}
 }
 
-func readFrom(ctx context.Context, reader client.Reader, namespace string, from v1alpha1.VariablesReference) (map[string]string, error) {
+func readFrom(ctx context.Context, reader client.Reader, namespace string, from lkeplanv1alpha1.VariablesReference) (map[string]string, error) {
 	at := client.ObjectKey{Namespace: namespace, Name: from.Name}
 	values := map[string]string{}
 	var err error

@@ -14,22 +14,22 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
-	nodeclass "github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // kept are the kinds that are watched for changes by others, so that they are
 // set back at once. The controller has them in its cache anyway; overlays and
 // buffers, which it may not have, are looked at in each interval.
 func kept() []client.Object {
-	return []client.Object{&karpv1.NodePool{}, &nodeclass.LinodeNodeClass{}, &v1alpha1.CapacityLimit{}}
+	return []client.Object{&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}}
 }
 
 // byMark is the index of NodePlans by the mark of their objects.
 const byMark = ".mark"
 
 func indexMark(obj client.Object) []string {
-	np, ok := obj.(*v1alpha1.NodePlan)
+	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
 	if !ok {
 		return nil
 	}
@@ -38,7 +38,7 @@ func indexMark(obj client.Object) []string {
 
 // keeper finds the NodePlan that keeps an object.
 func (r *Reconciler) keeper(ctx context.Context, obj client.Object) []reconcile.Request {
-	var list v1alpha1.NodePlanList
+	var list lkeplanv1alpha1.NodePlanList
 	if err := r.List(ctx, &list, client.MatchingFields{byMark: obj.GetLabels()[kube.InventoryLabel]}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the NodePlan of an object could not be found", "name", obj.GetName())
 		return nil

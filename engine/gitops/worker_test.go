@@ -18,7 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/child"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // tried is a source and a compiler that do as a test says.
@@ -28,7 +28,7 @@ type tried struct {
 	result                        child.Result
 }
 
-func (s tried) Find(context.Context, *v1alpha1.NodePlan) (Artifact, error) {
+func (s tried) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: func(context.Context, string) error { return s.fetchErr }}, s.findErr
 }
 
@@ -43,30 +43,30 @@ func TestWhatStopsAReconciliation(t *testing.T) {
 	tests := []struct {
 		name    string
 		tried   tried
-		spec    v1alpha1.NodePlanSpec
+		spec    lkeplanv1alpha1.NodePlanSpec
 		want    string
 		stalled bool
 		says    string
 	}{
-		{name: "no source", tried: tried{findErr: MissingError{"there is no GitRepository flux-system/fleet"}}, want: v1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
-		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: v1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
-		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: v1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
-		{name: "no signature", spec: v1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: v1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
-		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", child.ErrTimeout)}, want: v1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
-		{name: "a compilation that eats memory", tried: tried{compileErr: child.ErrMemory}, want: v1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
-		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: v1alpha1.ReasonCompileFailed, says: "no more processes"},
-		{name: "another cluster", tried: tried{result: child.Result{Cluster: config.Cluster{Name: "prod"}}}, want: v1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
-		{name: "no connection", tried: tried{result: dev}, want: v1alpha1.ReasonApplyFailed, says: "no cluster"},
+		{name: "no source", tried: tried{findErr: MissingError{"there is no GitRepository flux-system/fleet"}}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
+		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
+		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
+		{name: "no signature", spec: lkeplanv1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: lkeplanv1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
+		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", child.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
+		{name: "a compilation that eats memory", tried: tried{compileErr: child.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
+		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
+		{name: "another cluster", tried: tried{result: child.Result{Cluster: config.Cluster{Name: "prod"}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "no connection", tried: tried{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &Worker{
 				Sources: tt.tried, Compiler: tt.tried, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now,
-				Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Records: none{},
-				Connect: func(*v1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
+				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
 			}
-			np := &v1alpha1.NodePlan{Spec: tt.spec}
+			np := &lkeplanv1alpha1.NodePlan{Spec: tt.spec}
 			o := w.Work(t.Context(), np)
 			if o.reason != tt.want || o.stalled != tt.stalled || o.failed == tt.stalled || !strings.Contains(o.message, tt.says) {
 				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
@@ -81,10 +81,10 @@ func TestWhatStopsAReconciliation(t *testing.T) {
 // none keeps no records.
 type none struct{}
 
-func (none) Load(context.Context, *v1alpha1.NodePlan, string) (string, bool, error) {
+func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (string, bool, error) {
 	return "", false, nil
 }
-func (none) Store(context.Context, *v1alpha1.NodePlan, string) error { return nil }
+func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, string) error { return nil }
 
 func TestPathsLeadNowhereOut(t *testing.T) {
 	for path, want := range map[string]string{"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev", "../../etc": "etc", "a/../../b": "b"} {
@@ -153,21 +153,21 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	tests := []struct {
 		name  string
 		drift []plan.Drift
-		rule  v1alpha1.DriftIgnore
+		rule  lkeplanv1alpha1.DriftIgnore
 		left  []string // of the spec's fields
 	}{
-		{"the field", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}}, []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu"}},
-		{"a field around it", drift("spec.limits.cpu"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, []string{"disruption", "limits", "limits.nvidia.com/gpu", "weight"}},
-		{"a key with a slash", drift("spec.limits[nvidia.com/gpu]"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits/nvidia.com~1gpu"}}, []string{"disruption", "limits", "limits.cpu", "weight"}},
-		{"another field", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, nil},
-		{"another kind", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Kind: "LinodeNodeClass"}, nil},
-		{"another object", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Name: "db"}, nil},
-		{"a field whose name begins alike", drift("spec.weight"), v1alpha1.DriftIgnore{Paths: []string{"/spec/wei"}}, nil},
+		{"the field", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}}, []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu"}},
+		{"a field around it", drift("spec.limits.cpu"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, []string{"disruption", "limits", "limits.nvidia.com/gpu", "weight"}},
+		{"a key with a slash", drift("spec.limits[nvidia.com/gpu]"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits/nvidia.com~1gpu"}}, []string{"disruption", "limits", "limits.cpu", "weight"}},
+		{"another field", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, nil},
+		{"another kind", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Kind: "LinodeNodeClass"}, nil},
+		{"another object", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Name: "db"}, nil},
+		{"a field whose name begins alike", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/wei"}}, nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			head := engine.Compiled{Resources: []engine.Resource{resource()}}
-			if found := ignore(&head, tt.drift, []v1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+			if found := ignore(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
 			want := tt.left
@@ -203,7 +203,7 @@ func TestTheStricterGuardHolds(t *testing.T) {
 		}
 	}
 	one := 1
-	g := stricter(config.Guards{MaxDeletedPools: 3, Protected: []string{"a"}}, &v1alpha1.PlanGuards{MaxDeletedPools: &one, Protected: []string{"b"}}, nodes)
+	g := stricter(config.Guards{MaxDeletedPools: 3, Protected: []string{"a"}}, &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: &one, Protected: []string{"b"}}, nodes)
 	if g.MaxDeletedPools != 1 || !slices.Equal(g.Protected, []string{"a", "b"}) {
 		t.Errorf("%+v", g)
 	}
@@ -226,9 +226,9 @@ func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
 	web := engine.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
 	head := engine.Compiled{Resources: []engine.Resource{web}}
 	w := &Worker{Claims: NewClaims()}
-	applies, plans := &v1alpha1.NodePlan{}, &v1alpha1.NodePlan{}
-	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", v1alpha1.ModePlanOnly
-	for _, np := range []*v1alpha1.NodePlan{applies, plans, applies} {
+	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
+	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly
+	for _, np := range []*lkeplanv1alpha1.NodePlan{applies, plans, applies} {
 		if o, bad := w.contested(np, head); bad {
 			t.Errorf("%s: %s", np.Name, o.message)
 		}
@@ -249,10 +249,13 @@ func TestNoRevisionPassesWhileTheGuardsInForceCannotBeRead(t *testing.T) {
 	w := &Worker{
 		Sources: tried{}, Compiler: failing{tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
 		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
-		Vars:    func(context.Context, *v1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
-		Connect: func(*v1alpha1.NodePlan) (Cluster, error) { t.Error("it went on"); return nil, errors.New("no cluster") },
+		Vars: func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
+			t.Error("it went on")
+			return nil, errors.New("no cluster")
+		},
 	}
-	if o := w.Work(t.Context(), &v1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what is in force") {
+	if o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what is in force") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // noEffect finds arguments of a node class that LKE has no use for: those that
@@ -32,9 +32,9 @@ func noEffect(c *checker) {
 
 // rolls reports whether the field is part of the class's hash.
 func rolls(field string, value any) bool {
-	with := &v1alpha1.LinodeNodeClass{}
+	with := &linodev1alpha1.LinodeNodeClass{}
 	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": map[string]any{field: value}}, with)
-	return err != nil || with.Hash() != (&v1alpha1.LinodeNodeClass{}).Hash()
+	return err != nil || with.Hash() != (&linodev1alpha1.LinodeNodeClass{}).Hash()
 }
 
 // argument is what a field of LinodeNodeClass is called in a configuration.

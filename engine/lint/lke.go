@@ -12,7 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // What LKE refuses: the numbers are those of the Linode API's specification
@@ -72,7 +72,7 @@ func classes(c *checker) {
 		if object.kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
-		typed := &v1alpha1.LinodeNodeClass{}
+		typed := &linodev1alpha1.LinodeNodeClass{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
 			continue
 		}

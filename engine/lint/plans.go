@@ -13,7 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // matchesNoPlan finds pools that can never have a node, and the requirement
@@ -53,15 +53,15 @@ func (c *checker) asksForUnknown(p *pool) bool {
 // unseen tells pools that ask for hardware that the region has and of which an
 // old catalogue holds no plan: nobody knows whether they match.
 func (c *checker) unseen(p *pool, key string) bool {
-	if c.in.Current || !slices.Contains([]string{v1alpha1.LabelInstanceClass, v1alpha1.LabelInstanceGPUCount, v1alpha1.LabelInstanceGPUName, v1alpha1.LabelInstanceAcceleratedDevices}, key) {
+	if c.in.Current || !slices.Contains([]string{linodev1alpha1.LabelInstanceClass, linodev1alpha1.LabelInstanceGPUCount, linodev1alpha1.LabelInstanceGPUName, linodev1alpha1.LabelInstanceAcceleratedDevices}, key) {
 		return false
 	}
 	region, _ := c.in.Catalog.Region(c.in.Cluster.Region)
 	return slices.ContainsFunc([]string{"gpu", "accelerated"}, func(class string) bool {
 		known := slices.ContainsFunc(c.types, func(it *cloudprovider.InstanceType) bool {
-			return it.Requirements.Get(v1alpha1.LabelInstanceClass).Has(class)
+			return it.Requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
 		})
-		return !known && region.Has(catalog.Plan{Class: class}.Gate()) && p.requirements.Get(v1alpha1.LabelInstanceClass).Has(class)
+		return !known && region.Has(catalog.Plan{Class: class}.Gate()) && p.requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
 	})
 }
 
@@ -246,11 +246,11 @@ func uncapped(c *checker) {
 func capped(p *pool) bool {
 	for _, r := range p.Spec.Template.Spec.Requirements {
 		switch r.Key {
-		case v1alpha1.LabelInstanceCPU, v1alpha1.LabelInstanceMemory, v1alpha1.LabelInstanceDisk:
+		case linodev1alpha1.LabelInstanceCPU, linodev1alpha1.LabelInstanceMemory, linodev1alpha1.LabelInstanceDisk:
 			if r.Operator != corev1.NodeSelectorOpExists && r.Operator != corev1.NodeSelectorOpGt && r.Operator != karpv1.NodeSelectorOpGte {
 				return true
 			}
-		case corev1.LabelInstanceTypeStable, v1alpha1.LabelInstanceGPUCount:
+		case corev1.LabelInstanceTypeStable, linodev1alpha1.LabelInstanceGPUCount:
 			if r.Operator == corev1.NodeSelectorOpIn {
 				return true
 			}

@@ -9,7 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // effectsOf returns what the change of a field means, for two versions of one
@@ -158,7 +158,7 @@ func classEffects(before, after map[string]any) (func(string) (Effect, bool), er
 		}
 	}
 	for key := range spec {
-		r, err := rollsBy(before, after, "spec."+key, func() *v1alpha1.LinodeNodeClass { return &v1alpha1.LinodeNodeClass{} })
+		r, err := rollsBy(before, after, "spec."+key, func() *linodev1alpha1.LinodeNodeClass { return &linodev1alpha1.LinodeNodeClass{} })
 		if err != nil {
 			return nil, err
 		}

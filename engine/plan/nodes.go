@@ -12,7 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/schemas/v1alpha1"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Node is a NodeClaim of a cluster and the node that it became, as far as its
@@ -209,7 +209,7 @@ func judges(s State) (map[id]judge, error) {
 		if o.Kind() != "LinodeNodeClass" {
 			continue
 		}
-		var class v1alpha1.LinodeNodeClass
+		var class linodev1alpha1.LinodeNodeClass
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, &class); err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
@@ -244,7 +244,7 @@ func (j judge) drifted(n Node) bool {
 	if !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey, j.hash) {
 		return true
 	}
-	if hash, known := j.classes[n.Class]; known && !same(v1alpha1.AnnotationHashVersion, v1alpha1.HashVersion, v1alpha1.AnnotationHash, hash) {
+	if hash, known := j.classes[n.Class]; known && !same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
 		return true
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil

@@ -27,7 +27,7 @@ func main() {
 
 // generate writes into dir, which is schemas/crd.
 func generate(dir string) error {
-	ours, err := definitions(dir, "../v1alpha1", "../lkeplan/v1alpha1")
+	ours, err := definitions(dir, "../linode/v1alpha1", "../lkeplan/v1alpha1")
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,101 @@
+// Package manifest reads Kubernetes objects as JSON has them: which object one
+// is, and what stands at a path of it.
+//
+// It is a leaf. It knows no kind and no field beyond the metadata that all
+// objects have, and it never changes what it reads.
+package manifest
+
+import "strings"
+
+// Key says which object of a cluster one is, whatever it holds. Kinds of this
+// project have different names, so that no API group is needed. The zero Key is
+// that of no object.
+type Key struct{ Kind, Namespace, Name string }
+
+// KeyOf returns the key of an object. What the object does not say is empty.
+func KeyOf(object map[string]any) Key {
+	return Key{Kind: Kind(object), Namespace: Namespace(object), Name: Name(object)}
+}
+
+// String names the object for people: "NodePool general", or "CapacityBuffer
+// web/spare" where it has a namespace.
+func (k Key) String() string {
+	if k.Namespace != "" {
+		return k.Kind + " " + k.Namespace + "/" + k.Name
+	}
+	return k.Kind + " " + k.Name
+}
+
+// ParseKey reads what String has written; ok is false for anything else.
+func ParseKey(text string) (key Key, ok bool) {
+	kind, rest, ok := strings.Cut(text, " ")
+	if !ok || kind == "" || rest == "" {
+		return Key{}, false
+	}
+	if namespace, name, namespaced := strings.Cut(rest, "/"); namespaced {
+		return Key{kind, namespace, name}, namespace != "" && name != ""
+	}
+	return Key{Kind: kind, Name: rest}, true
+}
+
+// APIVersion returns the group and version of an object's kind.
+func APIVersion(object map[string]any) string { return Text(object, "apiVersion") }
+
+// Kind returns the kind of an object.
+func Kind(object map[string]any) string { return Text(object, "kind") }
+
+// Name returns the name of an object.
+func Name(object map[string]any) string { return Text(object, "metadata", "name") }
+
+// Namespace returns the namespace of an object; "" where its kind has none.
+func Namespace(object map[string]any) string { return Text(object, "metadata", "namespace") }
+
+// UID returns the identifier that the API server gave a live object; "" before.
+func UID(object map[string]any) string { return Text(object, "metadata", "uid") }
+
+// Label returns the value of a label; "" where the object does not have it.
+func Label(object map[string]any, name string) string {
+	return Text(object, "metadata", "labels", name)
+}
+
+// Annotation returns the value of an annotation; "" where the object does not
+// have it.
+func Annotation(object map[string]any, name string) string {
+	return Text(object, "metadata", "annotations", name)
+}
+
+// Deleted reports whether a live object has been deleted and stays until its
+// finalizers are gone.
+func Deleted(object map[string]any) bool {
+	return Text(object, "metadata", "deletionTimestamp") != ""
+}
+
+// Text returns the string at a path of names; "" where there is none.
+func Text(object map[string]any, path ...string) string {
+	value, _ := Lookup(object, path...)
+	text, _ := value.(string)
+	return text
+}
+
+// Map returns the map at a path of names, which the object shares; nil where
+// there is none.
+func Map(object map[string]any, path ...string) map[string]any {
+	value, _ := Lookup(object, path...)
+	fields, _ := value.(map[string]any)
+	return fields
+}
+
+// Lookup returns the value at a path of names. A null that is there is found.
+func Lookup(object map[string]any, path ...string) (value any, found bool) {
+	value, found = object, object != nil
+	for _, name := range path {
+		fields, ok := value.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		if value, found = fields[name]; !found {
+			return nil, false
+		}
+	}
+	return value, found
+}
