@@ -16,7 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 // TestExamples compiles and validates every directory below examples that
@@ -47,8 +47,8 @@ func TestExamples(t *testing.T) {
 }
 
 func compiles(t *testing.T, fsys fs.FS, dir string) {
-	opts := engine.CompileOptions{Options: config.Options{Dir: dir, Version: "0.3.0"}}
-	compiled, diags := engine.Compile(context.Background(), fsys, opts)
+	opts := compile.Options{Options: config.Options{Dir: dir, Version: "0.3.0"}}
+	compiled, diags := compile.Dir(context.Background(), fsys, opts)
 	if len(diags) > 0 {
 		var text bytes.Buffer
 		if err := diag.Text(&text, diag.New(diags, compiled.Files), false); err != nil {
@@ -79,7 +79,7 @@ func TestSideBySide(t *testing.T) {
 			if want := [2]int{tt.hcl, tt.yaml}; got != want {
 				t.Errorf("%v lines of HCL and YAML, not %v", got, want)
 			}
-			compiled, diags := engine.Compile(context.Background(), dir, engine.CompileOptions{})
+			compiled, diags := compile.Dir(context.Background(), dir, compile.Options{})
 			if diags.HasErrors() {
 				t.Fatal(diags)
 			}

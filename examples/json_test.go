@@ -23,7 +23,7 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -167,7 +167,7 @@ func roots(t *testing.T, tree fstest.MapFS) (dirs []string) {
 
 // manifests are the objects that a directory compiles to.
 func manifests(tree fstest.MapFS, dir string) ([]map[string]any, hcl.Diagnostics) {
-	compiled, diags := engine.Compile(context.Background(), tree, engine.CompileOptions{Options: config.Options{Dir: dir}})
+	compiled, diags := compile.Dir(context.Background(), tree, compile.Options{Options: config.Options{Dir: dir}})
 	return compiled.Manifests(), diags
 }
 

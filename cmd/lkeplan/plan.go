@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 )
 
@@ -48,7 +48,7 @@ A plan that a guard or policy refuses is saved too, and cannot be applied.`,
 			}
 			if saved.name != "" {
 				var b bytes.Buffer
-				if err := engine.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now()).Write(&b); err != nil {
+				if err := compare.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now()).Write(&b); err != nil {
 					return err
 				}
 				if err := replaceFile(saved.name, b.Bytes()); err != nil {
@@ -126,13 +126,13 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func readPlan(name string) (engine.Saved, error) {
+func readPlan(name string) (compare.Saved, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return engine.Saved{}, fmt.Errorf("plan %s: %w", name, bare(err))
+		return compare.Saved{}, fmt.Errorf("plan %s: %w", name, bare(err))
 	}
 	defer file.Close()
-	saved, err := engine.ReadSaved(file)
+	saved, err := compare.ReadSaved(file)
 	if err != nil {
 		return saved, fmt.Errorf("plan %s: %w", name, err)
 	}

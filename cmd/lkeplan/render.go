@@ -9,8 +9,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 func newRender(env *env) *cobra.Command {
@@ -60,7 +60,7 @@ UI. The directory examples/argocd of the repository has the plugin.`,
 			if announce {
 				return announceParameters(env, fsys, opts.Options)
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 func newTakeover(env *env) *cobra.Command {
@@ -34,7 +35,7 @@ there is printed.`,
 			if err != nil {
 				return err
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
@@ -42,8 +43,8 @@ there is printed.`,
 			if err != nil {
 				return err
 			}
-			var owners engine.Owners
-			err = engine.TakeOver(cmd.Context(), compiled, cluster, func(t engine.Taken) {
+			var owners adopt.Owners
+			err = adopt.TakeOver(cmd.Context(), compiled, cluster, func(t adopt.Taken) {
 				what := "was ours"
 				if len(t.From) > 0 {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
