@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -116,10 +117,10 @@ func same(a, b compile.Request) (bool, error) {
 	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
 		return false, nil
 	}
-	files, err := useful(a.Root)
+	files, err := fetch.Hashes(a.Root)
 	if err != nil {
 		return false, err
 	}
-	others, err := useful(b.Root)
+	others, err := fetch.Hashes(b.Root)
 	return maps.Equal(files, others), err
 }

@@ -32,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -115,7 +116,7 @@ func worker(mgr manager.Manager, o Options) *Worker {
 	return &Worker{
 		Sources: ClusterSources{
 			Client: mgr.GetClient(), Reader: reader, SameNamespace: o.SameNamespace,
-			Fetch: NewFetcher(o.FetchRetries).Fetch, Git: Git{reader},
+			Fetch: fetch.NewArtifacts(o.FetchRetries).Fetch,
 		},
 		Compiler: takeTurns(compiler, compilations),
 		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),

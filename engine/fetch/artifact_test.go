@@ -1,4 +1,4 @@
-package gitops
+package fetch
 
 import (
 	"archive/tar"
@@ -107,7 +107,7 @@ func TestFetch(t *testing.T) {
 			if digest == "" {
 				digest = fmt.Sprintf("sha256:%x", sha256.Sum256(tt.body))
 			}
-			err := NewFetcher(0).Fetch(t.Context(), meta.Artifact{URL: server.URL, Digest: digest}, dir)
+			err := NewArtifacts(0).Fetch(t.Context(), meta.Artifact{URL: server.URL, Digest: digest}, dir)
 			if tt.err != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.err) {
 					t.Fatalf("%v, want an error with %q", err, tt.err)
@@ -150,7 +150,7 @@ func TestFetchTriesAgain(t *testing.T) {
 		w.Write(body)
 	}))
 	defer server.Close()
-	fetcher := NewFetcher(2)
+	fetcher := NewArtifacts(2)
 	fetcher.client.RetryWaitMin = 1
 	err := fetcher.Fetch(t.Context(), meta.Artifact{URL: server.URL, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256(body))}, filepath.Join(t.TempDir()))
 	if err != nil || asked.Load() != 2 {
@@ -169,11 +169,11 @@ func TestARecordHoldsWhatIsUseful(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := pack(from)
+	kept, err := Pack(from)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unpack(bytes.NewReader(kept), to); err != nil {
+	if err := Unpack(bytes.NewReader(kept), to); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff([]string{"clusters/dev/main.lke.hcl", "modules/web/web.lke.hcl", "teams.yaml"}, filesIn(t, to)); diff != "" {

@@ -1,4 +1,4 @@
-package gitops
+package fetch
 
 import (
 	"fmt"
@@ -14,8 +14,6 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/object"
 	"github.com/go-git/go-git/v5/storage/memory"
 	"github.com/google/go-cmp/cmp"
-
-	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // TestWhatIsWrittenOfACommit: regular files that are of use, and nothing at all
@@ -55,9 +53,11 @@ func TestWhatIsWrittenOfACommit(t *testing.T) {
 
 func TestNoPasswordIsInAnError(t *testing.T) {
 	for _, url := range []string{"http://deploy:hunter2@127.0.0.1:1/fleet", "http://deploy:hunter2@127.0.0.1:1/%zz"} {
-		np := nodePlan("a", "fleet")
-		np.Spec.Git = &lkeplanv1alpha1.GitSource{URL: url}
-		if _, err := (Git{}).Find(t.Context(), np); err == nil || strings.Contains(err.Error(), "hunter2") {
+		repository, err := NewRepository(url, nil)
+		if err == nil {
+			_, err = repository.Resolve(t.Context(), Ref{})
+		}
+		if err == nil || strings.Contains(err.Error(), "hunter2") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -94,7 +94,7 @@ func TestARepositoryOfLargeFiles(t *testing.T) {
 		if err := os.Mkdir(to, 0o700); err != nil {
 			t.Fatal(err)
 		}
-		err = fetchCommit(t.Context(), from, nil, plumbing.Master, commit, to)
+		err = Repository{URL: from}.Fetch(t.Context(), Commit{plumbing.Master, commit}, to)
 		switch {
 		case file.err != "" && (err == nil || !strings.Contains(err.Error(), file.err)):
 			t.Errorf("with %s: %v", file.name, err)

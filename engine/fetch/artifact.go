@@ -1,4 +1,4 @@
-package gitops
+package fetch
 
 import (
 	"context"
@@ -17,20 +17,21 @@ import (
 // maxArtifact bounds what is fetched, in bytes.
 const maxArtifact = 10 << 20
 
-// Fetcher fetches the artifacts of source-controller.
-type Fetcher struct{ client *retryablehttp.Client }
+// Artifacts downloads what source-controller serves.
+type Artifacts struct{ client *retryablehttp.Client }
 
-// NewFetcher returns a fetcher that tries so many times again.
-func NewFetcher(retries int) Fetcher {
+// NewArtifacts returns one that retries a failed download up to n times.
+func NewArtifacts(retries int) Artifacts {
 	c := retryablehttp.NewClient()
 	c.RetryMax, c.Logger = retries, nil
 	c.HTTPClient = &http.Client{Transport: http.DefaultTransport}
-	return Fetcher{c}
+	return Artifacts{c}
 }
 
-// Fetch puts the useful files of an artifact into a directory. What is longer
-// than the bound, or has not the digest that the artifact says, is not unpacked.
-func (f Fetcher) Fetch(ctx context.Context, artifact meta.Artifact, dir string) error {
+// Fetch puts the readable files of an artifact into a directory, and the archive
+// next to it. An artifact that is longer than 10 MiB, or has another digest than
+// it says, is not unpacked.
+func (a Artifacts) Fetch(ctx context.Context, artifact meta.Artifact, dir string) error {
 	want, err := digest.Parse(artifact.Digest)
 	if err != nil {
 		return fmt.Errorf("the artifact has no digest to check it by: %q: %w", artifact.Digest, err)
@@ -40,21 +41,21 @@ func (f Fetcher) Fetch(ctx context.Context, artifact meta.Artifact, dir string) 
 		return err
 	}
 	defer archive.Close()
-	if err := f.download(ctx, artifact.URL, archive, want); err != nil {
+	if err := a.download(ctx, artifact.URL, archive, want); err != nil {
 		return err
 	}
 	if _, err := archive.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	return unpack(archive, dir)
+	return Unpack(archive, dir)
 }
 
-func (f Fetcher) download(ctx context.Context, url string, into io.Writer, want digest.Digest) error {
+func (a Artifacts) download(ctx context.Context, url string, into io.Writer, want digest.Digest) error {
 	req, err := retryablehttp.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 	if err != nil {
 		return err
 	}
-	answer, err := f.client.Do(req)
+	answer, err := a.client.Do(req)
 	if err != nil {
 		return err
 	}

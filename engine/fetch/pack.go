@@ -1,4 +1,4 @@
-package gitops
+package fetch
 
 import (
 	"encoding/binary"
