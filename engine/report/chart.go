@@ -84,11 +84,18 @@ func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
 // moves is by how much the cost of a pool changes; what nothing limits comes
 // first.
 func moves(c plan.Change) catalog.Money {
-	d, _ := minus(c.After, c.Before)
-	if d.Ceiling.Unlimited {
+	var before, after plan.Cost
+	if c.Before != nil {
+		before = *c.Before
+	}
+	if c.After != nil {
+		after = *c.After
+	}
+	if before.Ceiling.Unlimited || after.Ceiling.Unlimited {
 		return 1 << 62
 	}
-	return max(d.Ceiling.Monthly, -d.Ceiling.Monthly, d.Floor, -d.Floor)
+	ceiling, floor := after.Ceiling.Monthly-before.Ceiling.Monthly, after.Floor-before.Floor
+	return max(ceiling, -ceiling, floor, -floor)
 }
 
 // scale is what the whole width of a chart stands for. Beside bars without an

@@ -60,7 +60,6 @@ var formats = []struct {
 	{"gitlab-codequality", GitLabCodeQuality},
 	{"sarif", SARIF},
 	{"junit", JUnit},
-	{"infracost", Infracost},
 }
 
 // Formats lists the names of all formats.
