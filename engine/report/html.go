@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -25,12 +24,12 @@ var (
 // HTML writes a plan as one page that needs nothing else: no script, no font, no
 // image, no request. Its policy lets a browser load nothing, whatever the plan
 // holds.
-func HTML(w io.Writer, messages iter.Seq[Message], _ Options) error {
+func HTML(w io.Writer, r Report, _ Options) error {
 	page, err := template.New("page").Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("parse the page: %w", err)
 	}
-	return page.Execute(w, viewOf(read(messages)))
+	return page.Execute(w, viewOf(r))
 }
 
 // policy allows the one style sheet that is in the page.
@@ -93,59 +92,59 @@ type driftView struct{ Addr, Path, Before, After, Owners, Then string }
 
 type remark struct{ Kind, Text, Place string }
 
-func viewOf(all whole) view {
-	s := all.sum
+func viewOf(r Report) view {
+	s := r.Summary()
 	v := view{
-		Policy: policy(), CSS: template.CSS(pageCSS), Verdict: sentence(s), Tone: "good", Versus: plainly.versus(all.Begin), Digest: plainly(s.Digest),
-		Tiles: tiles(s), Passed: s.Passed, Cost: costChartOf(all), Week: weekChartOf(all), Groups: groups(all.changes),
+		Policy: policy(), CSS: template.CSS(pageCSS), Verdict: sentence(r), Tone: "good", Versus: plainly.versus(r), Digest: plainly(r.Digest),
+		Tiles: tiles(s), Passed: r.passed(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {
-	case len(s.Refused) > 0, len(s.Deleted) > 0:
+	case r.Refused(), len(s.Deleted) > 0:
 		v.Tone = "bad"
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"
 	}
-	if s.Changed {
-		v.Bill = bill(s)
+	if !r.Empty() {
+		v.Bill = bill(r)
 	}
-	for _, verdict := range all.verdicts {
+	for _, verdict := range r.Verdicts {
 		if verdict.Status != plan.Passed {
 			tone := map[plan.Status]string{plan.Blocked: "bad"}[verdict.Status]
-			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict.Verdict), at(verdict.Source)})
+			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict), at(verdict.Source)})
 		}
 	}
-	for _, m := range all.migrations {
+	for _, m := range r.Migrations {
 		move := moveView{From: plainly(m.From), To: plainly(m.To), Reason: capital(plainly(m.Reason))}
 		for _, step := range m.Steps {
 			move.Steps = append(move.Steps, pair{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
 		}
 		v.Moves = append(v.Moves, move)
 	}
-	for _, d := range all.drift {
+	for _, d := range r.Drift {
 		before, after := sides(d.Path, d.Applied, d.Live)
-		v.Drift = append(v.Drift, driftView{plainly(d.Addr), short(d.Path), before, after, plainly.list(d.Owners), drifted(d.Drift)})
+		v.Drift = append(v.Drift, driftView{plainly(d.Addr), short(d.Path), before, after, plainly.list(d.Owners), drifted(d)})
 	}
-	for _, d := range all.diagnostics {
+	for _, d := range r.Diagnostics {
 		place := ""
 		if d.Range != nil {
 			place = fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)
 		}
 		v.Remarks = append(v.Remarks, remark{d.Severity, d.Summary + ". " + d.Detail, place})
 	}
-	for _, n := range all.notes {
-		v.Remarks = append(v.Remarks, remark{"not looked at", plainly(n.Text), ""})
+	for _, text := range r.Notes {
+		v.Remarks = append(v.Remarks, remark{"not looked at", plainly(text), ""})
 	}
 	return v
 }
 
 // sentence is the title of the page.
-func sentence(s Summary) string {
-	text := headline(s)
-	switch n := len(s.Refused); {
+func sentence(r Report) string {
+	text := headline(r)
+	switch n := len(r.refusing()); {
 	case n > 2:
 		text = "refused by " + count(n, "guard") + "; " + text
 	case n > 0:
-		text = "refused by " + plainly.list(s.Refused) + "; " + text
+		text = "refused by " + plainly.list(r.refusing()) + "; " + text
 	}
 	return capital(text)
 }
@@ -159,7 +158,7 @@ func capital(text string) string {
 }
 
 // tiles are the numbers at the top of the page.
-func tiles(s Summary) []tile {
+func tiles(s plan.Summary) []tile {
 	number := func(n int, one, many, tone string) tile {
 		t := tile{Label: many, Value: fmt.Sprint(n), Tone: tone}
 		switch n {
@@ -191,7 +190,7 @@ func tiles(s Summary) []tile {
 }
 
 // groups puts the objects whose nodes go first.
-func groups(changes []Change) (list []group) {
+func groups(changes []plan.Change) (list []group) {
 	going, others := group{Title: "Nodes go"}, group{Title: "Nodes stay"}
 	n := 0
 	for _, c := range changes {
@@ -200,7 +199,7 @@ func groups(changes []Change) (list []group) {
 		}
 	}
 	for _, c := range changes {
-		o := objectOf(c.Change)
+		o := objectOf(c)
 		if grave(c.Effect) {
 			o.Open = n <= 20
 			going.Objects = append(going.Objects, o)

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
+	"slices"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -22,35 +22,28 @@ const FormatVersion = "1.0"
 // JSON writes a plan for programs, as JSONSchema describes it. The list
 // resource_changes has the shape of Terraform's plans, so that what scans those
 // for deletions works; fields, effects and impact are lkeplan's own.
-func JSON(w io.Writer, messages iter.Seq[Message], o Options) error {
+func JSON(w io.Writer, r Report, o Options) error {
 	doc := document{
-		FormatVersion: FormatVersion, Version: o.Version, Complete: true,
-		Changes: []resourceChange{}, Drift: []resourceDrift{}, Guards: []guard{}, Diagnostics: []diag.Diagnostic{}, Notes: []string{},
+		FormatVersion: FormatVersion, Version: o.Version, Complete: len(r.Notes) == 0,
+		Base: revisionOf(r.Base), Head: revisionOf(r.Head), Digest: r.Digest,
+		Changes: []resourceChange{}, Drift: []resourceDrift{}, Guards: []guard{},
+		Diagnostics: append([]diag.Diagnostic{}, r.Diagnostics...), Notes: append([]string{}, r.Notes...),
+		Cost: costOf(&r.Before, &r.After, r.Current), Summary: summaryOf(r),
 	}
-	conflicts := 0
-	for m := range messages {
-		switch m := m.(type) {
-		case Begin:
-			doc.Base, doc.Head = revisionOf(m.Base), revisionOf(m.Head)
-		case Diagnostic:
-			doc.Diagnostics = append(doc.Diagnostics, m.Diagnostic)
-			doc.Errored = doc.Errored || m.Severity == "error"
-		case Change:
-			doc.Changes = append(doc.Changes, resourceChangeOf(m.Change))
-			conflicts += len(m.Conflicts)
-		case Migration:
-			doc.Migrations = append(doc.Migrations, migrationOf(m.Migration))
-		case Drift:
-			doc.Drift = addDrift(doc.Drift, m.Drift)
-		case Verdict:
-			doc.Guards = append(doc.Guards, guardOf(m.Verdict))
-		case Note:
-			doc.Notes = append(doc.Notes, m.Text)
-			doc.Complete = false
-		case Summary:
-			doc.Applyable = m.Changed && len(m.Refused) == 0 && !doc.Errored && conflicts == 0
-			doc.Cost, doc.Summary, doc.Digest = costOf(&m.Before, &m.After, m.Current), summaryOf(m), m.Digest
-		}
+	doc.Errored = slices.ContainsFunc(r.Diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
+	doc.Applyable = !r.Empty() && !r.Refused() && !doc.Errored
+	for _, c := range r.Changes {
+		doc.Changes = append(doc.Changes, resourceChangeOf(c))
+		doc.Applyable = doc.Applyable && len(c.Conflicts) == 0
+	}
+	for _, m := range r.Migrations {
+		doc.Migrations = append(doc.Migrations, migrationOf(m))
+	}
+	for _, d := range r.Plan.Drift {
+		doc.Drift = addDrift(doc.Drift, d)
+	}
+	for _, v := range r.Verdicts {
+		doc.Guards = append(doc.Guards, guardOf(v))
 	}
 	return encode(w, doc, "  ")
 }
@@ -259,11 +252,12 @@ type summary struct {
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
 
-func summaryOf(s Summary) summary {
+func summaryOf(r Report) summary {
+	s := r.Summary()
 	return summary{
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		// JSON readers want no null for a list.
-		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: len(s.Refused) > 0,
+		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: r.Refused(),
 	}
 }

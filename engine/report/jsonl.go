@@ -2,13 +2,12 @@ package report
 
 import (
 	"io"
-	"iter"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// line is one message of the stream in JSON: its type, and what belongs to it
-// under the name of the type.
+// line is one line of JSONLines: its type, and what belongs to it under the name
+// of the type.
 type line struct {
 	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, guard, note or change_summary: the name of the member that follows."`
 	Begin      *begin           `json:"begin,omitempty"`
@@ -35,38 +34,39 @@ type changeSummary struct {
 	ExitCode int    `json:"exit_code" doc:"What the command ends with."`
 }
 
-// JSONLines writes each message as one line of JSON, as it comes.
-func JSONLines(w io.Writer, messages iter.Seq[Message], o Options) error {
-	for m := range messages {
-		if err := encode(w, lineOf(m, o), ""); err != nil {
-			return err
+// JSONLines writes a line of JSON for each thing that a report says, for programs
+// that read a stream: what is compared, diagnostics, changes, migrations, drift,
+// guards and notes, and the sum of it all.
+func JSONLines(w io.Writer, r Report, o Options) error {
+	var err error
+	put := func(l line) {
+		if err == nil {
+			err = encode(w, l, "")
 		}
 	}
-	return nil
-}
-
-func lineOf(m Message, o Options) line {
-	switch m := m.(type) {
-	case Begin:
-		return line{Type: "begin", Begin: &begin{FormatVersion, o.Version, revisionOf(m.Base), revisionOf(m.Head)}}
-	case Diagnostic:
-		return line{Type: "diagnostic", Diagnostic: &m.Diagnostic}
-	case Change:
-		c := resourceChangeOf(m.Change)
-		return line{Type: "resource_change", Change: &c}
-	case Migration:
-		steps := migrationOf(m.Migration)
-		return line{Type: "migration", Migration: &steps}
-	case Drift:
-		return line{Type: "resource_drift", Drift: &addDrift(nil, m.Drift)[0]}
-	case Verdict:
-		g := guardOf(m.Verdict)
-		return line{Type: "guard", Guard: &g}
-	case Note:
-		return line{Type: "note", Note: m.Text}
-	case Summary:
-		sum := changeSummary{summaryOf(m), costOf(&m.Before, &m.After, m.Current), m.Digest, m.ExitCode}
-		return line{Type: "change_summary", Summary: &sum}
+	put(line{Type: "begin", Begin: &begin{FormatVersion, o.Version, revisionOf(r.Base), revisionOf(r.Head)}})
+	for _, d := range r.Diagnostics {
+		put(line{Type: "diagnostic", Diagnostic: &d})
 	}
-	return line{}
+	for _, c := range r.Changes {
+		change := resourceChangeOf(c)
+		put(line{Type: "resource_change", Change: &change})
+	}
+	for _, m := range r.Migrations {
+		steps := migrationOf(m)
+		put(line{Type: "migration", Migration: &steps})
+	}
+	for _, d := range r.Drift {
+		put(line{Type: "resource_drift", Drift: &addDrift(nil, d)[0]})
+	}
+	for _, v := range r.Verdicts {
+		g := guardOf(v)
+		put(line{Type: "guard", Guard: &g})
+	}
+	for _, text := range r.Notes {
+		put(line{Type: "note", Note: text})
+	}
+	sum := changeSummary{summaryOf(r), costOf(&r.Before, &r.After, r.Current), r.Digest, r.ExitCode}
+	put(line{Type: "change_summary", Summary: &sum})
+	return err
 }
