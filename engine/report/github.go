@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 const (
@@ -73,5 +74,5 @@ func costDelta(r Report) string {
 	if r.Before.Ceiling.Unlimited || r.After.Ceiling.Unlimited {
 		return ""
 	}
-	return string(*amountOf(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly))
+	return planjson.Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -10,11 +11,11 @@ import (
 // artifacts:reports:terraform.
 func GitLabTerraform(w io.Writer, r Report, _ Options) error {
 	s := r.Summary()
-	return encode(w, struct {
+	return json.NewEncoder(w).Encode(struct {
 		Create int `json:"create"`
 		Update int `json:"update"`
 		Delete int `json:"delete"`
-	}{s.Create, s.Update, s.Delete}, "")
+	}{s.Create, s.Update, s.Delete})
 }
 
 // GitLabCodeQuality writes what a reviewer should look at for

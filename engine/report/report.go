@@ -18,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 // Report is what is written down: a plan, and what else is known of it.
@@ -47,8 +48,8 @@ var formats = []struct {
 	write Format
 }{
 	{"text", Text},
-	{"json", JSON},
-	{"jsonl", JSONLines},
+	{"json", writeJSON},
+	{"jsonl", writeLines},
 	{"markdown", Markdown},
 	{"html", HTML},
 	{"github", GitHub},
@@ -76,6 +77,17 @@ func Write(w io.Writer, format string, r Report, o Options) error {
 		return fmt.Errorf("there is no format %q", format)
 	}
 	return formats[i].write(w, r, o)
+}
+
+// document is the report in JSON.
+func (r Report) document(o Options) planjson.Document {
+	return planjson.New(r.Plan, r.Diagnostics, r.Digest, o.Version)
+}
+
+func writeJSON(w io.Writer, r Report, o Options) error { return r.document(o).Write(w) }
+
+func writeLines(w io.Writer, r Report, o Options) error {
+	return r.document(o).WriteLines(w, r.ExitCode)
 }
 
 // refusing are the guards and policies that block the plan.

@@ -1,4 +1,4 @@
-package report
+package planjson
 
 import (
 	"io"
@@ -6,7 +6,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// line is one line of JSONLines: its type, and what belongs to it under the name
+// line is one line of WriteLines: its type, and what belongs to it under the name
 // of the type.
 type line struct {
 	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, guard, note or change_summary: the name of the member that follows."`
@@ -34,39 +34,40 @@ type changeSummary struct {
 	ExitCode int    `json:"exit_code" doc:"What the command ends with."`
 }
 
-// JSONLines writes a line of JSON for each thing that a report says, for programs
-// that read a stream: what is compared, diagnostics, changes, migrations, drift,
-// guards and notes, and the sum of it all.
-func JSONLines(w io.Writer, r Report, o Options) error {
+// WriteLines writes a line of JSON for each thing that the document says: what is
+// compared, diagnostics, changes, migrations, drift, guards and notes, and last
+// the sum of it all with the exit code of the command.
+func (d Document) WriteLines(w io.Writer, exitCode int) error {
 	var err error
 	put := func(l line) {
 		if err == nil {
 			err = encode(w, l, "")
 		}
 	}
-	put(line{Type: "begin", Begin: &begin{FormatVersion, o.Version, revisionOf(r.Base), revisionOf(r.Head)}})
-	for _, d := range r.Diagnostics {
-		put(line{Type: "diagnostic", Diagnostic: &d})
+	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head}})
+	for _, found := range d.Diagnostics {
+		put(line{Type: "diagnostic", Diagnostic: &found})
 	}
-	for _, c := range r.Changes {
-		change := resourceChangeOf(c)
+	for _, change := range d.Changes {
 		put(line{Type: "resource_change", Change: &change})
 	}
-	for _, m := range r.Migrations {
-		steps := migrationOf(m)
+	for _, steps := range d.Migrations {
 		put(line{Type: "migration", Migration: &steps})
 	}
-	for _, d := range r.Drift {
-		put(line{Type: "resource_drift", Drift: &addDrift(nil, d)[0]})
+	for _, drift := range d.Drift {
+		for _, field := range drift.Fields {
+			one := drift
+			one.Fields = []driftedField{field}
+			one.Change = alterationOf(one.Fields)
+			put(line{Type: "resource_drift", Drift: &one})
+		}
 	}
-	for _, v := range r.Verdicts {
-		g := guardOf(v)
+	for _, g := range d.Guards {
 		put(line{Type: "guard", Guard: &g})
 	}
-	for _, text := range r.Notes {
+	for _, text := range d.Notes {
 		put(line{Type: "note", Note: text})
 	}
-	sum := changeSummary{summaryOf(r), costOf(&r.Before, &r.After, r.Current), r.Digest, r.ExitCode}
-	put(line{Type: "change_summary", Summary: &sum})
+	put(line{Type: "change_summary", Summary: &changeSummary{d.Summary, d.Cost, d.Digest, exitCode}})
 	return err
 }

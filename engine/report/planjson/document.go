@@ -1,4 +1,11 @@
-package report
+// Package planjson is the JSON form of a plan: one document, the same as lines
+// for programs that read a stream, and the schema of both.
+//
+// It decides nothing and leaves nothing out. Its member resource_changes has the
+// shape of Terraform's plans, so that what scans those for deletions works;
+// fields, effects and impact are lkeplan's own. It knows no other format, and no
+// place to write to.
+package planjson
 
 import (
 	"bytes"
@@ -19,34 +26,34 @@ import (
 // FormatVersion is the version of the JSON form. A new minor one only adds.
 const FormatVersion = "1.0"
 
-// JSON writes a plan for programs, as JSONSchema describes it. The list
-// resource_changes has the shape of Terraform's plans, so that what scans those
-// for deletions works; fields, effects and impact are lkeplan's own.
-func JSON(w io.Writer, r Report, o Options) error {
-	doc := document{
-		FormatVersion: FormatVersion, Version: o.Version, Complete: len(r.Notes) == 0,
-		Base: revisionOf(r.Base), Head: revisionOf(r.Head), Digest: r.Digest,
-		Changes: []resourceChange{}, Drift: []resourceDrift{}, Guards: []guard{},
-		Diagnostics: append([]diag.Diagnostic{}, r.Diagnostics...), Notes: append([]string{}, r.Notes...),
-		Cost: costOf(&r.Before, &r.After, r.Current), Summary: summaryOf(r),
+// New returns the document of a plan, with the diagnostics of compiling the head.
+// Digest is that of the saved plan and version that of the program; each is ""
+// where there is none.
+func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Document {
+	doc := Document{
+		FormatVersion: FormatVersion, Version: version, Complete: len(p.Notes) == 0,
+		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Digest: digest,
+		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
+		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
+		Cost: costOf(&p.Before, &p.After, p.Current), Summary: summaryOf(p),
 	}
-	doc.Errored = slices.ContainsFunc(r.Diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
-	doc.Applyable = !r.Empty() && !r.Refused() && !doc.Errored
-	for _, c := range r.Changes {
+	doc.Errored = slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
+	doc.Applyable = !p.Empty() && !p.Refused() && !doc.Errored
+	for _, c := range p.Changes {
 		doc.Changes = append(doc.Changes, resourceChangeOf(c))
 		doc.Applyable = doc.Applyable && len(c.Conflicts) == 0
 	}
-	for _, m := range r.Migrations {
+	for _, m := range p.Migrations {
 		doc.Migrations = append(doc.Migrations, migrationOf(m))
 	}
-	for _, d := range r.Plan.Drift {
-		doc.Drift = addDrift(doc.Drift, d)
-	}
-	for _, v := range r.Verdicts {
+	for _, v := range p.Verdicts {
 		doc.Guards = append(doc.Guards, guardOf(v))
 	}
-	return encode(w, doc, "  ")
+	return doc
 }
+
+// Write writes the document as Schema describes it.
+func (d Document) Write(w io.Writer) error { return encode(w, d, "  ") }
 
 // encode writes JSON in which no character steers a terminal.
 func encode(w io.Writer, v any, indent string) error {
@@ -80,8 +87,8 @@ func visibleJSON(doc []byte) []byte {
 	return append(out, doc[done:]...)
 }
 
-// document is the whole plan. The texts of the tag doc are in the schema.
-type document struct {
+// Document is the whole plan. The texts of the tag doc are in the schema.
+type Document struct {
 	FormatVersion string            `json:"format_version" doc:"The version of this form. A new minor one only adds."`
 	Version       string            `json:"lkeplan_version,omitempty" doc:"The program that wrote it."`
 	Applyable     bool              `json:"applyable" doc:"Whether there is something to apply, and nothing refuses it."`
@@ -252,12 +259,33 @@ type summary struct {
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
 
-func summaryOf(r Report) summary {
-	s := r.Summary()
+func summaryOf(p plan.Plan) summary {
+	s := p.Summary()
 	return summary{
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		// JSON readers want no null for a list.
-		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: r.Refused(),
+		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: p.Refused(),
 	}
+}
+
+// migration is a plan.Migration as JSON.
+type migration struct {
+	From   string `json:"from" doc:"The address in the base."`
+	To     string `json:"to" doc:"The address of the pool that takes over."`
+	Reason string `json:"reason"`
+	Steps  []step `json:"steps"`
+}
+
+type step struct {
+	Title string `json:"title"`
+	HCL   string `json:"hcl,omitempty" doc:"What to write for it."`
+}
+
+func migrationOf(m plan.Migration) migration {
+	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
+	for _, s := range m.Steps {
+		out.Steps = append(out.Steps, step(s))
+	}
+	return out
 }
