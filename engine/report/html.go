@@ -25,11 +25,18 @@ var (
 // image, no request. Its policy lets a browser load nothing, whatever the plan
 // holds.
 func HTML(w io.Writer, r Report, _ Options) error {
-	page, err := template.New("page").Parse(pageHTML)
+	page, err := template.New("page").Funcs(words).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("parse the page: %w", err)
 	}
 	return page.Execute(w, viewOf(r))
+}
+
+// words are what the page says in the way of the other formats.
+var words = template.FuncMap{
+	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
+	"short": short, "value": value, "verdict": plainly.verdict, "versus": plainly.versus,
+	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 }
 
 // policy allows the one style sheet that is in the page.
@@ -40,33 +47,20 @@ func policy() string {
 
 // view is what the page shows. All of it is text, which the template escapes.
 type view struct {
-	Policy  string
-	CSS     template.CSS // ours
-	Verdict string
-	Tone    string // good, warn or bad
-	Versus  string
-	Digest  string
-	Bill    string
-	Tiles   []tile
-	Guards  []verdictView
-	Passed  int
-	Cost    *costChart
-	Week    *weekChart
-	Groups  []group
-	Moves   []moveView
-	Drift   []driftView
-	Remarks []remark
-}
-
-// moveView is how a pool becomes another object and keeps its nodes.
-type moveView struct {
-	From, To, Reason string
-	Steps            []pair // what to do, and what to write for it
+	Report
+	Policy string
+	CSS    template.CSS // ours
+	Title  string
+	Tone   string // good, warn or bad
+	Tiles  []tile
+	Guards []plan.Verdict // those that have something to say
+	Passed int
+	Cost   *costChart
+	Week   *weekChart
+	Groups []group
 }
 
 type tile struct{ Label, Value, Note, Tone string }
-
-type verdictView struct{ Status, Tone, Text, Place string }
 
 // group is objects under one heading.
 type group struct {
@@ -88,14 +82,10 @@ type fieldView struct{ Path, Before, After, Effect, Tone, Place string }
 // pair is a name and a value.
 type pair struct{ Name, Value string }
 
-type driftView struct{ Addr, Path, Before, After, Owners, Then string }
-
-type remark struct{ Kind, Text, Place string }
-
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
-		Policy: policy(), CSS: template.CSS(pageCSS), Verdict: sentence(r), Tone: "good", Versus: plainly.versus(r), Digest: plainly(r.Digest),
+		Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Passed: r.passed(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {
@@ -104,35 +94,10 @@ func viewOf(r Report) view {
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"
 	}
-	if !r.Empty() {
-		v.Bill = bill(r)
-	}
 	for _, verdict := range r.Verdicts {
 		if verdict.Status != plan.Passed {
-			tone := map[plan.Status]string{plan.Blocked: "bad"}[verdict.Status]
-			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict), at(verdict.Source)})
+			v.Guards = append(v.Guards, verdict)
 		}
-	}
-	for _, m := range r.Migrations {
-		move := moveView{From: plainly(m.From), To: plainly(m.To), Reason: capital(plainly(m.Reason))}
-		for _, step := range m.Steps {
-			move.Steps = append(move.Steps, pair{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
-		}
-		v.Moves = append(v.Moves, move)
-	}
-	for _, d := range r.Drift {
-		before, after := sides(d.Path, d.Applied, d.Live)
-		v.Drift = append(v.Drift, driftView{plainly(d.Addr), short(d.Path), before, after, plainly.list(d.Owners), drifted(d)})
-	}
-	for _, d := range r.Diagnostics {
-		place := ""
-		if d.Range != nil {
-			place = fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)
-		}
-		v.Remarks = append(v.Remarks, remark{d.Severity, d.Summary + ". " + d.Detail, place})
-	}
-	for _, text := range r.Notes {
-		v.Remarks = append(v.Remarks, remark{"not looked at", plainly(text), ""})
 	}
 	return v
 }
