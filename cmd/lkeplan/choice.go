@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,8 +13,9 @@ import (
 
 // A choice is a flag with a few possible values.
 type choice struct {
-	value string
-	of    []string
+	value   string
+	of      []string
+	instead map[string]string // what to do for a value that is not possible, and that people try
 }
 
 // flag adds the flag to a command. The shell completes its values.
@@ -32,6 +34,9 @@ func (c *choice) Type() string { return strings.Join(c.of, "|") }
 
 // Set takes one of the possible values.
 func (c *choice) Set(value string) error {
+	if hint := c.instead[value]; hint != "" {
+		return errors.New(hint)
+	}
 	if !slices.Contains(c.of, value) {
 		return fmt.Errorf("must be one of %s.%s", strings.Join(c.of, ", "), eval.DidYouMean(value, c.of))
 	}

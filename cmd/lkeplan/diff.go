@@ -37,7 +37,7 @@ cost, at the built-in prices.
 
 Besides text there are markdown, a comment for a pull request; html, one page with
 charts; json and jsonl for programs; and what CI systems show: github, github-summary
-and github-output, gitlab-terraform and gitlab-codequality, sarif, junit, infracost.
+and github-output, gitlab-terraform and gitlab-codequality, sarif, junit.
 One run writes as many as are wanted: one with --output, others with --out.`,
 		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod\n  lkeplan diff -o github --out markdown=comment.md --out html=plan.html clusters/prod\n  lkeplan diff --base live clusters/prod",
 		Args:    oneDirectory,

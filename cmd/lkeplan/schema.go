@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -24,7 +24,7 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 		RunE: func(*cobra.Command, []string) error {
 			schema := schemas.JSONSchema()
 			if ofPlans {
-				schema = reports.JSONSchema()
+				schema = planjson.Schema()
 			}
 			enc := json.NewEncoder(env.Stdout)
 			enc.SetEscapeHTML(false)

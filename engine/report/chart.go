@@ -47,21 +47,20 @@ type span struct {
 }
 
 // costChartOf shows all pools together, and those whose cost changes most.
-func costChartOf(all whole) *costChart {
+func costChartOf(r Report) *costChart {
 	var changed []plan.Change
-	for _, c := range all.changes {
+	for _, c := range r.Changes {
 		if ceilings(c.Before, c.After) != "" && !sameCost(c.Before, c.After) {
-			changed = append(changed, c.Change)
+			changed = append(changed, c)
 		}
 	}
-	s := all.sum
-	if len(changed) == 0 && s.Current == nil && s.Before == (plan.Cost{}) && s.After == (plan.Cost{}) {
+	if len(changed) == 0 && r.Current == nil && r.Before == (plan.Cost{}) && r.After == (plan.Cost{}) {
 		return nil
 	}
 	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
 	chart := &costChart{More: max(0, len(changed)-mostBars)}
-	total := scale([]*plan.Cost{&s.Before, &s.After}, []*catalog.Money{s.Current})
-	bar := barOf("All pools together", &s.Before, &s.After, s.Current, total)
+	total := scale([]*plan.Cost{&r.Before, &r.After}, []*catalog.Money{r.Current})
+	bar := barOf("All pools together", &r.Before, &r.After, r.Current, total)
 	bar.Total = true
 	chart.Bars = append(chart.Bars, bar)
 	changed = changed[:min(len(changed), mostBars)]
@@ -84,11 +83,18 @@ func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
 // moves is by how much the cost of a pool changes; what nothing limits comes
 // first.
 func moves(c plan.Change) catalog.Money {
-	d, _ := minus(c.After, c.Before)
-	if d.Ceiling.Unlimited {
+	var before, after plan.Cost
+	if c.Before != nil {
+		before = *c.Before
+	}
+	if c.After != nil {
+		after = *c.After
+	}
+	if before.Ceiling.Unlimited || after.Ceiling.Unlimited {
 		return 1 << 62
 	}
-	return max(d.Ceiling.Monthly, -d.Ceiling.Monthly, d.Floor, -d.Floor)
+	ceiling, floor := after.Ceiling.Monthly-before.Ceiling.Monthly, after.Floor-before.Floor
+	return max(ceiling, -ceiling, floor, -floor)
 }
 
 // scale is what the whole width of a chart stands for. Beside bars without an
@@ -169,11 +175,11 @@ type windowBar struct {
 // in pixels.
 const weekHeight, leastHeight = 26, 15
 
-func weekChartOf(all whole) *weekChart {
+func weekChartOf(r Report) *weekChart {
 	chart := &weekChart{}
-	rows := map[string]int{} // by what is drawn
+	drawn := map[string]int{} // by what is drawn
 	var from, until time.Time
-	for _, c := range all.changes {
+	for _, c := range r.Changes {
 		if c.Effect != plan.Roll || c.Impact == nil || c.Impact.Pace == nil || len(c.Impact.Pace.Windows) == 0 {
 			continue
 		}
@@ -182,13 +188,13 @@ func weekChartOf(all whole) *weekChart {
 			from, until = windows[0].From, windows[len(windows)-1].Until
 		}
 		row := weekRow{Name: plainly(c.Addr), Windows: barsOf(c.Impact, from, until), impact: c.Impact, rolled: c.Impact.Rolled}
-		drawn := fmt.Sprint(row.Windows)
-		if i, same := rows[drawn]; same {
+		key := fmt.Sprint(row.Windows)
+		if i, same := drawn[key]; same {
 			chart.Rows[i].others++
 			chart.Rows[i].rolled += row.rolled
 			continue
 		}
-		rows[drawn] = len(chart.Rows)
+		drawn[key] = len(chart.Rows)
 		chart.Rows = append(chart.Rows, row)
 	}
 	if len(chart.Rows) == 0 {

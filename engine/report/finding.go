@@ -2,7 +2,6 @@ package report
 
 import (
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -30,24 +29,24 @@ const (
 
 // findings are what there is to look at, gravest first: what refuses the plan,
 // deleted nodes, replaced nodes, and the rest in the order of the messages.
-func findings(all whole) (list []finding) {
-	for _, v := range all.verdicts {
+func findings(r Report) (list []finding) {
+	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {
-			list = append(list, ofVerdict(v.Verdict))
+			list = append(list, ofVerdict(v))
 		}
 	}
-	for _, c := range all.changes {
-		list = append(list, ofChange(c.Change)...)
+	for _, c := range r.Changes {
+		list = append(list, ofChange(c)...)
 	}
-	for _, d := range all.diagnostics {
-		list = append(list, finding{Diagnostic: d.Diagnostic})
+	for _, d := range r.Diagnostics {
+		list = append(list, finding{Diagnostic: d})
 	}
-	for _, d := range all.drift {
-		text := plainly(d.Addr) + ": " + short(d.Path) + " is " + value(d.Path, d.Live) + ", set by " + plainly.list(d.Owners) + "; " + drifted(d.Drift) + "."
+	for _, d := range r.Drift {
+		text := plainly(d.Addr) + ": " + short(d.Path) + " is " + value(d.Path, d.Live) + ", set by " + plainly.list(d.Owners) + "; " + drifted(d) + "."
 		list = append(list, found("warning", drifting, "Set by others in the cluster", text, hcl.Range{}, d.Addr, d.Path))
 	}
-	for _, n := range all.notes {
-		list = append(list, found("warning", notSeen, "Not looked at", plainly(n.Text), hcl.Range{}, "", n.Text))
+	for _, text := range r.Notes {
+		list = append(list, found("warning", notSeen, "Not looked at", plainly(text), hcl.Range{}, "", text))
 	}
 	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
 	return list
@@ -121,27 +120,26 @@ func diagnostics(list []finding) []diag.Diagnostic {
 }
 
 // SARIF writes what a reviewer should look at for code scanning.
-func SARIF(w io.Writer, messages iter.Seq[Message], o Options) error {
-	return diag.SARIF(w, diagnostics(findings(read(messages))), o.Version)
+func SARIF(w io.Writer, r Report, o Options) error {
+	return diag.SARIF(w, diagnostics(findings(r)), o.Version)
 }
 
 // JUnit writes a plan as the report of a test: a case for each object and each
 // guard, and one for the configuration. Only what refuses a plan is a failure.
-func JUnit(w io.Writer, messages iter.Seq[Message], _ Options) error {
-	all := read(messages)
-	list := findings(all)
+func JUnit(w io.Writer, r Report, _ Options) error {
+	list := findings(r)
 	about := func(is func(finding) bool) []diag.Diagnostic {
 		return diagnostics(slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return !is(f) }))
 	}
 	ofObject := func(f finding) bool { return slices.Contains([]string{deletesNodes, rollsNodes, conflicting}, f.Rule) }
 	var cases []diag.Case
-	for _, c := range all.changes {
+	for _, c := range r.Changes {
 		cases = append(cases, diag.Case{Class: plainly(c.Block), Name: plainly(c.Addr), Diagnostics: about(func(f finding) bool {
 			return ofObject(f) && f.addr == c.Addr
 		})})
 	}
 	guards := map[string]bool{}
-	for _, v := range all.verdicts {
+	for _, v := range r.Verdicts {
 		name := plainly(v.Guard)
 		if guards[name] {
 			continue

@@ -52,24 +52,3 @@ func (c *comment) migration(m plan.Migration) {
 	}
 	c.printf("\n</details>\n")
 }
-
-// migration is a plan.Migration as JSON.
-type migration struct {
-	From   string `json:"from" doc:"The address in the base."`
-	To     string `json:"to" doc:"The address of the pool that takes over."`
-	Reason string `json:"reason"`
-	Steps  []step `json:"steps"`
-}
-
-type step struct {
-	Title string `json:"title"`
-	HCL   string `json:"hcl,omitempty" doc:"What to write for it."`
-}
-
-func migrationOf(m plan.Migration) migration {
-	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
-	for _, s := range m.Steps {
-		out.Steps = append(out.Steps, step(s))
-	}
-	return out
-}

@@ -27,12 +27,12 @@ func (v voice) list(names []string) string {
 
 // versus says what is compared with what; "" where that is not known. The
 // working directory need not be named.
-func (v voice) versus(b Begin) string {
+func (v voice) versus(r Report) string {
 	text := ""
-	if head := b.Head.String(); head != "" && head != "." {
+	if head := r.Head.String(); head != "" && head != "." {
 		text = v(head) + " "
 	}
-	if base := b.Base.String(); base != "" {
+	if base := r.Base.String(); base != "" {
 		text += "compared with " + v(base)
 	}
 	return strings.TrimSpace(text)
@@ -53,7 +53,8 @@ func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes }
 
 // headline says what becomes of the nodes of all pools.
-func headline(s Summary) string {
+func headline(r Report) string {
+	s := r.Summary()
 	nodes := func(n int) string {
 		if n == 0 {
 			return "nodes"
@@ -70,14 +71,14 @@ func headline(s Summary) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case s.Changed:
+	case !r.Empty():
 		return "no node is replaced or deleted"
 	}
 	return "no changes"
 }
 
 // counts says how many objects there are of each action.
-func counts(s Summary) string {
+func counts(s plan.Summary) string {
 	text := fmt.Sprintf("%d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
 	if s.Move > 0 {
 		text += fmt.Sprintf(", %d moved", s.Move)

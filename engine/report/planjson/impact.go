@@ -1,4 +1,4 @@
-package report
+package planjson
 
 import (
 	"fmt"
@@ -72,13 +72,18 @@ func impactOf(im *plan.Impact) *impact {
 // accident.
 type amount string
 
-func amountOf(m catalog.Money) *amount {
+// Dollars writes money as a decimal of dollars with two places.
+func Dollars(m catalog.Money) string {
 	sign := ""
 	if m < 0 {
 		sign, m = "-", -m
 	}
 	cents := (m + catalog.Dollar/200) / (catalog.Dollar / 100)
-	a := amount(fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100))
+	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
+}
+
+func amountOf(m catalog.Money) *amount {
+	a := amount(Dollars(m))
 	return &a
 }
 
@@ -137,21 +142,36 @@ type driftedField struct {
 	Kept    bool     `json:"kept" doc:"An apply leaves it so. Otherwise it is refused."`
 }
 
-// addDrift adds a field to the object it is of. Fields come sorted by address.
-func addDrift(list []resourceDrift, d plan.Drift) []resourceDrift {
-	last := len(list) - 1
-	if last < 0 || list[last].Address != d.Addr || list[last].Object.Kind != d.Kind {
-		list = append(list, resourceDrift{
-			Address: d.Addr, Mode: "managed", Type: schemas.TypeOf(d.Kind), Name: d.Name, Object: object{Kind: d.Kind, Name: d.Name},
-			Change: alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}},
+// driftOf joins the fields of each object. They come sorted by address.
+func driftOf(fields []plan.Drift) []resourceDrift {
+	list := []resourceDrift{}
+	for _, d := range fields {
+		last := len(list) - 1
+		if last < 0 || list[last].Address != d.Addr || list[last].Object.Kind != d.Kind {
+			list = append(list, resourceDrift{
+				Address: d.Addr, Mode: "managed", Type: schemas.TypeOf(d.Kind), Name: d.Name,
+				Object: object{Kind: d.Kind, Name: d.Name},
+			})
+			last++
+		}
+		list[last].Fields = append(list[last].Fields, driftedField{
+			d.Path, d.Applied, d.Live, append([]string{}, d.Owners...), d.Kept,
 		})
-		last++
 	}
-	r := &list[last]
-	r.Fields = append(r.Fields, driftedField{d.Path, d.Applied, d.Live, append([]string{}, d.Owners...), d.Kept})
-	nest(r.Change.Before, d.Path, d.Applied)
-	nest(r.Change.After, d.Path, d.Live)
+	for i := range list {
+		list[i].Change = alterationOf(list[i].Fields)
+	}
 	return list
+}
+
+// alterationOf is the part of an object that drifted fields are, before and after.
+func alterationOf(fields []driftedField) alteration {
+	a := alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}}
+	for _, f := range fields {
+		nest(a.Before, f.Path, f.Applied)
+		nest(a.After, f.Path, f.Live)
+	}
+	return a
 }
 
 // nest puts the value of a path into an object: spec.limits.cpu. What stands in

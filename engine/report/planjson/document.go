@@ -1,11 +1,18 @@
-package report
+// Package planjson is the JSON form of a plan: one document, the same as lines
+// for programs that read a stream, and the schema of both.
+//
+// It decides nothing and leaves nothing out. Its member resource_changes has the
+// shape of Terraform's plans, so that what scans those for deletions works;
+// fields, effects and impact are lkeplan's own. It knows no other format, and no
+// place to write to.
+package planjson
 
 import (
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
+	"slices"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -19,41 +26,34 @@ import (
 // FormatVersion is the version of the JSON form. A new minor one only adds.
 const FormatVersion = "1.0"
 
-// JSON writes a plan for programs, as JSONSchema describes it. The list
-// resource_changes has the shape of Terraform's plans, so that what scans those
-// for deletions works; fields, effects and impact are lkeplan's own.
-func JSON(w io.Writer, messages iter.Seq[Message], o Options) error {
-	doc := document{
-		FormatVersion: FormatVersion, Version: o.Version, Complete: true,
-		Changes: []resourceChange{}, Drift: []resourceDrift{}, Guards: []guard{}, Diagnostics: []diag.Diagnostic{}, Notes: []string{},
+// New returns the document of a plan, with the diagnostics of compiling the head.
+// Digest is that of the saved plan and version that of the program; each is ""
+// where there is none.
+func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Document {
+	doc := Document{
+		FormatVersion: FormatVersion, Version: version, Complete: len(p.Notes) == 0,
+		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Digest: digest,
+		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
+		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
+		Cost: costOf(&p.Before, &p.After, p.Current), Summary: summaryOf(p),
 	}
-	conflicts := 0
-	for m := range messages {
-		switch m := m.(type) {
-		case Begin:
-			doc.Base, doc.Head = revisionOf(m.Base), revisionOf(m.Head)
-		case Diagnostic:
-			doc.Diagnostics = append(doc.Diagnostics, m.Diagnostic)
-			doc.Errored = doc.Errored || m.Severity == "error"
-		case Change:
-			doc.Changes = append(doc.Changes, resourceChangeOf(m.Change))
-			conflicts += len(m.Conflicts)
-		case Migration:
-			doc.Migrations = append(doc.Migrations, migrationOf(m.Migration))
-		case Drift:
-			doc.Drift = addDrift(doc.Drift, m.Drift)
-		case Verdict:
-			doc.Guards = append(doc.Guards, guardOf(m.Verdict))
-		case Note:
-			doc.Notes = append(doc.Notes, m.Text)
-			doc.Complete = false
-		case Summary:
-			doc.Applyable = m.Changed && len(m.Refused) == 0 && !doc.Errored && conflicts == 0
-			doc.Cost, doc.Summary, doc.Digest = costOf(&m.Before, &m.After, m.Current), summaryOf(m), m.Digest
-		}
+	doc.Errored = slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
+	doc.Applyable = !p.Empty() && !p.Refused() && !doc.Errored
+	for _, c := range p.Changes {
+		doc.Changes = append(doc.Changes, resourceChangeOf(c))
+		doc.Applyable = doc.Applyable && len(c.Conflicts) == 0
 	}
-	return encode(w, doc, "  ")
+	for _, m := range p.Migrations {
+		doc.Migrations = append(doc.Migrations, migrationOf(m))
+	}
+	for _, v := range p.Verdicts {
+		doc.Guards = append(doc.Guards, guardOf(v))
+	}
+	return doc
 }
+
+// Write writes the document as Schema describes it.
+func (d Document) Write(w io.Writer) error { return encode(w, d, "  ") }
 
 // encode writes JSON in which no character steers a terminal.
 func encode(w io.Writer, v any, indent string) error {
@@ -87,8 +87,8 @@ func visibleJSON(doc []byte) []byte {
 	return append(out, doc[done:]...)
 }
 
-// document is the whole plan. The texts of the tag doc are in the schema.
-type document struct {
+// Document is the whole plan. The texts of the tag doc are in the schema.
+type Document struct {
 	FormatVersion string            `json:"format_version" doc:"The version of this form. A new minor one only adds."`
 	Version       string            `json:"lkeplan_version,omitempty" doc:"The program that wrote it."`
 	Applyable     bool              `json:"applyable" doc:"Whether there is something to apply, and nothing refuses it."`
@@ -259,11 +259,33 @@ type summary struct {
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
 
-func summaryOf(s Summary) summary {
+func summaryOf(p plan.Plan) summary {
+	s := p.Summary()
 	return summary{
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		// JSON readers want no null for a list.
-		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: len(s.Refused) > 0,
+		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: p.Refused(),
 	}
+}
+
+// migration is a plan.Migration as JSON.
+type migration struct {
+	From   string `json:"from" doc:"The address in the base."`
+	To     string `json:"to" doc:"The address of the pool that takes over."`
+	Reason string `json:"reason"`
+	Steps  []step `json:"steps"`
+}
+
+type step struct {
+	Title string `json:"title"`
+	HCL   string `json:"hcl,omitempty" doc:"What to write for it."`
+}
+
+func migrationOf(m plan.Migration) migration {
+	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
+	for _, s := range m.Steps {
+		out.Steps = append(out.Steps, step(s))
+	}
+	return out
 }

@@ -1,4 +1,4 @@
-package report
+package planjson
 
 import (
 	"fmt"
@@ -9,12 +9,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// JSONSchema is the schema (draft 2020-12) of what JSON writes. The definition
-// line in it is that of a line of JSONLines. It is made from the types that are
+// Schema is the JSON Schema (draft 2020-12) of what Write writes. The definition
+// line in it is that of a line of WriteLines. It is made from the types that are
 // written, so that it cannot differ from them.
-func JSONSchema() map[string]any {
+func Schema() map[string]any {
 	s := schema{}
-	top := s.of(reflect.TypeFor[document]())
+	top := s.of(reflect.TypeFor[Document]())
 	s.of(reflect.TypeFor[line]())
 	return map[string]any{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
