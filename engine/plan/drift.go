@@ -56,7 +56,7 @@ func driftOf(o Object, applied, live map[string]any, all owners, manager string)
 		}
 		_, contested := written[path]
 		drifts = append(drifts, Drift{
-			Addr: o.Addr.String(), Kind: o.Kind(), Name: o.Name(), Path: path,
+			Addr: o.Addr.String(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), Path: path,
 			Applied: applied[path], Live: live[path], Owners: who, Kept: !contested,
 		})
 	}

@@ -34,10 +34,7 @@ type Reconciler struct {
 	kuberecorder.EventRecorder
 	controller.Metrics
 	Worker *Worker
-	// Again is told of NodePlans that should be looked at, because another wants
-	// what they want too, or has given it up.
-	Again func(types.NamespacedName)
-	// DependencyInterval is how soon a NodePlan is looked at again whose
+	// DependencyInterval is how soon a NodePlan is reconciled again whose
 	// dependencies are not ready.
 	DependencyInterval time.Duration
 }
@@ -51,7 +48,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	np := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
 		if client.IgnoreNotFound(err) == nil {
-			r.forget(req.NamespacedName) // somebody may have taken its finalizer off
+			r.Worker.Rivals.Forget(req.NamespacedName) // somebody may have taken its finalizer off
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -165,8 +162,8 @@ func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodeP
 // tells nobody but the forge of an event that is marked for that; and it takes
 // two of the same text for one.
 func (r *Reconciler) announce(np, before *lkeplanv1alpha1.NodePlan, o outcome) {
-	if o.undone != "" {
-		r.Eventf(np, corev1.EventTypeNormal, lkeplanv1alpha1.ReasonDriftCorrected, "%s", shorten(o.undone, maxEvent))
+	if o.corrected != "" {
+		r.Eventf(np, corev1.EventTypeNormal, lkeplanv1alpha1.ReasonDriftCorrected, "%s", shorten(o.corrected, maxEvent))
 	}
 	kind, reason := corev1.EventTypeNormal, cmp.Or(o.refused, o.reason)
 	if o.stalled || o.failed || o.refused != "" {
@@ -206,23 +203,16 @@ func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan)
 	if !controllerutil.ContainsFinalizer(np, Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	if err := r.letGo(ctx, np); err != nil && !refused(err) {
-		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be let go: %v", err))
+	if err := r.detach(ctx, np); err != nil && !refused(err) {
+		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be orphaned: %v", err))
 		return ctrl.Result{}, err
 	} else if err != nil {
 		// Its account may have gone before it, with their namespace.
 		r.Eventf(np, corev1.EventTypeWarning, lkeplanv1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
 	}
-	r.forget(client.ObjectKeyFromObject(np))
+	r.Worker.Rivals.Forget(client.ObjectKeyFromObject(np))
 	controllerutil.RemoveFinalizer(np, Finalizer)
 	return ctrl.Result{}, nil
-}
-
-// forget has those looked at again that wanted what a NodePlan did.
-func (r *Reconciler) forget(np types.NamespacedName) {
-	for _, other := range r.Worker.Claims.Drop(np) {
-		r.Again(other)
-	}
 }
 
 // refused reports whether asking again would get the same answer.
@@ -230,13 +220,13 @@ func refused(err error) bool {
 	return apierrors.IsForbidden(err) || apierrors.IsUnauthorized(err) || apierrors.IsInvalid(err) || apimeta.IsNoMatchError(err)
 }
 
-// letGo deletes the objects of a NodePlan, or releases them. One that is to
-// change nothing at present, or ever, deletes none.
-func (r *Reconciler) letGo(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
+// detach deletes the objects of a NodePlan, or orphans them. A NodePlan that is
+// suspended or only plans deletes none.
+func (r *Reconciler) detach(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 	to, err := r.Worker.Connect(np)
 	if err != nil {
 		return err
 	}
 	remove := np.Spec.DeletionPolicy == lkeplanv1alpha1.DeletionDelete && np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly && !np.Spec.Suspend
-	return apply.Detach(ctx, to, r.Worker.look(to, compile.Result{Inventory: mark(np)}), mark(np), remove)
+	return apply.Detach(ctx, to, r.Worker.viewOf(to, compile.Result{Inventory: inventoryLabel(np)}), inventoryLabel(np), remove)
 }
