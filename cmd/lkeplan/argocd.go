@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/files"
 )
 
 // askedBy reads what an Application asks for, where it is Argo CD that renders.
@@ -63,14 +64,14 @@ func (s *source) ask(fsys fs.FS, opts *engine.CompileOptions) error {
 		}
 		info, err := fs.Stat(fsys, at)
 		if err != nil {
-			return fmt.Errorf("read the file of values %s: %w", name, bare(err))
+			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
 		}
 		if !info.Mode().IsRegular() || info.Size() > syntax.MaxFileSize {
 			return fmt.Errorf("%s is no file of at most %d bytes", name, syntax.MaxFileSize)
 		}
 		data, err := fs.ReadFile(fsys, at)
 		if err != nil {
-			return fmt.Errorf("read the file of values %s: %w", name, bare(err))
+			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
 		}
 		opts.VarFiles = append(opts.VarFiles, config.File{Name: at, Data: data})
 	}

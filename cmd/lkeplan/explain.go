@@ -20,8 +20,8 @@ func newExplain(env *env) *cobra.Command {
 		Long: `Say what a rule finds, why it matters and what to do about it. Without a name
 all rules are listed.
 
-A warning that is right is silenced by a comment with a reason, on the line
-above the block or argument:
+A comment with a reason silences a warning, on the line above the block or
+argument:
 
   # lkeplan:ignore NAME reason`,
 		Example: "  lkeplan explain matches-no-plan",

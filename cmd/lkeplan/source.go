@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -27,8 +28,8 @@ type source struct {
 // flags adds the flags for variables, which are the same in each command.
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
-	cmd.Flags().StringArrayVar(&s.varFiles, "var-file", nil, "read variables from a `FILE`; may be repeated")
-	cmd.Flags().StringVar(&s.catalog, "catalog", "", "check against the plans and regions in `FILE`, made by \"lkeplan catalog refresh\", instead of those built in")
+	cmd.Flags().StringArrayVar(&s.varFiles, "var-file", nil, "read variables from `FILE`; may be repeated")
+	cmd.Flags().StringVar(&s.catalog, "catalog", "", "check against the Linode types and regions in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
 }
 
 // oneDirectory is the positional argument of commands that read a directory.
@@ -58,7 +59,7 @@ func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
 	opts.Current = opts.Catalog != nil // whoever names one means it
 	opened, err := os.OpenRoot(root)
 	if err != nil {
-		return nil, opts, fmt.Errorf("open %s: %w", root, bare(err))
+		return nil, opts, fmt.Errorf("open %s: %w", root, files.Cause(err))
 	}
 	return opened.FS(), opts, s.ask(opened.FS(), &opts)
 }
@@ -112,7 +113,7 @@ func (s *source) readCatalog() (*catalog.Catalog, error) {
 	}
 	file, err := os.Open(s.catalog)
 	if err != nil {
-		return nil, fmt.Errorf("--catalog %s: %w", s.catalog, bare(err))
+		return nil, fmt.Errorf("--catalog %s: %w", s.catalog, files.Cause(err))
 	}
 	defer file.Close()
 	plans, err := catalog.Read(file)
@@ -142,29 +143,20 @@ func (s *source) parseVars() (vars []config.Var, err error) {
 	return vars, nil
 }
 
-func (s *source) readVarFiles() (files []config.File, err error) {
+func (s *source) readVarFiles() (values []config.File, err error) {
 	for _, name := range s.varFiles {
 		info, err := os.Stat(name)
 		if err != nil {
-			return nil, fmt.Errorf("--var-file %s: %w", name, bare(err))
+			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
 		}
 		if info.Size() > syntax.MaxFileSize {
 			return nil, fmt.Errorf("--var-file %s: larger than %d bytes", name, syntax.MaxFileSize)
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {
-			return nil, fmt.Errorf("--var-file %s: %w", name, bare(err))
+			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
 		}
-		files = append(files, config.File{Name: name, Data: data})
+		values = append(values, config.File{Name: name, Data: data})
 	}
-	return files, nil
-}
-
-// bare strips the operation and path from an error, for messages that have
-// them already.
-func bare(err error) error {
-	if e, ok := err.(*fs.PathError); ok {
-		return e.Err
-	}
-	return err
+	return values, nil
 }
