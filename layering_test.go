@@ -47,6 +47,8 @@ var rules = []rule{
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
+	{from: "cmd", forbidden: []string{"engine/report/picture"},
+		why: "pictures for documents are drawn by tests"},
 	{from: "cmd", forbidden: []string{"e2e", "github.com/itchyny/gojq"},
 		why: "what plays the runners of CI systems is for tests alone"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
