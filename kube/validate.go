@@ -22,6 +22,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // A Validator decides what an API server would say to objects, without one: it
@@ -92,6 +94,18 @@ func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 		cel:       schemacel.NewValidator(structure, true, celconfig.PerCallLimit),
 	}, nil
 }
+
+// BuiltinValidator returns the validator with the CRDs that are compiled into
+// this program. It is one for all, so that rules are compiled once.
+func BuiltinValidator() (*Validator, error) { return builtin() }
+
+var builtin = sync.OnceValues(func() (*Validator, error) {
+	crds, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	return NewValidator(crds)
+})
 
 // Validate returns the object as the API server would store it, with defaults,
 // and every error it would refuse it for. Fields that the kind does not have

@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
@@ -28,7 +30,7 @@ Objects that are not in the directory stay as they are, unless --prune is given
 and they were applied from it. Another run continues one that was interrupted.`
 
 func newApply(env *env) *cobra.Command {
-	a := application{comparison: comparison{env: env, base: "live"}, counts: map[engine.Event]int{}}
+	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
 		Use:     "apply [DIR | FILE]",
@@ -60,7 +62,7 @@ type application struct {
 	wait    choice
 	timeout time.Duration
 	started time.Time
-	counts  map[engine.Event]int
+	counts  map[apply.Event]int
 }
 
 // directory applies a directory as it lies there.
@@ -96,7 +98,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return err
 	}
 	head := saved.Compiled()
-	now, err := engine.DiffLive(ctx, head, engine.Live(cluster), engine.LiveOptions{Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune})
+	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune})
 	if err != nil {
 		return err
 	}
@@ -122,19 +124,19 @@ func (a *application) refuse(p plan.Plan) error {
 }
 
 // execute does what the plan says, and waits for what comes of it.
-func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head engine.Compiled, p plan.Plan) error {
-	deleted, err := engine.Execute(ctx, cluster, head, p, a.show)
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, p plan.Plan) error {
+	deleted, err := apply.Run(ctx, cluster, head, p, a.show)
 	if err != nil {
 		return err
 	}
 	if a.wait.value != "none" {
-		if err := a.await(ctx, engine.Live(cluster), head, deleted); err != nil {
+		if err := a.await(ctx, compare.LiveView(cluster), head, deleted); err != nil {
 			return err
 		}
 	}
 	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Resources)),
-		a.counts[engine.Event(kube.Created)], a.counts[engine.Event(kube.Changed)], a.counts[engine.Event(kube.Unchanged)])
-	if n := a.counts[engine.Deleted]; n > 0 {
+		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
+	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)
 	}
 	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
@@ -143,7 +145,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head e
 
 // await waits until objects are ready and, where that is asked for, all nodes
 // are as they should be and what was deleted is gone.
-func (a *application) await(ctx context.Context, in engine.Sight, head engine.Compiled, deleted []map[string]any) error {
+func (a *application) await(ctx context.Context, in compare.View, head compile.Result, deleted []map[string]any) error {
 	rolled := a.wait.value == "rolled"
 	timeout := a.timeout
 	switch {
@@ -155,19 +157,19 @@ func (a *application) await(ctx context.Context, in engine.Sight, head engine.Co
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := engine.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
+	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
 		return err
 	}
-	if err := engine.WaitRolled(ctx, in, head, a.show); err != nil {
+	if err := apply.WaitRolled(ctx, in, head, a.show); err != nil {
 		return err
 	}
-	return engine.WaitGone(ctx, in, deleted, a.show)
+	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
-func (a *application) show(p engine.Progress) {
+func (a *application) show(p apply.Progress) {
 	a.counts[p.Event]++
 	what := string(p.Event)
-	if p.Event == engine.Rolls {
+	if p.Event == apply.Rolls {
 		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
 	}
 	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)

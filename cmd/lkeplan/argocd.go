@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/syntax"
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 )
 
@@ -52,7 +52,7 @@ func (s *source) checkout(dir string) (root, below string, ok bool) {
 
 // ask adds what an Application asks for. Files of values are read in its
 // repository: whoever writes an Application must not see others of the plugin's.
-func (s *source) ask(fsys fs.FS, opts *engine.CompileOptions) error {
+func (s *source) ask(fsys fs.FS, opts *compile.Options) error {
 	if s.argo == nil {
 		return nil
 	}

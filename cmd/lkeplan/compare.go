@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -76,8 +77,8 @@ func (m *moment) orNow() time.Time {
 
 // compared is what a comparison has found.
 type compared struct {
-	head, base engine.Compiled // base: what is in force, as far as that is known
-	cluster    *kube.Cluster   // nil where none was asked
+	head, base compile.Result // base: what is in force, as far as that is known
+	cluster    *kube.Cluster  // nil where none was asked
 	plan       plan.Plan
 	warnings   []diag.Diagnostic // of compiling head
 }
@@ -108,7 +109,7 @@ func (d *comparison) run(ctx context.Context) (compared, error) {
 	if len(inForce.Files) == 0 {
 		inForce.Guards = c.head.Guards // a new directory has none before
 	}
-	return c, engine.Guard(&c.plan, inForce, c.head, d.allow)
+	return c, compare.Guard(&c.plan, inForce, c.head, d.allow)
 }
 
 func (d *comparison) compare(ctx context.Context) (compared, error) {
@@ -116,7 +117,7 @@ func (d *comparison) compare(ctx context.Context) (compared, error) {
 	if err != nil {
 		return compared{}, err
 	}
-	head, diags := engine.Compile(ctx, fsys, opts)
+	head, diags := compile.Dir(ctx, fsys, opts)
 	if err := report(d.env, head, diags); err != nil {
 		return compared{}, err
 	}
@@ -136,26 +137,26 @@ func (d *comparison) compare(ctx context.Context) (compared, error) {
 	}
 	now := d.at.orNow()
 	if d.cluster == "" {
-		c.plan, err = engine.Diff(c.base, head, prices, now)
+		c.plan, err = compare.Revisions(c.base, head, prices, now)
 	} else {
 		clusterKind, file, _ := strings.Cut(d.cluster, ":")
-		var sight engine.Sight
+		var sight compare.View
 		if sight, _, err = d.sight(&c, clusterKind, file); err != nil {
 			return c, err
 		}
-		c.plan, err = engine.DiffWith(ctx, c.base, head, sight, prices, now)
+		c.plan, err = compare.RevisionsOn(ctx, c.base, head, sight, prices, now)
 	}
 	c.plan.Base, c.plan.Head = against, d.headRevision()
 	return c, err
 }
 
 // withCluster compares head with a cluster, or a snapshot of one.
-func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name string, prices *catalog.Catalog, opts engine.CompileOptions) error {
+func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name string, prices *catalog.Catalog, opts compile.Options) error {
 	sight, against, err := d.sight(c, kind, name)
 	if err != nil {
 		return err
 	}
-	live := engine.LiveOptions{Prices: prices, Now: d.at.orNow(), Prune: d.prune}
+	live := compare.LiveOptions{Prices: prices, Now: d.at.orNow(), Prune: d.prune}
 	var note string
 	if c.base, note = d.inForce(ctx, c.head, opts); note != "" {
 		c.plan.Notes = append(c.plan.Notes, note)
@@ -168,13 +169,13 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 		live.Predict = c.cluster.DryRun
 	}
 	notes := c.plan.Notes
-	c.plan, err = engine.DiffLive(ctx, c.head, sight, live)
+	c.plan, err = compare.Live(ctx, c.head, sight, live)
 	c.plan.Base, c.plan.Head, c.plan.Notes = against, d.headRevision(), append(notes, c.plan.Notes...)
 	return err
 }
 
 // sight opens the cluster, or a snapshot of it.
-func (d *comparison) sight(c *compared, kind, name string) (engine.Sight, plan.Revision, error) {
+func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.Revision, error) {
 	switch kind {
 	case "live":
 		cluster, err := connect(d.kubeconfig)
@@ -182,14 +183,14 @@ func (d *comparison) sight(c *compared, kind, name string) (engine.Sight, plan.R
 			return nil, plan.Revision{}, err
 		}
 		c.cluster = cluster
-		return engine.Live(cluster), plan.Revision{Kind: "live"}, nil
+		return compare.LiveView(cluster), plan.Revision{Kind: "live"}, nil
 	case "snapshot":
 		file, err := os.Open(name)
 		if err != nil {
 			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, files.Cause(err))
 		}
 		defer file.Close()
-		snapshot, err := engine.ReadSnapshot(file)
+		snapshot, err := compare.ReadSnapshot(file)
 		if err != nil {
 			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, err)
 		}
@@ -201,7 +202,7 @@ func (d *comparison) sight(c *compared, kind, name string) (engine.Sight, plan.R
 // inForce is what the cluster should be like before the change: the merge base.
 // Where there is none, or it does not compile, head stands for it, and a note
 // says so.
-func (d *comparison) inForce(ctx context.Context, head engine.Compiled, opts engine.CompileOptions) (engine.Compiled, string) {
+func (d *comparison) inForce(ctx context.Context, head compile.Result, opts compile.Options) (compile.Result, string) {
 	rev, err := d.revision("")
 	if err != nil {
 		return head, "Guards and policies are those of the directory itself: there is no earlier commit to read them from."
@@ -211,9 +212,9 @@ func (d *comparison) inForce(ctx context.Context, head engine.Compiled, opts eng
 		opts.Dir = "."
 	}
 	if _, err := fs.Stat(rev.FS, opts.Dir); errors.Is(err, fs.ErrNotExist) {
-		return engine.Compiled{}, ""
+		return compile.Result{}, ""
 	}
-	base, diags := engine.Compile(ctx, rev.FS, opts)
+	base, diags := compile.Dir(ctx, rev.FS, opts)
 	if diags.HasErrors() {
 		return head, fmt.Sprintf("Guards and policies are those of the directory itself: commit %.12s, from which they would be read, has errors.", rev.ID)
 	}
@@ -221,7 +222,7 @@ func (d *comparison) inForce(ctx context.Context, head engine.Compiled, opts eng
 }
 
 // compileBase compiles the configuration that head is compared with.
-func (d *comparison) compileBase(ctx context.Context, kind, name string, opts engine.CompileOptions) (engine.Compiled, plan.Revision, error) {
+func (d *comparison) compileBase(ctx context.Context, kind, name string, opts compile.Options) (compile.Result, plan.Revision, error) {
 	switch kind {
 	case "plan":
 		saved, err := readPlan(name)
@@ -229,14 +230,14 @@ func (d *comparison) compileBase(ctx context.Context, kind, name string, opts en
 	case "dir":
 		fsys, dirOpts, err := d.src.open([]string{name})
 		if err != nil {
-			return engine.Compiled{}, plan.Revision{}, err
+			return compile.Result{}, plan.Revision{}, err
 		}
 		compiled, err := d.compile(ctx, fsys, dirOpts, name)
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, err
 	case "", "git":
 		rev, err := d.revision(name)
 		if err != nil {
-			return engine.Compiled{}, plan.Revision{}, err
+			return compile.Result{}, plan.Revision{}, err
 		}
 		against := plan.Revision{Kind: "git", Ref: fmt.Sprintf("%.12s", rev.ID)}
 		opts.Dir = rev.Dir
@@ -245,12 +246,12 @@ func (d *comparison) compileBase(ctx context.Context, kind, name string, opts en
 		}
 		if _, err := fs.Stat(rev.FS, opts.Dir); errors.Is(err, fs.ErrNotExist) {
 			against.Ref += ", which does not have this directory"
-			return engine.Compiled{}, against, nil
+			return compile.Result{}, against, nil
 		}
 		compiled, err := d.compile(ctx, rev.FS, opts, "commit "+against.Ref)
 		return compiled, against, err
 	}
-	return engine.Compiled{}, plan.Revision{}, unknownBase(d.base)
+	return compile.Result{}, plan.Revision{}, unknownBase(d.base)
 }
 
 // unknownBase says how to write a base; a word alone is most likely a commit.
@@ -262,8 +263,8 @@ func unknownBase(base string) error {
 	return fmt.Errorf("--base %s: write git:%s, dir:PATH, plan:FILE, snapshot:FILE or live", base, ref)
 }
 
-func (d *comparison) compile(ctx context.Context, fsys fs.FS, opts engine.CompileOptions, against string) (engine.Compiled, error) {
-	compiled, diags := engine.Compile(ctx, fsys, opts)
+func (d *comparison) compile(ctx context.Context, fsys fs.FS, opts compile.Options, against string) (compile.Result, error) {
+	compiled, diags := compile.Dir(ctx, fsys, opts)
 	if !diags.HasErrors() {
 		return compiled, nil
 	}

@@ -16,7 +16,9 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -88,7 +90,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	cluster, comments := i.describe(objects, present)
-	imported, err := engine.Import(ctx, objects, cluster, comments)
+	imported, err := adopt.Import(ctx, objects, cluster, comments)
 	if err != nil {
 		return err
 	}
@@ -127,7 +129,7 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		if table.Object == nil {
 			continue
 		}
-		found, err := engine.Live(cluster).Objects(ctx, *table.Object)
+		found, err := compare.LiveView(cluster).Objects(ctx, *table.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -152,7 +154,7 @@ func (i *importation) readFiles() (objects []map[string]any, err error) {
 			return nil, fmt.Errorf("%s: %w", name, files.Cause(err))
 		}
 		for _, obj := range found {
-			if engine.Importable(obj) {
+			if adopt.Importable(obj) {
 				objects = append(objects, obj)
 			} else {
 				others[fmt.Sprint(obj["kind"])] = true
@@ -167,14 +169,14 @@ func (i *importation) readFiles() (objects []map[string]any, err error) {
 
 func (i *importation) readFile(name string) ([]map[string]any, error) {
 	if name == "-" {
-		return engine.ReadManifests(i.env.Stdin)
+		return adopt.ReadManifests(i.env.Stdin)
 	}
 	file, err := os.Open(name)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	return engine.ReadManifests(file)
+	return adopt.ReadManifests(file)
 }
 
 // manifestFiles lists files in place of the directories they are in.
@@ -204,7 +206,7 @@ func (i *importation) present(ctx context.Context) (config.Cluster, error) {
 	} else if err != nil {
 		return config.Cluster{}, fmt.Errorf("--out-dir %s: %w", i.outDir, files.Cause(err))
 	}
-	compiled, _ := engine.Compile(ctx, os.DirFS(i.outDir), engine.CompileOptions{})
+	compiled, _ := compile.Dir(ctx, os.DirFS(i.outDir), compile.Options{})
 	return compiled.Cluster, nil
 }
 
@@ -214,7 +216,7 @@ func (i *importation) describe(objects []map[string]any, present config.Cluster)
 	if present.Name != "" {
 		return present, ""
 	}
-	known := engine.ClusterOf(objects, i.nodes)
+	known := adopt.ClusterOf(objects, i.nodes)
 	cluster = config.Cluster{
 		Name:   i.cluster.Name,
 		Region: cmp.Or(i.cluster.Region, known.Region),
@@ -264,7 +266,7 @@ func (i *importation) write(imported []config.File) error {
 }
 
 // printOwners says to whom objects belong, and how these let them go.
-func printOwners(w io.Writer, owners engine.Owners) {
+func printOwners(w io.Writer, owners adopt.Owners) {
 	for _, o := range owners {
 		who := o.Tool
 		if o.What != "" {

@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -105,7 +105,7 @@ func valid(ctx context.Context, env *env, src []byte) error {
 	if err := os.WriteFile(filepath.Join(tmp, "main.lke.hcl"), src, 0o644); err != nil {
 		return err
 	}
-	compiled, diags := engine.Compile(ctx, os.DirFS(tmp), engine.CompileOptions{})
+	compiled, diags := compile.Dir(ctx, os.DirFS(tmp), compile.Options{})
 	return report(env, compiled, diags)
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/report/picture"
 )
 
@@ -100,7 +100,7 @@ func hashed(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snapshot, err := engine.ReadSnapshot(bytes.NewReader(text))
+	snapshot, err := compare.ReadSnapshot(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 )
@@ -102,7 +102,7 @@ func (f *planFile) save(d *comparison, found compared) error {
 		return nil
 	}
 	var b bytes.Buffer
-	plan := engine.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now())
+	plan := compare.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now())
 	if err := plan.Write(&b); err != nil {
 		return err
 	}
@@ -116,9 +116,9 @@ func (f *planFile) save(d *comparison, found compared) error {
 func newShow(env *env) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
-		Use:     "show FILE",
-		Short:   "Show a saved plan",
-		Long:    `Show what "lkeplan plan --out FILE" has saved, in any format. No cluster is
+		Use:   "show FILE",
+		Short: "Show a saved plan",
+		Long: `Show what "lkeplan plan --out FILE" has saved, in any format. No cluster is
 asked.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
@@ -146,13 +146,13 @@ func oneFile(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-func readPlan(name string) (engine.Saved, error) {
+func readPlan(name string) (compare.Saved, error) {
 	file, err := os.Open(name)
 	if err != nil {
-		return engine.Saved{}, fmt.Errorf("plan %s: %w", name, files.Cause(err))
+		return compare.Saved{}, fmt.Errorf("plan %s: %w", name, files.Cause(err))
 	}
 	defer file.Close()
-	saved, err := engine.ReadSaved(file)
+	saved, err := compare.ReadSaved(file)
 	if err != nil {
 		return saved, fmt.Errorf("plan %s: %w", name, err)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/kustomization"
 )
 
@@ -27,7 +27,7 @@ A directory that compiles to no objects is refused with exit code 3, because a
 tool that prunes by the output would delete all pools. --allow-empty allows it.
 
 With --target argocd the objects have annotations for Argo CD: the order,
-server- side apply, and a confirmation before pools and classes are pruned; it
+server-side apply, and a confirmation before pools and classes are pruned; it
 never prunes pools that a guard protects. Variables are read from the parameters
 of an Application, as Argo CD passes them to a plugin, and --announce-parameters
 describes them for its UI. The directory examples/argocd of the repository has
@@ -87,7 +87,7 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	if r.announce {
 		return announceParameters(r.env, fsys, opts.Options)
 	}
-	compiled, diags := engine.Compile(ctx, fsys, opts)
+	compiled, diags := compile.Dir(ctx, fsys, opts)
 	if err := report(r.env, compiled, diags); err != nil {
 		return err
 	}

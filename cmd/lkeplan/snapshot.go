@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
 )
 
 func newSnapshot(env *env) *cobra.Command {
@@ -26,7 +26,7 @@ names of pods, and no annotations of others.`,
 			if err != nil {
 				return err
 			}
-			snapshot, err := engine.TakeSnapshot(cmd.Context(), engine.Live(cluster), time.Now())
+			snapshot, err := compare.TakeSnapshot(cmd.Context(), compare.LiveView(cluster), time.Now())
 			if err != nil {
 				return err
 			}

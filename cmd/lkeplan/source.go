@@ -11,8 +11,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -43,9 +43,9 @@ func oneDirectory(cmd *cobra.Command, args []string) error {
 // open returns the file system and options for compiling the directory given
 // as the only argument, or else the working directory. What lies outside of
 // the file system cannot be read, not even through symbolic links.
-func (s *source) open(args []string) (fs.FS, engine.CompileOptions, error) {
+func (s *source) open(args []string) (fs.FS, compile.Options, error) {
 	root, dir := s.place(args)
-	opts := engine.CompileOptions{Options: config.Options{Dir: dir, Version: release()}}
+	opts := compile.Options{Options: config.Options{Dir: dir, Version: release()}}
 	var err error
 	if opts.Vars, err = s.parseVars(); err != nil {
 		return nil, opts, err

@@ -7,7 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
@@ -36,7 +37,7 @@ func newTakeover(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
@@ -44,8 +45,8 @@ func newTakeover(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var owners engine.Owners
-			err = engine.TakeOver(cmd.Context(), compiled, cluster, func(t engine.Taken) {
+			var owners adopt.Owners
+			err = adopt.TakeOver(cmd.Context(), compiled, cluster, func(t adopt.Taken) {
 				what := "was ours"
 				if len(t.From) > 0 {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))

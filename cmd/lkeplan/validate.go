@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 func newValidate(env *env) *cobra.Command {
@@ -36,7 +36,7 @@ whatever the format.`,
 			if err != nil {
 				return err
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if output.value != "text" {
 				return reportAs(output.value, env, compiled, diags)
 			}
@@ -54,7 +54,7 @@ whatever the format.`,
 
 // report prints diagnostics and returns an error if there are errors among
 // them.
-func report(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
+func report(env *env, compiled compile.Result, diags hcl.Diagnostics) error {
 	if err := diag.Text(env.Stderr, diag.New(diags, compiled.Files), env.Color); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func report(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
 }
 
 // reportAs prints diagnostics in one of the formats for programs.
-func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
+func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagnostics) error {
 	model := diag.New(diags, compiled.Files)
 	var err error
 	switch format {
@@ -89,7 +89,7 @@ func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagn
 
 // inventory says what a directory compiles to: "2 objects (1 NodePool, 1
 // LinodeNodeClass)". Pools come first, as they are what people count.
-func inventory(compiled engine.Compiled) string {
+func inventory(compiled compile.Result) string {
 	counts := map[string]int{}
 	var kinds []string
 	for i := len(compiled.Resources) - 1; i >= 0; i-- {

@@ -8,7 +8,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -24,22 +25,22 @@ type inTurn struct {
 func takeTurns(c Compiler, most int) inTurn { return inTurn{c, make(chan struct{}, most)} }
 
 // Compile implements Compiler.
-func (t inTurn) Compile(ctx context.Context, req child.Request) (child.Result, error) {
+func (t inTurn) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	select {
 	case t.turns <- struct{}{}:
 	case <-ctx.Done():
-		return child.Result{}, ctx.Err()
+		return compile.Answer{}, ctx.Err()
 	}
 	defer func() { <-t.turns }()
 	return t.Compiler.Compile(ctx, req)
 }
 
 // compile compiles what was fetched, and refuses what is not for this cluster.
-func (w *Worker) compile(ctx context.Context, np *lkeplanv1alpha1.NodePlan, req child.Request) (child.Result, outcome, bool) {
+func (w *Worker) compile(ctx context.Context, np *lkeplanv1alpha1.NodePlan, req compile.Request) (compile.Answer, outcome, bool) {
 	result, err := w.Compiler.Compile(ctx, req)
 	revision := np.Status.LastAttemptedRevision
 	switch {
-	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
+	case errors.Is(err, compile.ErrTimeout), errors.Is(err, compile.ErrMemory):
 		return result, stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
 	case err != nil:
 		return result, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
@@ -61,8 +62,8 @@ func within(path string) string {
 
 // based is a source whose guards and policies hold, and how to ask them.
 type based struct {
-	child.Result
-	ask    child.Request
+	compile.Answer
+	ask    compile.Request
 	unread string // why what is in force could not be asked in its place
 }
 
@@ -89,7 +90,7 @@ func (w *Worker) base(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir str
 	if !known {
 		return head, outcome{}, false
 	}
-	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars, Spare: true}
+	req := compile.Request{Root: dir, Dir: within(path), Vars: vars.Vars, IgnoreUndeclared: true}
 	unchanged, err := same(req, head.ask)
 	if err != nil {
 		return based{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
@@ -107,19 +108,19 @@ func (w *Worker) base(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir str
 		head.unread = strings.Join(append([]string{"It has errors now:"}, result.Errors()...), "\n")
 		return head, outcome{}, false
 	}
-	return based{Result: result, ask: req}, outcome{}, false
+	return based{Answer: result, ask: req}, outcome{}, false
 }
 
 // same reports whether two requests are about the same directory of the same
 // files, of those that a configuration can read, with the same variables.
-func same(a, b child.Request) (bool, error) {
+func same(a, b compile.Request) (bool, error) {
 	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
 		return false, nil
 	}
-	files, err := useful(a.Root)
+	files, err := fetch.Hashes(a.Root)
 	if err != nil {
 		return false, err
 	}
-	others, err := useful(b.Root)
+	others, err := fetch.Hashes(b.Root)
 	return maps.Equal(files, others), err
 }

@@ -9,8 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -40,15 +39,15 @@ func write(dir string, files map[string]string) error {
 
 // asks is a compiler that counts what it is asked, and answers always the same.
 type asks struct {
-	answer child.Result
+	answer compile.Answer
 	plans  int // that policies were asked about
 	others int
 }
 
-func (a *asks) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	if req.Plan != nil {
 		a.plans++
-		return child.Result{Verdicts: []plan.Verdict{{Guard: "policy.few", Status: plan.Blocked}}}, nil
+		return compile.Answer{Verdicts: []plan.Verdict{{Guard: "policy.few", Status: plan.Blocked}}}, nil
 	}
 	a.others++
 	return a.answer, nil
@@ -89,9 +88,9 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: child.Result{Guards: config.Guards{MaxDeletedPools: old}}}
+			compiler := &asks{answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: old}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
-			of := based{Result: child.Result{Guards: config.Guards{MaxDeletedPools: head}}, ask: child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
+			of := based{Answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: head}}, ask: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
 			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
 			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
 				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
@@ -104,7 +103,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
+		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, based{Answer: compile.Answer{Policies: policies}}); err != nil {
 			t.Fatal(err)
 		}
 		if compiler.plans != want || p.Refused() != (want > 0) {
@@ -129,15 +128,15 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: child.Result{Failed: tt.failed, Guards: guards}},
+				Compiler: &asks{answer: compile.Answer{Failed: tt.failed, Guards: guards}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Result: child.Result{Guards: guards}, ask: child.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
+			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Answer: compile.Answer{Guards: guards}, ask: compile.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
 			if bad {
 				t.Fatalf("%+v", o)
 			}
 			p := &plan.Plan{Current: new(catalog.Money), Changes: tt.changes}
-			if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, base); err != nil {
+			if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, base); err != nil {
 				t.Fatal(err)
 			}
 			if p.Refused() != tt.refused {
@@ -150,10 +149,10 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 // hanging is a compiler that answers when it is told to.
 type hanging struct{ begun, answer chan struct{} }
 
-func (h hanging) Compile(context.Context, child.Request) (child.Result, error) {
+func (h hanging) Compile(context.Context, compile.Request) (compile.Answer, error) {
 	h.begun <- struct{}{}
 	<-h.answer
-	return child.Result{}, nil
+	return compile.Answer{}, nil
 }
 
 func TestCompilationsTakeTurns(t *testing.T) {
@@ -164,7 +163,7 @@ func TestCompilationsTakeTurns(t *testing.T) {
 		ends := make(chan error, 3)
 		for range 3 {
 			go func() {
-				_, err := turns.Compile(ctx, child.Request{})
+				_, err := turns.Compile(ctx, compile.Request{})
 				ends <- err
 			}()
 		}

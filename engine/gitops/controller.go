@@ -22,7 +22,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -237,5 +238,5 @@ func (r *Reconciler) letGo(ctx context.Context, np *lkeplanv1alpha1.NodePlan) er
 		return err
 	}
 	remove := np.Spec.DeletionPolicy == lkeplanv1alpha1.DeletionDelete && np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly && !np.Spec.Suspend
-	return engine.LetGo(ctx, to, r.Worker.look(to, engine.Compiled{Inventory: mark(np)}), mark(np), remove)
+	return apply.Detach(ctx, to, r.Worker.look(to, compile.Result{Inventory: mark(np)}), mark(np), remove)
 }

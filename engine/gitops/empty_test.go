@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -44,7 +44,7 @@ func TestAnEmptySource(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Status.Inventory = tt.status
 			cluster := &pooled{names: tt.there, leaving: tt.leaving, mark: mark(np)}
-			source := tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}
+			source := tried{result: compile.Answer{Cluster: config.Cluster{Name: "dev"}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
 				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: none{}, Cache: nothing{}, Prices: prices,

@@ -15,7 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -65,9 +65,9 @@ type MissingError struct{ Reason string }
 // Error implements error.
 func (e MissingError) Error() string { return e.Reason }
 
-// Compiler compiles a directory; child.Compiler is one.
+// Compiler compiles a directory; compile.Child is one.
 type Compiler interface {
-	Compile(ctx context.Context, req child.Request) (child.Result, error)
+	Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
 }
 
 // Cluster is the cluster as a NodePlan changes it; kube.Cluster is one.

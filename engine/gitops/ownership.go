@@ -8,7 +8,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -91,7 +91,7 @@ func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, e
 
 // ignore takes the fields out of head that others have set and may set, and
 // reports whether there were any.
-func ignore(head *engine.Compiled, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
+func ignore(head *compile.Result, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
 	found := false
 	for _, d := range drift {
 		if d.Kept || !slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) }) {

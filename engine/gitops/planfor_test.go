@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -93,11 +93,11 @@ func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 // asked remembers the values with which directories were compiled.
 type asked struct{ values map[string]string }
 
-func (a asked) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (a asked) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	for _, v := range req.Vars {
 		a.values[filepath.Base(req.Root)] += v.Value
 	}
-	return child.Result{Cluster: config.Cluster{Name: "dev"}}, nil
+	return compile.Answer{Cluster: config.Cluster{Name: "dev"}}, nil
 }
 
 // TestWhatIsInForceHasItsOwnVariables: it is compiled with those of the NodePlan

@@ -13,8 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -92,13 +93,13 @@ func (w *Worker) take(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifac
 	if bad {
 		return o
 	}
-	req := child.Request{Root: head, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	req := compile.Request{Root: head, Dir: within(np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	known := Variables{Secrets: slices.Concat(vars.Secrets, through.vars.Secrets)}
 	compiled, o, bad := w.compile(ctx, np, req)
 	if bad {
 		return known.hides(np, o)
 	}
-	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{Result: compiled, ask: req}, through.vars)
+	base, o, bad := w.base(ctx, through.NodePlan, inForce, based{Answer: compiled, ask: req}, through.vars)
 	if bad {
 		return known.hides(np, o)
 	}
@@ -117,7 +118,7 @@ func sourceProblem(err error) (outcome, bool) {
 }
 
 // carry compares, asks the guards, and applies.
-func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, result child.Result, base based) outcome {
+func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, result compile.Answer, base based) outcome {
 	to, err := w.Connect(np)
 	if err != nil {
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
@@ -164,7 +165,7 @@ func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePla
 
 // contested refuses objects that another NodePlan wants as well. One that only
 // plans, for a pull request beside the one that applies, wants none.
-func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head engine.Compiled) (outcome, bool) {
+func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head compile.Result) (outcome, bool) {
 	var wanted []string
 	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		for _, m := range head.Manifests() {
@@ -189,15 +190,15 @@ func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head engine.Compiled) (
 
 // compare works out the plan, without the fields that others may set, and
 // returns what it has seen for that.
-func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, head *engine.Compiled, base engine.Compiled) (plan.Plan, *sight, error) {
+func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, head *compile.Result, base compile.Result) (plan.Plan, *sight, error) {
 	seen := w.look(to, *head)
-	opts := engine.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
-	p, err := engine.DiffLive(ctx, *head, seen, opts)
+	opts := compare.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
+	p, err := compare.Live(ctx, *head, seen, opts)
 	if err != nil {
 		return p, nil, err
 	}
 	if ignore(head, p.Drift, np.Spec.DriftIgnore) {
-		p, err = engine.DiffLive(ctx, *head, seen, opts)
+		p, err = compare.Live(ctx, *head, seen, opts)
 	}
 	return p, seen, err
 }
@@ -205,7 +206,7 @@ func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to C
 // judge asks the guards in the source that is in force, those of the NodePlan,
 // and the policies. Before is how many objects there are: the cluster says so,
 // as a status may have been lost, and may have objects that are gone since.
-func (w *Worker) judge(ctx context.Context, np *lkeplanv1alpha1.NodePlan, p *plan.Plan, before int, head engine.Compiled, base based) error {
+func (w *Worker) judge(ctx context.Context, np *lkeplanv1alpha1.NodePlan, p *plan.Plan, before int, head compile.Result, base based) error {
 	verdicts, err := p.Judge(plan.Bounds{Guards: stricter(base.Guards, np.Spec.Guards, p.Nodes), Before: before, After: len(head.Resources)})
 	if err != nil {
 		return err
@@ -215,7 +216,7 @@ func (w *Worker) judge(ctx context.Context, np *lkeplanv1alpha1.NodePlan, p *pla
 		return nil
 	}
 	req := base.ask
-	if req.Plan, err = child.PlanJSON(*p); err != nil {
+	if req.Plan, err = compile.PlanJSON(*p); err != nil {
 		return err
 	}
 	judged, err := w.Compiler.Compile(ctx, req)
@@ -241,13 +242,13 @@ func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 
 // apply carries the plan out. Fields of our own objects that others have set
 // are set back.
-func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head engine.Compiled, p plan.Plan, seen *sight) outcome {
+func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head compile.Result, p plan.Plan, seen *sight) outcome {
 	ours := seen.owned()
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	changed := 0
-	deleted, err := engine.Execute(applying, forcing{to, ours}, head, uncontested(p), func(step engine.Progress) {
-		if step.Event != engine.Event(kube.Unchanged) {
+	deleted, err := apply.Run(applying, forcing{to, ours}, head, uncontested(p), func(step apply.Progress) {
+		if step.Event != apply.Event(kube.Unchanged) {
 			changed++
 		}
 	})
@@ -265,7 +266,7 @@ func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifa
 	news := np.Status.LastAppliedRevision != artifact.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = artifact.Revision, artifact.Origin
 	if np.Spec.Wait {
-		if err := engine.WaitReady(applying, w.look(to, head), head.Manifests(), func(engine.Progress) {}); err != nil {
+		if err := apply.WaitReady(applying, w.look(to, head), head.Manifests(), func(apply.Progress) {}); err != nil {
 			return failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "revision %s is applied, and not ready yet: %v", artifact.Revision, err).changed(news)
 		}
 	}

@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -60,8 +61,8 @@ func corrections(p plan.Plan, ours owned) string {
 const mostListed = 100
 
 // pools is how far the nodes of the pools are, and when the next one may go.
-func pools(ctx context.Context, seen engine.Sight, head engine.Compiled, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
-	rolling, err := engine.Rolling(ctx, seen, head)
+func pools(ctx context.Context, seen compare.View, head compile.Result, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
+	rolling, err := compare.Rolling(ctx, seen, head)
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +172,7 @@ func hundredths(s config.Share, of int) int {
 
 // inventory is what is applied now: the objects of head, and of those that were
 // there before the ones that are still to go.
-func inventory(head engine.Compiled, before []lkeplanv1alpha1.InventoryEntry, deleted []map[string]any, whole bool) []lkeplanv1alpha1.InventoryEntry {
+func inventory(head compile.Result, before []lkeplanv1alpha1.InventoryEntry, deleted []map[string]any, whole bool) []lkeplanv1alpha1.InventoryEntry {
 	entries := map[string]lkeplanv1alpha1.InventoryEntry{}
 	for _, m := range append(head.Manifests(), deleted...) {
 		e := entryFor(m)

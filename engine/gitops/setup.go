@@ -31,7 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -102,20 +103,20 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 }
 
 // compilations are done at a time, whatever the number of NodePlans. Each may
-// take child.DefaultMemory; deploy/controller.yaml has room for as many.
+// take compile.DefaultMemory; kube/deploy/controller.yaml has room for as many.
 const compilations = 2
 
 // worker puts together what does the work.
 func worker(mgr manager.Manager, o Options) *Worker {
 	compiler := o.Compiler
 	if compiler == nil {
-		compiler = child.Compiler{}
+		compiler = compile.Child{}
 	}
 	reader := mgr.GetAPIReader()
 	return &Worker{
 		Sources: ClusterSources{
 			Client: mgr.GetClient(), Reader: reader, SameNamespace: o.SameNamespace,
-			Fetch: NewFetcher(o.FetchRetries).Fetch, Git: Git{reader},
+			Fetch: fetch.NewArtifacts(o.FetchRetries).Fetch,
 		},
 		Compiler: takeTurns(compiler, compilations),
 		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),

@@ -14,7 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -34,7 +35,7 @@ type sight struct {
 	leaving map[string]map[string]any // of ours, those that are deleted already
 }
 
-func (w *Worker) look(to Cluster, head engine.Compiled) *sight {
+func (w *Worker) look(to Cluster, head compile.Result) *sight {
 	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}, leaving: map[string]map[string]any{}}
 	for _, m := range head.Manifests() {
 		apiVersion, _ := m["apiVersion"].(string)
@@ -45,7 +46,7 @@ func (w *Worker) look(to Cluster, head engine.Compiled) *sight {
 	return s
 }
 
-// Objects implements engine.Sight. It may be called by several goroutines.
+// Objects implements compare.View. It may be called by several goroutines.
 func (s *sight) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := s.cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, s.mark)
 	if meta.IsNoMatchError(err) && len(s.wanted[kind]) == 0 {
@@ -97,7 +98,7 @@ func (s *sight) going() []map[string]any {
 	return slices.Collect(maps.Values(s.leaving))
 }
 
-// Nodes implements engine.Sight.
+// Nodes implements compare.View.
 func (s *sight) Nodes(ctx context.Context) ([]plan.Node, error) {
 	var claims karpv1.NodeClaimList
 	if err := s.cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
@@ -105,12 +106,12 @@ func (s *sight) Nodes(ctx context.Context) ([]plan.Node, error) {
 	}
 	nodes := make([]plan.Node, len(claims.Items))
 	for i := range claims.Items {
-		nodes[i] = engine.NodeOf(&claims.Items[i])
+		nodes[i] = compare.NodeOf(&claims.Items[i])
 	}
 	return nodes, nil
 }
 
-// Holds implements engine.Sight.
+// Holds implements compare.View.
 func (s *sight) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
 	var machines corev1.NodeList
 	var pods corev1.PodList
@@ -120,6 +121,6 @@ func (s *sight) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]
 			return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
 		}
 	}
-	held, err := engine.Hold(nodes, machines.Items, pods.Items, budgets.Items, now)
+	held, err := compare.Hold(nodes, machines.Items, pods.Items, budgets.Items, now)
 	return held, nil, err
 }

@@ -15,8 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -25,21 +24,21 @@ import (
 type tried struct {
 	findErr, fetchErr, compileErr error
 	verified                      bool
-	result                        child.Result
+	result                        compile.Answer
 }
 
 func (s tried) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: func(context.Context, string) error { return s.fetchErr }}, s.findErr
 }
 
-func (s tried) Compile(context.Context, child.Request) (child.Result, error) {
+func (s tried) Compile(context.Context, compile.Request) (compile.Answer, error) {
 	return s.result, s.compileErr
 }
 
 // TestWhatStopsAReconciliation: each in its own way, and none with anything
 // applied: there is no cluster to apply to.
 func TestWhatStopsAReconciliation(t *testing.T) {
-	dev := child.Result{Cluster: config.Cluster{Name: "dev"}}
+	dev := compile.Answer{Cluster: config.Cluster{Name: "dev"}}
 	tests := []struct {
 		name    string
 		tried   tried
@@ -52,10 +51,10 @@ func TestWhatStopsAReconciliation(t *testing.T) {
 		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
 		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
 		{name: "no signature", spec: lkeplanv1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: lkeplanv1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
-		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", child.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
-		{name: "a compilation that eats memory", tried: tried{compileErr: child.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
+		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", compile.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
+		{name: "a compilation that eats memory", tried: tried{compileErr: compile.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
 		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
-		{name: "another cluster", tried: tried{result: child.Result{Cluster: config.Cluster{Name: "prod"}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "another cluster", tried: tried{result: compile.Answer{Cluster: config.Cluster{Name: "prod"}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
 		{name: "no connection", tried: tried{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {
@@ -141,8 +140,8 @@ func TestThoseWhoShareAreToldWhenItBeginsAndEnds(t *testing.T) {
 }
 
 func TestDriftThatIsIgnored(t *testing.T) {
-	resource := func() engine.Resource {
-		return engine.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
+	resource := func() compile.Resource {
+		return compile.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
 			"kind": "NodePool", "metadata": map[string]any{"name": "web"},
 			"spec": map[string]any{"weight": int64(10), "limits": map[string]any{"cpu": "100", "nvidia.com/gpu": "2"}, "disruption": map[string]any{"budgets": []any{"x"}}},
 		}}}
@@ -166,7 +165,7 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			head := engine.Compiled{Resources: []engine.Resource{resource()}}
+			head := compile.Result{Resources: []compile.Resource{resource()}}
 			if found := ignore(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
@@ -223,8 +222,8 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 }
 
 func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
-	web := engine.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
-	head := engine.Compiled{Resources: []engine.Resource{web}}
+	web := compile.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
+	head := compile.Result{Resources: []compile.Resource{web}}
 	w := &Worker{Claims: NewClaims()}
 	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
 	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly
@@ -238,16 +237,16 @@ func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
 // failing compiles the new revision, and not what is in force.
 type failing struct{ tried }
 
-func (f failing) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	if strings.HasSuffix(req.Root, "base") {
-		return child.Result{}, errors.New("fork: no more processes")
+		return compile.Answer{}, errors.New("fork: no more processes")
 	}
 	return f.result, nil
 }
 
 func TestNoRevisionPassesWhileTheGuardsInForceCannotBeRead(t *testing.T) {
 	w := &Worker{
-		Sources: tried{}, Compiler: failing{tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
+		Sources: tried{}, Compiler: failing{tried{result: compile.Answer{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
 		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
 		Vars: func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {

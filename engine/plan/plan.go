@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Object is one object of a revision: as written, and as the API server would
@@ -115,6 +116,11 @@ type Change struct {
 	// Conflicts are fields that somebody else has set to another value. An apply
 	// would be refused.
 	Conflicts []Conflict
+}
+
+// Key says which object it happens to.
+func (c Change) Key() manifest.Key {
+	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 }
 
 // Drift is a field of a live object that others than lkeplan have set.

@@ -1,0 +1,143 @@
+// Package apply brings a cluster to what a plan says: objects are applied in the
+// order in which they refer to one another, what is left over is deleted or
+// detached, and whoever wants to can wait until all is ready.
+//
+// It decides nothing: what is to change is in the plan, and who may say so was
+// asked before.
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+)
+
+// executor is the cluster as Run changes it; kube.Cluster is one.
+type executor interface {
+	applier
+	ender
+}
+
+// ender ends what lkeplan has to do with objects; kube.Cluster is one.
+type ender interface {
+	Delete(ctx context.Context, obj map[string]any) error
+	Release(ctx context.Context, obj map[string]any) error
+}
+
+// ConflictError says which fields others have set. Nothing was applied.
+type ConflictError struct{ Changes []plan.Change }
+
+// Error implements error.
+func (e ConflictError) Error() string {
+	text := "somebody else set other values; nothing was applied:"
+	for _, c := range e.Changes {
+		for _, conflict := range c.Conflicts {
+			text += fmt.Sprintf("\n  %s %s: %s was set by %q", c.Kind, c.Name, conflict.Path, conflict.Owner)
+		}
+	}
+	return text + "\nremove the fields from the configuration, or have their owners give them up"
+}
+
+// Run does what a plan for head says: it applies the objects, node classes
+// before the pools that refer to them, and then deletes what is left over,
+// pools before their classes. It tells report of each step. It stops at the
+// first that fails; to run it again is to go on there. Deleted are the objects
+// that are on their way out.
+func Run(ctx context.Context, to executor, head compile.Result, p plan.Plan, report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(p.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+	if len(contested) > 0 {
+		return nil, ConflictError{contested}
+	}
+	if err := Objects(ctx, to, head.LabelledManifests(), report); err != nil {
+		return nil, err
+	}
+	return end(ctx, to, p.Changes, report)
+}
+
+// end deletes and releases what a plan ends.
+func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
+	for _, c := range ending(changes) {
+		obj := objectOf(c)
+		event := Deleted
+		if c.Action == plan.Forget {
+			event, err = Released, to.Release(ctx, obj)
+		} else {
+			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
+		}
+		if err != nil {
+			return deleted, err
+		}
+		report(Progress{Kind: c.Kind, Name: c.Name, Event: event})
+	}
+	return deleted, nil
+}
+
+// ending are the changes that end an object, those of node classes last.
+func ending(changes []plan.Change) []plan.Change {
+	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
+		return c.UID == "" || (c.Action != plan.Delete && c.Action != plan.Forget)
+	})
+	slices.SortStableFunc(ends, func(a, b plan.Change) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return ends
+}
+
+func rank(c plan.Change) int {
+	if c.Kind == "LinodeNodeClass" {
+		return 1
+	}
+	return 0
+}
+
+// objectOf names an object as the API server does.
+func objectOf(c plan.Change) map[string]any {
+	metadata := map[string]any{"name": c.Name, "uid": c.UID}
+	if c.Namespace != "" {
+		metadata["namespace"] = c.Namespace
+	}
+	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
+}
+
+// Detach releases all objects that carry a mark, or deletes them, pools before
+// their classes. That objects of one kind may not be listed is the error after
+// those of the others are let go.
+func Detach(ctx context.Context, to ender, seen compare.View, mark string, remove bool) error {
+	var changes []plan.Change
+	var unseen error
+	for _, kind := range compare.Kinds() {
+		objects, err := seen.Objects(ctx, kind)
+		if apierrors.IsForbidden(err) {
+			unseen = err
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			if kube.Label(obj, kube.InventoryLabel) == mark {
+				changes = append(changes, endOf(obj, remove))
+			}
+		}
+	}
+	_, err := end(ctx, to, changes, func(Progress) {})
+	return cmp.Or(err, unseen)
+}
+
+func endOf(obj map[string]any, remove bool) plan.Change {
+	u := unstructured.Unstructured{Object: obj}
+	c := plan.Change{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()), Action: plan.Forget}
+	if remove {
+		c.Action = plan.Delete
+	}
+	return c
+}
