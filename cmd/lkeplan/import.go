@@ -9,7 +9,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -82,7 +81,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if objects, err = choose(objects, args, i.selector); err != nil {
+	if objects, err = adopt.Choose(objects, args, i.selector); err != nil {
 		return err
 	}
 	present, err := i.present(ctx)
@@ -118,7 +117,11 @@ func (i *importation) run(ctx context.Context, args []string) error {
 // read returns all objects that can be imported.
 func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if len(i.from) > 0 {
-		return i.readFiles()
+		objects, others, err := adopt.ReadFiles(i.from, i.env.Stdin)
+		if len(others) > 0 {
+			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", diag.OneLine(strings.Join(others, ", ")))
+		}
+		return objects, err
 	}
 	cluster, err := connect(i.kubeconfig)
 	if err != nil {
@@ -138,62 +141,6 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	// Whoever may not list nodes says himself which region it is.
 	i.nodes, _ = cluster.List(ctx, "v1", "Node")
 	return objects, nil
-}
-
-// readFiles reads the files that were named. Objects of other kinds are passed
-// over, and counted.
-func (i *importation) readFiles() (objects []map[string]any, err error) {
-	names, err := manifestFiles(i.from)
-	if err != nil {
-		return nil, err
-	}
-	others := map[string]bool{}
-	for _, name := range names {
-		found, err := i.readFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, files.Cause(err))
-		}
-		for _, obj := range found {
-			if adopt.Importable(obj) {
-				objects = append(objects, obj)
-			} else {
-				others[fmt.Sprint(obj["kind"])] = true
-			}
-		}
-	}
-	if len(others) > 0 {
-		fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", diag.OneLine(strings.Join(sortedNames(others), ", ")))
-	}
-	return objects, nil
-}
-
-func (i *importation) readFile(name string) ([]map[string]any, error) {
-	if name == "-" {
-		return adopt.ReadManifests(i.env.Stdin)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return adopt.ReadManifests(file)
-}
-
-// manifestFiles lists files in place of the directories they are in.
-func manifestFiles(from []string) (names []string, err error) {
-	for _, name := range from {
-		entries, err := os.ReadDir(name)
-		if err != nil || name == "-" {
-			names = append(names, name) // a file, or not there, which opening it says
-			continue
-		}
-		for _, entry := range entries {
-			if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) && !entry.IsDir() {
-				names = append(names, filepath.Join(name, entry.Name()))
-			}
-		}
-	}
-	return names, nil
 }
 
 // present is the cluster that the directory to write to is for already.

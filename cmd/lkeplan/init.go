@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -119,49 +119,14 @@ func regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCom
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// starter is the first configuration. It is what examples/quickstart is.
+// starterFile is what starter fills in.
+//
+//go:embed starter.lke.hcl.tmpl
+var starterFile string
+
+// starter is the first configuration.
 func starter(cluster, region, tier string) []byte {
 	quote := func(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `# Node pools for LKE. Check this directory with "lkeplan validate", and look at
-# the objects it stands for with "lkeplan render".
-
-# The LKE cluster this directory is for, and where it is.
-cluster {
-  name = %s
-  region = %s
-  tier = %s
-}
-
-# How machines are set up. Without arguments everything is as LKE does it.
-node_class "default" {}
-
-# Nodes are made when pods are waiting for a place, and go when they are no
-# longer needed.
-pool "general" {
-  node_class = node_class.default
-
-  # Which Linode plans may be used. Of those that fit the waiting pods, the
-  # cheapest is taken.
-  requirements = {
-    class = ["standard", "dedicated"]
-    cpu   = between(4, 16)
-  }
-
-  # The most the pool may hold in sum, so that a mistake stays affordable.
-  limits = { cpu = 100 }
-
-  disruption {
-    # Linode bills each started hour, so a node is worth keeping for a while
-    # after it becomes idle.
-    consolidate_after = "15m"
-
-    # At most a tenth of the nodes at a time.
-    budget {
-      nodes = "10%%"
-    }
-  }
-}
-`, quote(cluster), quote(region), quote(tier))
-	return hclwrite.Format(b.Bytes())
+	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{tier}}", quote(tier))
+	return hclwrite.Format([]byte(text.Replace(starterFile)))
 }
