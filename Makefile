@@ -46,7 +46,7 @@ lint: ## check formatting, vet, and run staticcheck
 generate: ## rewrite what is generated: deep copies, definitions, schemas, the reference
 	$(GO) generate ./schemas/...
 	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
-	$(GO) test -run "^TestReference$$" ./cmd/lkeplan -update
+	$(GO) test -run "^(TestReference|TestPictureOfDiff)$$" ./cmd/lkeplan -update
 	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)

@@ -61,6 +61,8 @@ var rules = []rule{
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
+	{from: "cmd", forbidden: []string{"engine/report/picture"},
+		why: "pictures for documents are drawn by tests"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }

@@ -5,13 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -22,22 +18,24 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
+const applyHelp = `Compile and check a directory, then apply its objects by server-side apply as
+the field manager "lkeplan": node classes first, then pools. Values that others
+have set are never overwritten: lkeplan shows them, and applies nothing. Nor
+does it apply anything where a guard or policy refuses the plan.
+
+A plan that "lkeplan plan --out FILE" has saved is applied exactly, or not at
+all: if one of its fields or objects has changed since, the exit code is 4.
+
+Objects that are not in the directory stay as they are, unless --prune is given
+and they were applied from it. Another run continues one that was interrupted.`
+
 func newApply(env *env) *cobra.Command {
 	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
-		Use:   "apply [DIR | FILE]",
-		Short: "Apply a directory or a saved plan to a cluster",
-		Long: `Compile and check a directory, then apply its objects by server-side apply as
-the field manager "lkeplan": node classes first, then pools. Values that somebody
-else has set are never overwritten; they are shown, and nothing is applied. Nor is
-anything where a guard or policy refuses what would come of it.
-
-A plan that "lkeplan plan --out FILE" has saved is carried out exactly, or not at
-all: where a field or an object of it has changed since, the exit code is 4.
-
-Objects that are not in the directory stay as they are, unless --prune is given and
-they were applied from it. A run that was interrupted is continued by the next.`,
+		Use:     "apply [DIR | FILE]",
+		Short:   "Apply a directory or a saved plan to a cluster",
+		Long:    applyHelp,
 		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait rolled prod.plan",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -51,27 +49,11 @@ they were applied from it. A run that was interrupted is continued by the next.`
 		},
 	}
 	a.flags(cmd)
-	cmd.Flags().BoolVar(&a.prune, "prune", false, "delete what was applied from here and is no longer in the directory")
-	a.wait.flag(cmd, "wait", "", "wait until objects are ready, until all nodes are replaced that have to be, or for nothing")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "how long to wait (default 2m, and 1h for nodes)")
+	cmd.Flags().BoolVar(&a.prune, "prune", false,
+		"delete what was applied from this directory and is no longer in it")
+	a.wait.flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
 	return cmd
-}
-
-// connect returns the cluster of a kubeconfig, which may be several files as
-// in $KUBECONFIG; of the usual places where it is empty.
-func connect(kubeconfig string) (*kube.Cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	if kubeconfig != "" {
-		rules.Precedence = filepath.SplitList(kubeconfig)
-	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster) {
-		return nil, fmt.Errorf("no cluster: there is no kubeconfig in %s; set KUBECONFIG", strings.Join(rules.Precedence, ", "))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	return kube.NewCluster(cfg)
 }
 
 // application is one run of apply.

@@ -18,10 +18,12 @@ type choice struct {
 	instead map[string]string // what to do for a value that is not possible, and that people try
 }
 
-// flag adds the flag to a command. The shell completes its values.
+// flag adds the flag to a command. Its usage names the value in backquotes; the
+// possible values are added. The shell completes them.
 func (c *choice) flag(cmd *cobra.Command, name, shorthand, usage string) {
 	last := len(c.of) - 1
-	cmd.Flags().VarP(c, name, shorthand, fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.of[:last], ", "), c.of[last]))
+	usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.of[:last], ", "), c.of[last])
+	cmd.Flags().VarP(c, name, shorthand, usage)
 	// The only error is that there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -29,8 +31,8 @@ func (c *choice) flag(cmd *cobra.Command, name, shorthand, usage string) {
 // String is the present value.
 func (c *choice) String() string { return c.value }
 
-// Type is how the flag's value is shown in the usage text.
-func (c *choice) Type() string { return strings.Join(c.of, "|") }
+// Type is never shown: the usage of each choice names its value.
+func (c *choice) Type() string { return "choice" }
 
 // Set takes one of the possible values.
 func (c *choice) Set(value string) error {

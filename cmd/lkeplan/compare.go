@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	revision "github.com/lkeplan/lkeplan/engine/source"
@@ -39,10 +40,10 @@ type comparison struct {
 // flags adds the flags that say what to compare with.
 func (d *comparison) flags(cmd *cobra.Command) {
 	d.src.flags(cmd)
-	cmd.Flags().StringVar(&d.kubeconfig, "kubeconfig", d.env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false, "have the API server work out what it would make of the objects, which asks for the right to patch them")
-	cmd.Flags().StringArrayVar(&d.allow, "allow", nil, "let pass what a guard or policy refuses, as `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
-	cmd.Flags().Var(&d.at, "at", "the `TIME` for which budgets and freezes are looked at, as 2026-11-20T17:00:00Z (default: now)")
+	kubeconfigFlag(cmd, d.env, &d.kubeconfig)
+	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false, "let the API server compute what it would make of the objects; this needs the right to patch them")
+	cmd.Flags().StringArrayVar(&d.allow, "allow", nil, "allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+	cmd.Flags().Var(&d.at, "at", "evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)")
 }
 
 // moment is a flag with a time; now where it is not given.
@@ -186,7 +187,7 @@ func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.R
 	case "snapshot":
 		file, err := os.Open(name)
 		if err != nil {
-			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, bare(err))
+			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, files.Cause(err))
 		}
 		defer file.Close()
 		snapshot, err := compare.ReadSnapshot(file)
@@ -250,7 +251,16 @@ func (d *comparison) compileBase(ctx context.Context, kind, name string, opts co
 		compiled, err := d.compile(ctx, rev.FS, opts, "commit "+against.Ref)
 		return compiled, against, err
 	}
-	return compile.Result{}, plan.Revision{}, fmt.Errorf("--base %s: write git:COMMIT, dir:PATH, plan:FILE, snapshot:FILE or live", d.base)
+	return compile.Result{}, plan.Revision{}, unknownBase(d.base)
+}
+
+// unknownBase says how to write a base; a word alone is most likely a commit.
+func unknownBase(base string) error {
+	ref := "REF"
+	if !strings.Contains(base, ":") {
+		ref = base
+	}
+	return fmt.Errorf("--base %s: write git:%s, dir:PATH, plan:FILE, snapshot:FILE or live", base, ref)
 }
 
 func (d *comparison) compile(ctx context.Context, fsys fs.FS, opts compile.Options, against string) (compile.Result, error) {

@@ -24,10 +24,10 @@ func newConsole(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "console [DIR]",
 		Short: "Evaluate expressions in a directory",
-		Long: `Evaluate expressions as if they stood in a directory, and print their values as
-HCL. They are given with -e, or one a line on standard input. The files are read
-anew for each, so that a change is seen at once. An error ends nothing; where
-expressions are not typed by hand, the exit code is then 1.
+		Long: `Evaluate expressions as if they were in a directory, and print their values as
+HCL. They are given with -e, or on standard input, one per line. The files are
+read again for each, so that a change is seen at once. The console goes on after
+an error; the exit code is then 1, unless expressions are typed by hand.
 
 DIR is the working directory where none is given.`,
 		Example: `  lkeplan console clusters/prod
@@ -52,7 +52,7 @@ DIR is the working directory where none is given.`,
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate this `EXPRESSION` and end; may be repeated")
+	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and end; may be repeated")
 	return cmd
 }
 

@@ -51,6 +51,6 @@ in Markdown.`,
 			}
 		},
 	}
-	output.flag(cmd, "output", "o", "how to draw")
+	output.flag(cmd, "output", "o", "draw as `FORMAT`")
 	return cmd
 }

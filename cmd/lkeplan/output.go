@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 )
 
@@ -22,7 +22,7 @@ import (
 // output in one format, and to any number of files in others.
 type output struct {
 	format   choice
-	files    files
+	files    outputs
 	color    choice
 	ascii    bool
 	width    int
@@ -33,12 +33,12 @@ type output struct {
 func (o *output) flags(cmd *cobra.Command) {
 	o.format = choice{value: "text", of: reports.Formats()}
 	o.color = choice{value: "auto", of: []string{"auto", "always", "never"}}
-	o.format.flag(cmd, "output", "o", "how to print the result")
-	o.color.flag(cmd, "color", "", "color text")
-	cmd.Flags().Var(&o.files, "out", "also write the result to a file: `FORMAT=FILE`, - for standard output; github-summary and github-output know their own; may be repeated")
-	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII alone, as where the locale is not UTF-8")
-	cmd.Flags().IntVar(&o.width, "width", 0, "how many `COLUMNS` text may take (default: those of the terminal)")
-	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment, "how long markdown may be; deleted and replaced nodes are never left out")
+	o.format.flag(cmd, "output", "o", "print the result as `FORMAT`")
+	o.color.flag(cmd, "color", "", "color text `WHEN`")
+	cmd.Flags().Var(&o.files, "out", "write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know their file; may be repeated")
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII only (default: if the locale is not UTF-8)")
+	cmd.Flags().IntVar(&o.width, "width", 0, "width of text in `COLUMNS` (default: that of the terminal)")
+	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment, "length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
 	// The only error is that there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("out", func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
 		for _, format := range reports.Formats() {
@@ -80,7 +80,7 @@ func (o *output) write(env *env, dir string, r reports.Report) error {
 // variables in which a runner of GitHub Actions names the file.
 var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
 
-// A file is one report beside that on standard output.
+// A file is one report besides that on standard output.
 type file struct {
 	format, name string
 }
@@ -93,32 +93,20 @@ func (f file) write(env *env, r reports.Report, opts reports.Options) error {
 	}
 	variable, adds := appended[f.format]
 	if !adds {
-		return replaceFile(f.name, b.Bytes())
+		return files.Replace(f.name, b.Bytes())
 	}
 	name := cmp.Or(f.name, env.Getenv(variable))
 	if name == "" {
 		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", f.format, f.format, variable)
 	}
-	return appendFile(name, b.Bytes())
+	return files.Append(name, b.Bytes())
 }
 
-func appendFile(name string, data []byte) error {
-	f, err := os.OpenFile(name, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, bare(err))
-	}
-	_, writeErr := f.Write(data)
-	if err := errors.Join(writeErr, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, bare(err))
-	}
-	return nil
-}
-
-// files is a flag that may be repeated.
-type files []file
+// outputs is a flag that may be repeated: the reports in files.
+type outputs []file
 
 // String is what was given, as it was.
-func (list *files) String() string {
+func (list *outputs) String() string {
 	var texts []string
 	for _, f := range *list {
 		texts = append(texts, f.format+"="+f.name)
@@ -127,10 +115,10 @@ func (list *files) String() string {
 }
 
 // Type is how the flag's value is shown in the usage text.
-func (list *files) Type() string { return "FORMAT=FILE" }
+func (list *outputs) Type() string { return "FORMAT=FILE" }
 
 // Set takes one more.
-func (list *files) Set(text string) error {
+func (list *outputs) Set(text string) error {
 	format, name, _ := strings.Cut(text, "=")
 	switch formats := reports.Formats(); {
 	case !slices.Contains(formats, format):

@@ -5,7 +5,7 @@ import "testing"
 // TestOutOfPlanIsThePlanOrAReport: a name alone is the plan's file, unless it is
 // that of a format which knows where to go.
 func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
-	var reports files
+	var reports outputs
 	plan := planFile{reports: &reports}
 	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
 		if err := plan.Set(text); err != nil {

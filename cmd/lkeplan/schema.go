@@ -32,6 +32,6 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 			return enc.Encode(schema)
 		},
 	}
-	cmd.Flags().BoolVar(&ofPlans, "plan", false, "of plans in JSON")
+	cmd.Flags().BoolVar(&ofPlans, "plan", false, "print the schema of plans")
 	return cmd
 }

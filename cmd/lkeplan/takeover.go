@@ -11,23 +11,25 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
+const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
+cluster, the fields that the directory sets become those of the field manager
+"lkeplan", and nobody else's. From then on a field that is removed from the
+directory is removed from the object, and no former owner prevents a new value.
+
+No value is changed and no node replaced. If an object differs from the
+directory, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their
+fields again, and delete the object when it is removed from their sources;
+lkeplan prints what to do about that.`
+
 func newTakeover(env *env) *cobra.Command {
 	var (
 		src        source
 		kubeconfig string
 	)
 	cmd := &cobra.Command{
-		Use:   "takeover [DIR]",
-		Short: "Own the fields of objects that others have made",
-		Long: `Take over the objects that the import blocks of a directory name: in the cluster,
-the fields that the directory sets become those of the field manager "lkeplan",
-and nobody else's. From then on a field that is taken out of the directory goes
-from the object too, and no old owner stands in the way of a new value.
-
-No value is changed and no node replaced. Where an object is not as the directory
-says, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their fields
-again, and delete the object when it is taken out of their sources; what to do
-there is printed.`,
+		Use:     "takeover [DIR]",
+		Short:   "Own the fields of objects that others have made",
+		Long:    takeoverHelp,
 		Example: "  lkeplan takeover clusters/prod",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -57,6 +59,6 @@ there is printed.`,
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
+	kubeconfigFlag(cmd, env, &kubeconfig)
 	return cmd
 }

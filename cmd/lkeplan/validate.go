@@ -25,8 +25,8 @@ cluster. DIR is the working directory where none is given.
 The result is printed for people, or in a format for programs: json; github,
 which a runner of GitHub Actions shows in the pull request; gitlab-codequality,
 which GitLab shows in the merge request; sarif for code scanning; junit for CI
-systems that show test reports. The exit code is 1 if
-there is an error, whatever the format.`,
+systems that show test reports. The exit code is 1 if there is an error,
+whatever the format.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate -o sarif clusters/prod > lkeplan.sarif`,
@@ -48,7 +48,7 @@ there is an error, whatever the format.`,
 		},
 	}
 	src.flags(cmd)
-	output.flag(cmd, "output", "o", "how to print the result")
+	output.flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }
 

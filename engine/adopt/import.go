@@ -93,7 +93,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 	if result.Blocks, err = encode.Blocks(toEncode); err != nil {
 		return Imported{}, err
 	}
-	result.Files = files(result.Blocks, comments+encode.Cluster(cluster))
+	result.Files = filesOf(result.Blocks, comments+encode.Cluster(cluster))
 	if result.Compiled, result.Diags, err = compileFiles(ctx, result.Files); err != nil {
 		return Imported{}, err
 	}
@@ -165,7 +165,7 @@ func inNamespace(obj map[string]any) {
 const perFile = 100
 
 // files puts blocks into files by their type.
-func files(blocks []encode.Block, cluster string) []config.File {
+func filesOf(blocks []encode.Block, cluster string) []config.File {
 	list := []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
 	names := map[string]string{
 		schemas.NodeClass.Type: "node_classes", schemas.Pool.Type: "pools", schemas.Limits.Type: "limits",
