@@ -43,19 +43,13 @@ type CompileOptions struct {
 // Compiled is a directory that has been compiled and validated.
 type Compiled struct {
 	Cluster   config.Cluster
-	Resources []Resource           // sorted by address
+	Resources []config.Object      // sorted by address
 	Imports   []config.Import      // objects that may be taken over
 	Removed   []config.Removal     // objects that are no longer declared
 	Policies  []config.Policy      // rules for the change, for whoever has a plan
 	Guards    config.Guards        // bounds for the next change
 	Inventory string               // the mark of its objects; "": the cluster's name
 	Files     map[string]*hcl.File // for showing source with diagnostics
-}
-
-// A Resource is one object, as written and as the API server would store it.
-type Resource struct {
-	config.Resource
-	Defaulted map[string]any
 }
 
 // Manifests returns the objects to apply, without defaults: a field that is
@@ -92,11 +86,12 @@ func Compile(ctx context.Context, fsys fs.FS, opts CompileOptions) (Compiled, hc
 		}
 	}
 	invalid := map[config.Addr]bool{}
-	for i, v := range validate(ctx, validator, compiled.Resources, opts) {
-		r := compiled.Resources[i]
+	for i, v := range validate(ctx, validator, compiled.Objects, opts) {
+		r := compiled.Objects[i]
 		invalid[r.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(r, v.errs)...)
-		result.Resources = append(result.Resources, Resource{r, v.defaulted})
+		r.Defaulted = v.defaulted
+		result.Resources = append(result.Resources, r)
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
@@ -111,7 +106,7 @@ type verdict struct {
 }
 
 // validate checks objects on all processors. It stops early when ctx is done.
-func validate(ctx context.Context, validator *kube.Validator, resources []config.Resource, opts CompileOptions) []verdict {
+func validate(ctx context.Context, validator *kube.Validator, resources []config.Object, opts CompileOptions) []verdict {
 	verdicts := make([]verdict, len(resources))
 	each(len(resources), func(i int) {
 		if ctx.Err() == nil {
@@ -136,12 +131,11 @@ func each(n int, do func(int)) {
 	wg.Wait()
 }
 
-func (o CompileOptions) old(r config.Resource) map[string]any {
+func (o CompileOptions) old(r config.Object) map[string]any {
 	if o.Old == nil {
 		return nil
 	}
-	apiVersion, _ := r.Manifest["apiVersion"].(string)
-	return o.Old(apiVersion, r.Kind(), r.Name())
+	return o.Old(r.APIVersion(), r.Kind(), r.Name())
 }
 
 func defaultValidator() (*kube.Validator, error) {
@@ -158,7 +152,7 @@ func failure(summary string, err error) *hcl.Diagnostic {
 
 // explain turns the API server's errors about an object into diagnostics at
 // the lines its fields come from.
-func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
+func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
 		detail := complaint(err)

@@ -35,7 +35,7 @@ func (r Remainder) String() string {
 
 // remainder compares each object with what it compiles to.
 func remainder(validator *kube.Validator, originals []original, compiled Compiled) ([]Remainder, error) {
-	resources := map[string]Resource{}
+	resources := map[string]config.Object{}
 	for _, r := range compiled.Resources {
 		resources[kube.Key(r.Manifest)] = r
 	}
@@ -65,7 +65,7 @@ func remainder(validator *kube.Validator, originals []original, compiled Compile
 // compare looks at one object twice: made anew, which finds what is not
 // written, and as an apply would leave the one that is there, which finds what
 // it changes or is refused for.
-func (o original) compare(validator *kube.Validator, r Resource) ([]Remainder, error) {
+func (o original) compare(validator *kube.Validator, r config.Object) ([]Remainder, error) {
 	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {
 		return nil, err
@@ -100,7 +100,7 @@ func (o original) compare(validator *kube.Validator, r Resource) ([]Remainder, e
 // differences lists the fields in which two states of an object differ.
 func differences(before, after map[string]any) (rest []Remainder, err error) {
 	state := func(obj map[string]any) plan.State {
-		return plan.State{Objects: []plan.Object{{Resource: config.Resource{Manifest: obj}, Defaulted: obj}}}
+		return plan.State{Objects: []config.Object{{Manifest: obj, Defaulted: obj}}}
 	}
 	p, err := plan.Diff(state(before), state(after))
 	if err != nil {

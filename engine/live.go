@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // LiveOptions are the inputs of DiffLive beside the configuration and the
@@ -111,7 +112,7 @@ func withHolds(ctx context.Context, p plan.Plan, before, after plan.State, clust
 }
 
 func drifts(base, head Compiled, there map[string]map[string]any) ([]plan.Drift, error) {
-	return plan.Drifts(objectsOf(base), objectsOf(head), func(o plan.Object) map[string]any {
+	return plan.Drifts(base.Resources, head.Resources, func(o config.Object) map[string]any {
 		return there[kube.Key(o.Manifest)]
 	}, kube.FieldManager)
 }
@@ -160,15 +161,17 @@ func predict(ctx context.Context, head Compiled, there map[string]map[string]any
 		r := head.Resources[i]
 		results[i].predicted, results[i].conflicts, results[i].err = apply(ctx, there[kube.Key(r.Manifest)], marked(r.Manifest, Inventory(head)))
 	})
+	after.Conflicts = map[manifest.Key][]plan.Conflict{}
 	for i, r := range head.Resources {
 		if results[i].err != nil {
 			return results[i].err
 		}
+		r.Defaulted = results[i].predicted
+		after.Objects = append(after.Objects, r)
 		conflicts := append(conflictsOf(results[i].conflicts), taken(there[kube.Key(r.Manifest)], Inventory(head))...)
-		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflicts})
+		after.Conflicts[r.Key()] = conflicts
 		if live := there[kube.Key(r.Manifest)]; live != nil {
-			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
-			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
+			before.Objects = append(before.Objects, config.Object{Addr: r.Addr, Manifest: live, Defaulted: live, Origins: r.Origins})
 		}
 	}
 	return nil
@@ -192,7 +195,7 @@ type prediction struct {
 
 // left are the live objects that carry the configuration's mark, and are in it
 // no longer. Those that are on their way out already were in an earlier plan.
-func left(head Compiled, live []map[string]any) (objects []plan.Object) {
+func left(head Compiled, live []map[string]any) (objects []config.Object) {
 	mark := Inventory(head)
 	if mark == "" {
 		return nil
@@ -214,7 +217,7 @@ func left(head Compiled, live []map[string]any) (objects []plan.Object) {
 		if !known {
 			addr = config.Addr{Type: schemas.TypeOf(kindOf(obj)), Name: nameOf(obj)}
 		}
-		objects = append(objects, plan.Object{Resource: config.Resource{Addr: addr, Manifest: obj}, Defaulted: obj})
+		objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
 	}
 	return objects
 }

@@ -22,20 +22,13 @@ type Saved struct {
 	Version       string           `json:"lkeplan_version"`
 	Made          time.Time        `json:"made"`
 	Cluster       config.Cluster   `json:"cluster"`
-	Resources     []SavedResource  `json:"resources"`
+	Resources     []config.Object  `json:"resources"`
 	Before        int              `json:"before"` // objects that were in force
 	Removed       []config.Removal `json:"removed"`
 	Prune         bool             `json:"prune"`
 	Guards        config.Guards    `json:"guards"` // that were in force
 	Allowed       []string         `json:"allowed"`
 	Plan          plan.Plan        `json:"plan"`
-}
-
-// SavedResource is one object of the configuration.
-type SavedResource struct {
-	Addr      config.Addr    `json:"addr"`
-	Manifest  map[string]any `json:"manifest"`
-	Defaulted map[string]any `json:"defaulted"`
 }
 
 // savedVersion is the version of the form. Another major one is not read.
@@ -45,24 +38,16 @@ const savedVersion = "1.0"
 func Save(head, inForce Compiled, p plan.Plan, version string, prune bool, allowed []string, now time.Time) Saved {
 	guards := inForce.Guards
 	guards.Origins = nil
-	s := Saved{
+	return Saved{
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
-		Cluster: head.Cluster, Removed: head.Removed, Before: len(inForce.Resources), Prune: prune, Guards: guards, Allowed: allowed, Plan: p,
+		Cluster: head.Cluster, Resources: head.Resources, Removed: head.Removed, Before: len(inForce.Resources), Prune: prune, Guards: guards, Allowed: allowed, Plan: p,
 	}
-	for _, r := range head.Resources {
-		s.Resources = append(s.Resources, SavedResource{r.Addr, r.Manifest, r.Defaulted})
-	}
-	return s
 }
 
 // Compiled is the configuration that the plan was made from, without its
 // source.
 func (s Saved) Compiled() Compiled {
-	c := Compiled{Cluster: s.Cluster, Removed: s.Removed, Guards: s.Guards}
-	for _, r := range s.Resources {
-		c.Resources = append(c.Resources, Resource{config.Resource{Addr: r.Addr, Manifest: r.Manifest}, r.Defaulted})
-	}
-	return c
+	return Compiled{Cluster: s.Cluster, Resources: s.Resources, Removed: s.Removed, Guards: s.Guards}
 }
 
 // Write writes the plan. Equal plans give equal bytes.

@@ -70,7 +70,7 @@ func TakeOver(ctx context.Context, head Compiled, cluster taker, report func(Tak
 
 // takeOne takes one object over. Controllers write to objects all the time, so
 // it is read again where one has.
-func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r Resource, live map[string]any, t kube.Takeover) error {
+func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any, t kube.Takeover) error {
 	const tries = 5
 	for try := 1; ; try++ {
 		if !t.Needed() {
@@ -80,11 +80,11 @@ func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r Re
 		if !errors.Is(err, kube.ErrChanged) || try == tries {
 			return err
 		}
-		lives, err := livesOf(ctx, cluster, []Resource{r})
+		lives, err := livesOf(ctx, cluster, []config.Object{r})
 		if err != nil {
 			return err
 		}
-		takeovers, err := takeoversOf(validator, []Resource{r}, lives)
+		takeovers, err := takeoversOf(validator, []config.Object{r}, lives)
 		if err != nil {
 			return err
 		}
@@ -93,8 +93,8 @@ func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r Re
 }
 
 // imported returns the resources that import blocks are about.
-func imported(head Compiled) (resources []Resource, err error) {
-	byAddr := map[config.Addr]Resource{}
+func imported(head Compiled) (resources []config.Object, err error) {
+	byAddr := map[config.Addr]config.Object{}
 	for _, r := range head.Resources {
 		byAddr[r.Addr] = r
 	}
@@ -109,7 +109,7 @@ func imported(head Compiled) (resources []Resource, err error) {
 }
 
 // livesOf returns the live object of each resource.
-func livesOf(ctx context.Context, cluster lister, resources []Resource) ([]map[string]any, error) {
+func livesOf(ctx context.Context, cluster lister, resources []config.Object) ([]map[string]any, error) {
 	there := map[string]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	lives := make([]map[string]any, len(resources))
@@ -138,7 +138,7 @@ func livesOf(ctx context.Context, cluster lister, resources []Resource) ([]map[s
 }
 
 // takeoversOf works out what changes hands, and refuses where values would.
-func takeoversOf(validator *kube.Validator, resources []Resource, lives []map[string]any) ([]kube.Takeover, error) {
+func takeoversOf(validator *kube.Validator, resources []config.Object, lives []map[string]any) ([]kube.Takeover, error) {
 	takeovers := make([]kube.Takeover, len(resources))
 	var lines []string
 	for i, r := range resources {

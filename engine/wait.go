@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -118,7 +119,7 @@ func Rolling(ctx context.Context, in Sight, head Compiled) ([]plan.Rolling, erro
 func liveOf(head Compiled, there map[string]map[string]any) (s plan.State) {
 	for _, r := range head.Resources {
 		if live := there[kube.Key(r.Manifest)]; live != nil {
-			s.Objects = append(s.Objects, plan.Object{Resource: r.Resource, Defaulted: live})
+			s.Objects = append(s.Objects, config.Object{Addr: r.Addr, Before: r.Before, Manifest: r.Manifest, Defaulted: live, Origins: r.Origins})
 		}
 	}
 	return s

@@ -65,15 +65,15 @@ type Request struct {
 
 // Result is what came out.
 type Result struct {
-	Cluster     config.Cluster         `json:"cluster"`
-	Resources   []engine.SavedResource `json:"resources"`
-	Removed     []config.Removal       `json:"removed"`
-	Imports     []config.Import        `json:"imports"`
-	Guards      config.Guards          `json:"guards"`
-	Policies    int                    `json:"policies"` // how many there are
-	Verdicts    []plan.Verdict         `json:"verdicts"` // of the policies, on Request.Plan
-	Diagnostics []diag.Diagnostic      `json:"diagnostics"`
-	Failed      bool                   `json:"failed"` // a diagnostic is an error
+	Cluster     config.Cluster    `json:"cluster"`
+	Resources   []config.Object   `json:"resources"`
+	Removed     []config.Removal  `json:"removed"`
+	Imports     []config.Import   `json:"imports"`
+	Guards      config.Guards     `json:"guards"`
+	Policies    int               `json:"policies"` // how many there are
+	Verdicts    []plan.Verdict    `json:"verdicts"` // of the policies, on Request.Plan
+	Diagnostics []diag.Diagnostic `json:"diagnostics"`
+	Failed      bool              `json:"failed"` // a diagnostic is an error
 }
 
 // Compiled is the result as the engine knows it. Its policies have judged
@@ -218,13 +218,10 @@ func compile(ctx context.Context, req Request) (Result, error) {
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
 	result := Result{
-		Cluster: compiled.Cluster, Removed: compiled.Removed, Imports: compiled.Imports, Guards: compiled.Guards, Policies: len(compiled.Policies),
+		Cluster: compiled.Cluster, Resources: compiled.Resources, Removed: compiled.Removed, Imports: compiled.Imports, Guards: compiled.Guards, Policies: len(compiled.Policies),
 		Diagnostics: diag.New(diags, compiled.Files), Failed: diags.HasErrors(),
 	}
 	result.Guards.Origins = nil // they are of the process
-	for _, r := range compiled.Resources {
-		result.Resources = append(result.Resources, engine.SavedResource{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
-	}
 	if req.Plan == nil || result.Failed {
 		return result, nil
 	}

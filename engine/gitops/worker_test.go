@@ -141,11 +141,11 @@ func TestThoseWhoShareAreToldWhenItBeginsAndEnds(t *testing.T) {
 }
 
 func TestDriftThatIsIgnored(t *testing.T) {
-	resource := func() engine.Resource {
-		return engine.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
+	resource := func() config.Object {
+		return config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
 			"kind": "NodePool", "metadata": map[string]any{"name": "web"},
 			"spec": map[string]any{"weight": int64(10), "limits": map[string]any{"cpu": "100", "nvidia.com/gpu": "2"}, "disruption": map[string]any{"budgets": []any{"x"}}},
-		}}}
+		}}
 	}
 	drift := func(path string) []plan.Drift {
 		return []plan.Drift{{Kind: "NodePool", Name: "web", Path: path}}
@@ -166,7 +166,7 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			head := engine.Compiled{Resources: []engine.Resource{resource()}}
+			head := engine.Compiled{Resources: []config.Object{resource()}}
 			if found := ignore(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
@@ -223,8 +223,8 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 }
 
 func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
-	web := engine.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
-	head := engine.Compiled{Resources: []engine.Resource{web}}
+	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
+	head := engine.Compiled{Resources: []config.Object{web}}
 	w := &Worker{Claims: NewClaims()}
 	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
 	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly

@@ -1,10 +1,12 @@
 package plan
 
+import "github.com/lkeplan/lkeplan/config"
+
 import "fmt"
 
 // A migration is one that is being written.
 type migration struct {
-	old, next       Object
+	old, next       config.Object
 	oldLabel, label string // of their blocks while both are there
 	head            State
 }
