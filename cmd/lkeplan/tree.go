@@ -13,7 +13,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/config"
 )
 
 // marker is the file that makes a directory one that render writes. It lists
@@ -27,7 +27,7 @@ const markerHeader = `# Written by "lkeplan render -o dir". These files are repl
 // writeTree writes one file for each object into a directory, and a
 // kustomization that lists them. The directory must be new, empty, or made by
 // this function; what else is in it stays.
-func writeTree(stdout io.Writer, dir string, resources []compile.Resource) error {
+func writeTree(stdout io.Writer, dir string, resources []config.Object) error {
 	files, err := treeOf(resources)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func writeTree(stdout io.Writer, dir string, resources []compile.Resource) error
 
 // treeOf returns the files of objects, by name. An object's name is a DNS
 // label, so it is a file name too.
-func treeOf(resources []compile.Resource) (map[string][]byte, error) {
+func treeOf(resources []config.Object) (map[string][]byte, error) {
 	files := map[string][]byte{}
 	var names []string
 	for _, r := range resources {

@@ -88,9 +88,9 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: old}}}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: old}}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
-			of := based{Answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: head}}, ask: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
+			of := based{Answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}}, ask: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
 			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
 			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
 				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
@@ -103,7 +103,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, based{Answer: compile.Answer{Policies: policies}}); err != nil {
+		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, based{Answer: compile.Answer{PolicyCount: policies}}); err != nil {
 			t.Fatal(err)
 		}
 		if compiler.plans != want || p.Refused() != (want > 0) {
@@ -128,10 +128,10 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: compile.Answer{Failed: tt.failed, Guards: guards}},
+				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Answer: compile.Answer{Guards: guards}, ask: compile.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
+			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, ask: compile.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
 			if bad {
 				t.Fatalf("%+v", o)
 			}

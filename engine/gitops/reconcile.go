@@ -118,18 +118,18 @@ func sourceProblem(err error) (outcome, bool) {
 }
 
 // carry compares, asks the guards, and applies.
-func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, result compile.Answer, base based) outcome {
+func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, answer compile.Answer, base based) outcome {
 	to, err := w.Connect(np)
 	if err != nil {
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
-	head := result.Compiled()
+	head := answer.Result
 	head.Inventory = mark(through)
 	planOnly := np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
-	p, seen, err := w.compare(ctx, through, to, &head, base.Compiled())
+	p, seen, err := w.compare(ctx, through, to, &head, base.Result)
 	if err != nil {
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
@@ -212,7 +212,7 @@ func (w *Worker) judge(ctx context.Context, np *lkeplanv1alpha1.NodePlan, p *pla
 		return err
 	}
 	p.Verdicts = append(verdicts, base.readable(*p)...)
-	if base.Policies == 0 {
+	if base.PolicyCount == 0 {
 		return nil
 	}
 	req := base.ask
