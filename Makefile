@@ -17,9 +17,9 @@ build: ## build lkeplan, controller and sandbox into bin/
 
 test: build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v '/e2e$$')
-	$(GO) test -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) ./...
+	$(GO) test -timeout $(TIMEOUT) ./...
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v '/e2e$$')
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
 	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo
@@ -27,12 +27,13 @@ demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothin
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...
+	$(GO) test -C cmd/sandbox -run '^$$' -bench . -benchmem -timeout 90m ./...
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
-	$(GO) test -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
+	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
 notification: build ## run what Flux's notification-controller makes of events
-	$(GO) test -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
+	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
 
 lint: ## check formatting, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | xargs gofmt -l); \

@@ -1,9 +1,10 @@
+// Package lkeplan_test holds the tests about the whole tree: which folders there are,
+// which package may link which, and that each says what it is for.
 package lkeplan_test
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
+	"iter"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -60,30 +61,78 @@ var rules = []rule{
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
-	{from: "cmd", forbidden: []string{"e2e", "github.com/itchyny/gojq"},
-		why: "what plays the runners of CI systems is for tests alone"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
+}
+
+// testLibraries are what only tests may link, in the product: what checks, and what
+// plays the systems around it.
+var testLibraries = []string{
+	"testing", "net/http/httptest",
+	"github.com/google/go-cmp", "github.com/onsi", "github.com/stretchr/testify",
+	"github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar",
+	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
+	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
+	module + "config/configtest", module + "linode/lkesim",
+}
+
+// linkedByOthers are packages of others that link a test library all the same.
+var linkedByOthers = map[string]string{
+	"github.com/hashicorp/hcl/v2/hclwrite":     "compares tokens with go-cmp",
+	"github.com/fluxcd/pkg/runtime/conditions": "has its matchers for gomega next to the getters",
 }
 
 // TestLayering walks what each package links and names the reason of the rule
 // that an import breaks.
 func TestLayering(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`, "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		path, deps, _ := strings.Cut(lines.Text(), " ")
-		pkg := strings.TrimPrefix(path, module)
+	for pkg, deps := range goList(t, ".", "{{.ImportPath}}{{range .Deps}} {{.}}{{end}}", "./...") {
+		pkg = strings.TrimPrefix(pkg, module)
 		for _, r := range rules {
 			if !r.covers(pkg) {
 				continue
 			}
 			if broken := r.broken(strings.Fields(deps)); len(broken) > 0 {
 				t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
+			}
+		}
+	}
+}
+
+// TestProgramsLinkNoTestLibrary: who installs a program downloads, builds and trusts all
+// that it links. What only tests need is required in the module of cmd/sandbox.
+func TestProgramsLinkNoTestLibrary(t *testing.T) {
+	for pkg, imports := range goList(t, ".", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "-deps", "./cmd/...") {
+		if linkedByOthers[pkg] != "" || isTestLibrary(pkg) {
+			continue
+		}
+		for imported := range strings.FieldsSeq(imports) {
+			if isTestLibrary(imported) {
+				t.Errorf("%s imports %s, which only tests may", pkg, imported)
+			}
+		}
+	}
+}
+
+func isTestLibrary(pkg string) bool {
+	return slices.ContainsFunc(testLibraries, func(library string) bool { return under(pkg, library) })
+}
+
+// goList lists packages of the module in a directory, each on a line of the format: what
+// comes before the first space, and the rest.
+func goList(t *testing.T, dir, format string, args ...string) iter.Seq2[string, string] {
+	t.Helper()
+	var stderr strings.Builder
+	cmd := exec.Command("go", slices.Concat([]string{"list", "-f", format}, args)...)
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list in %s: %v\n%s", dir, err, &stderr)
+	}
+	return func(yield func(string, string) bool) {
+		for line := range strings.Lines(string(out)) {
+			first, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			if !yield(first, rest) {
+				return
 			}
 		}
 	}
@@ -106,21 +155,36 @@ func (r rule) broken(deps []string) []string {
 
 func under(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
-// TestNoPackageIsCalledAfterNothing: a package that is named util holds what
-// nobody found a place for.
+// TestNoPackageIsCalledAfterNothing: a package that is named util holds what nobody found
+// a place for. Packages of nothing but tests need no comment.
 func TestNoPackageIsCalledAfterNothing(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{.Name}} {{.ImportPath}} {{.Doc}}", "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	for line := range strings.Lines(string(out)) {
-		var name, path string
-		fmt.Sscan(line, &name, &path)
-		if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, name) {
-			t.Errorf("%s: the name %s says nothing", path, name)
+	for _, dir := range modules {
+		for path, rest := range goList(t, dir, "{{.ImportPath}} {{.Name}} {{len .GoFiles}} {{.Doc}}", "./...") {
+			name, rest, _ := strings.Cut(rest, " ")
+			files, comment, _ := strings.Cut(rest, " ")
+			if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, name) {
+				t.Errorf("%s: the name %s says nothing", path, name)
+			}
+			if comment == "" && files != "0" {
+				t.Errorf("%s has no package comment", path)
+			}
 		}
-		if len(strings.Fields(line)) == 2 {
-			t.Errorf("%s has no package comment", path)
+	}
+}
+
+// modules are the directories of the modules whose code is this project's.
+var modules = []string{".", "cmd/sandbox"}
+
+// TestTopLevel holds the root to the folders that README and CONTRIBUTING explain.
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"cmd", "config", "engine", "linode", "kube", "schemas", "examples", "testdata", "bin"}
+	for _, entry := range entries {
+		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
+			t.Errorf("the folder %s is none of %s: what is in it belongs into one of them", name, strings.Join(known, ", "))
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Roster keeps in a ConfigMap which LKE pools are lkeplan's, for the admission
-// policy of deploy/node-admission.yaml: a Node registers without a label, and
+// policy of kube/deploy/node-admission.yaml: a Node registers without a label, and
 // its name tells the pool.
 type Roster struct {
 	client          client.Client

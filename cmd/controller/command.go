@@ -65,7 +65,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
 	f.StringVar(&s.ConfigDir, "config", "", "directory or Git repository with HCL to keep applied")
-	f.StringVar(&s.NodeAdmission, "node-admission-params", "", "ConfigMap NAMESPACE/NAME to keep for the policy of deploy/node-admission.yaml")
+	f.StringVar(&s.NodeAdmission, "node-admission-params", "", "ConfigMap NAMESPACE/NAME to keep for the policy of kube/deploy/node-admission.yaml")
 	f.StringVar(&s.leaderElect, "leader-elect", "auto", "elect a leader: true, false, or auto: inside a cluster only")
 	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; needed outside a cluster")
 	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 for none")

@@ -102,7 +102,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 }
 
 // compilations are done at a time, whatever the number of NodePlans. Each may
-// take compile.DefaultMemory; deploy/controller.yaml has room for as many.
+// take compile.DefaultMemory; kube/deploy/controller.yaml has room for as many.
 const compilations = 2
 
 // worker puts together what does the work.

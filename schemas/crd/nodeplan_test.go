@@ -23,9 +23,9 @@ import (
 
 var update = flag.Bool("update", false, "write the documentation anew")
 
-const nodePlanDoc = "../../docs/nodeplan.md"
+const nodePlanDoc = "../nodeplan.md"
 
-// TestNodePlanReference holds the tables of docs/nodeplan.md to the definition.
+// TestNodePlanReference holds the tables of schemas/nodeplan.md to the definition.
 // With -update, or by make generate, they are written anew.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)

@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-const argoFiles = "../examples/argocd/"
+const argoFiles = "../../../examples/argocd/"
 
 // TestArgoCDsConfigMapHasTheScripts: the files are what is tested, and the
 // ConfigMap is what is installed.

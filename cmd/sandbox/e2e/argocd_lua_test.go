@@ -11,13 +11,13 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/e2e/argo"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
 // customizations are laid out as Argo CD has its own: GROUP/KIND/health.lua.
-const customizations = "../examples/argocd/resource_customizations"
+const customizations = "../../../examples/argocd/resource_customizations"
 
 // healthTests is the file health_test.yaml.
 type healthTests struct {

@@ -1,4 +1,4 @@
-package lkeplan_test
+package examples_test
 
 import (
 	"bytes"
@@ -22,7 +22,7 @@ import (
 // TestExamples compiles and validates every directory below examples that
 // names a cluster, and holds all files to the canonical format.
 func TestExamples(t *testing.T) {
-	examples := os.DirFS("examples")
+	examples := os.DirFS(".")
 	clusters := 0
 	err := fs.WalkDir(examples, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || path.Ext(name) != ".hcl" {
@@ -74,7 +74,7 @@ func TestSideBySide(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.dir, func(t *testing.T) {
-			dir := os.DirFS("examples/side-by-side/" + tt.dir)
+			dir := os.DirFS("side-by-side/" + tt.dir)
 			got := [2]int{lines(t, dir, "main.lke.hcl"), lines(t, dir, "objects.yaml")}
 			if want := [2]int{tt.hcl, tt.yaml}; got != want {
 				t.Errorf("%v lines of HCL and YAML, not %v", got, want)

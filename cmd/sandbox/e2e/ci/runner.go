@@ -131,23 +131,14 @@ func (s *scope) set(env map[string]any) error {
 func (j *run) steps(s *scope, steps []Step) error {
 	for _, step := range steps {
 		s.context["status"] = map[bool]string{false: "success", true: "failure"}[s.failed != ""]
-		when := step.If
-		if !strings.Contains(when, "always()") && !strings.Contains(when, "cancelled()") && !strings.Contains(when, "failure()") {
-			if s.failed != "" {
-				continue
-			}
+		runs, err := s.runs(step)
+		if err != nil {
+			return fmt.Errorf("step %q: %w", step.label(), err)
 		}
-		if when != "" {
-			if yes, err := condition(when, s.context); err != nil {
-				return fmt.Errorf("step %q: %w", step.label(), err)
-			} else if !yes {
-				if step.ID != "" {
-					s.steps[step.ID] = map[string]any{"outputs": open{}}
-				}
-				continue
-			}
+		outputs := open{}
+		if runs {
+			outputs, err = j.step(s, step)
 		}
-		outputs, err := j.step(s, step)
 		switch failed := errors.Is(err, errFailed); {
 		case failed && !step.ContinueOnError:
 			s.failed = cmp.Or(s.failed, step.label())
@@ -159,6 +150,18 @@ func (j *run) steps(s *scope, steps []Step) error {
 		}
 	}
 	return nil
+}
+
+// runs reports whether a step runs. After a failure only those do whose condition asks for it.
+func (s *scope) runs(step Step) (bool, error) {
+	asks := func(function string) bool { return strings.Contains(step.If, function) }
+	if s.failed != "" && !asks("always()") && !asks("cancelled()") && !asks("failure()") {
+		return false, nil
+	}
+	if step.If == "" {
+		return true, nil
+	}
+	return condition(step.If, s.context)
 }
 
 // errFailed is what a step ends with that ran and failed. With any other error

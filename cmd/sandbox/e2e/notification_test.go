@@ -21,7 +21,7 @@ func TestFluxTakesTheExample(t *testing.T) {
 	for _, namespace := range []string{"flux-system", "lkeplan-system"} {
 		s.kube("", "create", "namespace", namespace)
 	}
-	example := []string{"apply", "-k", "../examples/flux", "--dry-run=server"}
+	example := []string{"apply", "-k", "../../../examples/flux", "--dry-run=server"}
 	said, refused := s.tries(s.env["KUBECONFIG"], "", example...)
 	if !refused || strings.Count(said, `Unsupported value: "NodePlan"`) != 2 {
 		t.Fatalf("without the component the Alert and the Receiver are not refused:\n%s", said)
@@ -44,7 +44,7 @@ func TestFluxTakesTheExample(t *testing.T) {
 func (s *sandbox) letsAlertsNameNodePlans() {
 	s.t.Helper()
 	dir := s.t.TempDir()
-	if err := os.CopyFS(filepath.Join(dir, "notification"), os.DirFS("../examples/flux/notification")); err != nil {
+	if err := os.CopyFS(filepath.Join(dir, "notification"), os.DirFS("../../../examples/flux/notification")); err != nil {
 		s.t.Fatal(err)
 	}
 	for name, text := range map[string]string{
@@ -64,7 +64,7 @@ func (s *sandbox) letsAlertsNameNodePlans() {
 // the numbers are put in here, is taken on trust.
 func (s *sandbox) takesThePullRequests() {
 	s.t.Helper()
-	const dir = "../examples/flux/pull-requests/"
+	const dir = "../../../examples/flux/pull-requests/"
 	s.kube("", "apply", "-f", dir+"notifications.yaml", "--dry-run=server")
 	raw, err := os.ReadFile(dir + "plans.yaml")
 	if err != nil {

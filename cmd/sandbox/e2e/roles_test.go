@@ -33,7 +33,7 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch statefulsets.apps":    "the same",
 }
 
-// TestRolesAreExact runs the controller with the roles of deploy/, and nothing
+// TestRolesAreExact runs the controller with the roles of kube/deploy/, and nothing
 // else, through capacity that comes and goes and a NodePlan with all that it can
 // do, under the policies for tenants. No call may be refused, and no right may be
 // left over.
@@ -43,7 +43,7 @@ func TestRolesAreExact(t *testing.T) {
 	s.installCRDs()
 	s.kube("", "create", "namespace", "lkeplan-system")
 	for _, name := range []string{"rbac", "controller", "tenant", "tenancy"} {
-		s.kube("", "apply", "-f", "../deploy/"+name+".yaml")
+		s.kube("", "apply", "-f", "../../../kube/deploy/"+name+".yaml")
 	}
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", "lkeplan-controller") // it is here instead
 	kubeconfig := s.account("lkeplan-system", controllerAccount)
@@ -164,7 +164,7 @@ type request struct {
 	Annotations      map[string]string
 }
 
-// The accounts of deploy/.
+// The accounts of kube/deploy/.
 const (
 	accounts          = "system:serviceaccount:lkeplan-system:"
 	controllerAccount = "lkeplan-controller"
@@ -225,12 +225,12 @@ func (s *sandbox) audited() []request {
 	return all
 }
 
-// granted are the rights that deploy/ binds, each with the role that has it.
+// granted are the rights that kube/deploy/ binds, each with the role that has it.
 func granted(t *testing.T) map[string]string {
 	t.Helper()
 	rights := map[string]string{}
 	for _, name := range []string{"rbac", "controller"} {
-		raw, err := os.ReadFile("../deploy/" + name + ".yaml")
+		raw, err := os.ReadFile("../../../kube/deploy/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/e2e/argo"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/engine/argocd"
 )
 
@@ -21,7 +21,7 @@ const argoRepository = "testdata/argocd"
 // program.
 func argoServer(t *testing.T) argo.Server {
 	t.Helper()
-	plugin, err := argo.ReadPlugin("../examples/argocd/install/plugin.yaml")
+	plugin, err := argo.ReadPlugin("../../../examples/argocd/install/plugin.yaml")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -22,46 +22,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// scratch is a directory for all tests, which TestMain removes.
-var scratch = sync.OnceValues(func() (string, error) { return os.MkdirTemp("", "lkeplan-e2e-") })
+// built is what the tests run.
+var built = programs.Of("lkeplan", "controller", "sandbox")
 
-// binaries builds what the tests run, when the first of them asks.
-var binaries = sync.OnceValues(func() (string, error) {
-	dir, err := scratch()
-	if err != nil {
-		return "", err
-	}
-	for _, args := range [][]string{
-		{"build", "-o", dir + "/", "../cmd/lkeplan", "../cmd/controller"},
-		{"build", "-C", "../cmd/sandbox", "-o", dir + "/", "."},
-	} {
-		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
-			return "", fmt.Errorf("go %s: %w\n%s", strings.Join(args, " "), err, out)
-		}
-	}
-	return dir, nil
-})
-
-func TestMain(m *testing.M) {
-	code := m.Run()
-	if dir, err := scratch(); err == nil {
-		os.RemoveAll(dir)
-	}
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(built.Run(m)) }
 
 // bin returns the path of one of our programs.
 func bin(t testing.TB, name string) string {
 	t.Helper()
-	dir, err := binaries()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return filepath.Join(dir, name)
+	return built.Path(t, name)
 }
 
 // sandbox is a running sandbox of the test's own.
@@ -139,7 +113,7 @@ func (s *sandbox) kube(input string, args ...string) string {
 // installCRDs installs the definitions as the documentation says.
 func (s *sandbox) installCRDs() {
 	s.t.Helper()
-	s.kube("", "apply", "-f", "../schemas/crd/")
+	s.kube("", "apply", "-f", "../../../schemas/crd/")
 	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
 }
 

@@ -114,14 +114,14 @@ func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
 		}
 		return strings.Join(lines, "")
 	}
-	if facts(snapshot) != facts("../linode/catalog/snapshot.txt") {
+	if facts(snapshot) != facts("../../../linode/catalog/snapshot.txt") {
 		t.Error("the snapshot has other facts than the API, which serves the built-in ones")
 	}
 	out, err := s.command(bin(t, "lkeplan"), nil, "catalog", "refresh", "--linode-url", "http://127.0.0.1:1", snapshot).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--linode-url") {
 		t.Errorf("an API that does not answer: %v\n%s", err, out)
 	}
-	if facts(snapshot) != facts("../linode/catalog/snapshot.txt") {
+	if facts(snapshot) != facts("../../../linode/catalog/snapshot.txt") {
 		t.Error("a refresh that failed changed the file")
 	}
 }

@@ -1,4 +1,4 @@
-package lkeplan_test
+package examples_test
 
 import (
 	"bytes"
@@ -126,7 +126,7 @@ func TestExamplesAsJSON(t *testing.T) {
 func documents(t *testing.T) map[string]fstest.MapFS {
 	t.Helper()
 	trees := map[string]fstest.MapFS{"examples": {}}
-	examples := os.DirFS("examples")
+	examples := os.DirFS(".")
 	err := fs.WalkDir(examples, ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
@@ -138,7 +138,7 @@ func documents(t *testing.T) map[string]fstest.MapFS {
 	if err != nil {
 		t.Fatal(err)
 	}
-	archives, _ := filepath.Glob("config/testdata/*.txtar")
+	archives, _ := filepath.Glob("../config/testdata/*.txtar")
 	for _, name := range archives {
 		archive, err := txtar.ParseFile(name)
 		if err != nil {

@@ -23,7 +23,7 @@ func TestOptionalFeatures(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.kube("", "apply", "-f", "../deploy/node-admission.yaml")
+	s.kube("", "apply", "-f", "../../../kube/deploy/node-admission.yaml")
 	first := s.watchNodes()
 	s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer", "--node-admission-params", "kube-system/lkeplan-pools")
 	byHand := s.poolByHand()

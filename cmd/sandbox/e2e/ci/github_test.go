@@ -1,4 +1,4 @@
-package main
+package ci_test
 
 import (
 	"archive/zip"
@@ -13,7 +13,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/lkeplan/lkeplan/e2e/ci"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
@@ -215,7 +215,7 @@ func TestForksHaveNothingToTake(t *testing.T) {
 		"fork-plan.yml":    `{"clusters":{"contents":"read"},"plan":{"contents":"read"}}`,
 		"fork-comment.yml": `{"comment":{"actions":"read","pull-requests":"write"}}`,
 	} {
-		file := "../../examples/github/workflows/" + name
+		file := "../../../../examples/github/workflows/" + name
 		w, err := ci.ReadWorkflow(file)
 		if err != nil {
 			t.Fatal(err)

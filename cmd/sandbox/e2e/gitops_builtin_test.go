@@ -8,7 +8,7 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/lkeplan/lkeplan/e2e/argo"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 )
 
 // TestExamplesWithoutFluxOrArgoCD: what kustomize makes of the HCL is applied by
@@ -21,9 +21,9 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	s.installCRDs()
 	s.kube("", "create", "namespace", "lkeplan-system")
 	for _, name := range []string{"rbac.yaml", "tenant.yaml"} {
-		s.kube("", "apply", "-f", "../deploy/"+name)
+		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
 	}
-	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "../examples/gitops-builtin/git")
+	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "../../../examples/gitops-builtin/git")
 	for _, want := range []string{"nodeplan.lkeplan.dev/prod", "secret/fleet ", "secret/fleet-ssh"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %s among:\n%s", want, said)
@@ -31,7 +31,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	}
 
 	s.startController()
-	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": s.kustomize("../examples/gitops-builtin/configmap")})
+	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": s.kustomize("../../../examples/gitops-builtin/configmap")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +72,7 @@ func (s *sandbox) live(name string) (obj map[string]any) {
 func (s *sandbox) approveLikeArgoCD() {
 	s.t.Helper()
 	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
-	text, _, found := strings.Cut(readText(s.t, "../examples/gitops-builtin/configmap/main.lke.hcl"), "pool \"batch\"")
+	text, _, found := strings.Cut(readText(s.t, "../../../examples/gitops-builtin/configmap/main.lke.hcl"), "pool \"batch\"")
 	if !found {
 		s.t.Fatal("the example has no pool batch")
 	}

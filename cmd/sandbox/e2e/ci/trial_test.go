@@ -1,4 +1,4 @@
-package main
+package ci_test
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/e2e/ci"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // hostile is a name for a branch, a title or a label that Git and GitHub take,
@@ -32,7 +32,7 @@ func newTrial(t *testing.T) *trial {
 			t.Skipf("no %s", tool)
 		}
 	}
-	here, err := filepath.Abs("../..")
+	here, err := filepath.Abs("../../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,12 +224,9 @@ var prod = map[string]any{"directory": "clusters/prod"}
 // what Go was asked for.
 func (tr *trial) installed() (asked string) {
 	tr.t.Helper()
-	lkeplan, err := exec.LookPath("lkeplan")
-	if err != nil {
-		tr.t.Fatal(err)
-	}
 	tr.runner.Path = tr.t.TempDir()
-	if asked, err = ci.Install(tr.runner.Path, lkeplan); err != nil {
+	asked, err := ci.Install(tr.runner.Path, built.Path(tr.t, "lkeplan"))
+	if err != nil {
 		tr.t.Fatal(err)
 	}
 	return asked

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/e2e/ci"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // deployment is a repository whose workflows are run for the cluster of a
@@ -21,7 +21,7 @@ type deployment struct {
 
 func newDeployment(t *testing.T, s *sandbox) *deployment {
 	t.Helper()
-	here, err := filepath.Abs("..")
+	here, err := filepath.Abs("../../..")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -170,7 +170,7 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	d := newDeployment(t, s)
-	template, err := ci.ReadTemplate("../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"})
+	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -104,10 +104,14 @@ func (j *run) checkout(with map[string]any) error {
 	return nil
 }
 
-// upload keeps a file, or the files of a directory.
+// upload keeps a file, or the files of a directory. No path, such as that of a step which
+// failed, is refused.
 func (j *run) upload(name, path string) error {
 	if _, there := j.Artifacts[name]; there || name == "" || strings.ContainsAny(name, `":<>|*?/\`) {
 		return fmt.Errorf("an artifact cannot be named %q, or there is one", name)
+	}
+	if path == "" {
+		return errFailed
 	}
 	files := map[string][]byte{}
 	err := filepath.WalkDir(path, func(file string, entry fs.DirEntry, err error) error {
@@ -140,11 +144,15 @@ func (j *run) download(name, path string) error {
 	return nil
 }
 
-// sarif checks a report as code scanning does before it takes it.
+// sarif checks a report as code scanning does before it takes it. It refuses an empty
+// file, which is what a step leaves that failed before it wrote.
 func sarif(name string) error {
 	text, err := os.ReadFile(name)
 	if err != nil {
 		return err
+	}
+	if len(text) == 0 {
+		return errFailed
 	}
 	var log struct {
 		Version string `json:"version"`

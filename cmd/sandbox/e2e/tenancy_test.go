@@ -21,15 +21,15 @@ func (s *sandbox) tries(kubeconfig, input string, args ...string) (said string, 
 	return string(out), err != nil
 }
 
-// TestTenantsKeepOutOfEachOthersWay: with deploy/tenancy.yaml what a NodePlan has
+// TestTenantsKeepOutOfEachOthersWay: with kube/deploy/tenancy.yaml what a NodePlan has
 // applied is changed by the accounts of its namespace alone, and a namespace can
 // be bound to plans.
 func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.kube("", "apply", "-f", "../deploy/rbac.yaml")
-	tenancy := "../deploy/tenancy.yaml"
+	s.kube("", "apply", "-f", "../../../kube/deploy/rbac.yaml")
+	tenancy := "../../../kube/deploy/tenancy.yaml"
 	s.kube("", "create", "namespace", "lkeplan-system")
 	s.kube("", "apply", "-f", tenancy)
 	for _, team := range []string{"red", "blue"} {

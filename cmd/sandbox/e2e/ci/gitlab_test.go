@@ -1,4 +1,4 @@
-package main
+package ci_test
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lkeplan/lkeplan/e2e/ci"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
 // merges is a merge request of GitLab, checked out.
@@ -22,7 +22,7 @@ func newMerges(t *testing.T) *merges {
 	m := &merges{trial: newTrial(t)}
 	m.installed()
 	var err error
-	if m.template, err = ci.ReadTemplate("../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"}); err != nil {
+	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"}); err != nil {
 		t.Fatal(err)
 	}
 	m.template.Path = m.runner.Path
@@ -104,7 +104,7 @@ func TestMergeRequestThatAGuardRefuses(t *testing.T) {
 
 func TestTemplateTakesOneVersionAlone(t *testing.T) {
 	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
-		if _, err := ci.ReadTemplate("../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": version}); err == nil {
+		if _, err := ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": version}); err == nil {
 			t.Errorf("it takes %q", version)
 		}
 	}
