@@ -125,7 +125,7 @@ func (c *compiler) findObjects(s step, at hcl.Range) ([]instance, hcl.Diagnostic
 		}
 		var keys []string
 		for _, i := range o.instances {
-			if key := i.resource.Addr.Key; key == s.key {
+			if key := i.object.Addr.Key; key == s.key {
 				return []instance{i}, nil
 			} else if key != "" {
 				keys = append(keys, key)

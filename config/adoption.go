@@ -51,7 +51,7 @@ func (c *compiler) imports() (imports []Import) {
 			c.report(hcl.Diagnostics{problem("Another object", fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name, id, id), content.Attributes["id"].Expr)})
 			continue
 		}
-		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].resource.Kind(), Name: id, Range: block.DefRange})
+		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].object.Kind(), Name: id, Range: block.DefRange})
 	}
 	return imports
 }
@@ -66,7 +66,7 @@ func (c *compiler) removals() (removals []Removal) {
 		}
 		from := content.Attributes["from"].Expr.Range()
 		if i, ok := c.declared(func(o trail) bool { return within(t, o) }); ok {
-			declared := i.resource.Origins[""].Range
+			declared := i.object.Origins[""].Range
 			c.report(hcl.Diagnostics{moduleProblem("Removed, but still there", fmt.Sprintf("%s is still declared, at %s:%d. Remove its block, or this one.", i.at, declared.Filename, declared.Start.Line), from)})
 			continue
 		}

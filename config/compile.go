@@ -25,7 +25,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c.checkSettings()
 	c.evaluate()
 	all.checkMoves()
-	result := Compiled{Resources: all.resources()}
+	result := Compiled{Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
 	for _, c := range all.compilers {

@@ -115,6 +115,6 @@ func evaluate(t *testing.T, expression string) string {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	metadata := compiled.Resources[0].Manifest["metadata"].(map[string]any)
+	metadata := compiled.Objects[0].Manifest["metadata"].(map[string]any)
 	return metadata["annotations"].(map[string]any)["value"].(string)
 }

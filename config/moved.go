@@ -156,7 +156,7 @@ func (all *compilation) checkMoves() {
 // checkMove compares a move with what is declared.
 func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(m.left); ok {
-		at := i.resource.Origins[""].Range
+		at := i.object.Origins[""].Range
 		m.report("Moved, but still there", fmt.Sprintf("%s is still declared, at %s:%d, and keeps its name. To give %s a name of your choice, write it into the block: name = %q.", i.at, at.Filename, at.Start.Line, m.to, m.from.objectName()), m.fromAt)
 		return
 	}
@@ -170,7 +170,7 @@ func (all *compilation) checkMove(m move) {
 	}
 	m.in.report(diags)
 	for _, i := range found {
-		if i.resource.Origins["metadata.name"].Arg != nil {
+		if i.object.Origins["metadata.name"].Arg != nil {
 			d := moduleProblem("Move without effect", fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at, i.name), m.toAt)
 			d.Severity = hcl.DiagWarning
 			m.in.report(hcl.Diagnostics{d})

@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An object is a block that compiles to an object in the cluster, or with
@@ -26,11 +27,11 @@ type object struct {
 
 // An instance is one object in the cluster, compiled.
 type instance struct {
-	at       trail
-	name     string
-	resource Resource
-	value    cty.Value // as expressions see it
-	whole    bool      // nothing in it is in error
+	at     trail
+	name   string
+	object Object
+	value  cty.Value // as expressions see it
+	whole  bool      // nothing in it is in error
 }
 
 // declareObjects makes TYPE.NAME for the blocks of one type.
@@ -182,11 +183,11 @@ func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
-		at:       at,
-		name:     name,
-		resource: Resource{Addr: at.addr(), Before: before.addr(), Manifest: manifest, Origins: d.origins},
-		value:    cty.ObjectVal(fields),
-		whole:    d.whole(),
+		at:     at,
+		name:   name,
+		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: manifest, Origins: d.origins},
+		value:  cty.ObjectVal(fields),
+		whole:  d.whole(),
 	})
 	c.unknown = append(c.unknown, d.unknown...)
 	return d.diags
@@ -221,28 +222,28 @@ func (d *decoder) checkName(name string, at hcl.Range) {
 	})
 }
 
-// resources returns the objects without errors, sorted by address, and reports
+// compiledObjects returns the objects without errors, sorted by address, and reports
 // names that are used twice.
-func (all *compilation) resources() []Resource {
-	var resources []Resource
-	names := map[string]Resource{}
+func (all *compilation) compiledObjects() []Object {
+	var objects []Object
+	names := map[manifest.Key]Object{}
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
-			id := i.resource.Kind() + "/" + i.resource.Namespace() + "/" + i.name
-			if earlier, taken := names[id]; taken {
+			key := i.object.Key()
+			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					c.report(sameName(earlier, i.resource))
+					c.report(sameName(earlier, i.object))
 				}
 				continue
 			}
-			names[id] = i.resource
+			names[key] = i.object
 			if i.whole {
-				resources = append(resources, i.resource)
+				objects = append(objects, i.object)
 			}
 		}
 	}
-	slices.SortFunc(resources, func(a, b Resource) int { return compareAddr(a.Addr, b.Addr) })
-	return resources
+	slices.SortFunc(objects, func(a, b Object) int { return compareAddr(a.Addr, b.Addr) })
+	return objects
 }
 
 // allInstances are the objects of this directory, without those of its modules.
@@ -258,7 +259,7 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 	}
 }
 
-func sameName(a, b Resource) hcl.Diagnostics {
+func sameName(a, b Object) hcl.Diagnostics {
 	at := a.Origins["metadata.name"].Range
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,

@@ -226,7 +226,7 @@ func (d *comparison) compileBase(ctx context.Context, kind, name string, opts co
 	switch kind {
 	case "plan":
 		saved, err := readPlan(name)
-		return saved.Compiled(), plan.Revision{Kind: "plan", Ref: name}, err
+		return saved.Result, plan.Revision{Kind: "plan", Ref: name}, err
 	case "dir":
 		fsys, dirOpts, err := d.src.open([]string{name})
 		if err != nil {

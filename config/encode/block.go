@@ -1,9 +1,11 @@
 package encode
 
 import (
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
-	"strings"
 )
 
 // A writer writes one object.
@@ -14,7 +16,7 @@ type writer struct {
 
 // object writes a block by its table. What no argument says is written as
 // manifest.
-func (w writer) object(table schemas.Block, o Object) string {
+func (w writer) object(table schemas.Block, o config.Object) string {
 	rest := clone(o.Manifest)
 	if text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
 		take(rest, "metadata.name")

@@ -19,18 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An Object is what is to be written as a block.
-type Object struct {
-	// Manifest has the fields to write, as JSON has them, whole numbers as
-	// int64, and nothing that the API server writes beside them.
-	Manifest map[string]any
-	// Defaulted has those with a default too, for arguments that must be there.
-	Defaulted map[string]any
-	// Label is the label of the block; "" stands for one that follows from the
-	// object's name.
-	Label string
-}
-
 // A Block is one object as HCL.
 type Block struct {
 	Addr config.Addr
@@ -40,32 +28,33 @@ type Block struct {
 
 // Blocks writes objects as blocks, classes first and then by name. Objects of
 // one kind must have different names. It fails for kinds that have no block.
-func Blocks(objects []Object) ([]Block, error) {
+//
+// Manifest has the fields to write, and nothing that the API server writes
+// besides them; Defaulted has the values of arguments that must be there all the
+// same. The label is the name of the object's address, or one that follows from
+// the object's name where it has none.
+func Blocks(objects []config.Object) ([]Block, error) {
 	tables, order := tablesByKind()
 	sorted := slices.Clone(objects)
 	for _, o := range sorted {
-		if _, ok := tables[o.kind()]; !ok {
-			return nil, fmt.Errorf("there is no block for a %s", o.kind())
+		if _, ok := tables[o.Kind()]; !ok {
+			return nil, fmt.Errorf("there is no block for a %s", o.Kind())
 		}
 	}
-	slices.SortStableFunc(sorted, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(order[a.kind()], order[b.kind()]), strings.Compare(a.name(), b.name()),
-			strings.Compare(text(a.Manifest, "metadata", "namespace"), text(b.Manifest, "metadata", "namespace")))
+	slices.SortStableFunc(sorted, func(a, b config.Object) int {
+		return cmp.Or(cmp.Compare(order[a.Kind()], order[b.Kind()]), strings.Compare(a.Name(), b.Name()),
+			strings.Compare(a.Namespace(), b.Namespace()))
 	})
 	labels := labelsOf(sorted, tables)
 	addressed := byName(sorted, labels)
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
-		table := tables[o.kind()]
+		table := tables[o.Kind()]
 		w := writer{label: labels[i], labels: addressed}
-		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.name(), HCL: w.object(table, o)}
+		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.Name(), HCL: w.object(table, o)}
 	}
 	return blocks, nil
 }
-
-func (o Object) kind() string { return text(o.Manifest, "kind") }
-
-func (o Object) name() string { return text(o.Manifest, "metadata", "name") }
 
 // Cluster writes the block for the cluster that a directory is for.
 func Cluster(c config.Cluster) string {
@@ -98,12 +87,12 @@ func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
 // labelsOf chooses the labels of blocks: the object's name in the form that
 // compiles to this name again, else one that is near to it. Labels depend on
 // names alone, so importing again gives the same.
-func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
+func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}
 	for i, o := range objects {
-		table := tables[o.kind()]
-		label := cmp.Or(o.Label, strings.NewReplacer("-", "_", ".", "_").Replace(o.name()))
+		table := tables[o.Kind()]
+		label := cmp.Or(o.Addr.Name, strings.NewReplacer("-", "_", ".", "_").Replace(o.Name()))
 		if !hclsyntax.ValidIdentifier(label) {
 			label = table.Type + "_" + label
 		}
@@ -118,10 +107,10 @@ func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
 }
 
 // byName maps "KIND NAME" to the label of the object's block.
-func byName(objects []Object, labels []string) map[string]string {
+func byName(objects []config.Object, labels []string) map[string]string {
 	m := map[string]string{}
 	for i, o := range objects {
-		m[o.kind()+" "+o.name()] = labels[i]
+		m[o.Kind()+" "+o.Name()] = labels[i]
 	}
 	return m
 }

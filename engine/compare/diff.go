@@ -20,14 +20,7 @@ func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time
 }
 
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
-	return plan.State{Objects: objectsOf(c), Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
-}
-
-func objectsOf(c compile.Result) (objects []plan.Object) {
-	for _, r := range c.Resources {
-		objects = append(objects, plan.Object{Resource: r.Resource, Defaulted: r.Defaulted})
-	}
-	return objects
+	return plan.State{Objects: c.Resources, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
 }
 
 // offers are the plans that the cluster's region sells.

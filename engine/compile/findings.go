@@ -31,13 +31,13 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
 	}
-	resources := map[config.Addr]config.Resource{}
+	resources := map[config.Addr]config.Object{}
 	for _, r := range compiled.Resources {
 		if invalid[r.Addr] {
 			continue
 		}
-		resources[r.Addr] = r.Resource
-		in.Objects = append(in.Objects, lint.Object{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
+		resources[r.Addr] = r
+		in.Objects = append(in.Objects, r)
 	}
 	in.Partial = diags.HasErrors()
 	var found hcl.Diagnostics
@@ -51,7 +51,7 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	return silence(found, config.Ignores(compiled.Files), titles)
 }
 
-func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Resource, files map[string]*hcl.File) *hcl.Diagnostic {
+func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  title,

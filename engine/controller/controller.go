@@ -38,7 +38,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/gitops"
-	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -59,8 +58,6 @@ type Config struct {
 	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
 	// admission policy for Nodes reads; "" for none.
 	NodeAdmission string
-
-	ConfigDir string // directory or Git repository of HCL to keep applied; "" for none
 
 	// NodePlans are reconciled where the cluster has their CRD. Cluster and Prices
 	// are found out by Run.
@@ -227,9 +224,6 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	if err := addKarpenter(ctx, mgr, cfg.Core, provider); err != nil {
 		return err
 	}
-	if err := addFollower(mgr, cfg, cluster, plans); err != nil {
-		return err
-	}
 	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, plans); err != nil {
 		return err
 	}
@@ -251,21 +245,4 @@ func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cl
 	}
 	o.Cluster, o.Prices = cluster, prices
 	return gitops.Add(ctx, mgr, o)
-}
-
-// addFollower has the configured directory applied for as long as this process
-// leads.
-func addFollower(mgr manager.Manager, cfg Config, cluster lkeapi.Cluster, plans *catalog.Catalog) error {
-	if cfg.ConfigDir == "" {
-		return nil
-	}
-	src, err := source.Open(cfg.ConfigDir)
-	if err != nil {
-		return err
-	}
-	to, err := kube.NewCluster(cfg.Kube)
-	if err != nil {
-		return err
-	}
-	return mgr.Add(&follower{source: src, to: to, cluster: cluster, plans: plans, log: cfg.Log})
 }

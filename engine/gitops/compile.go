@@ -50,7 +50,7 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
 		return err
 	}
-	rev.head = answer.Compiled()
+	rev.head = answer.Result
 	rev.head.Inventory = inventoryLabel(rev.target.NodePlan)
 	rev.base, err = w.base(ctx, rev.target, filepath.Join(filepath.Dir(rev.files), "base"), compiled{Answer: answer, request: req})
 	return err

@@ -88,10 +88,10 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: old}}}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: old}}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
 			of := compiled{
-				Answer:  compile.Answer{Guards: config.Guards{MaxDeletedPools: head}},
+				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
 				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
 			}
 			base, err := w.base(t.Context(), target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}, t.TempDir(), of)
@@ -106,7 +106,7 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &judged{Plan: plan.Plan{Current: new(catalog.Money)}}
-		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{Policies: policies}}}
+		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
 		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
@@ -132,10 +132,10 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: compile.Answer{Failed: tt.failed, Guards: guards}},
+				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			head := compiled{Answer: compile.Answer{Guards: guards}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
+			head := compiled{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
 			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
 			var err error
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {

@@ -44,7 +44,7 @@ func TestAnEmptySource(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Status.Inventory = tt.status
 			cluster := &pooled{names: tt.there, leaving: tt.leaving, mark: inventoryLabel(np)}
-			source := tried{result: compile.Answer{Cluster: config.Cluster{Name: "dev"}}}
+			source := tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
 				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: none{}, Cache: nothing{}, Prices: prices,

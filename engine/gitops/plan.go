@@ -47,7 +47,7 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	np, view := rev.target.NodePlan, w.view(rev)
 	opts := compare.LiveOptions{
-		Base: rev.base.Compiled(), Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune,
+		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune,
 	}
 	p, err := compare.Live(ctx, rev.head, view, opts)
 	if err != nil {
@@ -72,7 +72,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 		return err
 	}
 	p.Verdicts = append(verdicts, rev.base.readable(p.Plan)...)
-	if rev.base.Policies == 0 {
+	if rev.base.PolicyCount == 0 {
 		return nil
 	}
 	req := rev.base.request

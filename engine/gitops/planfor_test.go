@@ -97,7 +97,7 @@ func (a asked) Compile(_ context.Context, req compile.Request) (compile.Answer, 
 	for _, v := range req.Vars {
 		a.values[filepath.Base(req.Root)] += v.Value
 	}
-	return compile.Answer{Cluster: config.Cluster{Name: "dev"}}, nil
+	return compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}, nil
 }
 
 // TestWhatIsInForceHasItsOwnVariables: it is compiled with those of the NodePlan

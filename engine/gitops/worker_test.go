@@ -39,7 +39,7 @@ func (s tried) Compile(context.Context, compile.Request) (compile.Answer, error)
 // TestWhatStopsAReconciliation: each in its own way, and none with anything
 // applied: there is no cluster to apply to.
 func TestWhatStopsAReconciliation(t *testing.T) {
-	dev := compile.Answer{Cluster: config.Cluster{Name: "dev"}}
+	dev := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}
 	tests := []struct {
 		name    string
 		tried   tried
@@ -55,7 +55,7 @@ func TestWhatStopsAReconciliation(t *testing.T) {
 		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", compile.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
 		{name: "a compilation that eats memory", tried: tried{compileErr: compile.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
 		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
-		{name: "another cluster", tried: tried{result: compile.Answer{Cluster: config.Cluster{Name: "prod"}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "another cluster", tried: tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "prod"}}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
 		{name: "no connection", tried: tried{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {
@@ -144,11 +144,11 @@ func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
 }
 
 func TestDriftThatIsIgnored(t *testing.T) {
-	resource := func() compile.Resource {
-		return compile.Resource{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
+	resource := func() config.Object {
+		return config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
 			"kind": "NodePool", "metadata": map[string]any{"name": "web"},
 			"spec": map[string]any{"weight": int64(10), "limits": map[string]any{"cpu": "100", "nvidia.com/gpu": "2"}, "disruption": map[string]any{"budgets": []any{"x"}}},
-		}}}
+		}}
 	}
 	drift := func(path string) []plan.Drift {
 		return []plan.Drift{{Kind: "NodePool", Name: "web", Path: path}}
@@ -169,7 +169,7 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			head := compile.Result{Resources: []compile.Resource{resource()}}
+			head := compile.Result{Resources: []config.Object{resource()}}
 			if found := ignoreDrift(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
@@ -226,8 +226,8 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 }
 
 func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
-	web := compile.Resource{Resource: config.Resource{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}}
-	head := compile.Result{Resources: []compile.Resource{web}}
+	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
+	head := compile.Result{Resources: []config.Object{web}}
 	w := &Worker{Rivals: NewRivals(nil)}
 	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
 	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly
@@ -250,7 +250,7 @@ func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer
 
 func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
 	w := &Worker{
-		Sources: tried{}, Compiler: failing{tried{result: compile.Answer{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
+		Sources: tried{}, Compiler: failing{tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}}, Cluster: "dev",
 		Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
 		Vars: func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {

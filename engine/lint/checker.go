@@ -39,7 +39,7 @@ type checker struct {
 // A pool is a NodePool, typed, with what its requirements leave.
 type pool struct {
 	*karpv1.NodePool
-	object Object
+	object config.Object
 	// requirements are those of the template and its labels, as the core
 	// joins them.
 	requirements scheduling.Requirements
@@ -54,7 +54,7 @@ func newChecker(in Input) *checker {
 		c.types = sold(in.Catalog, in.Cluster)
 	}
 	for _, object := range in.Objects {
-		if object.kind() != schemas.Pool.Object.Kind {
+		if object.Kind() != schemas.Pool.Object.Kind {
 			continue
 		}
 		typed := &karpv1.NodePool{}
@@ -83,7 +83,7 @@ func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.Instanc
 	return types
 }
 
-func (c *checker) pool(object Object, typed *karpv1.NodePool) *pool {
+func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	p := &pool{NodePool: typed, object: object}
 	template := typed.Spec.Template
 	p.requirements = scheduling.NewNodeSelectorRequirementsWithMinValues(template.Spec.Requirements...)

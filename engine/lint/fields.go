@@ -17,7 +17,7 @@ import (
 // What rolls nodes and what does not is the hash's word, not a list of ours.
 func noEffect(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != schemas.NodeClass.Object.Kind {
+		if object.Kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
 		spec, _ := object.Manifest["spec"].(map[string]any)
@@ -93,7 +93,7 @@ func gated(c *checker) {
 		}
 	}
 	for _, object := range c.in.Objects {
-		switch kind := object.kind(); kind {
+		switch kind := object.Kind(); kind {
 		case "NodeOverlay", "CapacityBuffer":
 			c.report(object.Addr, "", fmt.Sprintf("A %s needs Karpenter's feature gate %s; without it the object is ignored, silently. ", kind, kind)+fmt.Sprintf(turnOn, kind))
 		}
@@ -104,7 +104,7 @@ func gated(c *checker) {
 // for, which the definition lets through.
 func emptyBuffers(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != "CapacityBuffer" {
+		if object.Kind() != "CapacityBuffer" {
 			continue
 		}
 		spec, _ := object.Defaulted["spec"].(map[string]any)

@@ -19,31 +19,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Object is one object of a revision: as written, and as the API server would
-// store it.
-type Object struct {
-	config.Resource
-	Defaulted map[string]any // where it is a live object: with its managed fields
-	Conflicts []Conflict     // of applying it, where a cluster was asked
-}
-
-// id is what an object is in the cluster, whatever its address.
-type id struct{ kind, namespace, name string }
-
-func (o Object) id() id { return id{o.Kind(), text(o.Manifest, "metadata", "namespace"), o.Name()} }
-
-func (c Change) id() id { return id{c.Kind, c.Namespace, c.Name} }
-
-func poolID(name string) id { return id{kind: "NodePool", name: name} }
+func poolKey(name string) manifest.Key { return manifest.Key{Kind: "NodePool", Name: name} }
 
 // State is one revision: its objects, and what nodes can be made of where they
 // are applied.
 type State struct {
-	Objects []Object
-	Removed []config.Removal // what becomes of objects that are not there any more
-	Offers  []Offer
-	Nodes   []Node    // nil where no cluster was asked
-	Now     time.Time // when budgets and expiry are looked at; zero: they are not
+	Objects []config.Object
+	// Conflicts are fields that somebody else has set to another value, by object;
+	// nil where no cluster was asked.
+	Conflicts map[manifest.Key][]Conflict
+	Removed   []config.Removal // what becomes of objects that are not there any more
+	Offers    []Offer
+	Nodes     []Node    // nil where no cluster was asked
+	Now       time.Time // when budgets and expiry are looked at; zero: they are not
 }
 
 // Plan is what going from a base to a head does.

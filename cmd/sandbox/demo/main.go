@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	err = d.play(ctx)
 	d.controller.stop()
+	if d.forge != nil {
+		d.forge()
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "\ndemo: %v\n", err)
 		fmt.Fprintf(stderr, "The controller's log is %s.\n", d.controller.log)
@@ -58,6 +61,7 @@ type demo struct {
 	cluster    *cluster
 	linode     linode
 	controller *controller
+	forge      func() error // ends the server of the repository; nil before it runs
 	started    time.Time
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 )
@@ -12,7 +13,7 @@ func (d *demo) steps() []step {
 	return []step{
 		{"kubectl apply -f schemas/crd/", d.install},
 		{"git commit: examples/quickstart becomes a repository", d.firstCommit},
-		{"controller --config: the repository is applied", d.startController},
+		{"kubectl apply NodePlan: the repository is applied", d.startController},
 		{"kubectl scale deployment inflate --replicas 5", d.scaleUp},
 		{"git commit: the pool gets a label; its nodes roll", d.rollOut},
 		{"kubectl delete node: drained, its Linode deleted", d.deleteNode},
@@ -37,11 +38,34 @@ func (d *demo) firstCommit(ctx context.Context) (string, error) {
 	return d.repo.commit(ctx, "Provide nodes for everybody")
 }
 
+// nodePlan has the controller follow the branch main of a repository. A forge
+// would be asked less often.
+const nodePlan = `apiVersion: lkeplan.dev/v1alpha1
+kind: NodePlan
+metadata: {name: platform, namespace: default}
+spec:
+  interval: 10m
+  retryInterval: 1s
+  git: {url: %q, interval: 1s}
+`
+
 func (d *demo) startController(ctx context.Context) (string, error) {
-	if err := d.controller.start(d.repo.dir); err != nil {
+	url, stop, err := d.repo.serve()
+	if err != nil {
 		return "", err
 	}
-	err := d.until(ctx, 30*time.Second, func(ctx context.Context) (bool, string, error) {
+	d.forge = stop
+	if err := d.controller.start(); err != nil {
+		return "", err
+	}
+	plan := filepath.Join(d.dir, "nodeplan.yaml")
+	if err := os.WriteFile(plan, fmt.Appendf(nil, nodePlan, url), 0o644); err != nil {
+		return "", err
+	}
+	if err := kubectl(ctx, "apply", "-f", plan); err != nil {
+		return "", err
+	}
+	err = d.until(ctx, 30*time.Second, func(ctx context.Context) (bool, string, error) {
 		ready, err := d.cluster.poolReady(ctx, "general")
 		return ready, "NodePool general is not ready", err
 	})

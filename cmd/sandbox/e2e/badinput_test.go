@@ -67,7 +67,6 @@ func TestBadInputGetsOneClearLine(t *testing.T) {
 		{name: "no kubeconfig, for apply", program: "lkeplan", args: []string{"apply", "testdata/four"}, env: env{"KUBECONFIG": ""}, want: []string{"set KUBECONFIG"}},
 		{name: "a port that is taken", crds: true, program: "controller", args: []string{"--metrics-bind-address", taken.Addr().String()}, want: []string{"address already in use", "--metrics-bind-address"}},
 		{name: "a probe port that is taken", crds: true, program: "controller", args: []string{"--metrics-bind-address", "0", "--health-probe-bind-address", taken.Addr().String()}, want: []string{"address already in use", "--health-probe-bind-address"}},
-		{name: "a configuration that is not there", crds: true, program: "controller", args: append([]string{"--config", "testdata/none"}, quiet...), want: []string{"testdata/none"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
