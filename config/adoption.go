@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -98,7 +99,7 @@ func (c *compiler) few(table schemas.Block) hcl.Blocks {
 
 // addressed reads a block about one object, which is the only one about it.
 func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block, seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
-	content, diags := block.Body.Content(bodySchema(table))
+	content, diags := block.Body.Content(decode.Schema(table))
 	attr := content.Attributes[argument]
 	if attr == nil {
 		c.report(diags)

@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -37,7 +38,7 @@ func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 	if diags := c.roomForModule(m.block.DefRange); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	content, rest, diags := m.block.Body.PartialContent(bodySchema(schemas.Module))
+	content, rest, diags := m.block.Body.PartialContent(decode.Schema(schemas.Module))
 	arguments, restDiags := rest.JustAttributes()
 	diags = append(append(diags, restDiags...), c.checkArguments(m.block, arguments)...)
 	on, enabledDiags := c.enabled(content.Attributes["enabled"])
@@ -128,7 +129,7 @@ func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (d
 	}
 	for _, name := range names {
 		at := declared[name].DefRange
-		content, _, _ := declared[name].Body.PartialContent(bodySchema(schemas.Variable))
+		content, _, _ := declared[name].Body.PartialContent(decode.Schema(schemas.Variable))
 		switch {
 		case slices.ContainsFunc(schemas.Module.Args, func(a schemas.Arg) bool { return a.Name == name }):
 			diags = append(diags, moduleProblem("Variable that cannot be set", fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of this name.", name), at))

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -15,7 +16,7 @@ import (
 // check evaluates the check blocks. They come last and see all objects.
 func (c *compiler) check() {
 	for _, block := range c.dir.blocks.OfType(schemas.Check.Type) {
-		content, diags := block.Body.Content(bodySchema(schemas.Check))
+		content, diags := block.Body.Content(decode.Schema(schemas.Check))
 		c.report(diags)
 		for _, assert := range content.Blocks {
 			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed", c.scope))
@@ -27,7 +28,7 @@ func (c *compiler) check() {
 // be evaluated, because something else is wrong or not known yet, counts as
 // kept.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
-	content, diags := block.Body.Content(bodySchema(table))
+	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
 	if diags.HasErrors() {
 		return diags

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -34,16 +35,16 @@ func (c *compiler) declareCluster() *eval.Node {
 }
 
 func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
-	d := &decoder{meter: c.module.meter, scope: c.scope, origins: Origins{}}
-	fields := d.block(schemas.Cluster, block.Body, place{fields: map[string]any{}}).AsValueMap()
-	c.unknown = append(c.unknown, d.unknown...)
+	said := decode.Block(schemas.Cluster, block, c.scope)
+	c.unknown = append(c.unknown, said.Unknown...)
+	fields := said.Value.AsValueMap()
 	if fields == nil {
-		return cty.DynamicVal, d.diags
+		return cty.DynamicVal, said.Diags
 	}
 	if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal("standard")
 	}
-	return cty.ObjectVal(fields), d.diags
+	return cty.ObjectVal(fields), said.Diags
 }
 
 func clusterOf(v cty.Value) Cluster {

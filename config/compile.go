@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -232,7 +233,7 @@ func (c *compiler) locate(node *eval.Node) {
 // now to be right.
 func (c *compiler) checkSettings() {
 	for _, block := range c.dir.blocks.OfType(schemas.Lkeplan.Type) {
-		_, diags := block.Body.Content(bodySchema(schemas.Lkeplan))
+		_, diags := block.Body.Content(decode.Schema(schemas.Lkeplan))
 		c.report(diags)
 	}
 }

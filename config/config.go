@@ -13,7 +13,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -31,7 +31,7 @@ type Object struct {
 	Defaulted map[string]any `json:"defaulted"`
 	// Origins are the places of its fields in the source; nil where the source is
 	// not at hand.
-	Origins Origins `json:"-"`
+	Origins decode.Origins `json:"-"`
 }
 
 // Key says which object of a cluster it is.
@@ -64,35 +64,6 @@ type Compiled struct {
 	Removed  []Removal // as they are written
 	Policies []Policy  // as they are written, for whoever has a plan
 	Guards   Guards    // bounds for changes of what is compiled
-}
-
-// An Origin is the place in the source that a field comes from, with what is
-// needed to explain its value.
-type Origin struct {
-	Range      hcl.Range
-	Expression hcl.Expression   // nil if the field is not from an expression
-	Context    *hcl.EvalContext // the values the expression was evaluated with
-	Arg        *schemas.Arg     // the argument it is the value of, if any
-}
-
-// Origins maps paths of a manifest to their origins. A path is its keys and
-// indexes joined by dots: spec.template.spec.taints.0.
-type Origins map[string]Origin
-
-// Find returns the origin of the field at path, or else of the nearest field
-// around it. Indexes and keys may be in brackets, as Kubernetes prints them.
-func (o Origins) Find(path string) Origin {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
-	for {
-		if origin, ok := o[path]; ok {
-			return origin
-		}
-		end := strings.LastIndexByte(path, '.')
-		if end < 0 {
-			return o[""]
-		}
-		path = path[:end]
-	}
 }
 
 // SortDiagnostics orders by place, so that the output never depends on the

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -22,7 +23,7 @@ func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
 	c := m.compiler()
 	var variables []Variable
 	for _, block := range c.dir.blocks.OfType(schemas.Variable.Type) {
-		content, diags := block.Body.Content(bodySchema(schemas.Variable))
+		content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 		v := Variable{Name: block.Labels[0], Type: cty.DynamicPseudoType}
 		if attr := content.Attributes["description"]; attr != nil {
 			text, textDiags := literalString(attr)

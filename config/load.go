@@ -10,6 +10,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -200,16 +201,4 @@ func failure(summary, detail string) hcl.Diagnostics {
 }
 
 // documentSchema is what may stand at the top of a file.
-var documentSchema = bodySchema(schemas.Block{Blocks: append(schemas.Document(), elsewhere()...)})
-
-// bodySchema is the table's entry for a block, as HCL wants it.
-func bodySchema(table schemas.Block) *hcl.BodySchema {
-	schema := &hcl.BodySchema{}
-	for _, arg := range table.Args {
-		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: arg.Name, Required: arg.Required})
-	}
-	for _, block := range table.Blocks {
-		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: block.Type, LabelNames: block.Labels})
-	}
-	return schema
-}
+var documentSchema = decode.Schema(schemas.Block{Blocks: append(schemas.Document(), elsewhere()...)})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -86,7 +87,7 @@ func (m *Module) called(fsys fs.FS, dir string, block *hcl.Block) (*directory, h
 // the file system is not there, and neither is any other place modules could
 // come from: a commit has all that it compiles to.
 func sourceOf(block *hcl.Block, from string) (string, hcl.Diagnostics) {
-	content, _, diags := block.Body.PartialContent(bodySchema(schemas.Module))
+	content, _, diags := block.Body.PartialContent(decode.Schema(schemas.Module))
 	attr := content.Attributes["source"]
 	if attr == nil {
 		return "", diags

@@ -7,6 +7,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -99,7 +100,7 @@ func (c *compiler) declareMoves() {
 		return
 	}
 	for _, block := range blocks {
-		content, diags := block.Body.Content(bodySchema(schemas.Moved))
+		content, diags := block.Body.Content(decode.Schema(schemas.Moved))
 		c.report(diags)
 		if diags.HasErrors() {
 			continue

@@ -10,6 +10,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -66,7 +67,7 @@ func (c *compiler) allOf(objects []*object) cty.Value {
 
 // instantiate compiles a block: once, or once for each element.
 func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
-	content, _, _ := o.block.Body.PartialContent(bodySchema(o.table))
+	content, _, _ := o.block.Body.PartialContent(decode.Schema(o.table))
 	on, diags := c.enabled(content.Attributes["enabled"])
 	if diags.HasErrors() || !on {
 		return cty.NullVal(cty.DynamicPseudoType), diags
@@ -162,47 +163,43 @@ func mapOfSet(set cty.Value) cty.Value {
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
 func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
-	d := &decoder{meter: c.module.meter, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
-	manifest := map[string]any{"apiVersion": o.table.Object.APIVersion, "kind": o.table.Object.Kind}
-	value := d.object(o.table, o.block.Body, place{fields: manifest})
-	// Whoever applies no field owns nothing of the object, and the API server
-	// forgets who applied it.
-	place{fields: manifest}.sub("spec")
-	if !d.diags.HasErrors() {
-		d.checkEndless("", manifest)
-	}
+	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)
-	name, nameAt := d.name(o.block, manifest, before)
-	d.checkName(name, nameAt)
-
-	fields := value.AsValueMap()
+	name, nameAt := nameOf(o.block, said, before)
+	fields := said.Value.AsValueMap()
 	if fields == nil {
 		fields = map[string]cty.Value{}
 	}
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
+	diags := append(said.Diags, checkName(name, nameAt)...)
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
 		at:     at,
 		name:   name,
-		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: manifest, Origins: d.origins},
+		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: said.Fields, Origins: said.Origins},
 		value:  cty.ObjectVal(fields),
-		whole:  d.whole(),
+		whole:  len(said.Unknown) == 0 && !diags.HasErrors(),
 	})
-	c.unknown = append(c.unknown, d.unknown...)
-	return d.diags
+	c.unknown = append(c.unknown, said.Unknown...)
+	return diags
 }
 
-// name completes the object's name: the argument, else what its address says,
+// nameOf completes the object's name: the argument, else what its address says,
 // or the address it was moved from.
-func (d *decoder) name(block *hcl.Block, manifest map[string]any, at trail) (string, hcl.Range) {
-	metadata := place{fields: manifest}.sub("metadata")
-	if name, ok := metadata.fields["name"].(string); ok {
-		return name, d.origins["metadata.name"].Range
+func nameOf(block *hcl.Block, said decode.Result, at trail) (string, hcl.Range) {
+	written, _ := manifest.Lookup(said.Fields, "metadata", "name")
+	if name, ok := written.(string); ok {
+		return name, said.Origins["metadata.name"].Range
+	}
+	metadata := manifest.Map(said.Fields, "metadata")
+	if metadata == nil {
+		metadata = map[string]any{}
+		said.Fields["metadata"] = metadata
 	}
 	name := at.objectName()
-	metadata.fields["name"] = name
-	d.origins["metadata.name"] = Origin{Range: block.LabelRanges[0]}
+	metadata["name"] = name
+	said.Origins["metadata.name"] = decode.Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
 }
 
@@ -210,16 +207,11 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // checkName holds names to DNS labels. Kubernetes would take longer ones with
 // dots, but the name becomes a label of each node.
-func (d *decoder) checkName(name string, at hcl.Range) {
+func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
-		return
+		return nil
 	}
-	d.diags = d.diags.Append(&hcl.Diagnostic{
-		Severity: hcl.DiagError,
-		Summary:  "Invalid object name",
-		Detail:   fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name),
-		Subject:  &at,
-	})
+	return hcl.Diagnostics{moduleProblem("Invalid object name", fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
 }
 
 // compiledObjects returns the objects without errors, sorted by address, and reports

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -50,7 +51,7 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	}
 	scope := p.scope(plan)
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
-	content, _, _ := p.block.Body.PartialContent(bodySchema(schemas.Policy))
+	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	condition, _, conditionDiags := scope.Value(content.Attributes["condition"].Expr)
 	return condition.IsKnown() || conditionDiags.HasErrors(), diags
 }
@@ -73,7 +74,7 @@ func (c *compiler) policies() (policies []Policy) {
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
 		scope := p.scope(cty.UnknownVal(PlanType()))
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
-		if content, _, _ := block.Body.PartialContent(bodySchema(schemas.Policy)); content.Attributes["error_message"] != nil {
+		if content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy)); content.Attributes["error_message"] != nil {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)
 			diags = append(diags, messageDiags...)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
@@ -75,7 +76,7 @@ func (c *compiler) declareVariables() *eval.Table {
 
 // variable makes the node of one variable block.
 func (c *compiler) variable(block *hcl.Block) *eval.Node {
-	content, diags := block.Body.Content(bodySchema(schemas.Variable))
+	content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 	c.report(diags)
 	node := &eval.Node{}
 	node.Eval = func() (cty.Value, hcl.Diagnostics) {

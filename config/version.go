@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -79,7 +80,7 @@ func (v version) meets(operator string, bound version, parts int) bool {
 // program that was not built from a release satisfies every constraint.
 func checkVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 	for _, block := range blocks.OfType(schemas.Lkeplan.Type) {
-		content, _, _ := block.Body.PartialContent(bodySchema(schemas.Lkeplan))
+		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Lkeplan))
 		attr := content.Attributes["required_version"]
 		if attr == nil {
 			continue

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -15,7 +15,7 @@ import (
 // manifest merges the manifest argument over the compiled object: maps are
 // merged, everything else replaces what was there, and null takes it away.
 func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
-	content, _, _ := body.PartialContent(bodySchema(table))
+	content, _, _ := body.PartialContent(Schema(table))
 	attr, ok := content.Attributes["manifest"]
 	if !ok {
 		return
@@ -65,9 +65,8 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 	for _, arg := range table.Args {
 		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
-			w := problem("Field with an argument of its own", fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name), src.expr)
-			w.Severity = hcl.DiagWarning
-			d.diags = append(d.diags, w)
+			d.report(hcl.DiagWarning, src, "Field with an argument of its own",
+				fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name))
 		}
 	}
 }
