@@ -7,10 +7,11 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -40,12 +41,11 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 // is worked out.
 func (m *Module) compiler() *compiler {
 	all := &compilation{
-		module:    m,
-		run:       &eval.Run{Meter: m.meter},
-		functions: functions(m.meter),
-		read:      map[string]string{},
-		movesTo:   map[string]int{},
-		places:    map[*hcl.Diagnostic]*compiler{},
+		module:  m,
+		run:     &eval.Run{Meter: m.meter},
+		read:    map[string]string{},
+		movesTo: map[string]int{},
+		places:  map[*hcl.Diagnostic]*compiler{},
 	}
 	c := all.compiler(m.root, nil, m.inputs)
 	all.clusterNode = c.declareCluster()
@@ -57,7 +57,6 @@ func (m *Module) compiler() *compiler {
 type compilation struct {
 	module      *Module
 	run         *eval.Run
-	functions   map[string]function.Function
 	read        map[string]string // files that expressions have asked for
 	clusterNode *eval.Node
 
@@ -83,15 +82,16 @@ type compiler struct {
 	inputs inputs
 	scope  *eval.Scope
 
-	functions map[string]function.Function // with those that depend on the directory
-	nodes     []*eval.Node                 // all names, in the order in which they were declared
+	functions map[string]ctyfunction.Function
+	nodes     []*eval.Node // all names, in the order in which they were declared
 	objects   []*object
 	modules   []*moduleCall
 }
 
 func (all *compilation) compiler(dir *directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
-	c.functions = functionsIn(&files{all.module.fsys, dir.path, all.read}, all.module.meter, all.functions)
+	from := &files{all.module.fsys, dir.path, all.read}
+	c.functions = function.Table(all.module.meter, from.text)
 	all.compilers = append(all.compilers, c)
 	return c
 }

@@ -9,9 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
-
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
@@ -22,25 +19,6 @@ type files struct {
 	fsys fs.FS
 	dir  string
 	seen map[string]string // content that has been read, by path in the file system
-}
-
-// fileFunc returns the function file. Without a directory, no file is there.
-func fileFunc(from *files) function.Function {
-	return function.New(&function.Spec{
-		Description: "The text of a file in the repository.",
-		Params:      []function.Parameter{{Name: "path", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.String),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			if from == nil {
-				return cty.NilVal, function.NewArgErrorf(0, "there are no files here")
-			}
-			text, err := from.text(args[0].AsString())
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			return cty.StringVal(text), nil
-		},
-	})
 }
 
 // text reads a file. What Git keeps for itself is not part of a commit, and
