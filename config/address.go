@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -29,7 +31,7 @@ func objectTypes() map[string]schemas.Block {
 // names may be gone.
 func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	traversal, diags := hcl.AbsTraversalForExpr(attr.Expr)
-	if text, textDiags := literalString(attr); !textDiags.HasErrors() { // as JSON has it
+	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // as JSON has it
 		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename, attr.Expr.Range().Start)
 	}
 	if diags.HasErrors() {
@@ -82,7 +84,7 @@ func firstStep(traversal hcl.Traversal) (s step, rest hcl.Traversal, ok bool) {
 
 func notAnAddress(attr *hcl.Attribute, hint string) hcl.Diagnostics {
 	detail := fmt.Sprintf("The argument %s takes the address of an object, written out: pool.web, pool.team[\"ml\"] or module.ml.pool.gpu.", attr.Name)
-	return hcl.Diagnostics{problem("Not an address", detail+hint, attr.Expr)}
+	return hcl.Diagnostics{diag.AtExpression("Not an address", detail+hint, attr.Expr)}
 }
 
 // find returns the objects at an address. There may be none: a block on the
@@ -138,14 +140,14 @@ func (c *compiler) findObjects(s step, at hcl.Range) ([]instance, hcl.Diagnostic
 
 func (c *compiler) nothingThere(s step, at hcl.Range) hcl.Diagnostics {
 	var names []string
-	for _, block := range c.dir.blocks.OfType(s.typ) {
+	for _, block := range c.dir.Blocks.OfType(s.typ) {
 		names = append(names, block.Labels[0])
 	}
 	in := "this directory"
 	if len(c.path) > 0 {
 		in = c.path.String()
 	}
-	return hcl.Diagnostics{moduleProblem("Nothing at this address", fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
+	return hcl.Diagnostics{diag.At("Nothing at this address", fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
 }
 
 func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
@@ -158,5 +160,5 @@ func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
 	case len(keys) > 0 && keys[0] != "":
 		detail = fmt.Sprintf("%s has no element %q.%s The keys are %s.", block, s.key, eval.DidYouMean(s.key, keys), strings.Join(keys, ", "))
 	}
-	return hcl.Diagnostics{moduleProblem("Nothing at this address", detail, at)}
+	return hcl.Diagnostics{diag.At("Nothing at this address", detail, at)}
 }

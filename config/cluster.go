@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -14,21 +15,16 @@ import (
 // declareCluster makes the value of the one cluster block.
 func (c *compiler) declareCluster() *eval.Node {
 	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
-	for i, block := range c.dir.blocks.OfType(schemas.Cluster.Type) {
+	for i, block := range c.dir.Blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
-			c.report(hcl.Diagnostics{{
-				Severity: hcl.DiagError,
-				Summary:  "More than one cluster",
-				Detail:   fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s:%d already. Give each cluster a directory of its own.", node.Range.Filename, node.Range.Start.Line),
-				Subject:  &block.DefRange,
-			}})
+			c.report(diag.At("More than one cluster", fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s already. Give each cluster a directory of its own.", diag.Line(node.Range)), block.DefRange))
 			break
 		}
 		node.Range = block.DefRange
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		c.report(failure("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
+		c.report(diag.Error("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
 	}
 	c.nodes = append(c.nodes, node)
 	return node

@@ -8,11 +8,6 @@
 package config
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -64,32 +59,4 @@ type Compiled struct {
 	Removed  []Removal // as they are written
 	Policies []Policy  // as they are written, for whoever has a plan
 	Guards   Guards    // bounds for changes of what is compiled
-}
-
-// SortDiagnostics orders by place, so that the output never depends on the
-// order of evaluation, and drops repetitions.
-func SortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
-	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
-		if c := compareRange(a.Subject, b.Subject); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Summary+a.Detail, b.Summary+b.Detail)
-	})
-	return slices.CompactFunc(diags, func(a, b *hcl.Diagnostic) bool {
-		return compareRange(a.Subject, b.Subject) == 0 && a.Summary == b.Summary && a.Detail == b.Detail
-	})
-}
-
-func compareRange(a, b *hcl.Range) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	case a.Filename != b.Filename:
-		return strings.Compare(a.Filename, b.Filename)
-	}
-	return a.Start.Byte - b.Start.Byte
 }

@@ -22,7 +22,7 @@ func (m *Module) Graph() graph.Graph {
 		used[id] = append(used[id], references...)
 	}
 	for _, table := range schemas.Document() {
-		for _, block := range m.root.blocks.OfType(table.Type) {
+		for _, block := range m.tree.Root.Blocks.OfType(table.Type) {
 			switch {
 			case table.Type == schemas.Locals.Type:
 				attrs, _ := block.Body.JustAttributes()

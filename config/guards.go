@@ -12,6 +12,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -51,16 +52,16 @@ var defaultGuards = Guards{MaxDeletedPools: 1}
 // guards reads the guards block.
 func (c *compiler) guards() Guards {
 	g := defaultGuards
-	blocks := c.dir.blocks.OfType(schemas.Guards.Type)
+	blocks := c.dir.Blocks.OfType(schemas.Guards.Type)
 	if len(blocks) == 0 {
 		return g
 	}
 	if len(blocks) > 1 {
-		c.report(hcl.Diagnostics{moduleProblem("Guards given twice", fmt.Sprintf("There is a guards block already, at %s:%d. Put all of them into one.", blocks[0].DefRange.Filename, blocks[0].DefRange.Start.Line), blocks[1].DefRange)})
+		c.report(diag.At("Guards given twice", fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.", diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
 	said := decode.Block(schemas.Guards, blocks[0], c.scope)
 	c.unknown = append(c.unknown, said.Unknown...)
-	c.report(said.Diags)
+	c.report(said.Diags...)
 	if !said.Whole() {
 		return g
 	}
@@ -93,11 +94,7 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 	m := sharePattern.FindStringSubmatch(text)
 	if m == nil {
 		at := origins.Find(name)
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError, Summary: "Invalid number of nodes",
-			Detail:  fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text),
-			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
-		}})
+		c.report(at.Error("Invalid number of nodes", fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text)))
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
@@ -113,11 +110,7 @@ func (c *compiler) freeze(name string, fields map[string]any, origins decode.Ori
 	var err error
 	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError, Summary: "Invalid duration",
-			Detail:  fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text),
-			Subject: &origin.Range, Expression: origin.Expression, EvalContext: origin.Context,
-		}})
+		c.report(origin.Error("Invalid duration", fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
 	}
 	f.Reason = strings.TrimSpace(f.Reason)
 	return f

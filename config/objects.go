@@ -11,6 +11,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -39,7 +40,7 @@ type instance struct {
 func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
 	var objects []*object
-	for _, block := range c.dir.blocks.OfType(table.Type) {
+	for _, block := range c.dir.Blocks.OfType(table.Type) {
 		o := &object{table: table, block: block, node: &eval.Node{}}
 		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
 		c.enter(t, declarationOf(table.Type, block), o.node)
@@ -73,7 +74,7 @@ func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
 	if c.instances >= maxObjects {
-		return cty.DynamicVal, hcl.Diagnostics{moduleProblem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
 	}
 	forEach, ok := content.Attributes["for_each"]
 	if !ok {
@@ -108,7 +109,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return false, hcl.Diagnostics{problem("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
+		return false, hcl.Diagnostics{diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
 	}
 	return v.True(), nil
 }
@@ -133,7 +134,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		wrong = "It is " + ty.FriendlyName() + "."
 	}
 	if wrong != "" {
-		d := problem("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
+		d := diag.AtExpression("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
 		d.EvalContext = ctx
 		return nil, hcl.Diagnostics{d}
 	}
@@ -142,10 +143,10 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		elements = map[string]cty.Value{}
 	}
 	if _, ok := elements[""]; ok {
-		return nil, hcl.Diagnostics{problem("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
 	if len(elements)+c.instances > maxObjects {
-		return nil, hcl.Diagnostics{problem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}
 	return elements, nil
 }
@@ -211,7 +212,7 @@ func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
 		return nil
 	}
-	return hcl.Diagnostics{moduleProblem("Invalid object name", fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
+	return hcl.Diagnostics{diag.At("Invalid object name", fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
 }
 
 // compiledObjects returns the objects without errors, sorted by address, and reports
@@ -224,7 +225,7 @@ func (all *compilation) compiledObjects() []Object {
 			key := i.object.Key()
 			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					c.report(sameName(earlier, i.object))
+					c.report(sameName(earlier, i.object)...)
 				}
 				continue
 			}
@@ -253,10 +254,5 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 
 func sameName(a, b Object) hcl.Diagnostics {
 	at := a.Origins["metadata.name"].Range
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Object name used twice",
-		Detail:   fmt.Sprintf("%s and %s (%s:%d) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, at.Filename, at.Start.Line, b.Kind(), b.Name()),
-		Subject:  b.Origins["metadata.name"].Range.Ptr(),
-	}}
+	return hcl.Diagnostics{diag.At("Object name used twice", fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -47,7 +48,7 @@ type Policy struct {
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	plan, err := meter.Convert(plan, PlanType())
 	if err != nil {
-		return false, failure("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))
+		return false, hcl.Diagnostics{diag.Error("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
 	}
 	scope := p.scope(plan)
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
@@ -65,10 +66,10 @@ func (p Policy) scope(plan cty.Value) *eval.Scope {
 // only the type is known: what is wrong with any plan is wrong now.
 func (c *compiler) policies() (policies []Policy) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.dir.blocks.OfType(schemas.Policy.Type) {
+	for _, block := range c.dir.Blocks.OfType(schemas.Policy.Type) {
 		name := block.Labels[0]
 		if earlier, again := at[name]; again {
-			c.report(hcl.Diagnostics{moduleProblem("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s:%d.", name, earlier.Filename, earlier.Start.Line), block.DefRange)})
+			c.report(diag.At("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s.", name, diag.Line(earlier)), block.DefRange))
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
@@ -78,7 +79,7 @@ func (c *compiler) policies() (policies []Policy) {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)
 			diags = append(diags, messageDiags...)
 		}
-		c.report(diags)
+		c.report(diags...)
 		policies = append(policies, p)
 	}
 	return policies

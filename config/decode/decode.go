@@ -18,6 +18,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -125,7 +126,7 @@ func cutLast(path string) (parent, key string, ok bool) {
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
 	ctx, diags := d.scope.Context(expansionVariables(dynblock.WalkExpandVariables(body), table))
 	if diags.HasErrors() {
-		d.fail(diags)
+		d.fail(diags...)
 		return cty.EmptyObjectVal
 	}
 	body = dynblock.Expand(body, ctx)
@@ -157,7 +158,7 @@ func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []
 func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
 	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
-	d.fail(d.scope.Explain(diags))
+	d.fail(d.scope.Explain(diags)...)
 	values := map[string]cty.Value{}
 	for _, arg := range table.Args {
 		attr, ok := content.Attributes[arg.Name]
@@ -181,7 +182,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 // false where the argument counts as not written.
 func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
-	d.fail(diags)
+	d.fail(diags...)
 	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
 	kind := kindOf(arg.Kind)
 	v, err := meter.Convert(v, kind.ty)
@@ -258,15 +259,11 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 }
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
-	d.fail(hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Block given twice",
-		Detail:   fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.", table.Type),
-		Subject:  &block.DefRange,
-	}})
+	d.fail(diag.At("Block given twice",
+		fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.", table.Type), block.DefRange))
 }
 
-func (d *decoder) fail(diags hcl.Diagnostics) {
+func (d *decoder) fail(diags ...*hcl.Diagnostic) {
 	d.diags = append(d.diags, diags...)
 }
 
@@ -293,4 +290,16 @@ func Schema(table schemas.Block) *hcl.BodySchema {
 		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: block.Type, LabelNames: block.Labels})
 	}
 	return schema
+}
+
+// Literal reads an argument whose value must be written out, because it
+// is needed before anything is evaluated.
+func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
+	if len(attr.Expr.Variables()) == 0 {
+		v, diags := attr.Expr.Value(nil)
+		if !diags.HasErrors() && !v.IsNull() && v.Type().FriendlyName() == "string" {
+			return v.AsString(), nil
+		}
+	}
+	return "", hcl.Diagnostics{diag.AtExpression("Text written out is required", fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.", attr.Name), attr.Expr)}
 }

@@ -21,7 +21,7 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 		return
 	}
 	v, ctx, diags := d.scope.Value(attr.Expr)
-	d.fail(diags)
+	d.fail(diags...)
 	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
 	if !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())

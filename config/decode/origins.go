@@ -17,6 +17,14 @@ type Origin struct {
 	Arg        *schemas.Arg     // the argument it is the value of, if any
 }
 
+// Error is an error about the value of the field.
+func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
+	return &hcl.Diagnostic{
+		Severity: hcl.DiagError, Summary: summary, Detail: detail,
+		Subject: o.Range.Ptr(), Expression: o.Expression, EvalContext: o.Context,
+	}
+}
+
 // Origins maps paths of a manifest to their origins. A path is its keys and
 // indexes joined by dots: spec.template.spec.taints.0.
 type Origins map[string]Origin

@@ -5,6 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -22,11 +23,11 @@ type Variable struct {
 func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
 	c := m.compiler()
 	var variables []Variable
-	for _, block := range c.dir.blocks.OfType(schemas.Variable.Type) {
+	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
 		content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 		v := Variable{Name: block.Labels[0], Type: cty.DynamicPseudoType}
 		if attr := content.Attributes["description"]; attr != nil {
-			text, textDiags := literalString(attr)
+			text, textDiags := decode.Literal(attr)
 			v.Description, diags = text, append(diags, textDiags...)
 		}
 		ty, typeDiags := c.constraint(content.Attributes["type"])
@@ -37,8 +38,8 @@ func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
 			value, valueDiags := c.variable(block).Eval()
 			v.Value, diags = value, append(diags, valueDiags...)
 		}
-		c.report(diags)
+		c.report(diags...)
 		variables = append(variables, v)
 	}
-	return variables, SortDiagnostics(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
+	return variables, diag.Sort(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
 }
