@@ -84,7 +84,7 @@ type compiler struct {
 
 	functions map[string]ctyfunction.Function
 	nodes     []*eval.Node // all names, in the order in which they were declared
-	objects   []*object
+	objects   []*objectBlock
 	modules   []*moduleCall
 }
 

@@ -27,8 +27,8 @@ func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	return v, diag.Sort(diags)
 }
 
-// Variables lists the names of the module's variables, as they are declared.
-func (m *Module) Variables() (names []string) {
+// VariableNames lists the names of the module's variables, as they are declared.
+func (m *Module) VariableNames() (names []string) {
 	for _, block := range m.tree.Root.Blocks.OfType(schemas.Variable.Type) {
 		names = append(names, block.Labels[0])
 	}

@@ -18,9 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An object is a block that compiles to an object in the cluster, or with
+// An objectBlock is a block that compiles to an object in the cluster, or with
 // for_each to several.
-type object struct {
+type objectBlock struct {
 	table     schemas.Block
 	block     *hcl.Block
 	node      *eval.Node
@@ -39,9 +39,9 @@ type instance struct {
 // declareObjects makes TYPE.NAME for the blocks of one type.
 func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
-	var objects []*object
+	var objects []*objectBlock
 	for _, block := range c.dir.Blocks.OfType(table.Type) {
-		o := &object{table: table, block: block, node: &eval.Node{}}
+		o := &objectBlock{table: table, block: block, node: &eval.Node{}}
 		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
 		c.enter(t, declarationOf(table.Type, block), o.node)
 		objects = append(objects, o)
@@ -53,7 +53,7 @@ func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 
 // allOf is the value of pool or node_class as a whole: every object by its
 // name in the cluster.
-func (c *compiler) allOf(objects []*object) cty.Value {
+func (c *compiler) allOf(objects []*objectBlock) cty.Value {
 	all := map[string]cty.Value{}
 	for _, o := range objects {
 		if !c.run.Value(o.node).IsKnown() {
@@ -67,7 +67,7 @@ func (c *compiler) allOf(objects []*object) cty.Value {
 }
 
 // instantiate compiles a block: once, or once for each element.
-func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
+func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 	content, _, _ := o.block.Body.PartialContent(decode.Schema(o.table))
 	on, diags := c.enabled(content.Attributes["enabled"])
 	if diags.HasErrors() || !on {
@@ -163,7 +163,7 @@ func mapOfSet(set cty.Value) cty.Value {
 
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
-func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
+func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string) hcl.Diagnostics {
 	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)
@@ -225,7 +225,7 @@ func (all *compilation) compiledObjects() []Object {
 			key := i.object.Key()
 			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					c.report(sameName(earlier, i.object)...)
+					c.report(sameName(earlier, i.object))
 				}
 				continue
 			}
@@ -252,7 +252,7 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 	}
 }
 
-func sameName(a, b Object) hcl.Diagnostics {
+func sameName(a, b Object) *hcl.Diagnostic {
 	at := a.Origins["metadata.name"].Range
-	return hcl.Diagnostics{diag.At("Object name used twice", fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)}
+	return diag.At("Object name used twice", fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)
 }

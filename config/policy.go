@@ -13,11 +13,11 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// PlanType is what policies know of a change, as plan. Nodes and objects are
+// PolicyInputType is what policies know of a change, as plan. Nodes and objects are
 // counted; a cost is in US dollars a month, as it is after the change, and null
 // where nothing bounds it. What needs a cluster to be known is unknown without
 // one.
-func PlanType() cty.Type {
+func PolicyInputType() cty.Type {
 	numbers := func(names ...string) cty.Type {
 		attributes := map[string]cty.Type{}
 		for _, name := range names {
@@ -43,10 +43,10 @@ type Policy struct {
 }
 
 // Evaluate returns an error where a change breaks the policy. The plan is a
-// value of PlanType. The policy is not decided where it depends on something
+// value of PolicyInputType. The policy is not decided where it depends on something
 // that is unknown.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
-	plan, err := meter.Convert(plan, PlanType())
+	plan, err := meter.Convert(plan, PolicyInputType())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
 	}
@@ -73,7 +73,7 @@ func (c *compiler) policies() (policies []Policy) {
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
-		scope := p.scope(cty.UnknownVal(PlanType()))
+		scope := p.scope(cty.UnknownVal(PolicyInputType()))
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
 		if content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy)); content.Attributes["error_message"] != nil {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)

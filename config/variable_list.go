@@ -17,10 +17,10 @@ type Variable struct {
 	Value       cty.Value // what it is as things stand; cty.NilVal where one has to be given
 }
 
-// Declared lists the variables of the module as they are declared, with the
+// Variables lists the variables of the module as they are declared, with the
 // values from its files and options. Only the variables are worked out, so that
 // other things may be in error. A module is good for one evaluation.
-func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
+func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
 	c := m.compiler()
 	var variables []Variable
 	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {

@@ -34,7 +34,7 @@ func Guard(p *plan.Plan, inForce Compiled, head Compiled, permissions []string) 
 }
 
 // JudgePolicies asks the policies of a configuration what they say of a plan,
-// which is a value of config.PlanType.
+// which is a value of config.PolicyInputType.
 func JudgePolicies(inForce Compiled, value cty.Value) (verdicts []plan.Verdict) {
 	for _, policy := range inForce.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value))
@@ -58,7 +58,7 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	return v
 }
 
-// PolicyValue is a plan as policies see it: a value of config.PlanType. What
+// PolicyValue is a plan as policies see it: a value of config.PolicyInputType. What
 // only a cluster can tell is unknown where none was asked.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)

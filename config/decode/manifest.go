@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // manifest merges the manifest argument over the compiled object: maps are
@@ -77,7 +78,7 @@ func plainLabels(value any) bool {
 	list, _ := value.([]any)
 	return slices.ContainsFunc(list, func(element any) bool {
 		entry, _ := element.(map[string]any)
-		key, _ := entry["key"].(string)
+		key := manifest.Text(entry, "key")
 		return key != "" && entry["operator"] != nil && !strings.Contains(key, "/")
 	})
 }

@@ -59,7 +59,7 @@ type Request struct {
 	// set for a later revision of the directory.
 	Spare bool `json:"spare,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
-	// config.PlanType as JSON; nil where there is none.
+	// config.PolicyInputType as JSON; nil where there is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
@@ -240,7 +240,7 @@ func declared(fsys fs.FS, req Request) []config.Var {
 	if diags.HasErrors() {
 		return req.Vars
 	}
-	variables, _ := module.Declared()
+	variables, _ := module.Variables()
 	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
 		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
 	})
@@ -248,7 +248,7 @@ func declared(fsys fs.FS, req Request) []config.Var {
 
 // planOf reads a plan as policies see it.
 func planOf(raw json.RawMessage) (cty.Value, error) {
-	value, err := ctyjson.Unmarshal(raw, config.PlanType())
+	value, err := ctyjson.Unmarshal(raw, config.PolicyInputType())
 	if err != nil {
 		return cty.NilVal, fmt.Errorf("read the plan that policies judge: %w", err)
 	}
@@ -258,7 +258,7 @@ func planOf(raw json.RawMessage) (cty.Value, error) {
 // PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
 // known: it was made against a cluster.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {
-	raw, err := ctyjson.Marshal(engine.PolicyValue(p), config.PlanType())
+	raw, err := ctyjson.Marshal(engine.PolicyValue(p), config.PolicyInputType())
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}
