@@ -8,12 +8,7 @@
 package config
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-
-	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -31,7 +26,7 @@ type Object struct {
 	Defaulted map[string]any `json:"defaulted"`
 	// Origins are the places of its fields in the source; nil where the source is
 	// not at hand.
-	Origins Origins `json:"-"`
+	Origins decode.Origins `json:"-"`
 }
 
 // Key says which object of a cluster it is.
@@ -64,61 +59,4 @@ type Compiled struct {
 	Removed  []Removal // as they are written
 	Policies []Policy  // as they are written, for whoever has a plan
 	Guards   Guards    // bounds for changes of what is compiled
-}
-
-// An Origin is the place in the source that a field comes from, with what is
-// needed to explain its value.
-type Origin struct {
-	Range      hcl.Range
-	Expression hcl.Expression   // nil if the field is not from an expression
-	Context    *hcl.EvalContext // the values the expression was evaluated with
-	Arg        *schemas.Arg     // the argument it is the value of, if any
-}
-
-// Origins maps paths of a manifest to their origins. A path is its keys and
-// indexes joined by dots: spec.template.spec.taints.0.
-type Origins map[string]Origin
-
-// Find returns the origin of the field at path, or else of the nearest field
-// around it. Indexes and keys may be in brackets, as Kubernetes prints them.
-func (o Origins) Find(path string) Origin {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
-	for {
-		if origin, ok := o[path]; ok {
-			return origin
-		}
-		end := strings.LastIndexByte(path, '.')
-		if end < 0 {
-			return o[""]
-		}
-		path = path[:end]
-	}
-}
-
-// SortDiagnostics orders by place, so that the output never depends on the
-// order of evaluation, and drops repetitions.
-func SortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
-	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
-		if c := compareRange(a.Subject, b.Subject); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Summary+a.Detail, b.Summary+b.Detail)
-	})
-	return slices.CompactFunc(diags, func(a, b *hcl.Diagnostic) bool {
-		return compareRange(a.Subject, b.Subject) == 0 && a.Summary == b.Summary && a.Detail == b.Detail
-	})
-}
-
-func compareRange(a, b *hcl.Range) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	case a.Filename != b.Filename:
-		return strings.Compare(a.Filename, b.Filename)
-	}
-	return a.Start.Byte - b.Start.Byte
 }

@@ -119,7 +119,7 @@ func (c *console) evaluate(expression string) error {
 	if !diags.HasErrors() {
 		v, valueDiags := module.Evaluate("console", expression)
 		if diags = append(diags, valueDiags...); !diags.HasErrors() {
-			fmt.Fprintln(c.env.Stdout, config.Print(v))
+			fmt.Fprintln(c.env.Stdout, syntax.Print(v))
 		}
 	}
 	c.failed = c.failed || diags.HasErrors()

@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Block is one object as HCL.
@@ -46,7 +47,7 @@ func Blocks(objects []config.Object) ([]Block, error) {
 			strings.Compare(a.Namespace(), b.Namespace()))
 	})
 	labels := labelsOf(sorted, tables)
-	addressed := byName(sorted, labels)
+	addressed := byKey(sorted, labels)
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
 		table := tables[o.Kind()]
@@ -106,39 +107,14 @@ func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string
 	return labels
 }
 
-// byName maps "KIND NAME" to the label of the object's block.
-func byName(objects []config.Object, labels []string) map[string]string {
-	m := map[string]string{}
+// byKey finds the label of an object's block. What is referred to has no
+// namespace.
+func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
+	m := map[manifest.Key]string{}
 	for i, o := range objects {
-		m[o.Kind()+" "+o.Name()] = labels[i]
+		m[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
 	}
 	return m
-}
-
-// text returns a string inside an object; "" where it is none.
-func text(obj map[string]any, path ...string) string {
-	var value any = obj
-	for _, key := range path {
-		fields, _ := value.(map[string]any)
-		value = fields[key]
-	}
-	s, _ := value.(string)
-	return s
-}
-
-// lookup returns the field at a path.
-func lookup(obj map[string]any, path string) (any, bool) {
-	var value any = obj
-	for key := range strings.SplitSeq(path, ".") {
-		fields, ok := value.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if value, ok = fields[key]; !ok {
-			return nil, false
-		}
-	}
-	return value, true
 }
 
 // take removes the field at a path, and what is around it where that has
@@ -158,8 +134,8 @@ func take(obj map[string]any, path string) {
 }
 
 // clone copies what is written, without what no block says.
-func clone(manifest map[string]any) map[string]any {
-	fields := copyOf(manifest).(map[string]any)
+func clone(object map[string]any) map[string]any {
+	fields := copyOf(object).(map[string]any)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")

@@ -55,7 +55,7 @@ type Request struct {
 	// set for a later revision of the directory.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
-	// config.PlanType as JSON; nil where there is none.
+	// config.PolicyInputType as JSON; nil where there is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
@@ -224,7 +224,7 @@ func declared(fsys fs.FS, req Request) []config.Var {
 	if diags.HasErrors() {
 		return req.Vars
 	}
-	variables, _ := module.Declared()
+	variables, _ := module.Variables()
 	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
 		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
 	})

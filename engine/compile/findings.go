@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -48,7 +49,7 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, config.Ignores(compiled.Files), titles)
+	return silence(found, diag.Ignores(compiled.Files), titles)
 }
 
 func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
@@ -95,9 +96,9 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 
 // silence drops the warnings that a comment is about, and finds comments that
 // are not what they should be.
-func silence(found hcl.Diagnostics, ignores []config.Ignore, titles map[string]string) hcl.Diagnostics {
+func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
 	kept := found
-	complain := func(i config.Ignore, name, message string) {
+	complain := func(i diag.Ignore, name, message string) {
 		kept = append(kept, &hcl.Diagnostic{
 			Severity: hcl.DiagWarning,
 			Summary:  titles[name],

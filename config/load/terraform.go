@@ -1,8 +1,9 @@
-package config
+package load
 
 import (
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -19,23 +20,19 @@ var advice = []struct {
 	{schemas.Block{Type: "output", Labels: []string{"name"}}, "The pools and node classes of a module are its outputs, as in module.NAME.pool.NAME. A value for use in the same directory is a local."},
 }
 
-func elsewhere() (blocks []schemas.Block) {
+func terraformBlocks() (blocks []schemas.Block) {
 	for _, a := range advice {
 		blocks = append(blocks, a.block)
 	}
 	return blocks
 }
 
-// misplaced reports the blocks that do not exist here, and what to write.
-func misplaced(blocks hcl.Blocks) (diags hcl.Diagnostics) {
+// CheckTerraform reports blocks that Terraform has and that do not exist here,
+// and says what to write.
+func CheckTerraform(blocks hcl.Blocks) (diags hcl.Diagnostics) {
 	for _, a := range advice {
 		for _, block := range blocks.OfType(a.block.Type) {
-			diags = append(diags, &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "No such block",
-				Detail:   "There are no " + a.block.Type + " blocks here. " + a.text,
-				Subject:  &block.TypeRange,
-			})
+			diags = append(diags, diag.At("No such block", "There are no "+a.block.Type+" blocks here. "+a.text, block.TypeRange))
 		}
 	}
 	return diags

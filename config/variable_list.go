@@ -4,6 +4,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -15,17 +17,17 @@ type Variable struct {
 	Value       cty.Value // what it is as things stand; cty.NilVal where one has to be given
 }
 
-// Declared lists the variables of the module as they are declared, with the
+// Variables lists the variables of the module as they are declared, with the
 // values from its files and options. Only the variables are worked out, so that
 // other things may be in error. A module is good for one evaluation.
-func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
+func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
 	c := m.compiler()
 	var variables []Variable
-	for _, block := range c.dir.blocks.OfType(schemas.Variable.Type) {
-		content, diags := block.Body.Content(bodySchema(schemas.Variable))
+	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
+		content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 		v := Variable{Name: block.Labels[0], Type: cty.DynamicPseudoType}
 		if attr := content.Attributes["description"]; attr != nil {
-			text, textDiags := literalString(attr)
+			text, textDiags := decode.Literal(attr)
 			v.Description, diags = text, append(diags, textDiags...)
 		}
 		ty, typeDiags := c.constraint(content.Attributes["type"])
@@ -36,8 +38,8 @@ func (m *Module) Declared() ([]Variable, hcl.Diagnostics) {
 			value, valueDiags := c.variable(block).Eval()
 			v.Value, diags = value, append(diags, valueDiags...)
 		}
-		c.report(diags)
+		c.report(diags...)
 		variables = append(variables, v)
 	}
-	return variables, SortDiagnostics(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
+	return variables, diag.Sort(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
 }

@@ -1,4 +1,4 @@
-package config
+package function
 
 import (
 	"math"
@@ -12,19 +12,12 @@ import (
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
-// costs are what those functions cost that make much of little.
-func costs() map[string]meter.Cost {
-	return map[string]meter.Cost{
-		"distinct":   distinctCost,
-		"file":       func([]cty.Value) int { return 20_000 }, // a system call or a few
-		"flatten":    func(args []cty.Value) int { return 10 * meter.Size(args[0]) },
-		"format":     formatCost,
-		"join":       joinCost,
-		"range":      func([]cty.Value) int { return 10_000 }, // 1024 elements at most
-		"replace":    replaceCost,
-		"setproduct": productCost,
-	}
+// fixed is the cost of a function whose work does not depend on its arguments.
+func fixed(cost int) meter.Cost {
+	return func([]cty.Value) int { return cost }
 }
+
+func flattenCost(args []cty.Value) int { return 10 * meter.Size(args[0]) }
 
 func distinctCost(args []cty.Value) int {
 	return meter.Length(args[0]) * meter.Size(args[0])

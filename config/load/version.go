@@ -1,4 +1,4 @@
-package config
+package load
 
 import (
 	"fmt"
@@ -9,6 +9,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -75,16 +77,16 @@ func (v version) meets(operator string, bound version, parts int) bool {
 	return c == 0
 }
 
-// checkVersion compares required_version with the version of this program. A
+// CheckVersion compares required_version with the version of this program. A
 // program that was not built from a release satisfies every constraint.
-func checkVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
+func CheckVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 	for _, block := range blocks.OfType(schemas.Lkeplan.Type) {
-		content, _, _ := block.Body.PartialContent(bodySchema(schemas.Lkeplan))
+		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Lkeplan))
 		attr := content.Attributes["required_version"]
 		if attr == nil {
 			continue
 		}
-		constraint, valueDiags := literalString(attr)
+		constraint, valueDiags := decode.Literal(attr)
 		if valueDiags.HasErrors() {
 			diags = append(diags, valueDiags...)
 			continue
@@ -93,27 +95,10 @@ func checkVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 		ok, err := v.satisfies(constraint)
 		switch {
 		case err != nil:
-			diags = append(diags, problem("Invalid version constraint", fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
+			diags = append(diags, diag.AtExpression("Invalid version constraint", fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
 		case !ok && running != "":
-			diags = append(diags, problem("Wrong version of lkeplan", fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.", constraint, running), attr.Expr))
+			diags = append(diags, diag.AtExpression("Wrong version of lkeplan", fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.", constraint, running), attr.Expr))
 		}
 	}
 	return diags
-}
-
-// literalString reads an argument whose value must be written out, because it
-// is needed before anything is evaluated.
-func literalString(attr *hcl.Attribute) (string, hcl.Diagnostics) {
-	if len(attr.Expr.Variables()) == 0 {
-		v, diags := attr.Expr.Value(nil)
-		if !diags.HasErrors() && !v.IsNull() && v.Type().FriendlyName() == "string" {
-			return v.AsString(), nil
-		}
-	}
-	return "", hcl.Diagnostics{problem("Text written out is required", fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.", attr.Name), attr.Expr)}
-}
-
-// problem is an error about the value of an expression.
-func problem(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(), Expression: expr}
 }

@@ -1,4 +1,4 @@
-package config
+package diag
 
 import (
 	"bytes"
@@ -42,7 +42,7 @@ func Ignores(files map[string]*hcl.File) []Ignore {
 		}
 		all = append(all, ignoresIn(name, file.Bytes, body)...)
 	}
-	slices.SortFunc(all, func(a, b Ignore) int { return compareRange(&a.Range, &b.Range) })
+	slices.SortFunc(all, func(a, b Ignore) int { return CompareRanges(&a.Range, &b.Range) })
 	return all
 }
 

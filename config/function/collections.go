@@ -1,34 +1,12 @@
-package config
+package function
 
 import (
-	"errors"
 	"fmt"
-	"regexp"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 	"github.com/zclconf/go-cty/cty/function/stdlib"
-
-	"github.com/lkeplan/lkeplan/config/meter"
 )
-
-// toFunc converts to a type, of which the elements may be left open.
-func toFunc(ty cty.Type) function.Function {
-	return function.New(&function.Spec{
-		Description: "The value as a " + ty.FriendlyNameForConstraint() + ".",
-		Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowNull: true}},
-		Type: func(args []cty.Value) (cty.Type, error) {
-			v, err := meter.Convert(args[0], ty)
-			if err != nil {
-				return cty.DynamicPseudoType, function.NewArgError(0, err)
-			}
-			return v.Type(), nil
-		},
-		Impl: func(args []cty.Value, result cty.Type) (cty.Value, error) {
-			return meter.Convert(args[0], result)
-		},
-	})
-}
 
 // lengthFunc counts the attributes of an object too, which the library's does
 // not: a map that is written out is an object, and so is pool as a whole.
@@ -51,55 +29,6 @@ var lengthFunc = function.New(&function.Spec{
 		return stdlib.Length(args[0])
 	},
 })
-
-// decoding checks text before it is decoded.
-func decoding(f function.Function) function.Function {
-	return function.New(&function.Spec{
-		Description: f.Description(),
-		Params:      f.Params(),
-		Type: func(args []cty.Value) (cty.Type, error) {
-			if err := decodable(args[0]); err != nil {
-				return cty.DynamicPseudoType, err
-			}
-			return f.ReturnTypeForValues(args)
-		},
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
-	})
-}
-
-var (
-	yamlAlias = regexp.MustCompile(`(?m)(?:^|[\s\[{,])[&*][^\s,\]}]`)
-	yamlDeep  = regexp.MustCompile(`(?:[-?:]\s+){100}`)
-)
-
-// decodable refuses text that takes little room and much time: forty lines of
-// anchors and aliases can stand for more data than there is memory, and what
-// is nested deeply is decoded in quadratic time.
-func decodable(v cty.Value) error {
-	if !v.IsKnown() {
-		return nil
-	}
-	text := v.AsString()
-	depth := 0
-	for _, c := range []byte(text) {
-		switch c {
-		case '[', '{':
-			depth++
-		case ']', '}':
-			depth--
-		}
-		if depth > 100 {
-			return errors.New("the text nests too deeply")
-		}
-	}
-	switch {
-	case yamlDeep.MatchString(text):
-		return errors.New("the text nests too deeply")
-	case yamlAlias.MatchString(text):
-		return errors.New("anchors and aliases (&name, *name) are not read")
-	}
-	return nil
-}
 
 var boolsParam = []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}}
 
@@ -174,15 +103,4 @@ func one(list cty.Value) (cty.Value, error) {
 		return cty.NullVal(cty.DynamicPseudoType), nil
 	}
 	return list.AsValueSlice()[0], nil
-}
-
-func affixFunc(doc string, has func(text, affix string) bool) function.Function {
-	return function.New(&function.Spec{
-		Description: doc,
-		Params:      []function.Parameter{{Name: "text", Type: cty.String}, {Name: "affix", Type: cty.String}},
-		Type:        function.StaticReturnType(cty.Bool),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			return cty.BoolVal(has(args[0].AsString(), args[1].AsString())), nil
-		},
-	})
 }

@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -10,18 +10,19 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // manifest merges the manifest argument over the compiled object: maps are
 // merged, everything else replaces what was there, and null takes it away.
 func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
-	content, _, _ := body.PartialContent(bodySchema(table))
+	content, _, _ := body.PartialContent(Schema(table))
 	attr, ok := content.Attributes["manifest"]
 	if !ok {
 		return
 	}
 	v, ctx, diags := d.scope.Value(attr.Expr)
-	d.fail(diags)
+	d.fail(diags...)
 	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
 	if !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
@@ -65,9 +66,8 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
 	for _, arg := range table.Args {
 		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
-			w := problem("Field with an argument of its own", fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name), src.expr)
-			w.Severity = hcl.DiagWarning
-			d.diags = append(d.diags, w)
+			d.report(hcl.DiagWarning, src, "Field with an argument of its own",
+				fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name))
 		}
 	}
 }
@@ -78,7 +78,7 @@ func plainLabels(value any) bool {
 	list, _ := value.([]any)
 	return slices.ContainsFunc(list, func(element any) bool {
 		entry, _ := element.(map[string]any)
-		key, _ := entry["key"].(string)
+		key := manifest.Text(entry, "key")
 		return key != "" && entry["operator"] != nil && !strings.Contains(key, "/")
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -21,14 +22,14 @@ func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	v, _, diags := c.scope.Value(expr)
 	diags = append(append(diags, c.run.Diags...), c.run.Meter.Overrun()...)
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
-		diags = append(c.diags, failure("Value cannot be worked out", "Something that the expression refers to is in error.")...)
+		diags = append(c.diags, diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))
 	}
-	return v, SortDiagnostics(diags)
+	return v, diag.Sort(diags)
 }
 
-// Variables lists the names of the module's variables, as they are declared.
-func (m *Module) Variables() (names []string) {
-	for _, block := range m.root.blocks.OfType(schemas.Variable.Type) {
+// VariableNames lists the names of the module's variables, as they are declared.
+func (m *Module) VariableNames() (names []string) {
+	for _, block := range m.tree.Root.Blocks.OfType(schemas.Variable.Type) {
 		names = append(names, block.Labels[0])
 	}
 	return names

@@ -1,41 +1,13 @@
-package config_test
+package syntax_test
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/requirement"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
-
-// TestReference holds that each function is in the reference once, with an
-// example that calls it.
-func TestReference(t *testing.T) {
-	described, err := config.Functions()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names []string
-	for _, f := range described {
-		if slices.Contains(names, f.Name) {
-			t.Errorf("%s is described twice", f.Name)
-		}
-		names = append(names, f.Name)
-		if f.Doc == "" || f.Result == "" {
-			t.Errorf("%+v", f)
-		}
-	}
-	for _, name := range config.FunctionNames() {
-		if !slices.Contains(names, name) {
-			t.Errorf("%s is not described", name)
-		}
-	}
-	if len(names) != len(config.FunctionNames()) {
-		t.Errorf("%d functions are described, and there are %d", len(names), len(config.FunctionNames()))
-	}
-}
 
 func TestPrint(t *testing.T) {
 	long := cty.StringVal("a string that is long enough for two of it not to fit on one line")
@@ -56,7 +28,7 @@ func TestPrint(t *testing.T) {
 		{cty.ObjectVal(map[string]cty.Value{"a": long, "bc": cty.EmptyTupleVal}), "{\n  a  = \"" + long.AsString() + "\"\n  bc = []\n}"},
 	}
 	for _, tt := range tests {
-		if got := config.Print(tt.v); got != tt.want {
+		if got := syntax.Print(tt.v); got != tt.want {
 			t.Errorf("got %s, want %s", got, tt.want)
 		}
 	}

@@ -1,11 +1,10 @@
-package config
+package syntax
 
 import (
+	"fmt"
+
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/zclconf/go-cty/cty"
-
-	"github.com/lkeplan/lkeplan/config/requirement"
-	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // Print writes a value as HCL, on several lines where it is long.
@@ -20,8 +19,8 @@ func literal(v cty.Value) string {
 		return "(cannot be worked out)"
 	case v.IsNull():
 		return "null"
-	case ty.Equals(requirement.Type):
-		return v.EncapsulatedValue().(*requirement.Requirement).String()
+	case ty.IsCapsuleType(): // says itself how it is written
+		return fmt.Sprint(v.EncapsulatedValue())
 	case ty.IsPrimitiveType():
 		return string(hclwrite.TokensForValue(v).Bytes())
 	case ty.IsSetType():
@@ -40,14 +39,14 @@ func elements(v cty.Value) string {
 		_, element := it.Element()
 		parts = append(parts, literal(element))
 	}
-	return syntax.List(parts)
+	return List(parts)
 }
 
 func attributes(v cty.Value) string {
-	var pairs []syntax.Pair
+	var pairs []Pair
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
-		pairs = append(pairs, syntax.Pair{Key: key.AsString(), Value: literal(value)})
+		pairs = append(pairs, Pair{Key: key.AsString(), Value: literal(value)})
 	}
-	return syntax.Object(pairs)
+	return Object(pairs)
 }
