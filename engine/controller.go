@@ -92,8 +92,8 @@ func RunController(ctx context.Context, cfg ControllerConfig) error {
 		return err
 	}
 	plans := prices(ctx, cfg)
-	types := instancetype.New(plans, cluster.Region, cluster.Tier)
-	types.SetVersion(cluster.Version)
+	types := instancetype.New(plans, cluster.Region, catalog.Tier(cluster.Tier))
+	types.SetVersion(cluster.K8sVersion)
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {

@@ -20,9 +20,9 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 		listed int    // machines; -1 where List fails
 		get    string // of Linode 10
 	}{
-		{"it is there", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 2, Slots: slots}}}, 1, "there"},
-		{"it is gone", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 1, Slots: slots[1:]}}}, 0, "gone"},
-		{"LKE does not list all nodes", shown{pools: []lkeapi.Pool{{ID: 1, Count: 2, Slots: slots[1:]}}}, -1, "unknown"},
+		{"it is there", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 2, Linodes: slots}}}, 1, "there"},
+		{"it is gone", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 1, Linodes: slots[1:]}}}, 0, "gone"},
+		{"LKE does not list all nodes", shown{pools: []lkeapi.Pool{{ID: 1, Count: 2, Linodes: slots[1:]}}}, -1, "unknown"},
 		{"LKE does not answer", shown{err: errors.New("no answer")}, -1, "unknown"},
 	}
 	for _, tt := range tests {

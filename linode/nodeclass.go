@@ -186,7 +186,7 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 // validate sets the condition that Ready follows from.
 func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	problem := ClassProblem(class.Spec, n.cluster.Tier)
+	problem := ClassProblem(class.Spec, catalog.Tier(n.cluster.Tier))
 	if problem == "" {
 		problem = n.missing(ctx, class.Spec)
 	}
@@ -205,8 +205,8 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 // missing says what a class names that Linode does not have; "" where nothing is
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.Version {
-		if versions, err := n.account.Versions(ctx, n.cluster.Tier); err == nil && !slices.Contains(versions, *v) {
+	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.K8sVersion {
+		if versions, err := n.account.Versions(ctx, catalog.Tier(n.cluster.Tier)); err == nil && !slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
 				*v, strings.Join(versions, ", "))
 		}

@@ -127,13 +127,13 @@ func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClai
 		return nil, err
 	}
 	for _, pool := range pools {
-		for _, slot := range pool.Slots {
+		for _, slot := range pool.Linodes {
 			if slot.InstanceID == instance {
 				return p.machine(pool, slot), nil
 			}
 		}
 	}
-	if slices.ContainsFunc(pools, func(pool lkeapi.Pool) bool { return pool.Count > len(pool.Slots) }) {
+	if slices.ContainsFunc(pools, func(pool lkeapi.Pool) bool { return pool.Count > len(pool.Linodes) }) {
 		return nil, fmt.Errorf("LKE does not list all nodes of cluster %d yet; Linode %d may be one of them",
 			p.cluster, instance)
 	}
@@ -161,10 +161,10 @@ func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	}
 	var machines []*karpv1.NodeClaim
 	for _, pool := range pools {
-		if pool.Count > len(pool.Slots) {
-			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Slots), pool.Count)
+		if pool.Count > len(pool.Linodes) {
+			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Linodes), pool.Count)
 		}
-		for _, slot := range pool.Slots {
+		for _, slot := range pool.Linodes {
 			if slot.InstanceID != 0 {
 				machines = append(machines, p.machine(pool, slot))
 			}

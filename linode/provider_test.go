@@ -193,12 +193,12 @@ func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
 		pool                  lkeapi.Pool
 		want                  cloudprovider.DriftReason
 	}{
-		{"nothing changed", old, old, "", lkeapi.Pool{Version: &old}, ""},
-		{"the control plane was upgraded", old, newer, "", lkeapi.Pool{Version: &old}, VersionDrifted},
-		{"the class holds the version", old, newer, old, lkeapi.Pool{Version: &old}, ""},
-		{"the class has another version", old, old, newer, lkeapi.Pool{Version: &old}, VersionDrifted},
-		{"the pool was upgraded by hand", old, old, "", lkeapi.Pool{Version: &newer}, PoolDrifted},
-		{"tags were edited by hand", old, old, "", lkeapi.Pool{Version: &old, Tags: []string{"mine"}}, ""},
+		{"nothing changed", old, old, "", lkeapi.Pool{K8sVersion: &old}, ""},
+		{"the control plane was upgraded", old, newer, "", lkeapi.Pool{K8sVersion: &old}, VersionDrifted},
+		{"the class holds the version", old, newer, old, lkeapi.Pool{K8sVersion: &old}, ""},
+		{"the class has another version", old, old, newer, lkeapi.Pool{K8sVersion: &old}, VersionDrifted},
+		{"the pool was upgraded by hand", old, old, "", lkeapi.Pool{K8sVersion: &newer}, PoolDrifted},
+		{"tags were edited by hand", old, old, "", lkeapi.Pool{K8sVersion: &old, Tags: []string{"mine"}}, ""},
 		{"a standard cluster was upgraded", "", "", "", lkeapi.Pool{}, ""},
 	}
 	for _, tt := range tests {
@@ -208,7 +208,7 @@ func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
 				class.Spec.LKEK8sVersion = &tt.pinned
 			}
 			p := provider(t, class)
-			tt.pool.Type, tt.pool.Count, tt.pool.Slots = "g6-standard-4", 1, []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}
+			tt.pool.Type, tt.pool.Count, tt.pool.Linodes = "g6-standard-4", 1, []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}
 			p.chooser.Version = func() string { return tt.control }
 			p.machines = &shown{traits: fleet.TraitsOf(tt.pool)}
 			nc := decided(1)

@@ -183,7 +183,7 @@ func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, 
 		if p.ID != poolID || fleet.GroupOf(p) == "" {
 			continue
 		}
-		for _, s := range p.Slots {
+		for _, s := range p.Linodes {
 			if s.ID == slotID {
 				return p, s, true, nil
 			}

@@ -78,7 +78,7 @@ func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
 					},
 					Patch: asTheServer,
 				}).Build()
-			pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Slots: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}}}
+			pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}}}
 			if _, err := NewController(c, 77, pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)}); err != nil {
 				t.Fatal(err)
 			}
@@ -123,7 +123,7 @@ func TestAfterAConflictTheControllerWaits(t *testing.T) {
 			return apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, node.Name, nil)
 		},
 	}).Build()
-	pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Slots: []lkeapi.Slot{{ID: "1-a"}}}}
+	pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a"}}}}
 	again, err := NewController(c, 77, pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)})
 	if err != nil || tries != 1 || again.RequeueAfter < time.Second {
 		t.Errorf("%d tries, then %+v, %v", tries, again, err)

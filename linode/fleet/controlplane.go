@@ -30,8 +30,8 @@ type ControlPlane struct {
 // a moment ago. New versions are set on the types.
 func NewControlPlane(api API, cluster lkeapi.Cluster, types *instancetype.Set, log *slog.Logger) *ControlPlane {
 	c := &ControlPlane{api: api, cluster: cluster.ID, types: types, log: log}
-	if cluster.Tier == catalog.Enterprise {
-		c.version, c.asked = cluster.Version, time.Now()
+	if catalog.Tier(cluster.Tier) == catalog.Enterprise {
+		c.version, c.asked = cluster.K8sVersion, time.Now()
 	}
 	return c
 }
@@ -58,10 +58,10 @@ func (c *ControlPlane) refresh(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.asked = time.Now()
-	if err != nil || cluster.Version == "" || cluster.Version == c.version {
+	if err != nil || cluster.K8sVersion == "" || cluster.K8sVersion == c.version {
 		return // the old version will do until the next time
 	}
-	c.log.Info("the control plane was upgraded; new nodes get its version", "from", c.version, "to", cluster.Version)
-	c.version = cluster.Version
-	c.types.SetVersion(cluster.Version)
+	c.log.Info("the control plane was upgraded; new nodes get its version", "from", c.version, "to", cluster.K8sVersion)
+	c.version = cluster.K8sVersion
+	c.types.SetVersion(cluster.K8sVersion)
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
@@ -246,7 +247,7 @@ func (f *Fleet) decide(seen look, claims []capacity.Claim) capacity.Decision {
 		_, c.Released = f.released[c.UID]
 	}
 	now := time.Now()
-	policy := capacity.Policy{Grace: f.timing.Grace, SlotTimeout: f.timing.SlotTimeout, PoolSize: poolSize(f.cluster.Tier)}
+	policy := capacity.Policy{Grace: f.timing.Grace, SlotTimeout: f.timing.SlotTimeout, PoolSize: poolSize(catalog.Tier(f.cluster.Tier))}
 	d := capacity.Decide(claims, poolsOf(seen.pools), f.memory, policy, now)
 	f.memory = d.Memory
 	moving := func(key string) bool {

@@ -138,7 +138,7 @@ func (r *rig) start(tier string) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	cluster := lkeapi.Cluster{ID: r.cluster, Region: "us-ord", Tier: catalog.Tier(tier), Version: "v1.33.6+lke7"}
+	cluster := lkeapi.Cluster{ID: r.cluster, Region: "us-ord", Tier: tier, K8sVersion: "v1.33.6+lke7"}
 	log := slog.New(slog.DiscardHandler)
 	fleet := New(Config{
 		API: api, Cluster: cluster, ControlPlane: NewControlPlane(api, cluster, r.types, log),

@@ -43,9 +43,9 @@ func grown(t *testing.T, n int) *rig {
 // deleted.
 func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 	edits := map[string]lkeapi.PoolChange{
-		"tags":       {Tags: []string{"mine", "other"}},
-		"labels":     {Labels: map[string]string{"by": "hand"}},
-		"taints":     {Taints: []lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}}},
+		"tags":       {Tags: &[]string{"mine", "other"}},
+		"labels":     {Labels: &lkeapi.Labels{"by": "hand"}},
+		"taints":     {Taints: &[]lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}}},
 		"autoscaler": {Autoscaler: &lkeapi.Autoscaler{Enabled: true}},
 	}
 	for what, edit := range edits {
@@ -85,9 +85,9 @@ func (r *rig) tamper() {
 	hand, asMade := byHand(r.t, r.sim), r.sim.Pools()[0]
 	r.until("the pool is edited", func() bool {
 		return hand.ChangePool(r.t.Context(), r.cluster, asMade.ID, lkeapi.PoolChange{
-			Tags:       []string{"mine"},
-			Labels:     map[string]string{"by": "hand"},
-			Taints:     []lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}},
+			Tags:       &[]string{"mine"},
+			Labels:     &lkeapi.Labels{"by": "hand"},
+			Taints:     &[]lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}},
 			Autoscaler: &lkeapi.Autoscaler{Enabled: true},
 		}) == nil
 	})
@@ -145,16 +145,16 @@ func TestACountChangedByHand(t *testing.T) {
 func TestNewPoolsFollowTheControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := &upgraded{version: "v1.34.1+lke1"}
-		cluster := lkeapi.Cluster{ID: 77, Region: "us-ord", Tier: catalog.Enterprise, Version: "v1.33.4+lke2"}
+		cluster := lkeapi.Cluster{ID: 77, Region: "us-ord", Tier: string(catalog.Enterprise), K8sVersion: "v1.33.4+lke2"}
 		log := slog.New(slog.DiscardHandler)
-		types := instancetype.New(facts(t), cluster.Region, cluster.Tier)
+		types := instancetype.New(facts(t), cluster.Region, catalog.Enterprise)
 		control := NewControlPlane(api, cluster, types, log)
 		fleet := New(Config{API: api, Cluster: cluster, ControlPlane: control, Claims: newBook(), Types: types, Log: log})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go fleet.Start(ctx)
 		time.Sleep(12 * time.Minute)
-		if got := control.Version(); got != cluster.Version {
+		if got := control.Version(); got != cluster.K8sVersion {
 			t.Errorf("version = %s without an answer", got)
 		}
 		time.Sleep(11 * time.Minute)
@@ -180,7 +180,7 @@ func (u *upgraded) Cluster(context.Context, int) (lkeapi.Cluster, error) {
 	if u.asked.Add(1) == 1 {
 		return lkeapi.Cluster{}, io.ErrUnexpectedEOF
 	}
-	return lkeapi.Cluster{ID: 77, Version: u.version}, nil
+	return lkeapi.Cluster{ID: 77, K8sVersion: u.version}, nil
 }
 
 // TestTwoClustersInOneAccount have NodePools, plans and so groups of the same

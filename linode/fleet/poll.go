@@ -54,7 +54,7 @@ func (f *Fleet) Traits(instance int) (traits capacity.Traits, seen bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, p := range f.seen.pools {
-		if instance != 0 && slices.ContainsFunc(p.Slots, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
+		if instance != 0 && slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
 			return TraitsOf(p), true
 		}
 	}
@@ -65,10 +65,10 @@ func (f *Fleet) Traits(instance int) (traits capacity.Traits, seen bool) {
 // that LKE counts and does not list.
 func (l look) mayHold(instance int, key string) bool {
 	for _, p := range l.pools {
-		if p.Count > len(p.Slots) && (GroupOf(p) == key || GroupOf(p) == "") {
+		if p.Count > len(p.Linodes) && (GroupOf(p) == key || GroupOf(p) == "") {
 			return true
 		}
-		if slices.ContainsFunc(p.Slots, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
+		if slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
 			return true
 		}
 	}
@@ -94,7 +94,7 @@ func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 	out := make([]capacity.Pool, 0, len(pools))
 	for _, p := range pools {
 		q := capacity.Pool{ID: p.ID, Group: GroupOf(p), Count: p.Count, Traits: TraitsOf(p)}
-		for _, s := range p.Slots {
+		for _, s := range p.Linodes {
 			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
 		}
 		out = append(out, q)
@@ -104,20 +104,20 @@ func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 
 // TraitsOf returns the properties of a pool that its group determines.
 func TraitsOf(p lkeapi.Pool) capacity.Traits {
-	t := capacity.Traits{Plan: p.Type, Labels: p.Labels, DiskEncryption: p.DiskEncryption, Autoscaled: p.Autoscaler.Enabled}
+	t := capacity.Traits{Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled}
 	for _, tag := range p.Tags {
 		if !strings.HasPrefix(strings.ToLower(tag), GroupTag) {
 			t.Tags = append(t.Tags, tag)
 		}
 	}
 	for _, taint := range p.Taints {
-		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: taint.Effect})
+		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
 	}
 	if p.FirewallID != nil {
 		t.FirewallID = *p.FirewallID
 	}
-	if p.Version != nil {
-		t.Version = *p.Version
+	if p.K8sVersion != nil {
+		t.Version = *p.K8sVersion
 	}
 	return t
 }

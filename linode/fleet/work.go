@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/linode/linodego"
+
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -191,14 +193,12 @@ func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	for _, field := range m.Fields {
 		switch field {
 		case "group", "tags":
-			change.Tags = whole.Tags
+			change.Tags = &whole.Tags
 		case "labels":
-			change.Labels = maps.Clone(whole.Labels)
-			if change.Labels == nil {
-				change.Labels = map[string]string{}
-			}
+			change.Labels = new(lkeapi.Labels{})
+			maps.Copy(*change.Labels, whole.Labels)
 		case "taints":
-			change.Taints = append([]lkeapi.Taint{}, whole.Taints...)
+			change.Taints = &whole.Taints
 		case "autoscaler":
 			change.Autoscaler = &lkeapi.Autoscaler{}
 		}
@@ -210,17 +210,21 @@ func poolChange(m capacity.Mend) lkeapi.PoolChange {
 // each pool: the control plane's, where the class names none.
 func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSpec {
 	spec := lkeapi.PoolSpec{
-		Type:           g.Plan,
-		Count:          count,
-		Tags:           append([]string{GroupTag + g.Key()}, g.Tags...),
-		Labels:         g.Labels,
-		DiskEncryption: g.DiskEncryption,
+		Type:   g.Plan,
+		Count:  count,
+		Tags:   append([]string{GroupTag + g.Key()}, g.Tags...),
+		Labels: g.Labels,
+	}
+	if g.DiskEncryption != "" {
+		spec.DiskEncryption = new(linodego.InstanceDiskEncryption(g.DiskEncryption))
 	}
 	for _, t := range g.Taints {
-		spec.Taints = append(spec.Taints, lkeapi.Taint{Key: t.Key, Value: t.Value, Effect: t.Effect})
+		effect := linodego.LKENodePoolTaintEffect(t.Effect)
+		spec.Taints = append(spec.Taints, lkeapi.Taint{Key: t.Key, Value: t.Value, Effect: effect})
 	}
-	if cluster.Tier == catalog.Enterprise {
-		spec.Version, spec.UpdateStrategy = cmp.Or(g.Version, cluster.Version), "on_recycle"
+	if catalog.Tier(cluster.Tier) == catalog.Enterprise {
+		spec.K8sVersion = new(cmp.Or(g.Version, cluster.K8sVersion))
+		spec.UpdateStrategy = new(linodego.LKENodePoolOnRecycle)
 		if g.FirewallID != 0 {
 			spec.FirewallID = &g.FirewallID
 		}
