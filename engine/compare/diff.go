@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Revisions says what going from base to head does, at the prices of a catalogue, and
@@ -27,7 +28,7 @@ func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.Stat
 func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
 	var offers []plan.Offer
-	for _, it := range linode.NewInstanceTypes(prices, cluster.Region, tier).List() {
+	for _, it := range instancetype.New(prices, cluster.Region, tier).List() {
 		if len(it.Offerings.Available()) == 0 {
 			continue
 		}

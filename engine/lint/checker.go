@@ -16,8 +16,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -69,7 +69,7 @@ func newChecker(in Input) *checker {
 // sold are the plans that clusters of the tier can have in the region, the
 // cheapest first.
 func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.InstanceType {
-	types := linode.NewInstanceTypes(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
+	types := instancetype.New(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
 	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) == 0 })
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
 		switch pa, pb := a.Offerings[0].Price, b.Offerings[0].Price; {

@@ -151,7 +151,7 @@ func (s *sandbox) poolByHand() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	name := fmt.Sprintf("lke%d-%s", cluster, pool.Slots[0].ID)
+	name := fmt.Sprintf("lke%d-%s", cluster, pool.Linodes[0].ID)
 	s.until("the node made by hand has joined", 20*time.Second, func(now state) bool {
 		return len(now.nodes) == 1 && now.nodes[0].Name == name && now.nodes[0].Spec.ProviderID != ""
 	})
