@@ -1,9 +1,10 @@
 package encode
 
 import (
+	"strings"
+
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
-	"strings"
 )
 
 // A writer writes one object.
