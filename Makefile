@@ -23,7 +23,7 @@ unit: ## run the unit tests: no control plane, under a minute
 test: unit build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$$$')
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
 check: ## run what CI runs: lint, whether generated files are up to date, all tests, data races
 	$(MAKE) lint generated
