@@ -25,7 +25,8 @@ func (s *sandbox) run(name string, args ...string) string {
 // git runs git in a repository of the test's.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -55,9 +56,11 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
-	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p",
+		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "testdata/four").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") || !strings.Contains(string(out), `"somebody"`) {
+	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
+		!strings.Contains(string(out), `"somebody"`) {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool
@@ -99,7 +102,8 @@ func TestTheControllerFollowsARepository(t *testing.T) {
 	becomes("the second commit is applied", 10)
 
 	commit(t, repo, strings.Replace(good, "pool \"four\" {", "pool \"four\" {\n  weight = \n", 1))
-	commit(t, repo, strings.Replace(strings.Replace(good, "\"sandbox\"", "\"another\"", 1), "= node_class.default\n", "= node_class.default\n  weight = 20\n", 1))
+	commit(t, repo, strings.Replace(strings.Replace(good, "\"sandbox\"", "\"another\"", 1), "= node_class.default\n",
+		"= node_class.default\n  weight = 20\n", 1))
 	commit(t, repo, strings.Replace(good, "= node_class.default\n", "= node_class.default\n  weight = 30\n", 1))
 	// Each commit that is skipped would have been seen on the way to this one.
 	s.until("the last commit is applied", 30*time.Second, func(state) bool {
