@@ -112,7 +112,7 @@ func (d *demo) play(ctx context.Context) error {
 	return d.summary(ctx)
 }
 
-// summary prints what it all came to, and fails where something is left over.
+// summary prints the totals, and fails if something is left over.
 func (d *demo) summary(ctx context.Context) error {
 	stats, err := d.linode.stats(ctx)
 	if err != nil {

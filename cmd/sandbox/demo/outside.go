@@ -63,7 +63,8 @@ func (r repository) commit(ctx context.Context, message string) (string, error) 
 	if err := command(ctx, r.dir, "git", "add", "-A"); err != nil {
 		return "", err
 	}
-	err := command(ctx, r.dir, "git", "-c", "user.name=demo", "-c", "user.email=demo@example.com", "-c", "commit.gpgsign=false", "commit", "-qm", message)
+	err := command(ctx, r.dir, "git", "-c", "user.name=demo", "-c", "user.email=demo@example.com", "-c",
+		"commit.gpgsign=false", "commit", "-qm", message)
 	if err != nil {
 		return "", err
 	}
@@ -90,7 +91,7 @@ func (r repository) edit(pairs ...string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// controller is the controller as a process of its own.
+// controller is the controller, a process of its own.
 type controller struct {
 	bin, log string
 	cmd      *exec.Cmd
@@ -113,10 +114,10 @@ func (c *controller) start() error {
 	return nil
 }
 
-// died returns a channel that tells when the process has ended by itself.
+// died returns a channel that is closed when the process has ended by itself.
 func (c *controller) died() <-chan error { return c.ended }
 
-// stop asks the process to end, and makes it where it does not.
+// stop asks the process to end, and kills it if it does not.
 func (c *controller) stop() {
 	if c.ended == nil {
 		return

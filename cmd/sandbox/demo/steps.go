@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// steps is the story that is told.
+// steps are the steps of the demo, in order.
 func (d *demo) steps() []step {
 	return []step{
 		{"kubectl apply -f schemas/crd/", d.install},
@@ -134,7 +134,7 @@ func (d *demo) scaleDown(ctx context.Context) (string, error) {
 	})
 }
 
-// state is what is there at one moment.
+// state is what exists at one moment.
 type state struct {
 	nodes   []node
 	claims  int
@@ -156,13 +156,14 @@ func (s state) consistent() bool {
 // its node.
 func (d *demo) settled(ctx context.Context, within time.Duration, holds func(state) bool) error {
 	return d.until(ctx, within, func(ctx context.Context) (bool, string, error) {
-		s, err := d.look(ctx)
-		seen := fmt.Sprintf("%d nodes, %d NodeClaims, %d slots at LKE, %d pods running", len(s.nodes), s.claims, s.linode.Slots, s.running)
+		s, err := d.read(ctx)
+		seen := fmt.Sprintf("%d nodes, %d NodeClaims, %d slots at LKE, %d pods running", len(s.nodes), s.claims,
+			s.linode.Slots, s.running)
 		return err == nil && s.consistent() && holds(s), seen, err
 	})
 }
 
-func (d *demo) look(ctx context.Context) (s state, err error) {
+func (d *demo) read(ctx context.Context) (s state, err error) {
 	if s.nodes, err = d.cluster.nodes(ctx); err != nil {
 		return s, err
 	}
@@ -176,9 +177,10 @@ func (d *demo) look(ctx context.Context) (s state, err error) {
 	return s, err
 }
 
-// until asks again and again, and ends with what was seen last when it takes
-// too long, or when the controller has ended.
-func (d *demo) until(ctx context.Context, within time.Duration, holds func(context.Context) (ok bool, seen string, err error)) error {
+// until polls, and fails with what was last seen when it takes too long or when
+// the controller has ended.
+func (d *demo) until(ctx context.Context, within time.Duration,
+	holds func(context.Context) (ok bool, seen string, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	last := "nothing"
@@ -196,7 +198,7 @@ func (d *demo) until(ctx context.Context, within time.Duration, holds func(conte
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s; last seen: %s", within, last)
+			return fmt.Errorf("timed out after %s; last seen: %s", within, last)
 		case err := <-d.controller.died():
 			return fmt.Errorf("the controller ended: %w", err)
 		case <-tick.C:

@@ -25,7 +25,8 @@ func (s *sandbox) run(name string, args ...string) string {
 // git runs git in a repository of the test's.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
@@ -45,9 +46,11 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
-	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p",
+		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "testdata/four").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") || !strings.Contains(string(out), `"somebody"`) {
+	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
+		!strings.Contains(string(out), `"somebody"`) {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool
