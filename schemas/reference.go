@@ -107,47 +107,6 @@ func defaultOf(arg Arg) string {
 	return arg.Default
 }
 
-// String says for readers what a value of the kind looks like.
-func (k Kind) String() string {
-	switch k {
-	case String:
-		return "text"
-	case Bool:
-		return "true or false"
-	case Number:
-		return "whole number"
-	case ID:
-		return "id"
-	case Duration:
-		return "duration"
-	case Strings, Tags:
-		return "list of text"
-	case StringMap:
-		return "map of text"
-	case Quantities:
-		return "map of amounts"
-	case Taints:
-		return "list of taints"
-	case Requirements, Selector:
-		return "map of requirements"
-	case NodeClassRef:
-		return "reference"
-	case PoolRefs:
-		return "list of references"
-	case Quantity:
-		return "amount"
-	case Money:
-		return "US dollars"
-	case Address:
-		return "address"
-	case Type:
-		return "type"
-	case Condition:
-		return "expression"
-	}
-	return "any value"
-}
-
 func fieldOf(arg Arg) string {
 	if arg.Path == "" {
 		return ""
