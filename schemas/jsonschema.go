@@ -4,7 +4,7 @@ import "slices"
 
 // JSONSchema is the schema of *.lke.json files (draft 2020-12), for editors
 // and for programs that write them. It is as strict as the table: what an
-// expression comes to, and what the definitions of Kubernetes say, is not
+// expression comes to, and what the CRDs say, is not
 // checked.
 func JSONSchema() map[string]any {
 	s := jsonSchema{defs: map[string]any{

@@ -1,7 +1,7 @@
 package schemas
 
-// Kind says what an argument's value looks like. It is only a name here: how a
-// kind is read and written is decided in package config.
+// Kind says what an argument's value looks like. How a value is read and
+// written is decided in packages config/decode and config/encode.
 type Kind int
 
 // The kinds of value. Where HCL and Kubernetes spell a value alike, the kind

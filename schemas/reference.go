@@ -19,7 +19,7 @@ type Function struct {
 func Reference(functions []Function) string {
 	w := &reference{}
 	w.line("# Reference")
-	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table that lkeplan reads files by; `make generate` writes it anew.")
+	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table by which lkeplan reads files; `make generate` rewrites it.")
 	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. Files named `*.auto.lkevars.hcl` set variables.")
 	w.line("## Blocks")
 	for _, block := range Document() {

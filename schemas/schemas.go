@@ -25,7 +25,7 @@ type Block struct {
 	Args   []Arg
 	Blocks []Block
 
-	// Open blocks take arguments beside those listed, of names that the user
+	// Open blocks take arguments besides those listed, of names that the user
 	// chooses.
 	Open bool
 }
@@ -43,7 +43,7 @@ type Arg struct {
 	Kind     Kind
 	Required bool
 	Meta     bool     // read by lkeplan before the object is made, and no part of it
-	OneOf    []string // the values that are possible, where no definition lists them
+	OneOf    []string // the values that are possible, where no CRD lists them
 	Doc      string
 	Default  string // what an omitted argument means, for readers; nothing is derived from it
 }

@@ -25,8 +25,8 @@ var update = flag.Bool("update", false, "write the documentation anew")
 
 const nodePlanDoc = "../../docs/nodeplan.md"
 
-// TestNodePlanReference holds the tables of docs/nodeplan.md to the definition.
-// With -update, or by make generate, they are written anew.
+// TestNodePlanReference holds the tables of docs/nodeplan.md to the CRD.
+// With -update, or by make generate, they are rewritten.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
@@ -46,7 +46,7 @@ func TestNodePlanReference(t *testing.T) {
 		return
 	}
 	if diff := gocmp.Diff(want, string(raw)); diff != "" {
-		t.Errorf("the definition has changed; run make generate (-definition +file)\n%s", diff)
+		t.Errorf("the CRD has changed; run make generate (-CRD +file)\n%s", diff)
 	}
 }
 
