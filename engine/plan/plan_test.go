@@ -7,10 +7,10 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // compile compiles one directory of an archive; one that is not there is empty.
@@ -40,7 +40,7 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compile(t, files, "head")
 		p, err := engine.Diff(compile(t, files, "base"), head, prices, friday)
 		if err != nil {
