@@ -41,7 +41,7 @@ func compareAddr(a, b Addr) int {
 }
 
 // A trail is an address step by step: the modules on the way, then the object.
-// A trail of modules alone is the address of a module.
+// A trail of modules only is the address of a module.
 type trail []step
 
 // A step is one block of a trail, and one element of it under for_each.

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An Import is permission to take over an object that exists already. It is
-// for whoever applies: compiling changes nothing.
+// An Import is permission to take over an object that exists already. Applying
+// uses it; compiling changes nothing.
 type Import struct {
 	Addr  Addr
 	Kind  string

@@ -213,8 +213,7 @@ func (c *compiler) locate(node *eval.Node) {
 	}
 }
 
-// checkSettings looks at the lkeplan blocks, of which the version is known by
-// now to be right.
+// checkSettings reads the lkeplan blocks. Loading has checked their version.
 func (c *compiler) checkSettings() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
 		_, diags := block.Body.Content(decode.Schema(schemas.Lkeplan))

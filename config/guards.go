@@ -46,7 +46,7 @@ type Freeze struct {
 	Range    hcl.Range
 }
 
-// defaultGuards are in force where a directory has no guards block.
+// defaultGuards hold where a directory has no guards block.
 var defaultGuards = Guards{MaxDeletedPools: 1}
 
 // guards reads the guards block.
@@ -116,13 +116,13 @@ func (c *compiler) freeze(name string, fields map[string]any, origins decode.Ori
 	return f
 }
 
-// Exceeds reports whether so many of so many nodes are more than the share.
-func (s Share) Exceeds(nodes, of int) bool {
+// Exceeds reports whether n of the nodes are more than the share.
+func (s Share) Exceeds(n, nodes int) bool {
 	switch {
 	case s.Text == "":
 		return false
 	case s.Percent:
-		return nodes*100 > s.Number*of
+		return n*100 > s.Number*nodes
 	}
-	return nodes > s.Number
+	return n > s.Number
 }

@@ -29,7 +29,7 @@ const maxMoves = 500
 // MaxImports is how many import blocks a directory can have.
 const MaxImports = maxMoves
 
-// within tells whether t is at an address or below it. An address without a
+// within reports whether t is at an address or below it. An address without a
 // key stands for all elements.
 func within(address, t trail) bool {
 	last := len(address) - 1
@@ -48,8 +48,7 @@ func (m move) undo(t trail) trail {
 	return append(before, t[last+1:]...)
 }
 
-// left tells whether an object is still where the move says that there is none
-// any more.
+// left reports whether an object is still at the address that the move empties.
 func (m move) left(t trail) bool {
 	if m.to[len(m.to)-1].key == "" {
 		return within(m.from, t)
@@ -180,11 +179,11 @@ func (all *compilation) checkMove(m move) {
 	}
 }
 
-// declared returns the first object whose address is as wanted.
-func (all *compilation) declared(wanted func(trail) bool) (instance, bool) {
+// declared returns the first object whose address matches.
+func (all *compilation) declared(matches func(trail) bool) (instance, bool) {
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
-			if wanted(i.at) {
+			if matches(i.at) {
 				return i, true
 			}
 		}

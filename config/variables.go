@@ -24,7 +24,7 @@ type input struct {
 	source string         // for messages: "prod.lkevars.hcl:3", "--var"
 	expr   hcl.Expression // nil for text
 	text   string
-	scope  *eval.Scope // what the expression can refer to; nil for functions alone
+	scope  *eval.Scope // what the expression can refer to; nil for functions only
 }
 
 // inputs holds the strongest value of each variable: what is added later
@@ -161,7 +161,7 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 }
 
 // inputExpression parses a value from a command line. It is taken literally
-// where text is wanted, so that nobody needs quotes within quotes.
+// where text is required, so that nobody needs quotes within quotes.
 func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl.Diagnostics) {
 	if in.expr != nil {
 		return in.expr, nil

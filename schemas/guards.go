@@ -20,7 +20,7 @@ var Guards = Block{
 		Args: []Arg{
 			{Name: "schedule", Path: "schedule", Kind: String, Required: true, Doc: `When it begins, in cron notation and UTC: "0 16 * * fri".`},
 			{Name: "duration", Path: "duration", Kind: Duration, Required: true, Doc: `How long it lasts, such as "64h".`},
-			{Name: "reason", Path: "reason", Kind: String, Doc: "What to tell those whose change has to wait."},
+			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
 		},
 	}},
 }

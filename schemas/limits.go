@@ -1,6 +1,6 @@
 package schemas
 
-// Limits caps several pools together, beside the limits of each pool.
+// Limits caps several pools together, besides the limits of each pool.
 var Limits = Block{
 	Type:   "limits",
 	Labels: []string{"name"},

@@ -33,7 +33,7 @@ var NodeClass = Block{
 var kubelet = Block{
 	Type: "kubelet",
 	Path: "spec.kubelet",
-	Doc:  "What the scheduler is told about the kubelet's settings. LKE sets the kubelet itself up.",
+	Doc:  "The kubelet's settings as the scheduler assumes them. LKE itself sets up the kubelet.",
 	Args: []Arg{
 		{Name: "max_pods", Path: "maxPods", Kind: Number, Default: "110", Doc: "The number of pods a node can run."},
 		{Name: "pods_per_core", Path: "podsPerCore", Kind: Number, Doc: "The number of pods a node can run for each of its CPUs."},

@@ -4,7 +4,7 @@ package schemas
 var Overlay = Block{
 	Type:   "overlay",
 	Labels: []string{"name"},
-	Doc:    "What Karpenter is told about plans beside the facts: other prices, further resources. Compiles to a NodeOverlay, which needs Karpenter's feature gate NodeOverlay.",
+	Doc:    "Changes to what Karpenter knows about plans: other prices, further resources. Compiles to a NodeOverlay, which needs Karpenter's feature gate NodeOverlay.",
 	Object: &Object{APIVersion: "karpenter.sh/v1alpha1", Kind: "NodeOverlay"},
 	Args: []Arg{
 		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores", Doc: "The object's name in the cluster."},

@@ -32,8 +32,8 @@ var Disruption = Block{
 	Path: "spec.disruption",
 	Doc:  "When nodes are merged, replaced or removed to save money, and how many at a time.",
 	Args: []Arg{
-		{Name: "policy", Path: "consolidationPolicy", Kind: String, Default: "WhenEmptyOrUnderutilized", Doc: `Which nodes are looked at: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
-		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Required: true, Doc: `How long a node must have been without a pod coming or going before it is looked at, or "Never".`},
+		{Name: "policy", Path: "consolidationPolicy", Kind: String, Default: "WhenEmptyOrUnderutilized", Doc: `Which nodes are candidates: "WhenEmpty", "WhenEmptyOrUnderutilized" or "Balanced".`},
+		{Name: "consolidate_after", Path: "consolidateAfter", Kind: Duration, Required: true, Doc: `How long a node must have been without a pod coming or going before it is a candidate, or "Never".`},
 	},
 	Blocks: []Block{Budget},
 }

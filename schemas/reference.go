@@ -19,7 +19,7 @@ type Function struct {
 func Reference(functions []Function) string {
 	w := &reference{}
 	w.line("# Reference")
-	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table that lkeplan reads files by; `make generate` writes it anew.")
+	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table by which lkeplan reads files; `make generate` rewrites it.")
 	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. Files named `*.auto.lkevars.hcl` set variables.")
 	w.line("## Blocks")
 	for _, block := range Document() {
@@ -105,47 +105,6 @@ func defaultOf(arg Arg) string {
 		return "none"
 	}
 	return arg.Default
-}
-
-// String says for readers what a value of the kind looks like.
-func (k Kind) String() string {
-	switch k {
-	case String:
-		return "text"
-	case Bool:
-		return "true or false"
-	case Number:
-		return "whole number"
-	case ID:
-		return "id"
-	case Duration:
-		return "duration"
-	case Strings, Tags:
-		return "list of text"
-	case StringMap:
-		return "map of text"
-	case Quantities:
-		return "map of amounts"
-	case Taints:
-		return "list of taints"
-	case Requirements, Selector:
-		return "map of requirements"
-	case NodeClassRef:
-		return "reference"
-	case PoolRefs:
-		return "list of references"
-	case Quantity:
-		return "amount"
-	case Money:
-		return "US dollars"
-	case Address:
-		return "address"
-	case Type:
-		return "type"
-	case Condition:
-		return "expression"
-	}
-	return "any value"
 }
 
 func fieldOf(arg Arg) string {

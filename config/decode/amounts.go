@@ -9,10 +9,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// quantityPattern is a Kubernetes quantity of a size that a cluster can have.
-var quantityPattern = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+var (
+	quantityPattern = regexp.MustCompile(schemas.QuantityPattern)
+	moneyPattern    = regexp.MustCompile(schemas.MoneyPattern)
+)
 
 // endless is an amount that Kubernetes' own code, which compares amounts digit
 // by digit, would work on for hours.
@@ -69,8 +73,6 @@ func (d *decoder) checkQuantity(name, text string, src source) {
 		d.problem(src, "Invalid amount", fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or "500m".`, text, name))
 	}
 }
-
-var moneyPattern = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
 
 // money takes dollars as people write them down: with cents or without.
 func (d *decoder) money(v cty.Value, src source) any {

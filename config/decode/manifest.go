@@ -103,7 +103,7 @@ func (d *decoder) json(v cty.Value, src source) any {
 		}
 		return fields
 	case ty.IsCapsuleType():
-		d.problem(src, "Requirement where a field is wanted", "Requirement functions belong into the argument requirements. In manifest, write the fields that Kubernetes has.")
+		d.problem(src, "Requirement where a field is wanted", "Requirement functions belong in the argument requirements. In manifest, write the fields that Kubernetes has.")
 		return nil
 	}
 	list := []any{}

@@ -62,11 +62,11 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 			continue
 		}
 		wrong = true
-		detail := "A reference to a pool is wanted, such as pool.general. For a pool that is not declared here: { kind = \"NodePool\", name = \"NAME\" }."
+		detail := "A reference to a pool is required, such as pool.general. For a pool that is not declared here: { kind = \"NodePool\", name = \"NAME\" }."
 		if ok {
-			detail = fmt.Sprintf("This is a %s, and only pools are wanted here.", kind)
+			detail = fmt.Sprintf("This is a %s, and only pools are allowed here.", kind)
 		} else if element.CanIterateElements() {
-			detail = "A reference to one pool is wanted, such as pool.general. For all elements of a pool with for_each, write values(pool.team)."
+			detail = "A reference to one pool is required, such as pool.general. For all elements of a pool with for_each, write values(pool.team)."
 		}
 		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", detail)
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -26,14 +25,8 @@ func effects() []string {
 // change of order must not look like a change.
 func (d *decoder) taints(v cty.Value, src source) any {
 	var taints []taint
-	parts := src.parts()
-	for i, element := range v.AsValueSlice() {
-		part := src.part(parts, strconv.Itoa(i))
-		if element.IsNull() {
-			d.problem(part, "Null in a list", fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.", src.arg.Name))
-			continue
-		}
-		if t, ok := d.taint(element.AsString(), part); ok {
+	for text, part := range d.elements(v, src) {
+		if t, ok := d.taint(text, part); ok {
 			taints = append(taints, t)
 		}
 	}

@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 // formats are the renderings for programs, by the name of their golden file.
 var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
@@ -55,19 +51,7 @@ func TestFormats(t *testing.T) {
 			if err := write(&got, messages(t)); err != nil {
 				t.Fatal(err)
 			}
-			golden := "testdata/" + name + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			golden.File(t, "testdata/"+name+".golden", got.Bytes())
 		})
 	}
 }

@@ -55,8 +55,8 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 			continue
 		}
 		line := token.Range.Start.Line
-		alone := n == 0 || tokens[n-1].Range.End.Line < line || strings.HasSuffix(string(tokens[n-1].Bytes), "\n")
-		if alone {
+		ownLine := n == 0 || tokens[n-1].Range.End.Line < line || strings.HasSuffix(string(tokens[n-1].Bytes), "\n")
+		if ownLine {
 			commented[line] = true
 		}
 		text := strings.TrimLeft(string(token.Bytes), "#/* \t")
@@ -69,7 +69,7 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		ignore.Range.End = hcl.Pos{Line: line, Column: token.Range.Start.Column + len(bytes.TrimRight(token.Bytes, "\r\n")), Byte: token.Range.Start.Byte + len(bytes.TrimRight(token.Bytes, "\r\n"))}
 		ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
 		ignore.Reason = strings.TrimSpace(ignore.Reason)
-		if alone {
+		if ownLine {
 			ignore.first = 0
 		}
 		ignores = append(ignores, ignore)

@@ -55,12 +55,10 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 	return "", false
 }
 
-// What arguments take that are text with a form of its own. The compiler has
-// the same forms, with messages.
 var (
-	durations = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
-	amounts   = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
-	dollars   = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
+	durations = regexp.MustCompile(schemas.DurationPattern)
+	amounts   = regexp.MustCompile(schemas.QuantityPattern)
+	dollars   = regexp.MustCompile(schemas.MoneyPattern)
 	number    = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 

@@ -19,7 +19,7 @@ import (
 type row struct {
 	signature string
 	impl      function.Function
-	cost      meter.Cost // nil for those that look at their arguments once
+	cost      meter.Cost // nil for those that read their arguments once
 	example   string
 	doc       string
 }

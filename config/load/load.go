@@ -135,7 +135,7 @@ type listing struct {
 }
 
 // discover lists the configuration files of one directory. Hidden files,
-// editors' backups and everything below the directory are left alone.
+// editors' backups and everything below the directory are ignored.
 func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	var files listing
 	entries, err := fs.ReadDir(fsys, dir)

@@ -22,7 +22,7 @@ var (
 	constraintPattern = regexp.MustCompile(`^(~>|>=|<=|!=|>|<|=)?\s*(\S+)$`)
 )
 
-// parseVersion reads "1.2.3" and its short forms; parts tells how many numbers
+// parseVersion reads "1.2.3" and its short forms; parts is how many numbers
 // were given.
 func parseVersion(text string) (v version, parts int, ok bool) {
 	m := versionPattern.FindStringSubmatch(text)
@@ -38,7 +38,7 @@ func parseVersion(text string) (v version, parts int, ok bool) {
 	return v, parts, true
 }
 
-// satisfies tells whether v is one of the versions a constraint allows, such
+// satisfies reports whether v is one of the versions a constraint allows, such
 // as "~> 0.3" or ">= 0.2, < 1.0". The operators are Terraform's.
 func (v version) satisfies(constraint string) (bool, error) {
 	for _, term := range strings.Split(constraint, ",") {

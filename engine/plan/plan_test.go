@@ -7,11 +7,11 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // compile compiles one directory of an archive; one that is not there is empty.
@@ -41,7 +41,7 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compiledDir(t, files, "head")
 		p, err := compare.Revisions(compiledDir(t, files, "base"), head, prices, friday)
 		if err != nil {

@@ -2,7 +2,6 @@ package crd_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,18 +14,16 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-var update = flag.Bool("update", false, "write the documentation anew")
 
 const nodePlanDoc = "../nodeplan.md"
 
-// TestNodePlanReference holds the tables of schemas/nodeplan.md to the definition.
-// With -update, or by make generate, they are written anew.
+// TestNodePlanReference holds the tables of schemas/nodeplan.md to the CRD.
+// With -update, or by make generate, they are rewritten.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
@@ -39,15 +36,7 @@ func TestNodePlanReference(t *testing.T) {
 		t.Fatalf("%s has no place for the tables", nodePlanDoc)
 	}
 	want := head + begin + tables(t) + end + tail
-	if *update {
-		if err := os.WriteFile(nodePlanDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := gocmp.Diff(want, string(raw)); diff != "" {
-		t.Errorf("the definition has changed; run make generate (-definition +file)\n%s", diff)
-	}
+	golden.File(t, nodePlanDoc, []byte(want))
 }
 
 // tables are those of spec and status, and of the objects in them.

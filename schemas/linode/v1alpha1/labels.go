@@ -24,7 +24,7 @@ func PlanLabels() []string {
 	}
 }
 
-// Annotations with which drift of a NodeClaim from its class is told.
+// Annotations by which drift of a NodeClaim from its class is detected.
 const (
 	AnnotationHash        = Group + "/linodenodeclass-hash"
 	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"
