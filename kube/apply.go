@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // FieldManager owns the fields that lkeplan applies.
@@ -65,40 +67,34 @@ const (
 	Unchanged Outcome = "unchanged"
 )
 
-// Apply makes the cluster's object have the fields of obj, by server-side apply
-// without force. A field that somebody else owns with another value makes it
-// fail with an error that names the field and its owner; nothing is changed
-// then.
-func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error) {
-	return c.apply(ctx, obj)
+// Apply makes the cluster's object have the fields of desired, by server-side
+// apply without force. A field that somebody else owns with another value makes
+// it fail with an error that names the field and its owner; nothing is changed
+// then. The outcome is told by the object as it was read before, nil where there
+// was none; desired should be Spelled as that is.
+func (c *Cluster) Apply(ctx context.Context, desired, before map[string]any) (Outcome, error) {
+	return c.apply(ctx, desired, before)
 }
 
 // ApplyForced does what Apply does, and takes over fields that somebody else has
 // set to other values.
-func (c *Cluster) ApplyForced(ctx context.Context, obj map[string]any) (Outcome, error) {
-	return c.apply(ctx, obj, client.ForceOwnership)
+func (c *Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (Outcome, error) {
+	return c.apply(ctx, desired, before, client.ForceOwnership)
 }
 
-func (c *Cluster) apply(ctx context.Context, obj map[string]any, opts ...client.ApplyOption) (Outcome, error) {
-	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
-	before, err := c.get(ctx, applied)
-	if err != nil {
-		return "", err
-	}
-	if before != nil {
-		applied.Object = Spelled(applied.Object, before.Object)
-	}
-	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), append(opts, client.FieldOwner(FieldManager))...)
+func (c *Cluster) apply(ctx context.Context, desired, before map[string]any, opts ...client.ApplyOption) (Outcome, error) {
+	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), append(opts, client.FieldOwner(FieldManager))...)
 	switch {
 	case apierrors.IsConflict(err):
-		return "", fmt.Errorf("%s: %w", name(applied), conflict(err))
+		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflict(err))
 	case err != nil:
-		return "", fmt.Errorf("apply %s: %w", name(applied), explain(err, c.host))
-	case before == nil:
+		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+	case manifest.UID(before) != manifest.UID(applied.Object): // the answer of the API server
 		return Created, nil
 	}
-	// The answer of the API server stands in applied now.
-	if equality.Semantic.DeepEqual(wish(before), wish(applied)) {
+	was := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(before)}
+	if equality.Semantic.DeepEqual(wish(was), wish(applied)) {
 		return Unchanged, nil
 	}
 	return Changed, nil
@@ -121,12 +117,12 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 
 // DryRun returns what the API server would make of an object, without making
 // it. Where somebody else has set a field to another value the answer is that
-// of a forced apply, and the conflicts say what would be taken over. It asks
-// for the right to patch.
-func (c *Cluster) DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []Conflict, error) {
+// of a forced apply, and the conflicts say what would be taken over. The live
+// object is not needed: the API server has its own. It takes the right to patch.
+func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []Conflict, error) {
 	var conflicts []Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
-		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(Spelled(desired, live))}
+		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
 		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wish), append(opts, client.FieldOwner(FieldManager))...)
 		switch {
 		case apierrors.IsConflict(err):

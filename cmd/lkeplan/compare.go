@@ -79,6 +79,7 @@ type compared struct {
 	head, base compile.Result // base: what is in force, as far as that is known
 	cluster    *kube.Cluster  // nil where none was asked
 	plan       plan.Plan
+	targets    []compare.Target  // of head in the cluster; none where none was compared with
 	warnings   []diag.Diagnostic // of compiling head
 }
 
@@ -168,7 +169,8 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 		live.Predict = c.cluster.DryRun
 	}
 	notes := c.plan.Notes
-	c.plan, err = compare.Live(ctx, c.head, sight, live)
+	found, err := compare.Live(ctx, c.head, sight, live)
+	c.plan, c.targets = found.Plan, found.Targets
 	c.plan.Base, c.plan.Head, c.plan.Notes = against, d.headRevision(), append(notes, c.plan.Notes...)
 	return err
 }

@@ -10,13 +10,14 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // taker is the cluster as TakeOver needs it; kube.Cluster is one.
 type taker interface {
 	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
 	TakeOver(ctx context.Context, live map[string]any, t kube.Takeover) error
-	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 }
 
 // Taken is one object whose fields are ours.
@@ -60,8 +61,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 		if err := takeOne(ctx, cluster, validator, r, lives[i], takeovers[i]); err != nil {
 			return err
 		}
-		// All that is left to change is the mark of the configuration.
-		if _, err := cluster.Apply(ctx, head.Labelled(r.Manifest)); err != nil {
+		// All that is left to change is the inventory label.
+		if _, err := cluster.Apply(ctx, kube.Spelled(head.Labelled(r.Manifest), lives[i]), lives[i]); err != nil {
 			return err
 		}
 		report(taken)
@@ -111,13 +112,12 @@ func imported(head compile.Result) (resources []config.Object, err error) {
 
 // livesOf returns the live object of each resource.
 func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]map[string]any, error) {
-	there := map[string]map[string]any{}
+	live := map[manifest.Key]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	lives := make([]map[string]any, len(resources))
 	var missing []string
 	for i, r := range resources {
-		apiVersion, _ := r.Manifest["apiVersion"].(string)
-		kind := schemas.Object{APIVersion: apiVersion, Kind: r.Kind()}
+		kind := schemas.Object{APIVersion: r.APIVersion(), Kind: r.Kind()}
 		if !asked[kind] {
 			asked[kind] = true
 			objects, err := cluster.List(ctx, kind.APIVersion, kind.Kind)
@@ -125,11 +125,11 @@ func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]m
 				return nil, err
 			}
 			for _, obj := range objects {
-				there[kube.Key(obj)] = obj
+				live[manifest.KeyOf(obj)] = obj
 			}
 		}
-		if lives[i] = there[kube.Key(r.Manifest)]; lives[i] == nil {
-			missing = append(missing, kube.Key(r.Manifest))
+		if lives[i] = live[r.Key()]; lives[i] == nil {
+			missing = append(missing, r.Key().String())
 		}
 	}
 	if len(missing) > 0 {
@@ -143,7 +143,7 @@ func takeoversOf(validator *kube.Validator, resources []config.Object, lives []m
 	takeovers := make([]kube.Takeover, len(resources))
 	var lines []string
 	for i, r := range resources {
-		predicted, _, err := validator.Predict(lives[i], r.Manifest)
+		predicted, _, err := validator.Predict(lives[i], kube.Spelled(r.Manifest, lives[i]))
 		if err != nil {
 			return nil, err
 		}

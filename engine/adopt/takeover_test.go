@@ -39,7 +39,7 @@ func (b *busy) TakeOver(context.Context, map[string]any, kube.Takeover) error {
 	return nil
 }
 
-func (b *busy) Apply(context.Context, map[string]any) (kube.Outcome, error) {
+func (b *busy) Apply(context.Context, map[string]any, map[string]any) (kube.Outcome, error) {
 	return kube.Unchanged, nil
 }
 

@@ -13,12 +13,12 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // executor is the cluster as Run changes it; kube.Cluster is one.
@@ -47,20 +47,20 @@ func (e ConflictError) Error() string {
 	return text + "\nremove the fields from the configuration, or have their owners give them up"
 }
 
-// Run does what a plan for head says: it applies the objects, node classes
-// before the pools that refer to them, and then deletes what is left over,
-// pools before their classes. It tells report of each step. It stops at the
-// first that fails; to run it again is to go on there. Deleted are the objects
-// that are on their way out.
-func Run(ctx context.Context, to executor, head compile.Result, p plan.Plan, report func(Progress)) (deleted []map[string]any, err error) {
-	contested := slices.DeleteFunc(slices.Clone(p.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+// Run does what a comparison says: it applies the objects, node classes before
+// the pools that refer to them, and then deletes what is left over, pools before
+// their classes. It reports each step, and stops at the first that fails; to run
+// it again is to go on there. It returns the objects that are being deleted. A
+// ConflictError says that others have set fields.
+func Run(ctx context.Context, to executor, found compare.Comparison, report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
 	if len(contested) > 0 {
 		return nil, ConflictError{contested}
 	}
-	if err := Objects(ctx, to, head.LabelledManifests(), report); err != nil {
+	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err
 	}
-	return end(ctx, to, p.Changes, report)
+	return end(ctx, to, found.Plan.Changes, report)
 }
 
 // end deletes and releases what a plan ends.
@@ -93,7 +93,7 @@ func ending(changes []plan.Change) []plan.Change {
 }
 
 func rank(c plan.Change) int {
-	if c.Kind == "LinodeNodeClass" {
+	if c.Kind == schemas.NodeClass.Object.Kind {
 		return 1
 	}
 	return 0
@@ -124,7 +124,7 @@ func Detach(ctx context.Context, to ender, seen compare.View, mark string, remov
 			return err
 		}
 		for _, obj := range objects {
-			if kube.Label(obj, kube.InventoryLabel) == mark {
+			if manifest.Label(obj, kube.InventoryLabel) == mark {
 				changes = append(changes, endOf(obj, remove))
 			}
 		}
@@ -134,8 +134,11 @@ func Detach(ctx context.Context, to ender, seen compare.View, mark string, remov
 }
 
 func endOf(obj map[string]any, remove bool) plan.Change {
-	u := unstructured.Unstructured{Object: obj}
-	c := plan.Change{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()), Action: plan.Forget}
+	key := manifest.KeyOf(obj)
+	c := plan.Change{
+		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
+		UID: manifest.UID(obj), Action: plan.Forget,
+	}
 	if remove {
 		c.Action = plan.Delete
 	}

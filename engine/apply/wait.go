@@ -28,14 +28,14 @@ const (
 // not, and why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool { return !becomesReady(obj) })
-	states := map[string]string{}
+	states := map[manifest.Key]string{}
 	return poll(ctx, lookEvery, func(ctx context.Context) (bool, error) {
 		live, err := lookFor(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := kube.Key(obj)
+			at := manifest.KeyOf(obj)
 			if live[at] == nil {
 				states[at] = "it has been deleted meanwhile"
 				return false
@@ -54,14 +54,14 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 // their nodes have.
 func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.Clone(objects)
-	states := map[string]string{}
+	states := map[manifest.Key]string{}
 	return poll(ctx, lookEvery, func(ctx context.Context) (bool, error) {
 		live, err := lookFor(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := kube.Key(obj)
+			at := manifest.KeyOf(obj)
 			there := live[at]
 			if there == nil || manifest.UID(there) != manifest.UID(obj) {
 				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Gone})
@@ -138,12 +138,11 @@ func over(ctx context.Context) bool {
 
 // lookFor lists each kind of the objects once, and returns what is there by
 // kind and name.
-func lookFor(ctx context.Context, in compare.View, objects []map[string]any) (map[string]map[string]any, error) {
+func lookFor(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
 	var found []map[string]any
 	asked := map[schemas.Object]bool{}
 	for _, obj := range objects {
-		apiVersion, _ := obj["apiVersion"].(string)
-		kind := schemas.Object{APIVersion: apiVersion, Kind: manifest.Kind(obj)}
+		kind := schemas.Object{APIVersion: manifest.APIVersion(obj), Kind: manifest.Kind(obj)}
 		if asked[kind] {
 			continue
 		}
@@ -154,14 +153,22 @@ func lookFor(ctx context.Context, in compare.View, objects []map[string]any) (ma
 		}
 		found = append(found, list...)
 	}
-	return compare.Index(found), nil
+	byKey := make(map[manifest.Key]map[string]any, len(found))
+	for _, obj := range found {
+		byKey[manifest.KeyOf(obj)] = obj
+	}
+	return byKey, nil
 }
 
+// becomesReady reports whether a controller says of an object that it is ready. A
+// CapacityBuffer has other conditions, which come and go with the pods.
+func becomesReady(obj map[string]any) bool { return manifest.Kind(obj) != schemas.Buffer.Object.Kind }
+
 // unfinished names what did not get there in time, in the order of names.
-func unfinished(objects []map[string]any, states map[string]string) error {
+func unfinished(objects []map[string]any, states map[manifest.Key]string) error {
 	var lines []string
 	for _, obj := range objects {
-		at := kube.Key(obj)
+		at := manifest.KeyOf(obj)
 		state := states[at]
 		if state == "" {
 			state = "it was not read yet"

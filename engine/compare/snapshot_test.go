@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // cluster is a cluster of written objects, by kind.
@@ -67,7 +67,7 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 		t.Errorf("nodes of the snapshot: %+v", nodes)
 	}
 	pools, _ := read.Objects(t.Context(), *schemas.Pool.Object)
-	if len(pools) != 1 || pools[0]["status"] != nil || kube.Label(pools[0], "team") != "web" {
+	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
 		t.Errorf("pools of the snapshot: %+v", pools)
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Claims knows which objects each NodePlan wants, so that two that want the same
@@ -17,15 +19,15 @@ type Claims struct {
 	Tell func(types.NamespacedName)
 
 	mu     sync.Mutex
-	wanted map[types.NamespacedName]map[string]bool
+	wanted map[types.NamespacedName]map[manifest.Key]bool
 }
 
 // NewClaims returns claims of nobody.
-func NewClaims() *Claims { return &Claims{wanted: map[types.NamespacedName]map[string]bool{}} }
+func NewClaims() *Claims { return &Claims{wanted: map[types.NamespacedName]map[manifest.Key]bool{}} }
 
 // Claim replaces what a NodePlan wants, and returns who else wants some of it:
 // by object, the other NodePlans in order.
-func (c *Claims) Claim(plan types.NamespacedName, objects []string) map[string][]types.NamespacedName {
+func (c *Claims) Claim(plan types.NamespacedName, objects []manifest.Key) map[manifest.Key][]types.NamespacedName {
 	rivals, stirred := c.claim(plan, objects)
 	for _, other := range stirred {
 		if c.Tell != nil {
@@ -37,15 +39,15 @@ func (c *Claims) Claim(plan types.NamespacedName, objects []string) map[string][
 
 // claim also returns those for whom it makes a difference whether they have this
 // one to share with.
-func (c *Claims) claim(plan types.NamespacedName, objects []string) (rivals map[string][]types.NamespacedName, stirred []types.NamespacedName) {
+func (c *Claims) claim(plan types.NamespacedName, objects []manifest.Key) (rivals map[manifest.Key][]types.NamespacedName, stirred []types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	mine, before := map[string]bool{}, c.wanted[plan]
+	mine, before := map[manifest.Key]bool{}, c.wanted[plan]
 	for _, o := range objects {
 		mine[o] = true
 	}
 	c.wanted[plan] = mine
-	rivals = map[string][]types.NamespacedName{}
+	rivals = map[manifest.Key][]types.NamespacedName{}
 	for other, theirs := range c.wanted {
 		if other == plan {
 			continue
@@ -74,7 +76,7 @@ func (c *Claims) claim(plan types.NamespacedName, objects []string) (rivals map[
 }
 
 // Others returns the other NodePlans that want an object, in order.
-func (c *Claims) Others(plan types.NamespacedName, object string) (others []types.NamespacedName) {
+func (c *Claims) Others(plan types.NamespacedName, object manifest.Key) (others []types.NamespacedName) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for other, theirs := range c.wanted {

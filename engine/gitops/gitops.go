@@ -74,8 +74,8 @@ type Compiler interface {
 type Cluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
-	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
-	ApplyForced(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
+	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error
 	Release(ctx context.Context, obj map[string]any) error
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestAPoolThatMovesToAnotherNodePlan is not deleted by the one that it leaves,
@@ -18,7 +19,7 @@ func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
 	var told []types.NamespacedName
 	w := &Worker{Claims: NewClaims()}
 	leaves, gets := nodePlan("ns", "a"), types.NamespacedName{Namespace: "ns", Name: "b"}
-	w.Claims.Claim(gets, []string{"NodePool web"})
+	w.Claims.Claim(gets, []manifest.Key{web})
 	w.Claims.Tell = func(other types.NamespacedName) { told = append(told, other) }
 	of := func(action plan.Action, name string) plan.Plan {
 		return plan.Plan{Changes: []plan.Change{{Addr: "pool." + name, Kind: "NodePool", Name: name, Action: action}}}
@@ -45,7 +46,7 @@ func TestANodePlanThatIsGoneIsInNobodysWay(t *testing.T) {
 	gone, stays := types.NamespacedName{Namespace: "ns", Name: "a"}, types.NamespacedName{Namespace: "ns", Name: "b"}
 	r := &Reconciler{Client: nodePlans{}, Worker: &Worker{Claims: NewClaims()}, Again: func(np types.NamespacedName) { again = append(again, np) }}
 	for _, np := range []types.NamespacedName{gone, stays} {
-		r.Worker.Claims.Claim(np, []string{"NodePool web"})
+		r.Worker.Claims.Claim(np, []manifest.Key{web})
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: gone}); err != nil || !slices.Equal(again, []types.NamespacedName{stays}) {
 		t.Errorf("%v are looked at again, want %v: %v", again, stays, err)

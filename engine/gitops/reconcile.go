@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Worker does the work of a reconciliation. It changes the status of the
@@ -129,11 +130,11 @@ func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePla
 	if o, bad := w.contested(np, head); bad {
 		return o
 	}
-	p, seen, err := w.compare(ctx, through, to, &head, base.Result)
+	found, seen, err := w.compare(ctx, through, to, head, base.Result)
 	if err != nil {
 		return failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", artifact.Revision, err)
 	}
-	ours, going := seen.owned(), seen.going()
+	p, ours, going := found.Plan, seen.owned(), seen.going()
 	if o, bad := foreign(p, ours); bad && !planOnly {
 		return o // a plan alone shows the conflicts
 	}
@@ -157,7 +158,8 @@ func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePla
 		}
 		return o
 	case allowed:
-		return w.apply(ctx, np, artifact, dir, to, head, p, seen)
+		found.Plan = p
+		return w.apply(ctx, np, artifact, dir, to, head, found, seen)
 	}
 	return stalled(lkeplanv1alpha1.ReasonGuarded, "revision %s waits for approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
 		artifact.Revision, refusals(p), sentence(p), digest).changed(true)
@@ -166,10 +168,10 @@ func (w *Worker) carry(ctx context.Context, np, through *lkeplanv1alpha1.NodePla
 // contested refuses objects that another NodePlan wants as well. One that only
 // plans, for a pull request beside the one that applies, wants none.
 func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head compile.Result) (outcome, bool) {
-	var wanted []string
+	var wanted []manifest.Key
 	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		for _, m := range head.Manifests() {
-			wanted = append(wanted, kube.Key(m))
+			wanted = append(wanted, manifest.KeyOf(m))
 		}
 	}
 	rivals := w.Claims.Claim(types.NamespacedName{Namespace: np.Namespace, Name: np.Name}, wanted)
@@ -190,17 +192,12 @@ func (w *Worker) contested(np *lkeplanv1alpha1.NodePlan, head compile.Result) (o
 
 // compare works out the plan, without the fields that others may set, and
 // returns what it has seen for that.
-func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, head *compile.Result, base compile.Result) (plan.Plan, *sight, error) {
-	seen := w.look(to, *head)
-	opts := compare.LiveOptions{Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune}
-	p, err := compare.Live(ctx, *head, seen, opts)
-	if err != nil {
-		return p, nil, err
-	}
-	if ignore(head, p.Drift, np.Spec.DriftIgnore) {
-		p, err = compare.Live(ctx, *head, seen, opts)
-	}
-	return p, seen, err
+func (w *Worker) compare(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster, head, base compile.Result) (compare.Comparison, *sight, error) {
+	seen := w.look(to, head)
+	found, err := compare.Live(ctx, head, seen, compare.LiveOptions{
+		Base: base, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune, Ignore: ignored(np.Spec.DriftIgnore),
+	})
+	return found, seen, err
 }
 
 // judge asks the guards in the source that is in force, those of the NodePlan,
@@ -242,12 +239,13 @@ func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 
 // apply carries the plan out. Fields of our own objects that others have set
 // are set back.
-func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head compile.Result, p plan.Plan, seen *sight) outcome {
-	ours := seen.owned()
+func (w *Worker) apply(ctx context.Context, np *lkeplanv1alpha1.NodePlan, artifact Artifact, dir string, to Cluster, head compile.Result, found compare.Comparison, seen *sight) outcome {
+	p, ours := found.Plan, seen.owned()
+	found.Plan = uncontested(p)
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	changed := 0
-	deleted, err := apply.Run(applying, forcing{to, ours}, head, uncontested(p), func(step apply.Progress) {
+	deleted, err := apply.Run(applying, forcing{to, ours}, found, func(step apply.Progress) {
 		if step.Event != apply.Event(kube.Unchanged) {
 			changed++
 		}

@@ -41,7 +41,7 @@ func report(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest string) 
 	np.Status.Drift = nil
 	for _, d := range p.Drift {
 		if d.Kept && len(np.Status.Drift) < mostListed {
-			np.Status.Drift = append(np.Status.Drift, lkeplanv1alpha1.DriftStatus{Object: d.Kind + " " + d.Name, Path: d.Path, Owners: d.Owners})
+			np.Status.Drift = append(np.Status.Drift, lkeplanv1alpha1.DriftStatus{Object: d.Key().String(), Path: d.Path, Owners: d.Owners})
 		}
 	}
 }
@@ -50,8 +50,8 @@ func report(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest string) 
 func corrections(p plan.Plan, ours owned) string {
 	var lines []string
 	for _, d := range p.Drift {
-		if !d.Kept && ours[d.Kind+" "+d.Name] {
-			lines = append(lines, fmt.Sprintf("%s %s: %s was set to %v by %s, and is set back", d.Kind, d.Name, d.Path, d.Live, strings.Join(d.Owners, ", ")))
+		if !d.Kept && ours[d.Key()] {
+			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is set back", d.Key(), d.Path, d.Live, strings.Join(d.Owners, ", ")))
 		}
 	}
 	return strings.Join(lines, "\n")

@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // sight is the cluster as one NodePlan sees it: of objects, those that carry
@@ -32,15 +33,13 @@ type sight struct {
 
 	mu      sync.Mutex
 	ours    owned
-	leaving map[string]map[string]any // of ours, those that are deleted already
+	leaving map[manifest.Key]map[string]any // of ours, those that are deleted already
 }
 
 func (w *Worker) look(to Cluster, head compile.Result) *sight {
-	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}, leaving: map[string]map[string]any{}}
+	s := &sight{cluster: to, cache: w.Cache, mark: head.Inventory, wanted: map[schemas.Object][]map[string]any{}, ours: owned{}, leaving: map[manifest.Key]map[string]any{}}
 	for _, m := range head.Manifests() {
-		apiVersion, _ := m["apiVersion"].(string)
-		kind, _ := m["kind"].(string)
-		at := schemas.Object{APIVersion: apiVersion, Kind: kind}
+		at := schemas.Object{APIVersion: manifest.APIVersion(m), Kind: manifest.Kind(m)}
 		s.wanted[at] = append(s.wanted[at], m)
 	}
 	return s
@@ -57,7 +56,7 @@ func (s *sight) Objects(ctx context.Context, kind schemas.Object) ([]map[string]
 	}
 	known := s.own(objects)
 	for _, m := range s.wanted[kind] {
-		if known[kube.Key(m)] {
+		if known[manifest.KeyOf(m)] {
 			continue
 		}
 		there, err := s.cluster.Get(ctx, m)
@@ -76,9 +75,9 @@ func (s *sight) own(objects []map[string]any) owned {
 	defer s.mu.Unlock()
 	known := owned{}
 	for _, obj := range objects {
-		known[kube.Key(obj)], s.ours[kube.Key(obj)] = true, true
-		if kube.Leaving(obj) {
-			s.leaving[kube.Key(obj)] = obj
+		known[manifest.KeyOf(obj)], s.ours[manifest.KeyOf(obj)] = true, true
+		if manifest.Deleted(obj) {
+			s.leaving[manifest.KeyOf(obj)] = obj
 		}
 	}
 	return known

@@ -15,9 +15,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // tried is a source and a compiler that do as a test says.
@@ -93,24 +95,30 @@ func TestPathsLeadNowhereOut(t *testing.T) {
 	}
 }
 
+// Two objects that NodePlans may want.
+var (
+	web = manifest.Key{Kind: "NodePool", Name: "web"}
+	db  = manifest.Key{Kind: "NodePool", Name: "db"}
+)
+
 func TestTwoThatWantOneObjectFindOut(t *testing.T) {
 	c := NewClaims()
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	if rivals := c.Claim(a, []string{"NodePool web", "NodePool db"}); len(rivals) > 0 {
+	if rivals := c.Claim(a, []manifest.Key{web, db}); len(rivals) > 0 {
 		t.Errorf("the first has rivals: %v", rivals)
 	}
 	for _, who := range []types.NamespacedName{b, b} {
-		if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {a}}, c.Claim(who, []string{"NodePool web"})); diff != "" {
+		if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {a}}, c.Claim(who, []manifest.Key{web})); diff != "" {
 			t.Errorf("rivals of %s (-want +got):\n%s", who, diff)
 		}
 	}
-	if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {b}}, c.Claim(a, []string{"NodePool web"})); diff != "" {
+	if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {b}}, c.Claim(a, []manifest.Key{web})); diff != "" {
 		t.Errorf("rivals of the first, when it looks again (-want +got):\n%s", diff)
 	}
 	if got := c.Drop(b); !slices.Equal(got, []types.NamespacedName{a}) {
 		t.Errorf("dropping b frees %v, want %v", got, a)
 	}
-	if rivals := c.Claim(a, []string{"NodePool web"}); len(rivals) > 0 {
+	if rivals := c.Claim(a, []manifest.Key{web}); len(rivals) > 0 {
 		t.Errorf("rivals of nobody: %v", rivals)
 	}
 }
@@ -122,14 +130,14 @@ func TestThoseWhoShareAreToldWhenItBeginsAndEnds(t *testing.T) {
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
 	for _, step := range []struct {
 		who     types.NamespacedName
-		objects []string
+		objects []manifest.Key
 		want    []string
 	}{
-		{a, []string{"NodePool web"}, nil},
-		{b, []string{"NodePool db"}, nil},
-		{b, []string{"NodePool db", "NodePool web"}, []string{"a"}},
-		{a, []string{"NodePool web"}, nil}, // which is what it wanted before
-		{b, []string{"NodePool db"}, []string{"a"}},
+		{a, []manifest.Key{web}, nil},
+		{b, []manifest.Key{db}, nil},
+		{b, []manifest.Key{db, web}, []string{"a"}},
+		{a, []manifest.Key{web}, nil}, // which is what it wanted before
+		{b, []manifest.Key{db}, []string{"a"}},
 	} {
 		told = nil
 		c.Claim(step.who, step.objects)
@@ -166,7 +174,8 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			head := compile.Result{Resources: []config.Object{resource()}}
-			if found := ignore(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+			head, found := compare.Without(head, tt.drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
+			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
 			want := tt.left

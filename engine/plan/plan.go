@@ -113,14 +113,19 @@ func (c Change) Key() manifest.Key {
 
 // Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
-	Addr, Kind, Name string
-	Path             string
-	Applied          any      // what the base says; nil where it says nothing
-	Live             any      // JSON-shaped
-	Owners           []string // field managers, sorted
+	Addr, Kind, Namespace, Name string
+	Path                        string
+	Applied                     any      // what the base says; nil where it says nothing
+	Live                        any      // JSON-shaped
+	Owners                      []string // field managers, sorted
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool
+}
+
+// Key says which object it is a field of.
+func (d Drift) Key() manifest.Key {
+	return manifest.Key{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
 // Verdict is what a guard or a policy says of a plan.
