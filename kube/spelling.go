@@ -66,7 +66,7 @@ func same(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && within(x, y) && within(y, x)
+		return ok && covers(x, y) && covers(y, x)
 	case []any:
 		y, ok := b.([]any)
 		return ok && sameSet(x, y)
@@ -78,8 +78,8 @@ func same(a, b any) bool {
 	return a == b || fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// within reports whether b says whatever a does.
-func within(a, b map[string]any) bool {
+// covers reports whether b says whatever a does.
+func covers(a, b map[string]any) bool {
 	for key, value := range a {
 		if !empty(value) && !same(value, b[key]) {
 			return false

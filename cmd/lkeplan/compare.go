@@ -195,7 +195,7 @@ func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.R
 		if err != nil {
 			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, err)
 		}
-		return snapshot, plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+		return snapshot.View(), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
 }

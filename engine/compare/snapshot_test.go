@@ -62,11 +62,11 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	if diff := cmp.Diff(taken, read); diff != "" {
 		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
 	}
-	nodes, _ := read.Nodes(t.Context())
+	nodes, _ := read.View().Nodes(t.Context())
 	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour || len(nodes[0].Holds) != 1 {
 		t.Errorf("nodes of the snapshot: %+v", nodes)
 	}
-	pools, _ := read.Objects(t.Context(), *schemas.Pool.Object)
+	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)
 	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
 		t.Errorf("pools of the snapshot: %+v", pools)
 	}

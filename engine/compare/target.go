@@ -68,7 +68,7 @@ func targetOf(ctx context.Context, head compile.Result, o config.Object, live ma
 	if err != nil {
 		return t, err
 	}
-	t.predicted, t.conflicts = predicted, append(conflictsOf(conflicts), taken(live, head.Owner())...)
+	t.predicted, t.conflicts = predicted, append(conflictsOf(conflicts), keptByNodePlan(live, head.Owner())...)
 	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
 	return t, nil
 }
@@ -87,9 +87,9 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 	}
 }
 
-// taken is the conflict about an object that a NodePlan keeps, for everybody
-// else: it would be taken from it, and taken back.
-func taken(live map[string]any, owner string) []plan.Conflict {
+// keptByNodePlan is the conflict about an object that a NodePlan keeps, for
+// everybody else: it would be taken from the NodePlan, and taken back.
+func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
 	if name, kept := strings.CutPrefix(other, kube.NodePlanMark+"."); kept && other != owner {
 		return []plan.Conflict{{Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name}}

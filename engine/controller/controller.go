@@ -67,10 +67,11 @@ type Config struct {
 	LeaderElectionNamespace string // "" means the namespace that the controller runs in
 	MetricsAddress          string // host:port; "0" serves none
 	ProbeAddress            string // host:port; "0" serves none
+	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
 
-	Core   Core
-	Timing linode.Timing
-	Log    *slog.Logger
+	Karpenter Karpenter
+	Timing    linode.Timing
+	Log       *slog.Logger
 }
 
 // leaseName is the Lease that controllers of one cluster elect their leader by.
@@ -85,8 +86,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	plans := prices(ctx, cfg)
-	types := linode.NewInstanceTypes(plans, cluster.Region, cluster.Tier)
+	prices := readCatalog(ctx, cfg)
+	types := linode.NewInstanceTypes(prices, cluster.Region, cluster.Tier)
 	types.Follow(cluster.Version)
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
@@ -96,7 +97,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, cfg, lke, cluster, plans, types); err != nil {
+	if err := addControllers(ctx, mgr, cfg, lke, cluster, prices, types); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache()); err != nil {
@@ -117,7 +118,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 		NewClient: newClient,
 		// Karpenter reads its options from the context of each reconciler.
 		BaseContext: func() context.Context {
-			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Core.options())
+			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
@@ -126,8 +127,8 @@ func newManager(cfg Config) (manager.Manager, error) {
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
-		// Who waits asks for the lease every second, and has it within about two of
-		// a clean stop; after a crash it has to run out first.
+		// A standby asks for the lease every second, and has it within about two
+		// seconds of a clean stop. After a crash the lease has to expire first.
 		LeaseDuration: new(15 * time.Second),
 		RenewDeadline: new(10 * time.Second),
 		RetryPeriod:   new(time.Second),
@@ -135,7 +136,8 @@ func newManager(cfg Config) (manager.Manager, error) {
 		LeaderElectionConfig:   rest.CopyConfig(cfg.Kube),
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
-		Controller:             config.Controller{SkipNameValidation: &cfg.Core.Quiet},
+		PprofBindAddress:       cfg.PprofAddress,
+		Controller:             config.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
 	})
 	if err != nil {
 		return nil, explainManager(err, cfg)
@@ -154,8 +156,8 @@ func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 	return kube.Fresh(c), nil
 }
 
-// warm has the cache read what the controllers need, before they run: one that
-// waits to lead knows the cluster already.
+// warm has the cache read what the controllers need before they run, so that a
+// standby knows the cluster when it becomes the leader.
 func warm(ctx context.Context, c cache.Cache) error {
 	for _, o := range []client.Object{
 		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
@@ -174,7 +176,7 @@ func explainManager(err error, cfg Config) error {
 	switch {
 	case !errors.As(err, &network):
 	case network.Op == "listen":
-		return fmt.Errorf("%w; choose another address with --metrics-bind-address or --health-probe-bind-address", err)
+		return fmt.Errorf("%w; choose another address with --metrics-bind-address, --health-probe-bind-address or --pprof-bind-address", err)
 	case network.Op == "dial":
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
 	}
@@ -199,17 +201,17 @@ func requireCRDs(mapper meta.RESTMapper) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the cluster does not know %s; install the definitions with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
+		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, plans *catalog.Catalog, types *linode.InstanceTypes) error {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, prices *catalog.Catalog, types *linode.InstanceTypes) error {
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), linode.IndexNodeClaims(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	if err := mgr.Add(linode.NewStock(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, plans, cfg.Log)); err != nil {
+	if err := mgr.Add(linode.NewStock(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, prices, cfg.Log)); err != nil {
 		return err
 	}
 	claims := linode.NewNodeClaims(mgr.GetClient(), events)
@@ -221,10 +223,10 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	limits := linode.NewLimits(mgr.GetClient(), mgr.GetAPIReader(), types)
 	provider := linode.NewProvider(mgr.GetClient(), fleet, limits)
 	claims.ReplanWith(provider.Replan)
-	if err := addKarpenter(ctx, mgr, cfg.Core, provider); err != nil {
+	if err := addKarpenter(ctx, mgr, cfg.Karpenter, provider); err != nil {
 		return err
 	}
-	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, plans); err != nil {
+	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, prices); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
