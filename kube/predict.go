@@ -36,35 +36,29 @@ type Conflict struct {
 // Neither object is changed; desired should be Spelled as the live one is.
 // Webhooks that change objects are not asked.
 func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []Conflict, err error) {
-	apiVersion, _ := desired["apiVersion"].(string)
-	kind, _ := desired["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
-	if !ok {
-		return nil, nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
-	}
-	manager, err := d.apply()
-	if err != nil {
-		return nil, nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
-	}
-	before := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	if live != nil {
-		before.Object = runtime.DeepCopyJSON(live)
-		before.SetAPIVersion(apiVersion)
-	}
-	wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
-	after, err := manager.Apply(before, wish, FieldManager, false)
-	if apierrors.IsConflict(err) {
-		conflicts = conflictsOf(err)
-		after, err = manager.Apply(before, wish, FieldManager, true)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("apply %s %s to itself: %w", kind, wish.GetName(), err)
-	}
-	predicted = after.(*unstructured.Unstructured).Object
-	rules, err := d.compile()
+	manager, err := v.manager(desired)
 	if err != nil {
 		return nil, nil, err
 	}
+	rules, err := v.rulesOf(desired)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := &unstructured.Unstructured{Object: map[string]any{"kind": desired["kind"]}}
+	if live != nil {
+		before.Object = runtime.DeepCopyJSON(live)
+	}
+	before.SetAPIVersion(manifest.APIVersion(desired))
+	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	after, err := manager.Apply(before, applied, FieldManager, false)
+	if apierrors.IsConflict(err) {
+		conflicts = conflictsOf(err)
+		after, err = manager.Apply(before, applied, FieldManager, true)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("predict an apply of %s: %w", manifest.KeyOf(desired), err)
+	}
+	predicted = after.(*unstructured.Unstructured).Object
 	defaulting.Default(predicted, rules.structure)
 	return predicted, conflicts, nil
 }

@@ -46,9 +46,9 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 	return slices.Compact(rest), nil
 }
 
-// compare looks at one object twice: made anew, which finds what is not
-// written, and as an apply would leave the one that is there, which finds what
-// it changes or is refused for.
+// compare compares one object twice: as it would be created, which finds what is
+// not written, and as an apply would leave the live one, which finds what that
+// changes or is refused for.
 func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
 	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {

@@ -50,7 +50,7 @@ func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErr
 
 // An original is one object that is imported.
 type original struct {
-	live      map[string]any // as it is there, in the version that compiles
+	live      map[string]any // as it is in the cluster, in the version that compiles
 	authored  map[string]any // without what others write on it
 	defaulted map[string]any // the same, as the API server stores it
 }
@@ -119,7 +119,7 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 			inNamespace(authored)
 		}
 		if seen[manifest.KeyOf(authored)] {
-			return nil, nil, fmt.Errorf("%s is there twice", manifest.KeyOf(authored))
+			return nil, nil, fmt.Errorf("%s is given twice", manifest.KeyOf(authored))
 		}
 		seen[manifest.KeyOf(authored)] = true
 		if err := readable(validator, live, object.APIVersion); err != nil {

@@ -27,15 +27,14 @@ type Taken struct {
 	Owners     []kube.Owner
 }
 
-// ErrNotTheSame is returned for objects of which the configuration says
-// something else than they are: they are changed by an apply or left alone, but
-// not taken over.
+// ErrNotTheSame is returned for objects that differ from the configuration: an
+// apply changes them, but they are not taken over.
 var ErrNotTheSame = errors.New("the configuration and the objects differ")
 
-// TakeOver makes the configuration own, in the cluster, the fields it sets of
-// the objects that its import blocks name, and tells report of each. It is all
-// or nothing as far as it can be told beforehand: where an object is not there,
-// or where an apply would change it, nothing is taken.
+// TakeOver makes lkeplan own, in the cluster, the fields that the configuration
+// sets of the objects that its import blocks name, and reports each. As far as it
+// can be known beforehand it is all or nothing: where an object does not exist, or
+// an apply would change it, nothing is taken over.
 func TakeOver(ctx context.Context, head compile.Result, cluster taker, report func(Taken)) error {
 	if len(head.Imports) == 0 {
 		return errors.New("there is no import block, and only what one names is taken over")

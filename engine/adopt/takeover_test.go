@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// busy is a cluster in which somebody writes to an object so many times before
+// busy is a cluster in which somebody writes to an object n times before
 // it can be taken over.
 type busy struct {
 	objects []map[string]any

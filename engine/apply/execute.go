@@ -27,10 +27,10 @@ type executor interface {
 	ender
 }
 
-// ender ends what lkeplan has to do with objects; kube.Cluster is one.
+// ender ends the management of objects; kube.Cluster is one.
 type ender interface {
 	Delete(ctx context.Context, obj map[string]any) error
-	Release(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
 }
 
 // ConflictError says which fields others have set. Nothing was applied.
@@ -63,13 +63,13 @@ func Run(ctx context.Context, to executor, found compare.Comparison, report func
 	return end(ctx, to, found.Plan.Changes, report)
 }
 
-// end deletes and releases what a plan ends.
+// end deletes or orphans what a plan ends.
 func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range ending(changes) {
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
-			event, err = Released, to.Release(ctx, obj)
+			event, err = Orphaned, to.Orphan(ctx, obj)
 		} else {
 			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
 		}
@@ -108,29 +108,30 @@ func objectOf(c plan.Change) map[string]any {
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
 }
 
-// Detach releases all objects that carry a mark, or deletes them, pools before
-// their classes. That objects of one kind may not be listed is the error after
-// those of the others are let go.
-func Detach(ctx context.Context, to ender, seen compare.View, mark string, remove bool) error {
+// Detach ends the management of all objects of an owner, the value of their
+// inventory label: they are orphaned, or deleted, pools before their classes. Where
+// the objects of one kind may not be listed, those of the others are detached all
+// the same, and the error says so.
+func Detach(ctx context.Context, to ender, view compare.View, owner string, remove bool) error {
 	var changes []plan.Change
-	var unseen error
+	var forbidden error
 	for _, kind := range compare.Kinds() {
-		objects, err := seen.Objects(ctx, kind)
+		objects, err := view.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
-			unseen = err
+			forbidden = err
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		for _, obj := range objects {
-			if manifest.Label(obj, kube.InventoryLabel) == mark {
+			if manifest.Label(obj, kube.InventoryLabel) == owner {
 				changes = append(changes, endOf(obj, remove))
 			}
 		}
 	}
 	_, err := end(ctx, to, changes, func(Progress) {})
-	return cmp.Or(err, unseen)
+	return cmp.Or(err, forbidden)
 }
 
 func endOf(obj map[string]any, remove bool) plan.Change {

@@ -16,11 +16,11 @@ type applier interface {
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 }
 
-// Progress is one thing that was done with an object, or that has become of it.
+// Progress is one thing that was done to an object, or that happened to it.
 type Progress struct {
 	Kind, Name string
 	Event      Event
-	Rolled, Of int // of a pool that Rolls: nodes that are as they should be, and all
+	Rolled, Of int // of a pool that Rolls: nodes that match it, and all of its nodes
 }
 
 // Event is what has happened to an object.
@@ -30,7 +30,7 @@ type Event string
 const (
 	Ready    Event = "ready"
 	Deleted  Event = "deleted"  // it will be gone when nothing needs it any more
-	Released Event = "released" // it stays, and is no longer managed
+	Orphaned Event = "orphaned" // it stays, and is no longer managed
 	Gone     Event = "gone"
 	Rolls    Event = "rolls"
 )

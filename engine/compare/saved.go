@@ -103,15 +103,15 @@ func staleness(planned, now plan.Change) string {
 	case now.Action == plan.Keep && len(now.Conflicts) == 0:
 		return "" // its address or class has news, the object has not
 	case planned.Action == "":
-		return "it was as it should be, and is not any more" + difference(plan.Change{}, now)
+		return "it was as it should be, and no longer is" + difference(plan.Change{}, now)
 	case planned.Action != now.Action && now.Action == plan.Create:
 		return "it has been deleted"
 	case planned.Action != now.Action && planned.Action == plan.Create:
-		return "it was not there, and somebody has made it"
+		return "it did not exist, and somebody has created it"
 	case planned.Action != now.Action:
 		return fmt.Sprintf("it was to %s, and would %s now", becomes(planned.Action), becomes(now.Action))
 	case planned.UID != now.UID:
-		return "it has been deleted and made again"
+		return "it has been deleted and created again"
 	}
 	if text := difference(planned, now); text != "" {
 		return "it is not as it was" + text

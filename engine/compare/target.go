@@ -91,7 +91,7 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 // everybody else: it would be taken from the NodePlan, and taken back.
 func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
-	if name, kept := strings.CutPrefix(other, kube.NodePlanMark+"."); kept && other != owner {
+	if name, kept := strings.CutPrefix(other, kube.NodePlanOwner+"."); kept && other != owner {
 		return []plan.Conflict{{Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name}}
 	}
 	return nil

@@ -77,14 +77,14 @@ type Cluster interface {
 	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error
-	Release(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
 }
 
 // mark is what the objects of a NodePlan carry as the label
 // kube.InventoryLabel. A label has 63 characters at most, so that names that
 // are longer together end in a digest.
 func mark(plan *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
+	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
 // orElse is a duration, or another where it is not set.
