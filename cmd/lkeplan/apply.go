@@ -80,7 +80,7 @@ func (a *application) directory(ctx context.Context) error {
 	for _, note := range found.plan.Notes {
 		fmt.Fprintln(a.env.Stderr, "Note:", note)
 	}
-	return a.execute(ctx, found.cluster, found.head, found.plan)
+	return a.execute(ctx, found.cluster, found.head, compare.Comparison{Plan: found.plan, Targets: found.targets})
 }
 
 // saved carries out a plan that was saved.
@@ -102,15 +102,15 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := saved.Fresh(now); err != nil {
+	if err := saved.Fresh(now.Plan); err != nil {
 		fmt.Fprintln(a.env.Stderr, "lkeplan:", err)
 		return stale
 	}
-	if err := saved.Judge(&now, a.allow); err != nil {
+	if err := saved.Judge(&now.Plan, a.allow); err != nil {
 		return err
 	}
-	if now.Refused() {
-		return a.refuse(now)
+	if now.Plan.Refused() {
+		return a.refuse(now.Plan)
 	}
 	return a.execute(ctx, cluster, head, now)
 }
@@ -123,9 +123,9 @@ func (a *application) refuse(p plan.Plan) error {
 	return refused
 }
 
-// execute does what the plan says, and waits for what comes of it.
-func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, p plan.Plan) error {
-	deleted, err := apply.Run(ctx, cluster, head, p, a.show)
+// execute does what the comparison says, and waits for what comes of it.
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
+	deleted, err := apply.Run(ctx, cluster, found, a.show)
 	if err != nil {
 		return err
 	}

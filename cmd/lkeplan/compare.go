@@ -80,6 +80,7 @@ type compared struct {
 	head, base compile.Result // base: what is in force, as far as that is known
 	cluster    *kube.Cluster  // nil where none was asked
 	plan       plan.Plan
+	targets    []compare.Target  // of head in the cluster; none where none was compared with
 	warnings   []diag.Diagnostic // of compiling head
 }
 
@@ -169,7 +170,8 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 		live.Predict = c.cluster.DryRun
 	}
 	notes := c.plan.Notes
-	c.plan, err = compare.Live(ctx, c.head, sight, live)
+	found, err := compare.Live(ctx, c.head, sight, live)
+	c.plan, c.targets = found.Plan, found.Targets
 	c.plan.Base, c.plan.Head, c.plan.Notes = against, d.headRevision(), append(notes, c.plan.Notes...)
 	return err
 }
@@ -194,7 +196,7 @@ func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.R
 		if err != nil {
 			return nil, plan.Revision{}, fmt.Errorf("snapshot %s: %w", name, err)
 		}
-		return snapshot, plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+		return snapshot.View(), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
 }

@@ -42,7 +42,7 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	return rest, nil
 }
 
-// said writes a value so that what looks alike can be told apart.
+// said writes a value so that a number and the same text differ.
 func said(v any) string {
 	switch v := v.(type) {
 	case nil:

@@ -117,7 +117,7 @@ func TestImportRefuses(t *testing.T) {
 		{"a field of another type", strings.Replace(somePool, "requirements: []", "requirements: all", 1), "NodePool a: spec.template.spec.requirements"},
 		{"metadata of another type", strings.Replace(somePool, "{note: NOTE}", "7", 1), "NodePool a: metadata"},
 		{"another kind", strings.Replace(somePool, "NodePool", "NodeClaim", 1), "there is no block for a NodeClaim"},
-		{"the same object again", somePool + "---" + somePool, "NodePool a is there twice"},
+		{"the same object again", somePool + "---" + somePool, "NodePool a is given twice"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestReadManifests(t *testing.T) {
 		err        string // a part of it; "" for none
 	}{
 		{"nothing", "", 0, ""},
-		{"comments alone", "# a\n---\n# b\n", 0, ""},
+		{"only comments", "# a\n---\n# b\n", 0, ""},
 		{"several documents", somePool + "---" + somePool, 2, ""},
 		{"JSON", `{"kind": "NodePool", "metadata": {"name": "a"}}`, 1, ""},
 		{"a list", "kind: List\nitems:\n- {kind: NodePool, metadata: {name: a}}\n", 1, ""},

@@ -43,7 +43,7 @@ func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets 
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, standing{at: now})...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], limits, plan.ClockAt(now))...)
 		}
 		held[i] = n
 	}
@@ -101,12 +101,3 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 type silent struct{}
 
 func (silent) Publish(...events.Event) {}
-
-// standing is a clock that stands.
-type standing struct {
-	clock.Clock
-	at time.Time
-}
-
-func (s standing) Now() time.Time                  { return s.at }
-func (s standing) Since(t time.Time) time.Duration { return s.at.Sub(t) }

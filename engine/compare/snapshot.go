@@ -28,9 +28,9 @@ import (
 type Snapshot struct {
 	FormatVersion string           `json:"format_version"`
 	Taken         time.Time        `json:"taken"`
-	Cluster       []map[string]any `json:"objects"`
-	Claims        []plan.Node      `json:"nodes"`
-	Notes         []string         `json:"notes"` // what could not be looked at
+	Objects       []map[string]any `json:"objects"`
+	Nodes         []plan.Node      `json:"nodes"`
+	Notes         []string         `json:"notes"` // what could not be read
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.
@@ -39,9 +39,9 @@ const snapshotVersion = "1.0"
 // maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
 const maxSnapshot = 64 << 20
 
-// TakeSnapshot looks at a cluster.
+// TakeSnapshot reads a cluster.
 func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, error) {
-	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Cluster: []map[string]any{}, Notes: []string{}}
+	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{}, Notes: []string{}}
 	for _, kind := range Kinds() {
 		objects, err := cluster.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
@@ -52,7 +52,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 			return s, err
 		}
 		for _, obj := range objects {
-			s.Cluster = append(s.Cluster, redacted(obj))
+			s.Objects = append(s.Objects, redacted(obj))
 		}
 	}
 	nodes, err := cluster.Nodes(ctx)
@@ -63,7 +63,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Claims, s.Notes = anonymous(held), append(s.Notes, notes...)
+	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
 	return s, nil
 }
 
@@ -147,9 +147,15 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	return s, nil
 }
 
+// View is the cluster as it was when the snapshot was taken.
+func (s Snapshot) View() View { return taken{s} }
+
+// taken is the View of a snapshot.
+type taken struct{ Snapshot }
+
 // Objects implements View.
-func (s Snapshot) Objects(_ context.Context, kind schemas.Object) (objects []map[string]any, err error) {
-	for _, obj := range s.Cluster {
+func (t taken) Objects(_ context.Context, kind schemas.Object) (objects []map[string]any, err error) {
+	for _, obj := range t.Snapshot.Objects {
 		if manifest.Kind(obj) == kind.Kind {
 			objects = append(objects, runtime.DeepCopyJSON(obj))
 		}
@@ -158,11 +164,11 @@ func (s Snapshot) Objects(_ context.Context, kind schemas.Object) (objects []map
 }
 
 // Nodes implements View.
-func (s Snapshot) Nodes(context.Context) ([]plan.Node, error) {
-	return append([]plan.Node{}, s.Claims...), nil
+func (t taken) Nodes(context.Context) ([]plan.Node, error) {
+	return append([]plan.Node{}, t.Snapshot.Nodes...), nil
 }
 
 // Holds implements View: the nodes of a snapshot know what held them.
-func (s Snapshot) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
-	return nodes, s.Notes, nil
+func (t taken) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
+	return nodes, t.Notes, nil
 }

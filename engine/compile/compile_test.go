@@ -136,7 +136,7 @@ pool "team%d" {
 }
 
 // BenchmarkCompile measures fleets, validation included, and what is done once
-// in a process: reading the definitions and compiling their rules.
+// in a process: reading the CRDs and compiling their rules.
 func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("pools=%d", n), func(b *testing.B) {

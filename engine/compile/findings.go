@@ -26,7 +26,7 @@ var embedded = sync.OnceValues(catalog.Embedded)
 
 // findings returns what the rules of package lint say of a directory, at the
 // lines it comes from. Warnings are for directories without errors: what is
-// missing because of an error must not be taken for a wish.
+// missing because of an error must not be taken for intended.
 func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Current}
 	if in.Catalog == nil {

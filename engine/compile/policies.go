@@ -15,10 +15,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// JudgePolicies asks the policies of a configuration what they say of a plan,
-// which is a value of config.PolicyInputType.
-func JudgePolicies(inForce Result, value cty.Value) (verdicts []plan.Verdict) {
-	for _, policy := range inForce.Policies {
+// JudgePolicies has the policies of a configuration judge a plan, which is a value
+// of config.PolicyInputType.
+func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
+	for _, policy := range lastApplied.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value))
 	}
 	return verdicts

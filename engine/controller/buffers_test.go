@@ -10,8 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestTheCorePlansAnewWhenAClaimHasItsMachine: once for each claim.
-func TestTheCorePlansAnewWhenAClaimHasItsMachine(t *testing.T) {
+// TestKarpenterPlansAgainWhenAClaimHasItsMachine: once for each claim.
+func TestKarpenterPlansAgainWhenAClaimHasItsMachine(t *testing.T) {
 	with := func(id string) *karpv1.NodeClaim {
 		nc := &karpv1.NodeClaim{}
 		nc.Status.ProviderID = id

@@ -37,7 +37,7 @@ func connect(ctx context.Context, cfg Config) (*lkeapi.Client, lkeapi.Cluster, e
 	return lke, cluster, nil
 }
 
-// findCluster looks the cluster up by its number, else by its label.
+// findCluster finds the cluster by its number, else by its label.
 func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cluster, error) {
 	if cfg.ClusterID != 0 {
 		cluster, err := lke.Cluster(ctx, cfg.ClusterID)
@@ -83,10 +83,10 @@ func orNone(labels []string) string {
 	return strings.Join(labels, ", ")
 }
 
-// prices reads the catalogue from the API's public endpoints, and takes the
+// readCatalog reads the catalogue from the API's public endpoints, and takes the
 // built-in one where that fails: a node at yesterday's price is better than
 // none.
-func prices(ctx context.Context, cfg Config) *catalog.Catalog {
+func readCatalog(ctx context.Context, cfg Config) *catalog.Catalog {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	fresh, err := publicAPI{lkeapi.Root(cfg.LinodeURL)}.Catalog(ctx)

@@ -168,3 +168,15 @@ func TestWhenANodePlanIsLookedAtAgain(t *testing.T) {
 		}
 	}
 }
+
+// TestCorrectionsAreAnnounced: of objects with a namespace too, and of none that is
+// not applied from here.
+func TestCorrectionsAreAnnounced(t *testing.T) {
+	buffer := plan.Drift{Kind: "CapacityBuffer", Namespace: "web", Name: "spare", Path: "spec.replicas", Live: int64(9), Owners: []string{"kubectl-edit"}}
+	kept, foreign := buffer, buffer
+	kept.Kept, foreign.Namespace = true, "other"
+	got := corrections(plan.Plan{Drift: []plan.Drift{buffer, kept, foreign}}, owned{buffer.Key(): true})
+	if want := "CapacityBuffer web/spare: spec.replicas was set to 9 by kubectl-edit, and is set back"; got != want {
+		t.Errorf("corrections = %q, want %q", got, want)
+	}
+}

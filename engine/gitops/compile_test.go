@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -105,13 +106,13 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &judged{Plan: plan.Plan{Current: new(catalog.Money)}}
+		w, p := &Worker{Compiler: compiler}, &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money)}}}
 		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
 		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
-		if compiler.plans != want || p.Refused() != (want > 0) {
-			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Refused())
+		if compiler.plans != want || p.Plan.Refused() != (want > 0) {
+			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Plan.Refused())
 		}
 	}
 }
@@ -141,12 +142,12 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}
+			p := &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}}
 			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)
 			}
-			if p.Refused() != tt.refused {
-				t.Errorf("refused: %v, want %v: %+v", p.Refused(), tt.refused, p.Verdicts)
+			if p.Plan.Refused() != tt.refused {
+				t.Errorf("refused: %v, want %v: %+v", p.Plan.Refused(), tt.refused, p.Plan.Verdicts)
 			}
 		})
 	}

@@ -137,7 +137,7 @@ func TestWhatIsSaidOfAPlan(t *testing.T) {
 	}{
 		{"one that is fine", plan.Plan{Changes: []plan.Change{update}}, nil, "", "1 to update"},
 		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, lkeplanv1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
-		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{{Kind: "NodePool", Name: "web"}: true}, "", "1 to update"},
+		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{web: true}, "", "1 to update"},
 		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
 	}
 	for _, tt := range tests {

@@ -67,7 +67,7 @@ func (byOthers) Update(e event.UpdateEvent) bool {
 func (byOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
 
 func ofNodePlan(obj client.Object) bool {
-	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanMark+".")
+	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
 // writers are those who have written an object beside lkeplan, and when; not

@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -94,8 +95,13 @@ func TestPathsLeadNowhereOut(t *testing.T) {
 	}
 }
 
+// Two objects that NodePlans may declare.
+var (
+	web = manifest.Key{Kind: "NodePool", Name: "web"}
+	db  = manifest.Key{Kind: "NodePool", Name: "db"}
+)
+
 func TestRivalsFindOutAboutEachOther(t *testing.T) {
-	web, db := manifest.Key{Kind: "NodePool", Name: "web"}, manifest.Key{Kind: "NodePool", Name: "db"}
 	var notified []types.NamespacedName
 	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
@@ -120,7 +126,6 @@ func TestRivalsFindOutAboutEachOther(t *testing.T) {
 }
 
 func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
-	web, db := manifest.Key{Kind: "NodePool", Name: "web"}, manifest.Key{Kind: "NodePool", Name: "db"}
 	var notified []string
 	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other.Name) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
@@ -170,7 +175,8 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			head := compile.Result{Resources: []config.Object{resource()}}
-			if found := ignoreDrift(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+			head, found := compare.Without(head, tt.drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
+			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
 			want := tt.left

@@ -44,7 +44,7 @@ func Diff(base, head State) (Plan, error) {
 	if err := p.migrations(base, head); err != nil {
 		return p, err
 	}
-	if err := p.impact(base, head); err != nil {
+	if err := p.SetImpact(base, head); err != nil {
 		return p, err
 	}
 	return p, p.cost(base, head)

@@ -113,12 +113,11 @@ func (c Change) Key() manifest.Key {
 
 // Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
-	Addr, Kind, Name string
-	Namespace        string // of the object; "" where its kind has none
-	Path             string
-	Applied          any      // what the base says; nil where it says nothing
-	Live             any      // JSON-shaped
-	Owners           []string // field managers, sorted
+	Addr, Kind, Namespace, Name string
+	Path                        string
+	Applied                     any      // what the base says; nil where it says nothing
+	Live                        any      // JSON-shaped
+	Owners                      []string // field managers, sorted
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool

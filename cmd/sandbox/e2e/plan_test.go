@@ -112,7 +112,7 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	s.kube("", "delete", "nodepool", "p01")
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted")
 	s.ends(0, "apply", "--wait", "none", dir)
-	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and made again")
+	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and created again")
 	s.ends(0, "plan", "--out", plan, heavier)
 	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 40 changed, 1 unchanged")
 	mustContain(t, s.ends(0, "diff", "--base", "plan:"+plan, heavier), "No changes")
@@ -170,11 +170,11 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	s.ends(3, "plan", "--prune", "--out", plan, less)
 	s.ends(3, "apply", "--wait", "none", plan)
 	mustContain(t, s.ends(0, "apply", "--wait", "none", "--allow", "max_deleted_pools:pool.b", plan), "2 deleted",
-		"released")
+		"orphaned")
 	if diff := cmp.Diff(slices.Sorted(slices.Values(append([]string{"a", "d"}, others...))), s.pools()); diff != "" {
 		t.Errorf("pools that are left (-want +got):\n%s", diff)
 	}
-	// What was released is nobody's any more.
+	// What was orphaned is nobody's any more.
 	mustContain(t, s.ends(0, "plan", "--prune", pooled(t, "", "a")), "No changes")
 }
 
