@@ -89,7 +89,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := connect(a.kubeconfig)
+	cluster, err := kube.Connect(a.kubeconfig)
 	if err != nil {
 		return err
 	}

@@ -178,7 +178,7 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.Revision, error) {
 	switch kind {
 	case "live":
-		cluster, err := connect(d.kubeconfig)
+		cluster, err := kube.Connect(d.kubeconfig)
 		if err != nil {
 			return nil, plan.Revision{}, err
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -123,7 +124,7 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		}
 		return objects, err
 	}
-	cluster, err := connect(i.kubeconfig)
+	cluster, err := kube.Connect(i.kubeconfig)
 	if err != nil {
 		return nil, err
 	}

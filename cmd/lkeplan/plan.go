@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
@@ -75,7 +76,7 @@ func newPlan(env *env) *cobra.Command {
 // report.
 type planFile struct {
 	name    string
-	reports *outputs
+	reports *outfile.Files
 }
 
 // String implements pflag.Value.
@@ -86,7 +87,7 @@ func (f *planFile) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (f *planFile) Set(text string) error {
-	if strings.Contains(text, "=") || appended[text] != "" {
+	if strings.Contains(text, "=") || outfile.KnowsFile(text) {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {

@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
@@ -41,7 +42,7 @@ func newTakeover(env *env) *cobra.Command {
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
-			cluster, err := connect(kubeconfig)
+			cluster, err := kube.Connect(kubeconfig)
 			if err != nil {
 				return err
 			}
