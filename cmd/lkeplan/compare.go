@@ -22,8 +22,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// A comparison is one run of diff or plan: of a directory as it lies there, the
-// head, with a base.
+// A comparison is one run of diff or plan: of the working tree of a directory,
+// the head, with a base.
 type comparison struct {
 	env        *env
 	src        source
@@ -41,9 +41,12 @@ type comparison struct {
 func (d *comparison) flags(cmd *cobra.Command) {
 	d.src.flags(cmd)
 	kubeconfigFlag(cmd, d.env, &d.kubeconfig)
-	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false, "let the API server compute what it would make of the objects; this needs the right to patch them")
-	cmd.Flags().StringArrayVar(&d.allow, "allow", nil, "allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
-	cmd.Flags().Var(&d.at, "at", "evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)")
+	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
+		"let the API server compute what it would make of the objects; this needs the right to patch them")
+	cmd.Flags().StringArrayVar(&d.allow, "allow", nil,
+		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+	cmd.Flags().Var(&d.at, "at",
+		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)")
 }
 
 // moment is a flag with a time; now where it is not given.
@@ -77,7 +80,7 @@ func (m *moment) orNow() time.Time {
 
 // compared is what a comparison has found.
 type compared struct {
-	head, base compile.Result // base: what is in force, as far as that is known
+	head, base compile.Result // base: what was last applied, as far as that is known
 	cluster    *kube.Cluster  // nil where none was asked
 	plan       plan.Plan
 	warnings   []diag.Diagnostic // of compiling head
@@ -105,11 +108,11 @@ func (d *comparison) run(ctx context.Context) (compared, error) {
 	if err != nil {
 		return c, err
 	}
-	inForce := c.base
-	if len(inForce.Files) == 0 {
-		inForce.Guards = c.head.Guards // a new directory has none before
+	lastApplied := c.base
+	if len(lastApplied.Files) == 0 {
+		lastApplied.Guards = c.head.Guards // a new directory has none before
 	}
-	return c, compare.Guard(&c.plan, inForce, c.head, d.allow)
+	return c, compare.Guard(&c.plan, lastApplied, c.head, d.allow)
 }
 
 func (d *comparison) compare(ctx context.Context) (compared, error) {
@@ -158,7 +161,7 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 	}
 	live := compare.LiveOptions{Prices: prices, Now: d.at.orNow(), Prune: d.prune}
 	var note string
-	if c.base, note = d.inForce(ctx, c.head, opts); note != "" {
+	if c.base, note = d.lastApplied(ctx, c.head, opts); note != "" {
 		c.plan.Notes = append(c.plan.Notes, note)
 	}
 	live.Base = c.base
@@ -199,13 +202,14 @@ func (d *comparison) sight(c *compared, kind, name string) (compare.View, plan.R
 	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
 }
 
-// inForce is what the cluster should be like before the change: the merge base.
+// lastApplied is what the cluster should be like before the change: the merge base.
 // Where there is none, or it does not compile, head stands for it, and a note
 // says so.
-func (d *comparison) inForce(ctx context.Context, head compile.Result, opts compile.Options) (compile.Result, string) {
+func (d *comparison) lastApplied(ctx context.Context, head compile.Result, opts compile.Options) (compile.Result, string) {
 	rev, err := d.revision("")
 	if err != nil {
-		return head, "Guards and policies are those of the directory itself: there is no earlier commit to read them from."
+		return head, "Guards and policies are those of the directory itself: there is no earlier commit to read " +
+			"them from."
 	}
 	opts.Dir = rev.Dir
 	if opts.Dir == "" {
@@ -216,7 +220,9 @@ func (d *comparison) inForce(ctx context.Context, head compile.Result, opts comp
 	}
 	base, diags := compile.Dir(ctx, rev.FS, opts)
 	if diags.HasErrors() {
-		return head, fmt.Sprintf("Guards and policies are those of the directory itself: commit %.12s, from which they would be read, has errors.", rev.ID)
+		return head, fmt.Sprintf(
+			"Guards and policies are those of the directory itself: commit %.12s, from which they would be read, "+
+				"has errors.", rev.ID)
 	}
 	return base, ""
 }
@@ -299,7 +305,8 @@ func (d *comparison) revision(commit string) (revision.Revision, error) {
 	}
 	if errors.Is(err, revision.ErrNoRepository) {
 		where, _ := os.Getwd()
-		return rev, fmt.Errorf("%s is in no Git repository; name what to compare with by --base dir:PATH", strings.TrimSpace(where))
+		return rev, fmt.Errorf("%s is in no Git repository; name what to compare with by --base dir:PATH",
+			strings.TrimSpace(where))
 	}
 	return rev, err
 }

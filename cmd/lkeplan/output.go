@@ -31,7 +31,8 @@ func (o *output) flags(cmd *cobra.Command) {
 	o.format.flag(cmd, "output", "o", "print the result as `FORMAT`")
 	o.color.flag(cmd, "color", "", "color text `WHEN`")
 	cmd.Flags().Var(&o.files, "out",
-		"write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know their file; may be repeated")
+		"write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know "+
+			"their file; may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII only (default: if the locale is not UTF-8)")
 	cmd.Flags().IntVar(&o.width, "width", 0,
 		"width of text in `COLUMNS` (default: that of the terminal)")
@@ -49,7 +50,7 @@ func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.Shel
 	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
 }
 
-// write writes a report of a directory everywhere it is wanted: to files first.
+// write writes a report of a directory to files, and then to standard output.
 func (o *output) write(env *env, dir string, r reports.Report) error {
 	opts := reports.Options{
 		Target: dir, Version: version(), MaxChars: o.maxChars, Width: o.width,
