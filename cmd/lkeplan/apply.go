@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -86,7 +87,7 @@ func (a *application) directory(ctx context.Context) error {
 
 // saved carries out a plan that was saved.
 func (a *application) saved(ctx context.Context, name string) error {
-	saved, err := readPlan(name)
+	saved, err := base.Plan(name)
 	if err != nil {
 		return err
 	}

@@ -3,12 +3,12 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -124,7 +124,7 @@ asked.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := readPlan(args[0])
+			saved, err := base.Plan(args[0])
 			if err != nil {
 				return err
 			}
@@ -145,17 +145,4 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes one file, not %d arguments", cmd.Name(), len(args))
 	}
 	return nil
-}
-
-func readPlan(name string) (compare.Saved, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return compare.Saved{}, fmt.Errorf("plan %s: %w", name, files.Cause(err))
-	}
-	defer file.Close()
-	saved, err := compare.ReadSaved(file)
-	if err != nil {
-		return saved, fmt.Errorf("plan %s: %w", name, err)
-	}
-	return saved, nil
 }
