@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,9 +11,82 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
+
+// An Addr is the address of one compiled object in its directory.
+type Addr struct {
+	Module string // the module it is in: module.team["ml"], or ""
+	Type   string // the block type: "pool"
+	Name   string // the block's label
+	Key    string // the element of for_each, or ""
+}
+
+// String returns the address as an expression refers to the object:
+// pool.team["ml"], module.ml.pool.gpu.
+func (a Addr) String() string {
+	s := step{a.Type, a.Name, a.Key}.String()
+	if a.Module != "" {
+		return a.Module + "." + s
+	}
+	return s
+}
+
+func compareAddr(a, b Addr) int {
+	return cmp.Or(strings.Compare(a.Module, b.Module), strings.Compare(a.Type, b.Type),
+		strings.Compare(a.Name, b.Name), strings.Compare(a.Key, b.Key))
+}
+
+// A trail is an address step by step: the modules on the way, then the object.
+// A trail of modules alone is the address of a module.
+type trail []step
+
+// A step is one block of a trail, and one element of it under for_each.
+type step struct {
+	typ, name, key string
+}
+
+func (s step) String() string {
+	if s.key == "" {
+		return s.typ + "." + s.name
+	}
+	return fmt.Sprintf("%s.%s[%q]", s.typ, s.name, s.key)
+}
+
+func (t trail) String() string {
+	var steps []string
+	for _, s := range t {
+		steps = append(steps, s.String())
+	}
+	return strings.Join(steps, ".")
+}
+
+// to returns the trail that is one step longer.
+func (t trail) to(s step) trail { return append(slices.Clip(t), s) }
+
+// objectName is the name in the cluster of the object at a trail, where its
+// block gives it none: labels and keys joined by dashes, the modules' first.
+// Labels are identifiers and names are DNS labels, so underscores become
+// dashes.
+func (t trail) objectName() string {
+	var parts []string
+	for _, s := range t {
+		parts = append(parts, s.name)
+		if s.key != "" {
+			parts = append(parts, s.key)
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "-"), "_", "-")
+}
+
+// addr is the address of the object at a trail.
+func (t trail) addr() Addr {
+	last := t[len(t)-1]
+	return Addr{Module: t[:len(t)-1].String(), Type: last.typ, Name: last.name, Key: last.key}
+}
 
 // objectTypes are the block types that compile to objects.
 func objectTypes() map[string]schemas.Block {
@@ -29,7 +103,7 @@ func objectTypes() map[string]schemas.Block {
 // names may be gone.
 func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	traversal, diags := hcl.AbsTraversalForExpr(attr.Expr)
-	if text, textDiags := literalString(attr); !textDiags.HasErrors() { // as JSON has it
+	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // as JSON has it
 		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename, attr.Expr.Range().Start)
 	}
 	if diags.HasErrors() {
@@ -82,81 +156,5 @@ func firstStep(traversal hcl.Traversal) (s step, rest hcl.Traversal, ok bool) {
 
 func notAnAddress(attr *hcl.Attribute, hint string) hcl.Diagnostics {
 	detail := fmt.Sprintf("The argument %s takes the address of an object, written out: pool.web, pool.team[\"ml\"] or module.ml.pool.gpu.", attr.Name)
-	return hcl.Diagnostics{problem("Not an address", detail+hint, attr.Expr)}
-}
-
-// find returns the objects at an address. There may be none: a block on the
-// way may be left out, or be repeated for no elements.
-func (c *compiler) find(t trail, at hcl.Range) ([]instance, hcl.Diagnostics) {
-	s := t[0]
-	if s.typ != schemas.Module.Type {
-		return c.findObjects(s, at)
-	}
-	i := slices.IndexFunc(c.modules, func(m *moduleCall) bool { return m.block.Labels[0] == s.name })
-	if i < 0 {
-		return nil, c.nothingThere(s, at)
-	}
-	called := c.modules[i].modules
-	module, ok := called[s.key]
-	switch {
-	case len(called) == 0:
-		return nil, nil
-	case ok && len(t) == 1:
-		return slices.Collect(module.allInstances()), nil
-	case ok:
-		return module.find(t[1:], at)
-	case s.key != "" || len(t) > 1:
-		return nil, noElement(s, slices.Collect(maps.Keys(called)), at)
-	}
-	var all []instance
-	for _, key := range slices.Sorted(maps.Keys(called)) {
-		all = slices.AppendSeq(all, called[key].allInstances())
-	}
-	return all, nil
-}
-
-func (c *compiler) findObjects(s step, at hcl.Range) ([]instance, hcl.Diagnostics) {
-	for _, o := range c.objects {
-		if o.table.Type != s.typ || o.block.Labels[0] != s.name {
-			continue
-		}
-		if s.key == "" || len(o.instances) == 0 {
-			return o.instances, nil
-		}
-		var keys []string
-		for _, i := range o.instances {
-			if key := i.resource.Addr.Key; key == s.key {
-				return []instance{i}, nil
-			} else if key != "" {
-				keys = append(keys, key)
-			}
-		}
-		return nil, noElement(s, keys, at)
-	}
-	return nil, c.nothingThere(s, at)
-}
-
-func (c *compiler) nothingThere(s step, at hcl.Range) hcl.Diagnostics {
-	var names []string
-	for _, block := range c.dir.blocks.OfType(s.typ) {
-		names = append(names, block.Labels[0])
-	}
-	in := "this directory"
-	if len(c.path) > 0 {
-		in = c.path.String()
-	}
-	return hcl.Diagnostics{moduleProblem("Nothing at this address", fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
-}
-
-func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
-	block := s.typ + "." + s.name
-	detail := fmt.Sprintf("%s has no for_each, so it has no element %q.", block, s.key)
-	slices.Sort(keys)
-	switch {
-	case len(keys) > 0 && s.key == "":
-		detail = fmt.Sprintf("%s has for_each, so the address needs one of its keys: %q.", block, keys)
-	case len(keys) > 0 && keys[0] != "":
-		detail = fmt.Sprintf("%s has no element %q.%s The keys are %s.", block, s.key, eval.DidYouMean(s.key, keys), strings.Join(keys, ", "))
-	}
-	return hcl.Diagnostics{moduleProblem("Nothing at this address", detail, at)}
+	return hcl.Diagnostics{diag.AtExpression("Not an address", detail+hint, attr.Expr)}
 }

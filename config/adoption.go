@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -41,17 +43,17 @@ func (c *compiler) imports() (imports []Import) {
 		to := content.Attributes["to"].Expr.Range()
 		found, diags := c.find(t, to)
 		if len(found) > 1 {
-			diags = hcl.Diagnostics{moduleProblem("Address of several objects", fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as in %s[\"KEY\"].", t, t), to)}
+			diags = hcl.Diagnostics{diag.At("Address of several objects", fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as in %s[\"KEY\"].", t, t), to)}
 		}
-		c.report(diags)
+		c.report(diags...)
 		if diags.HasErrors() || len(found) == 0 {
 			continue
 		}
 		if i := found[0]; i.name != id {
-			c.report(hcl.Diagnostics{problem("Another object", fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name, id, id), content.Attributes["id"].Expr)})
+			c.report(diag.AtExpression("Another object", fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name, id, id), content.Attributes["id"].Expr))
 			continue
 		}
-		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].resource.Kind(), Name: id, Range: block.DefRange})
+		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].object.Kind(), Name: id, Range: block.DefRange})
 	}
 	return imports
 }
@@ -66,8 +68,8 @@ func (c *compiler) removals() (removals []Removal) {
 		}
 		from := content.Attributes["from"].Expr.Range()
 		if i, ok := c.declared(func(o trail) bool { return within(t, o) }); ok {
-			declared := i.resource.Origins[""].Range
-			c.report(hcl.Diagnostics{moduleProblem("Removed, but still there", fmt.Sprintf("%s is still declared, at %s:%d. Remove its block, or this one.", i.at, declared.Filename, declared.Start.Line), from)})
+			declared := i.object.Origins[""].Range
+			c.report(diag.At("Removed, but still there", fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at, diag.Line(declared)), from))
 			continue
 		}
 		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(), Range: block.DefRange}
@@ -77,7 +79,7 @@ func (c *compiler) removals() (removals []Removal) {
 		if attr := content.Attributes["delete"]; attr != nil {
 			var diags hcl.Diagnostics
 			r.Delete, diags = c.truth(attr)
-			c.report(diags)
+			c.report(diags...)
 		}
 		if ok {
 			removals = append(removals, r)
@@ -88,9 +90,9 @@ func (c *compiler) removals() (removals []Removal) {
 
 // few returns the blocks of a type of which there cannot be many.
 func (c *compiler) few(table schemas.Block) hcl.Blocks {
-	blocks := c.dir.blocks.OfType(table.Type)
+	blocks := c.dir.Blocks.OfType(table.Type)
 	if len(blocks) > maxMoves {
-		c.report(tooMany(blocks[0]))
+		c.report(tooMany(blocks[0])...)
 		return nil
 	}
 	return blocks
@@ -98,22 +100,22 @@ func (c *compiler) few(table schemas.Block) hcl.Blocks {
 
 // addressed reads a block about one object, which is the only one about it.
 func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block, seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
-	content, diags := block.Body.Content(bodySchema(table))
+	content, diags := block.Body.Content(decode.Schema(table))
 	attr := content.Attributes[argument]
 	if attr == nil {
-		c.report(diags)
+		c.report(diags...)
 		return content, nil, false
 	}
 	t, addressDiags := address(attr)
 	diags = append(diags, addressDiags...)
 	if t != nil && t[len(t)-1].typ == schemas.Module.Type {
-		diags = append(diags, problem("Address of a module", fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
+		diags = append(diags, diag.AtExpression("Address of a module", fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
 	}
 	if earlier, again := seen[t.String()]; again && t != nil {
-		diags = append(diags, problem("Block given twice", fmt.Sprintf("The block %s for %s is there already, at %s:%d.", table.Type, t, earlier.Filename, earlier.Start.Line), attr.Expr))
+		diags = append(diags, diag.AtExpression("Block given twice", fmt.Sprintf("The block %s for %s is there already, at %s.", table.Type, t, diag.Line(earlier)), attr.Expr))
 	}
 	seen[t.String()] = block.DefRange
-	c.report(diags)
+	c.report(diags...)
 	return content, t, !diags.HasErrors()
 }
 
@@ -124,13 +126,13 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 		return "", false // and is reported as missing
 	}
 	v, _, diags := c.scope.Value(attr.Expr)
-	c.report(diags)
+	c.report(diags...)
 	if diags.HasErrors() || !v.IsKnown() {
 		return "", false
 	}
 	v, err := meter.Convert(v, cty.String)
 	if err != nil || v.IsNull() {
-		c.report(hcl.Diagnostics{problem("Wrong type of value", fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr)})
+		c.report(diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))
 		return "", false
 	}
 	return v.AsString(), true

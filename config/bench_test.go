@@ -27,8 +27,8 @@ func benchmark(b *testing.B, n int, files fstest.MapFS) {
 		if diags.HasErrors() {
 			b.Fatal(diags)
 		}
-		if len(compiled.Resources) != n+1 {
-			b.Fatalf("%d resources", len(compiled.Resources))
+		if len(compiled.Objects) != n+1 {
+			b.Fatalf("%d objects", len(compiled.Objects))
 		}
 	}
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(n), "µs/pool")

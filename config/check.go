@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -14,11 +16,11 @@ import (
 
 // check evaluates the check blocks. They come last and see all objects.
 func (c *compiler) check() {
-	for _, block := range c.dir.blocks.OfType(schemas.Check.Type) {
-		content, diags := block.Body.Content(bodySchema(schemas.Check))
-		c.report(diags)
+	for _, block := range c.dir.Blocks.OfType(schemas.Check.Type) {
+		content, diags := block.Body.Content(decode.Schema(schemas.Check))
+		c.report(diags...)
 		for _, assert := range content.Blocks {
-			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed", c.scope))
+			c.report(c.assert(schemas.Check.Blocks[0], assert, "Check failed", c.scope)...)
 		}
 	}
 }
@@ -27,13 +29,13 @@ func (c *compiler) check() {
 // be evaluated, because something else is wrong or not known yet, counts as
 // kept.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
-	content, diags := block.Body.Content(bodySchema(table))
+	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
 	if diags.HasErrors() {
 		return diags
 	}
 	if len(condition.Expr.Variables()) == 0 {
-		return hcl.Diagnostics{problem("Condition that never changes", "The condition refers to nothing, so it is always true or always false.", condition.Expr)}
+		return hcl.Diagnostics{diag.AtExpression("Condition that never changes", "The condition refers to nothing, so it is always true or always false.", condition.Expr)}
 	}
 	v, ctx, diags := scope.Value(condition.Expr)
 	if diags.HasErrors() {
@@ -41,13 +43,13 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return hcl.Diagnostics{problem("Invalid condition", "A condition must be true or false.", condition.Expr)}
+		return hcl.Diagnostics{diag.AtExpression("Invalid condition", "A condition must be true or false.", condition.Expr)}
 	}
 	if !v.IsKnown() || v.True() {
 		return nil
 	}
 	text, diags := c.message(message, scope)
-	failed := problem(summary, text, condition.Expr)
+	failed := diag.AtExpression(summary, text, condition.Expr)
 	failed.EvalContext = ctx
 	return append(diags, failed)
 }
@@ -62,9 +64,9 @@ func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.
 	v, err := meter.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		return unsaid, hcl.Diagnostics{problem("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
 	case v.IsNull():
-		return unsaid, hcl.Diagnostics{problem("Invalid error message", "The error message is null, and it must be text.", attr.Expr)}
+		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message", "The error message is null, and it must be text.", attr.Expr)}
 	case !v.IsKnown():
 		return unsaid, nil
 	}

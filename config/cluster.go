@@ -6,6 +6,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -13,37 +15,32 @@ import (
 // declareCluster makes the value of the one cluster block.
 func (c *compiler) declareCluster() *eval.Node {
 	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
-	for i, block := range c.dir.blocks.OfType(schemas.Cluster.Type) {
+	for i, block := range c.dir.Blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
-			c.report(hcl.Diagnostics{{
-				Severity: hcl.DiagError,
-				Summary:  "More than one cluster",
-				Detail:   fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s:%d already. Give each cluster a directory of its own.", node.Range.Filename, node.Range.Start.Line),
-				Subject:  &block.DefRange,
-			}})
+			c.report(diag.At("More than one cluster", fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s already. Give each cluster a directory of its own.", diag.Line(node.Range)), block.DefRange))
 			break
 		}
 		node.Range = block.DefRange
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		c.report(failure("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
+		c.report(diag.Error("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
 	}
 	c.nodes = append(c.nodes, node)
 	return node
 }
 
 func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
-	d := &decoder{meter: c.module.meter, scope: c.scope, origins: Origins{}}
-	fields := d.block(schemas.Cluster, block.Body, place{fields: map[string]any{}}).AsValueMap()
-	c.unknown = append(c.unknown, d.unknown...)
+	said := decode.Block(schemas.Cluster, block, c.scope)
+	c.unknown = append(c.unknown, said.Unknown...)
+	fields := said.Value.AsValueMap()
 	if fields == nil {
-		return cty.DynamicVal, d.diags
+		return cty.DynamicVal, said.Diags
 	}
 	if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal("standard")
 	}
-	return cty.ObjectVal(fields), d.diags
+	return cty.ObjectVal(fields), said.Diags
 }
 
 func clusterOf(v cty.Value) Cluster {

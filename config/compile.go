@@ -7,9 +7,13 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
-	"github.com/zclconf/go-cty/cty/function"
+	ctyfunction "github.com/zclconf/go-cty/cty/function"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/function"
+	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -25,7 +29,7 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c.checkSettings()
 	c.evaluate()
 	all.checkMoves()
-	result := Compiled{Resources: all.resources()}
+	result := Compiled{Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
 	for _, c := range all.compilers {
@@ -39,14 +43,12 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 // is worked out.
 func (m *Module) compiler() *compiler {
 	all := &compilation{
-		module:    m,
-		run:       &eval.Run{Meter: m.meter},
-		functions: functions(m.meter),
-		read:      map[string]string{},
-		movesTo:   map[string]int{},
-		places:    map[*hcl.Diagnostic]*compiler{},
+		module:  m,
+		run:     &eval.Run{Meter: m.meter},
+		movesTo: map[string]int{},
+		places:  map[*hcl.Diagnostic]*compiler{},
 	}
-	c := all.compiler(m.root, nil, m.inputs)
+	c := all.compiler(m.tree.Root, nil, m.inputs)
 	all.clusterNode = c.declareCluster()
 	c.declare()
 	return c
@@ -56,8 +58,6 @@ func (m *Module) compiler() *compiler {
 type compilation struct {
 	module      *Module
 	run         *eval.Run
-	functions   map[string]function.Function
-	read        map[string]string // files that expressions have asked for
 	clusterNode *eval.Node
 
 	compilers []*compiler // of the root, then of the modules as they are called
@@ -76,28 +76,28 @@ type compilation struct {
 // is called once.
 type compiler struct {
 	*compilation
-	dir    *directory
+	dir    *load.Directory
 	path   trail     // the modules on the way; empty for the root
 	at     hcl.Range // of the block that calls the module
 	inputs inputs
 	scope  *eval.Scope
 
-	functions map[string]function.Function // with those that depend on the directory
-	nodes     []*eval.Node                 // all names, in the order in which they were declared
-	objects   []*object
+	functions map[string]ctyfunction.Function
+	nodes     []*eval.Node // all names, in the order in which they were declared
+	objects   []*objectBlock
 	modules   []*moduleCall
 }
 
-func (all *compilation) compiler(dir *directory, path trail, in inputs) *compiler {
+func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
-	c.functions = functionsIn(&files{all.module.fsys, dir.path, all.read}, all.module.meter, all.functions)
+	c.functions = function.Table(all.module.meter, func(name string) (string, error) { return all.module.tree.Text(dir, name) })
 	all.compilers = append(all.compilers, c)
 	return c
 }
 
 // declare makes everything that expressions in the directory can refer to.
 func (c *compiler) declare() {
-	c.report(misplaced(c.dir.blocks))
+	c.report(load.CheckTerraform(c.dir.Blocks)...)
 	c.declareMoves()
 	c.scope = eval.NewScope(c.run, c.roots(), c.functions)
 	for _, table := range []schemas.Block{schemas.Limits, schemas.Overlay, schemas.Buffer} {
@@ -137,7 +137,7 @@ func (c *compiler) roots() map[string]eval.Root {
 }
 
 // report notes what is wrong, and in which module.
-func (c *compiler) report(diags hcl.Diagnostics) {
+func (c *compiler) report(diags ...*hcl.Diagnostic) {
 	c.diags = append(c.diags, c.located(diags)...)
 }
 
@@ -146,7 +146,7 @@ func (c *compiler) report(diags hcl.Diagnostics) {
 // in which of the calls it was seen first.
 func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
-		inside := d.Subject != nil && path.Dir(d.Subject.Filename) == c.dir.path
+		inside := d.Subject != nil && path.Dir(d.Subject.Filename) == c.dir.Path
 		if c.places[d] == nil && len(c.path) > 0 && inside {
 			c.places[d] = c
 		}
@@ -160,18 +160,13 @@ func (all *compilation) settle() hcl.Diagnostics {
 	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
 	if !diags.HasErrors() {
 		for _, at := range all.unknown {
-			diags = diags.Append(&hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "Value cannot be worked out",
-				Detail:   "This expression has no definite value. Check that it does not call a function with null.",
-				Subject:  &at,
-			})
+			diags = diags.Append(diag.At("Value cannot be worked out", "This expression has no definite value. Check that it does not call a function with null.", at))
 		}
 	}
-	diags = SortDiagnostics(diags)
+	diags = diag.Sort(diags)
 	for _, d := range diags {
 		if c := all.places[d]; c != nil {
-			d.Detail += fmt.Sprintf(" This is in %s, which is called at %s:%d.", c.path, c.at.Filename, c.at.Start.Line)
+			d.Detail += fmt.Sprintf(" This is in %s, which is called at %s.", c.path, diag.Line(c.at))
 		}
 	}
 	return diags
@@ -193,23 +188,13 @@ func (c *compiler) enter(table *eval.Table, d declaration, node *eval.Node) {
 	node.Name, node.Range = c.path.to(step{d.root, d.label, ""}).String(), d.at
 	c.locate(node)
 	if earlier := table.Nodes[d.label]; earlier != nil {
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Name used twice",
-			Detail:   fmt.Sprintf("There is a %s named %q already, at %s:%d.", table.Noun, d.label, earlier.Range.Filename, earlier.Range.Start.Line),
-			Subject:  &d.at,
-		}})
+		c.report(diag.At("Name used twice", fmt.Sprintf("There is a %s named %q already, at %s.", table.Noun, d.label, diag.Line(earlier.Range)), d.at))
 		return
 	}
 	table.Nodes[d.label] = node
 	c.nodes = append(c.nodes, node)
 	if !hclsyntax.ValidIdentifier(d.label) {
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Invalid name",
-			Detail:   fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", d.label, node.Name),
-			Subject:  &d.labelAt,
-		}})
+		c.report(diag.At("Invalid name", fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", d.label, node.Name), d.labelAt))
 	}
 }
 
@@ -231,8 +216,8 @@ func (c *compiler) locate(node *eval.Node) {
 // checkSettings looks at the lkeplan blocks, of which the version is known by
 // now to be right.
 func (c *compiler) checkSettings() {
-	for _, block := range c.dir.blocks.OfType(schemas.Lkeplan.Type) {
-		_, diags := block.Body.Content(bodySchema(schemas.Lkeplan))
-		c.report(diags)
+	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
+		_, diags := block.Body.Content(decode.Schema(schemas.Lkeplan))
+		c.report(diags...)
 	}
 }

@@ -8,41 +8,41 @@
 package config
 
 import (
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-
-	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Resource is one compiled Kubernetes object.
-type Resource struct {
-	Addr     Addr
-	Before   Addr           // what moved blocks say that the address was; else Addr
-	Manifest map[string]any // as JSON has it, whole numbers as int64
-	Origins  Origins
+// An Object is one Kubernetes object of a configuration, from its compilation
+// until it is applied. Its JSON is what saved plans and compilations in other
+// processes hand on.
+type Object struct {
+	Addr   Addr `json:"addr"`
+	Before Addr `json:"before"` // the address before moved blocks; Addr where it did not move
+	// Manifest is the object as written, as JSON has it, whole numbers as int64.
+	Manifest map[string]any `json:"manifest"`
+	// Defaulted is the object as the API server would store it, or as it is live
+	// (with managed fields) where that is what is compared. This package leaves it
+	// nil: the CRDs have the defaults.
+	Defaulted map[string]any `json:"defaulted"`
+	// Origins are the places of its fields in the source; nil where the source is
+	// not at hand.
+	Origins decode.Origins `json:"-"`
 }
+
+// Key says which object of a cluster it is.
+func (o Object) Key() manifest.Key { return manifest.KeyOf(o.Manifest) }
+
+// APIVersion returns the group and version of the object's kind.
+func (o Object) APIVersion() string { return manifest.APIVersion(o.Manifest) }
 
 // Kind returns the Kubernetes kind of the object.
-func (r Resource) Kind() string {
-	kind, _ := r.Manifest["kind"].(string)
-	return kind
-}
+func (o Object) Kind() string { return manifest.Kind(o.Manifest) }
 
 // Name returns the name of the object in the cluster.
-func (r Resource) Name() string {
-	metadata, _ := r.Manifest["metadata"].(map[string]any)
-	name, _ := metadata["name"].(string)
-	return name
-}
+func (o Object) Name() string { return manifest.Name(o.Manifest) }
 
 // Namespace returns the namespace of the object; most kinds have none.
-func (r Resource) Namespace() string {
-	metadata, _ := r.Manifest["metadata"].(map[string]any)
-	namespace, _ := metadata["namespace"].(string)
-	return namespace
-}
+func (o Object) Namespace() string { return manifest.Namespace(o.Manifest) }
 
 // A Cluster is what the directory says about the cluster it is for.
 type Cluster struct {
@@ -53,67 +53,10 @@ type Cluster struct {
 
 // Compiled is what a directory compiles to.
 type Compiled struct {
-	Cluster   Cluster
-	Resources []Resource // sorted by address
-	Imports   []Import   // as they are written
-	Removed   []Removal  // as they are written
-	Policies  []Policy   // as they are written, for whoever has a plan
-	Guards    Guards     // bounds for changes of what is compiled
-}
-
-// An Origin is the place in the source that a field comes from, with what is
-// needed to explain its value.
-type Origin struct {
-	Range      hcl.Range
-	Expression hcl.Expression   // nil if the field is not from an expression
-	Context    *hcl.EvalContext // the values the expression was evaluated with
-	Arg        *schemas.Arg     // the argument it is the value of, if any
-}
-
-// Origins maps paths of a manifest to their origins. A path is its keys and
-// indexes joined by dots: spec.template.spec.taints.0.
-type Origins map[string]Origin
-
-// Find returns the origin of the field at path, or else of the nearest field
-// around it. Indexes and keys may be in brackets, as Kubernetes prints them.
-func (o Origins) Find(path string) Origin {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
-	for {
-		if origin, ok := o[path]; ok {
-			return origin
-		}
-		end := strings.LastIndexByte(path, '.')
-		if end < 0 {
-			return o[""]
-		}
-		path = path[:end]
-	}
-}
-
-// SortDiagnostics orders by place, so that the output never depends on the
-// order of evaluation, and drops repetitions.
-func SortDiagnostics(diags hcl.Diagnostics) hcl.Diagnostics {
-	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
-		if c := compareRange(a.Subject, b.Subject); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Summary+a.Detail, b.Summary+b.Detail)
-	})
-	return slices.CompactFunc(diags, func(a, b *hcl.Diagnostic) bool {
-		return compareRange(a.Subject, b.Subject) == 0 && a.Summary == b.Summary && a.Detail == b.Detail
-	})
-}
-
-func compareRange(a, b *hcl.Range) int {
-	switch {
-	case a == nil && b == nil:
-		return 0
-	case a == nil:
-		return -1
-	case b == nil:
-		return 1
-	case a.Filename != b.Filename:
-		return strings.Compare(a.Filename, b.Filename)
-	}
-	return a.Start.Byte - b.Start.Byte
+	Cluster  Cluster
+	Objects  []Object  // sorted by address
+	Imports  []Import  // as they are written
+	Removed  []Removal // as they are written
+	Policies []Policy  // as they are written, for whoever has a plan
+	Guards   Guards    // bounds for changes of what is compiled
 }

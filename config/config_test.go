@@ -30,7 +30,7 @@ func TestLanguage(t *testing.T) {
 		}
 		compiled, diags, sources := compile(files, opts)
 		var objects, messages bytes.Buffer
-		for i, r := range compiled.Resources {
+		for i, r := range compiled.Objects {
 			if i > 0 {
 				objects.WriteString("---\n")
 			}

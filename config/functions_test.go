@@ -6,6 +6,8 @@ import (
 	"testing/fstest"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/function"
+	"github.com/lkeplan/lkeplan/config/meter"
 )
 
 // TestFunctions has at least one example of each function, with its result in
@@ -95,7 +97,7 @@ func TestFunctions(t *testing.T) {
 			}
 		})
 	}
-	for _, name := range config.FunctionNames() {
+	for name := range function.Table(meter.New(), nil) {
 		if !seen[name] {
 			t.Errorf("%s has no example", name)
 		}
@@ -115,6 +117,6 @@ func evaluate(t *testing.T, expression string) string {
 	if diags.HasErrors() {
 		t.Fatal(diags)
 	}
-	metadata := compiled.Resources[0].Manifest["metadata"].(map[string]any)
+	metadata := compiled.Objects[0].Manifest["metadata"].(map[string]any)
 	return metadata["annotations"].(map[string]any)["value"].(string)
 }

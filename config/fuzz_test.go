@@ -97,7 +97,7 @@ func outcome(files fstest.MapFS) (lines []string) {
 	for _, d := range diags {
 		lines = append(lines, fmt.Sprintf("%v %s: %s", d.Subject, d.Summary, d.Detail))
 	}
-	for _, r := range compiled.Resources {
+	for _, r := range compiled.Objects {
 		lines = append(lines, fmt.Sprint(r.Addr, r.Manifest))
 	}
 	return lines

@@ -5,6 +5,7 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -21,7 +22,7 @@ func (m *Module) Graph() graph.Graph {
 		used[id] = append(used[id], references...)
 	}
 	for _, table := range schemas.Document() {
-		for _, block := range m.root.blocks.OfType(table.Type) {
+		for _, block := range m.tree.Root.Blocks.OfType(table.Type) {
 			switch {
 			case table.Type == schemas.Locals.Type:
 				attrs, _ := block.Body.JustAttributes()
@@ -50,7 +51,7 @@ func (m *Module) Graph() graph.Graph {
 func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 	list := bodyReferences(dynblock.WalkVariables(body), table)
 	if table.Open {
-		_, rest, _ := body.PartialContent(bodySchema(table))
+		_, rest, _ := body.PartialContent(decode.Schema(table))
 		attrs, _ := rest.JustAttributes()
 		for _, attr := range attrs {
 			list = append(list, attr.Expr.Variables()...)
@@ -60,7 +61,7 @@ func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 }
 
 func bodyReferences(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
-	list, children := node.Visit(bodySchema(table))
+	list, children := node.Visit(decode.Schema(table))
 	for _, child := range children {
 		for _, nested := range table.Blocks {
 			if nested.Type == child.BlockTypeName {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -22,8 +24,8 @@ type Guards struct {
 	MaxDeletedPools int
 	MaxDeletedNodes Share
 	MaxRolledNodes  Share
-	Freezes         []Freeze // sorted by name
-	Origins         Origins  // of the arguments, by name
+	Freezes         []Freeze       // sorted by name
+	Origins         decode.Origins `json:"-"` // of the arguments, by name
 }
 
 // A Share is a number of nodes, or a part of all nodes. The zero Share bounds
@@ -50,22 +52,21 @@ var defaultGuards = Guards{MaxDeletedPools: 1}
 // guards reads the guards block.
 func (c *compiler) guards() Guards {
 	g := defaultGuards
-	blocks := c.dir.blocks.OfType(schemas.Guards.Type)
+	blocks := c.dir.Blocks.OfType(schemas.Guards.Type)
 	if len(blocks) == 0 {
 		return g
 	}
 	if len(blocks) > 1 {
-		c.report(hcl.Diagnostics{moduleProblem("Guards given twice", fmt.Sprintf("There is a guards block already, at %s:%d. Put all of them into one.", blocks[0].DefRange.Filename, blocks[0].DefRange.Start.Line), blocks[1].DefRange)})
+		c.report(diag.At("Guards given twice", fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.", diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
-	fields := map[string]any{}
-	d := &decoder{meter: c.module.meter, scope: c.scope, origins: Origins{"": {Range: blocks[0].DefRange}}}
-	d.block(schemas.Guards, blocks[0].Body, place{fields: fields})
-	c.unknown = append(c.unknown, d.unknown...)
-	c.report(d.diags)
-	if !d.whole() {
+	said := decode.Block(schemas.Guards, blocks[0], c.scope)
+	c.unknown = append(c.unknown, said.Unknown...)
+	c.report(said.Diags...)
+	if !said.Whole() {
 		return g
 	}
-	g.Origins = d.origins
+	fields := said.Fields
+	g.Origins = said.Origins
 	g.AllowEmpty, _ = fields["allow_empty"].(bool)
 	protected, _ := fields["protected"].([]any)
 	for _, name := range protected {
@@ -74,18 +75,18 @@ func (c *compiler) guards() Guards {
 	if n, ok := fields["max_deleted_pools"].(int64); ok {
 		g.MaxDeletedPools = int(n)
 	}
-	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", d.origins)
-	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", d.origins)
+	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", said.Origins)
+	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", said.Origins)
 	freezes, _ := fields["freeze"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(freezes)) {
-		g.Freezes = append(g.Freezes, c.freeze(name, freezes[name].(map[string]any), d.origins))
+		g.Freezes = append(g.Freezes, c.freeze(name, freezes[name].(map[string]any), said.Origins))
 	}
 	return g
 }
 
 var sharePattern = regexp.MustCompile(`^(\d{1,6})(%?)$`)
 
-func (c *compiler) share(fields map[string]any, name string, origins Origins) Share {
+func (c *compiler) share(fields map[string]any, name string, origins decode.Origins) Share {
 	text, written := fields[name].(string)
 	if !written {
 		return Share{}
@@ -93,18 +94,14 @@ func (c *compiler) share(fields map[string]any, name string, origins Origins) Sh
 	m := sharePattern.FindStringSubmatch(text)
 	if m == nil {
 		at := origins.Find(name)
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError, Summary: "Invalid number of nodes",
-			Detail:  fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text),
-			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
-		}})
+		c.report(at.Error("Invalid number of nodes", fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text)))
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
 	return Share{Text: text, Percent: m[2] != "", Number: n}
 }
 
-func (c *compiler) freeze(name string, fields map[string]any, origins Origins) Freeze {
+func (c *compiler) freeze(name string, fields map[string]any, origins decode.Origins) Freeze {
 	at := "freeze." + name
 	f := Freeze{Name: name, Range: origins.Find(at).Range}
 	f.Schedule, _ = fields["schedule"].(string)
@@ -113,11 +110,7 @@ func (c *compiler) freeze(name string, fields map[string]any, origins Origins) F
 	var err error
 	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
-		c.report(hcl.Diagnostics{{
-			Severity: hcl.DiagError, Summary: "Invalid duration",
-			Detail:  fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text),
-			Subject: &origin.Range, Expression: origin.Expression, EvalContext: origin.Context,
-		}})
+		c.report(origin.Error("Invalid duration", fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
 	}
 	f.Reason = strings.TrimSpace(f.Reason)
 	return f

@@ -2,135 +2,148 @@ package config
 
 import (
 	"fmt"
-	"io/fs"
-	"path"
+	"maps"
 	"slices"
-	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // The limits of modules. Ten directories that call each other twice would
 // compile to a thousand modules, each with all the names in it.
 const (
-	maxDirectories = 100
-	maxModules     = 1000
-	maxNames       = 100_000
+	maxModules = 1000
+	maxNames   = 100_000
 )
 
-// A directory is what is in the files of one module. It is read once, however
-// often it is called.
-type directory struct {
-	path   string
-	blocks hcl.Blocks
-	calls  map[*hcl.Block]*directory // what the module blocks call
+// A moduleCall is a module block, and what it compiled to once its node has a
+// value.
+type moduleCall struct {
+	block   *hcl.Block
+	modules map[string]*compiler // by key; "" without for_each
 }
 
-// A call is a module block on the way from the root to a directory.
-type call struct {
-	from string // the directory that the block is in
-	at   hcl.Range
+// declareModules makes module.NAME for each module block.
+func (c *compiler) declareModules() *eval.Table {
+	table := &eval.Table{Noun: "module", Nodes: map[string]*eval.Node{}}
+	for _, block := range c.dir.Blocks.OfType(schemas.Module.Type) {
+		m := &moduleCall{block: block, modules: map[string]*compiler{}}
+		node := &eval.Node{Eval: func() (cty.Value, hcl.Diagnostics) { return c.callModule(m) }}
+		c.enter(table, declarationOf("module", block), node)
+		c.modules = append(c.modules, m)
+	}
+	return table
 }
 
-// callModules reads the directories that module blocks call, and those that
-// they call in turn. The chain is the way to the directory.
-func (m *Module) callModules(fsys fs.FS, from *directory, chain []call) (diags hcl.Diagnostics) {
-	for _, block := range from.blocks.OfType(schemas.Module.Type) {
-		dir, sourceDiags := sourceOf(block, from.path)
-		diags = append(diags, sourceDiags...)
-		if sourceDiags.HasErrors() {
-			continue
+// callModule compiles a module: once, or once for each element. Its value has
+// the pools and the node classes, by their names in the module.
+func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
+	if diags := c.roomForModule(m.block.DefRange); diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	content, rest, diags := m.block.Body.PartialContent(decode.Schema(schemas.Module))
+	arguments, restDiags := rest.JustAttributes()
+	diags = append(append(diags, restDiags...), c.checkArguments(m.block, arguments)...)
+	on, enabledDiags := c.enabled(content.Attributes["enabled"])
+	diags = append(diags, enabledDiags...)
+	if diags.HasErrors() || !on {
+		return cty.NullVal(cty.DynamicPseudoType), diags
+	}
+	forEach, ok := content.Attributes["for_each"]
+	if !ok {
+		return c.compileModule(m, arguments, c.scope, "")
+	}
+	elements, diags := c.elements(forEach)
+	if diags.HasErrors() || elements == nil {
+		return cty.DynamicVal, diags
+	}
+	values := map[string]cty.Value{}
+	for _, key := range slices.Sorted(maps.Keys(elements)) {
+		each := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": elements[key]})
+		value, moduleDiags := c.compileModule(m, arguments, c.scope.With("each", eval.Root{Value: each}), key)
+		if moduleDiags.HasErrors() {
+			return cty.DynamicVal, moduleDiags
 		}
-		way := append(slices.Clip(chain), call{from.path, block.DefRange})
-		if i := slices.IndexFunc(way, func(c call) bool { return c.from == dir }); i >= 0 {
-			diags = append(diags, moduleCycle(way[i:]))
-			continue
+		values[key] = value
+	}
+	return cty.ObjectVal(values), diags
+}
+
+// compileModule compiles the directory of a module with the arguments of one
+// call, which are evaluated when a variable asks for them.
+func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+	at := m.block.DefRange
+	if diags := c.roomForModule(at); diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	given := inputs{}
+	for name, attr := range arguments {
+		given[name] = input{source: diag.Line(attr.Range), expr: attr.Expr, scope: scope}
+	}
+	called := c.compiler(c.dir.Calls[m.block], c.path.to(step{"module", m.block.Labels[0], key}), given)
+	called.at = at
+	m.modules[key] = called
+	called.declare()
+	c.compilation.names += len(called.nodes)
+	called.evaluate()
+	value := map[string]cty.Value{}
+	for _, table := range []string{schemas.NodeClass.Type, schemas.Pool.Type} {
+		value[table] = called.valueOf(table)
+	}
+	return cty.ObjectVal(value), nil
+}
+
+// roomForModule reports that the limits of a configuration are reached.
+func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
+	switch {
+	case len(all.compilers) > maxModules:
+		return hcl.Diagnostics{diag.At("Too many modules", fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
+	case all.names > maxNames:
+		return hcl.Diagnostics{diag.At("Too many modules", fmt.Sprintf("The modules of a configuration have %d names in sum at most.", maxNames), at)}
+	}
+	return nil
+}
+
+// valueOf is the object of all names below a root, which are worked out
+// already.
+func (c *compiler) valueOf(typ string) cty.Value {
+	values := map[string]cty.Value{}
+	for _, o := range c.objects {
+		if o.table.Type == typ {
+			values[o.block.Labels[0]] = c.run.Value(o.node)
 		}
-		called := m.directories[dir]
-		if called == nil {
-			var calledDiags hcl.Diagnostics
-			called, calledDiags = m.called(fsys, dir, block)
-			diags = append(append(diags, calledDiags...), m.callModules(fsys, called, way)...)
+	}
+	return cty.ObjectVal(values)
+}
+
+// checkArguments compares the arguments of a module block with the variables
+// that the module declares.
+func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (diags hcl.Diagnostics) {
+	called := c.dir.Calls[block]
+	declared := map[string]*hcl.Block{}
+	for _, variable := range called.Blocks.OfType(schemas.Variable.Type) {
+		declared[variable.Labels[0]] = variable
+	}
+	names := slices.Sorted(maps.Keys(declared))
+	for _, attr := range inSourceOrder(arguments) {
+		if declared[attr.Name] == nil {
+			diags = append(diags, diag.At("Unknown argument", fmt.Sprintf("The module in %s has no variable %q.%s", called.Path, attr.Name, eval.DidYouMean(attr.Name, names)), attr.NameRange))
 		}
-		from.calls[block] = called
+	}
+	for _, name := range names {
+		at := declared[name].DefRange
+		content, _, _ := declared[name].Body.PartialContent(decode.Schema(schemas.Variable))
+		switch {
+		case slices.ContainsFunc(schemas.Module.Args, func(a schemas.Arg) bool { return a.Name == name }):
+			diags = append(diags, diag.At("Variable that cannot be set", fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of this name.", name), at))
+		case arguments[name] == nil && content.Attributes["default"] == nil:
+			diags = append(diags, diag.At("Missing argument", fmt.Sprintf("The module needs a value for %s, a variable without a default: %s.", name, diag.Line(at)), block.DefRange))
+		}
 	}
 	return diags
-}
-
-// called reads the directory of a module.
-func (m *Module) called(fsys fs.FS, dir string, block *hcl.Block) (*directory, hcl.Diagnostics) {
-	called := &directory{path: dir, calls: map[*hcl.Block]*directory{}}
-	m.directories[dir] = called
-	at := block.DefRange
-	if len(m.directories) > maxDirectories {
-		return called, hcl.Diagnostics{moduleProblem("Too many modules", fmt.Sprintf("A configuration has %d directories at most.", maxDirectories), at)}
-	}
-	names, diags := discover(fsys, dir)
-	if m.size += names.size; m.size > maxBytes {
-		return called, hcl.Diagnostics{moduleProblem("Too many configuration files", fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, maxBytes>>20), at)}
-	}
-	for _, d := range diags {
-		d.Subject = &at // without a file there is no other place for it
-	}
-	fileDiags := m.readBlocks(fsys, names, called)
-	diags = append(append(diags, fileDiags...), misplacedInModule(called.blocks)...)
-	for _, name := range names.vars {
-		diags = append(diags, moduleProblem("Values that nobody reads", fmt.Sprintf("A module has its values from the block that calls it, so the file %s has no effect. Give the values there, or as defaults.", name), at))
-	}
-	return called, diags
-}
-
-// sourceOf returns the directory that a module block calls. What is outside of
-// the file system is not there, and neither is any other place modules could
-// come from: a commit has all that it compiles to.
-func sourceOf(block *hcl.Block, from string) (string, hcl.Diagnostics) {
-	content, _, diags := block.Body.PartialContent(bodySchema(schemas.Module))
-	attr := content.Attributes["source"]
-	if attr == nil {
-		return "", diags
-	}
-	source, diags := literalString(attr)
-	if diags.HasErrors() {
-		return "", diags
-	}
-	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && source != ".." {
-		detail := fmt.Sprintf("%q is not a path. Modules are directories of this repository", source)
-		return "", hcl.Diagnostics{problem("Module from elsewhere", detail+`, so the source begins with "./" or "../".`, attr.Expr)}
-	}
-	dir := path.Join(from, source)
-	if !fs.ValidPath(dir) {
-		return "", hcl.Diagnostics{problem("Module outside of the repository", fmt.Sprintf("%q leads out of the repository, and nothing outside of it is read. A repository is the nearest directory with .git.", source), attr.Expr)}
-	}
-	return dir, nil
-}
-
-func moduleCycle(way []call) *hcl.Diagnostic {
-	var names []string
-	for _, c := range way {
-		names = append(names, fmt.Sprintf("%s (%s:%d)", c.from, c.at.Filename, c.at.Start.Line))
-	}
-	names = append(names, way[0].from)
-	return moduleProblem("Modules that call each other", fmt.Sprintf("Each of these directories would have to be compiled as a part of the one before it: %s.", strings.Join(names, " → ")), way[len(way)-1].at)
-}
-
-// rootOnly are the blocks that say something about a cluster as a whole.
-var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Guards, schemas.Policy}
-
-func misplacedInModule(blocks hcl.Blocks) (diags hcl.Diagnostics) {
-	for _, table := range rootOnly {
-		for _, block := range blocks.OfType(table.Type) {
-			detail := fmt.Sprintf("This directory is called as a module, and only the directory that is compiled has %s blocks.", table.Type)
-			if table.Type == schemas.Cluster.Type {
-				detail += " Its cluster is the module's too: cluster.region."
-			}
-			diags = append(diags, moduleProblem("Block in a module", detail, block.DefRange))
-		}
-	}
-	return diags
-}
-
-func moduleProblem(summary, detail string, at hcl.Range) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
 }

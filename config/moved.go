@@ -7,6 +7,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -93,21 +95,21 @@ func (all *compilation) moveTo(t trail) (move, bool) {
 // declareMoves reads the moved blocks of a directory. In a module, addresses
 // are those within the module.
 func (c *compiler) declareMoves() {
-	blocks := c.dir.blocks.OfType(schemas.Moved.Type)
+	blocks := c.dir.Blocks.OfType(schemas.Moved.Type)
 	if len(c.moves)+len(blocks) > maxMoves {
-		c.report(tooMany(blocks[0]))
+		c.report(tooMany(blocks[0])...)
 		return
 	}
 	for _, block := range blocks {
-		content, diags := block.Body.Content(bodySchema(schemas.Moved))
-		c.report(diags)
+		content, diags := block.Body.Content(decode.Schema(schemas.Moved))
+		c.report(diags...)
 		if diags.HasErrors() {
 			continue
 		}
 		fromAttr, toAttr := content.Attributes["from"], content.Attributes["to"]
 		from, fromDiags := address(fromAttr)
 		to, toDiags := address(toAttr)
-		c.report(append(fromDiags, toDiags...))
+		c.report(append(fromDiags, toDiags...)...)
 		if from == nil || to == nil {
 			continue
 		}
@@ -118,7 +120,7 @@ func (c *compiler) declareMoves() {
 		}
 		m.fromText, m.toText = m.from.String(), m.to.String()
 		if a, b := from[len(from)-1].typ, to[len(to)-1].typ; a != b {
-			c.report(hcl.Diagnostics{moduleProblem("Move to another kind", fmt.Sprintf("A %s cannot become a %s.", a, b), m.toAt)})
+			c.report(diag.At("Move to another kind", fmt.Sprintf("A %s cannot become a %s.", a, b), m.toAt))
 			continue
 		}
 		if _, taken := c.movesTo[m.toText]; !taken {
@@ -129,7 +131,7 @@ func (c *compiler) declareMoves() {
 }
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
-	return hcl.Diagnostics{moduleProblem("Too many blocks", fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves, block.Type), block.DefRange)}
+	return hcl.Diagnostics{diag.At("Too many blocks", fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves, block.Type), block.DefRange)}
 }
 
 // checkMoves reports moves that contradict each other, or what is declared.
@@ -143,10 +145,10 @@ func (all *compilation) checkMoves() {
 		}
 		for _, earlier := range all.moves[:i] {
 			if earlier.toText == m.toText {
-				m.report("Moved twice", fmt.Sprintf("%s has the name of %s already: %s:%d.", m.to, earlier.from, earlier.toAt.Filename, earlier.toAt.Start.Line), m.toAt)
+				m.report("Moved twice", fmt.Sprintf("%s has the name of %s already: %s.", m.to, earlier.from, diag.Line(earlier.toAt)), m.toAt)
 			}
 			if earlier.fromText == m.fromText {
-				m.report("Moved twice", fmt.Sprintf("%s has become %s already: %s:%d.", m.from, earlier.to, earlier.fromAt.Filename, earlier.fromAt.Start.Line), m.fromAt)
+				m.report("Moved twice", fmt.Sprintf("%s has become %s already: %s.", m.from, earlier.to, diag.Line(earlier.fromAt)), m.fromAt)
 			}
 		}
 		all.checkMove(m)
@@ -156,8 +158,8 @@ func (all *compilation) checkMoves() {
 // checkMove compares a move with what is declared.
 func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(m.left); ok {
-		at := i.resource.Origins[""].Range
-		m.report("Moved, but still there", fmt.Sprintf("%s is still declared, at %s:%d, and keeps its name. To give %s a name of your choice, write it into the block: name = %q.", i.at, at.Filename, at.Start.Line, m.to, m.from.objectName()), m.fromAt)
+		at := i.object.Origins[""].Range
+		m.report("Moved, but still there", fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write it into the block: name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
 		return
 	}
 	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })
@@ -168,12 +170,12 @@ func (all *compilation) checkMove(m move) {
 	for _, d := range diags {
 		d.Detail += " If it is gone for good, remove this block."
 	}
-	m.in.report(diags)
+	m.in.report(diags...)
 	for _, i := range found {
-		if i.resource.Origins["metadata.name"].Arg != nil {
-			d := moduleProblem("Move without effect", fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at, i.name), m.toAt)
+		if i.object.Origins["metadata.name"].Arg != nil {
+			d := diag.At("Move without effect", fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at, i.name), m.toAt)
 			d.Severity = hcl.DiagWarning
-			m.in.report(hcl.Diagnostics{d})
+			m.in.report(d)
 		}
 	}
 }
@@ -212,5 +214,5 @@ func (all *compilation) circle(m move) (steps []string) {
 // consequence.
 func (m move) report(summary, detail string, at hcl.Range) {
 	m.in.namesInDoubt = true
-	m.in.report(hcl.Diagnostics{moduleProblem(summary, detail, at)})
+	m.in.report(diag.At(summary, detail, at))
 }

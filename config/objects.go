@@ -10,14 +10,17 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// An object is a block that compiles to an object in the cluster, or with
+// An objectBlock is a block that compiles to an object in the cluster, or with
 // for_each to several.
-type object struct {
+type objectBlock struct {
 	table     schemas.Block
 	block     *hcl.Block
 	node      *eval.Node
@@ -26,19 +29,19 @@ type object struct {
 
 // An instance is one object in the cluster, compiled.
 type instance struct {
-	at       trail
-	name     string
-	resource Resource
-	value    cty.Value // as expressions see it
-	whole    bool      // nothing in it is in error
+	at     trail
+	name   string
+	object Object
+	value  cty.Value // as expressions see it
+	whole  bool      // nothing in it is in error
 }
 
 // declareObjects makes TYPE.NAME for the blocks of one type.
 func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 	t := &eval.Table{Noun: table.Type, Nodes: map[string]*eval.Node{}}
-	var objects []*object
-	for _, block := range c.dir.blocks.OfType(table.Type) {
-		o := &object{table: table, block: block, node: &eval.Node{}}
+	var objects []*objectBlock
+	for _, block := range c.dir.Blocks.OfType(table.Type) {
+		o := &objectBlock{table: table, block: block, node: &eval.Node{}}
 		o.node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.instantiate(o) }
 		c.enter(t, declarationOf(table.Type, block), o.node)
 		objects = append(objects, o)
@@ -50,7 +53,7 @@ func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 
 // allOf is the value of pool or node_class as a whole: every object by its
 // name in the cluster.
-func (c *compiler) allOf(objects []*object) cty.Value {
+func (c *compiler) allOf(objects []*objectBlock) cty.Value {
 	all := map[string]cty.Value{}
 	for _, o := range objects {
 		if !c.run.Value(o.node).IsKnown() {
@@ -64,14 +67,14 @@ func (c *compiler) allOf(objects []*object) cty.Value {
 }
 
 // instantiate compiles a block: once, or once for each element.
-func (c *compiler) instantiate(o *object) (cty.Value, hcl.Diagnostics) {
-	content, _, _ := o.block.Body.PartialContent(bodySchema(o.table))
+func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
+	content, _, _ := o.block.Body.PartialContent(decode.Schema(o.table))
 	on, diags := c.enabled(content.Attributes["enabled"])
 	if diags.HasErrors() || !on {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
 	if c.instances >= maxObjects {
-		return cty.DynamicVal, hcl.Diagnostics{moduleProblem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
 	}
 	forEach, ok := content.Attributes["for_each"]
 	if !ok {
@@ -106,7 +109,7 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return false, hcl.Diagnostics{problem("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
+		return false, hcl.Diagnostics{diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
 	}
 	return v.True(), nil
 }
@@ -131,7 +134,7 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		wrong = "It is " + ty.FriendlyName() + "."
 	}
 	if wrong != "" {
-		d := problem("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
+		d := diag.AtExpression("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
 		d.EvalContext = ctx
 		return nil, hcl.Diagnostics{d}
 	}
@@ -140,10 +143,10 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		elements = map[string]cty.Value{}
 	}
 	if _, ok := elements[""]; ok {
-		return nil, hcl.Diagnostics{problem("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
 	if len(elements)+c.instances > maxObjects {
-		return nil, hcl.Diagnostics{problem("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}
 	return elements, nil
 }
@@ -160,48 +163,44 @@ func mapOfSet(set cty.Value) cty.Value {
 
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
-func (c *compiler) compileInstance(o *object, scope *eval.Scope, key string) hcl.Diagnostics {
-	d := &decoder{meter: c.module.meter, scope: scope, origins: Origins{"": {Range: o.block.DefRange}}}
-	manifest := map[string]any{"apiVersion": o.table.Object.APIVersion, "kind": o.table.Object.Kind}
-	value := d.object(o.table, o.block.Body, place{fields: manifest})
-	// Whoever applies no field owns nothing of the object, and the API server
-	// forgets who applied it.
-	place{fields: manifest}.sub("spec")
-	if !d.diags.HasErrors() {
-		d.checkEndless("", manifest)
-	}
+func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string) hcl.Diagnostics {
+	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)
-	name, nameAt := d.name(o.block, manifest, before)
-	d.checkName(name, nameAt)
-
-	fields := value.AsValueMap()
+	name, nameAt := nameOf(o.block, said, before)
+	fields := said.Value.AsValueMap()
 	if fields == nil {
 		fields = map[string]cty.Value{}
 	}
 	fields["kind"], fields["name"] = cty.StringVal(o.table.Object.Kind), cty.StringVal(name)
+	diags := append(said.Diags, checkName(name, nameAt)...)
 	c.compilation.instances++
 	o.instances = append(o.instances, instance{
-		at:       at,
-		name:     name,
-		resource: Resource{Addr: at.addr(), Before: before.addr(), Manifest: manifest, Origins: d.origins},
-		value:    cty.ObjectVal(fields),
-		whole:    d.whole(),
+		at:     at,
+		name:   name,
+		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: said.Fields, Origins: said.Origins},
+		value:  cty.ObjectVal(fields),
+		whole:  len(said.Unknown) == 0 && !diags.HasErrors(),
 	})
-	c.unknown = append(c.unknown, d.unknown...)
-	return d.diags
+	c.unknown = append(c.unknown, said.Unknown...)
+	return diags
 }
 
-// name completes the object's name: the argument, else what its address says,
+// nameOf completes the object's name: the argument, else what its address says,
 // or the address it was moved from.
-func (d *decoder) name(block *hcl.Block, manifest map[string]any, at trail) (string, hcl.Range) {
-	metadata := place{fields: manifest}.sub("metadata")
-	if name, ok := metadata.fields["name"].(string); ok {
-		return name, d.origins["metadata.name"].Range
+func nameOf(block *hcl.Block, said decode.Result, at trail) (string, hcl.Range) {
+	written, _ := manifest.Lookup(said.Fields, "metadata", "name")
+	if name, ok := written.(string); ok {
+		return name, said.Origins["metadata.name"].Range
+	}
+	metadata := manifest.Map(said.Fields, "metadata")
+	if metadata == nil {
+		metadata = map[string]any{}
+		said.Fields["metadata"] = metadata
 	}
 	name := at.objectName()
-	metadata.fields["name"] = name
-	d.origins["metadata.name"] = Origin{Range: block.LabelRanges[0]}
+	metadata["name"] = name
+	said.Origins["metadata.name"] = decode.Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
 }
 
@@ -209,40 +208,35 @@ var namePattern = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`)
 
 // checkName holds names to DNS labels. Kubernetes would take longer ones with
 // dots, but the name becomes a label of each node.
-func (d *decoder) checkName(name string, at hcl.Range) {
+func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
-		return
+		return nil
 	}
-	d.diags = d.diags.Append(&hcl.Diagnostic{
-		Severity: hcl.DiagError,
-		Summary:  "Invalid object name",
-		Detail:   fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name),
-		Subject:  &at,
-	})
+	return hcl.Diagnostics{diag.At("Invalid object name", fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
 }
 
-// resources returns the objects without errors, sorted by address, and reports
+// compiledObjects returns the objects without errors, sorted by address, and reports
 // names that are used twice.
-func (all *compilation) resources() []Resource {
-	var resources []Resource
-	names := map[string]Resource{}
+func (all *compilation) compiledObjects() []Object {
+	var objects []Object
+	names := map[manifest.Key]Object{}
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
-			id := i.resource.Kind() + "/" + i.resource.Namespace() + "/" + i.name
-			if earlier, taken := names[id]; taken {
+			key := i.object.Key()
+			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					c.report(sameName(earlier, i.resource))
+					c.report(sameName(earlier, i.object))
 				}
 				continue
 			}
-			names[id] = i.resource
+			names[key] = i.object
 			if i.whole {
-				resources = append(resources, i.resource)
+				objects = append(objects, i.object)
 			}
 		}
 	}
-	slices.SortFunc(resources, func(a, b Resource) int { return compareAddr(a.Addr, b.Addr) })
-	return resources
+	slices.SortFunc(objects, func(a, b Object) int { return compareAddr(a.Addr, b.Addr) })
+	return objects
 }
 
 // allInstances are the objects of this directory, without those of its modules.
@@ -258,12 +252,7 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 	}
 }
 
-func sameName(a, b Resource) hcl.Diagnostics {
+func sameName(a, b Object) *hcl.Diagnostic {
 	at := a.Origins["metadata.name"].Range
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Object name used twice",
-		Detail:   fmt.Sprintf("%s and %s (%s:%d) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, at.Filename, at.Start.Line, b.Kind(), b.Name()),
-		Subject:  b.Origins["metadata.name"].Range.Ptr(),
-	}}
+	return diag.At("Object name used twice", fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)
 }

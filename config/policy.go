@@ -6,16 +6,18 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// PlanType is what policies know of a change, as plan. Nodes and objects are
+// PolicyInputType is what policies know of a change, as plan. Nodes and objects are
 // counted; a cost is in US dollars a month, as it is after the change, and null
 // where nothing bounds it. What needs a cluster to be known is unknown without
 // one.
-func PlanType() cty.Type {
+func PolicyInputType() cty.Type {
 	numbers := func(names ...string) cty.Type {
 		attributes := map[string]cty.Type{}
 		for _, name := range names {
@@ -41,16 +43,16 @@ type Policy struct {
 }
 
 // Evaluate returns an error where a change breaks the policy. The plan is a
-// value of PlanType. The policy is not decided where it depends on something
+// value of PolicyInputType. The policy is not decided where it depends on something
 // that is unknown.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
-	plan, err := meter.Convert(plan, PlanType())
+	plan, err := meter.Convert(plan, PolicyInputType())
 	if err != nil {
-		return false, failure("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))
+		return false, hcl.Diagnostics{diag.Error("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
 	}
 	scope := p.scope(plan)
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
-	content, _, _ := p.block.Body.PartialContent(bodySchema(schemas.Policy))
+	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	condition, _, conditionDiags := scope.Value(content.Attributes["condition"].Expr)
 	return condition.IsKnown() || conditionDiags.HasErrors(), diags
 }
@@ -64,20 +66,20 @@ func (p Policy) scope(plan cty.Value) *eval.Scope {
 // only the type is known: what is wrong with any plan is wrong now.
 func (c *compiler) policies() (policies []Policy) {
 	at := map[string]hcl.Range{}
-	for _, block := range c.dir.blocks.OfType(schemas.Policy.Type) {
+	for _, block := range c.dir.Blocks.OfType(schemas.Policy.Type) {
 		name := block.Labels[0]
 		if earlier, again := at[name]; again {
-			c.report(hcl.Diagnostics{moduleProblem("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s:%d.", name, earlier.Filename, earlier.Start.Line), block.DefRange)})
+			c.report(diag.At("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s.", name, diag.Line(earlier)), block.DefRange))
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
-		scope := p.scope(cty.UnknownVal(PlanType()))
+		scope := p.scope(cty.UnknownVal(PolicyInputType()))
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
-		if content, _, _ := block.Body.PartialContent(bodySchema(schemas.Policy)); content.Attributes["error_message"] != nil {
+		if content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy)); content.Attributes["error_message"] != nil {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)
 			diags = append(diags, messageDiags...)
 		}
-		c.report(diags)
+		c.report(diags...)
 		policies = append(policies, p)
 	}
 	return policies

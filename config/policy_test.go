@@ -51,7 +51,7 @@ policy "no_mass_roll" {
 	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 || !strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.UnknownVal(config.PlanType())); decided || len(diags) > 0 {
+	if decided, diags := policy.Evaluate(cty.UnknownVal(config.PolicyInputType())); decided || len(diags) > 0 {
 		t.Errorf("of a plan that is not known: decided %v, %v", decided, diags)
 	}
 }

@@ -11,6 +11,8 @@ import (
 	"github.com/hashicorp/hcl/v2/ext/typeexpr"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/config/syntax"
@@ -61,12 +63,12 @@ func (c constraint) convert(v cty.Value) (cty.Value, error) {
 // for variables that are not declared.
 func (c *compiler) declareVariables() *eval.Table {
 	table := &eval.Table{Noun: "variable", Nodes: map[string]*eval.Node{}}
-	for _, block := range c.dir.blocks.OfType(schemas.Variable.Type) {
+	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
 		c.enter(table, declarationOf("var", block), c.variable(block))
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if table.Nodes[name] == nil {
-			c.report(failure("Value for a variable that is not declared", fmt.Sprintf("There is no variable %q, which %s sets.%s",
+			c.report(diag.Error("Value for a variable that is not declared", fmt.Sprintf("There is no variable %q, which %s sets.%s",
 				name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
 		}
 	}
@@ -75,8 +77,8 @@ func (c *compiler) declareVariables() *eval.Table {
 
 // variable makes the node of one variable block.
 func (c *compiler) variable(block *hcl.Block) *eval.Node {
-	content, diags := block.Body.Content(bodySchema(schemas.Variable))
-	c.report(diags)
+	content, diags := block.Body.Content(decode.Schema(schemas.Variable))
+	c.report(diags...)
 	node := &eval.Node{}
 	node.Eval = func() (cty.Value, hcl.Diagnostics) {
 		ty, diags := c.constraint(content.Attributes["type"])
@@ -150,8 +152,8 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 	v, err := ty.convert(v)
 	if err != nil {
 		at := block.DefRange
-		d := problem("Wrong type for variable", fmt.Sprintf(
-			"The variable %q, declared at %s:%d, does not take this value: %v.", block.Labels[0], at.Filename, at.Start.Line, err), expr)
+		d := diag.AtExpression("Wrong type for variable", fmt.Sprintf(
+			"The variable %q, declared at %s, does not take this value: %v.", block.Labels[0], diag.Line(at), err), expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
@@ -178,12 +180,7 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constraint) (cty.Value, hcl.Diagnostics) {
 	name := block.Labels[0]
 	if attr == nil {
-		return cty.DynamicVal, hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "No value for variable",
-			Detail:   fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var %s=VALUE.", name, name),
-			Subject:  &block.DefRange,
-		}}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("No value for variable", fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var %s=VALUE.", name, name), block.DefRange)}
 	}
 	v, ctx, diags := eval.NewScope(c.run, nil, c.functions).Value(attr.Expr)
 	if diags = append(diags, unknownAttributes(attr.Expr, ty.ty)...); diags.HasErrors() {
@@ -191,7 +188,7 @@ func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constr
 	}
 	v, err := ty.convert(v)
 	if err != nil {
-		d := problem("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
+		d := diag.AtExpression("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}

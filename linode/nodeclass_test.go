@@ -80,7 +80,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).Build()
-			controller := NewNodeClass(c, lkeapi.Cluster{Tier: catalog.Enterprise}, shelf{tt.err}, events.NewFakeRecorder(5))
+			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, shelf{tt.err}, events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
 				t.Fatal(err)
 			}

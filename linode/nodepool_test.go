@@ -57,7 +57,7 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 			tt.edit(pool)
 			p := provider(t, pool)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
-			if _, err := NewNodePools(c, p.types, events.NewFakeRecorder(5)).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
+			if _, err := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5)).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {

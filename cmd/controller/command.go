@@ -64,7 +64,6 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
-	f.StringVar(&s.ConfigDir, "config", "", "directory or Git repository with HCL to keep applied")
 	f.StringVar(&s.NodeAdmission, "node-admission-params", "", "ConfigMap NAMESPACE/NAME to keep for the policy of kube/deploy/node-admission.yaml")
 	f.StringVar(&s.leaderElect, "leader-elect", "auto", "elect a leader: true, false, or auto: inside a cluster only")
 	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; needed outside a cluster")

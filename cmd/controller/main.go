@@ -1,6 +1,5 @@
 // Command controller manages the node capacity of one LKE cluster: an embedded
-// Karpenter core, the Linode provider under it, and, with --config, a directory
-// of HCL that it applies.
+// Karpenter with the Linode provider under it, and the reconciler of NodePlans.
 package main
 
 import (

@@ -99,7 +99,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	head := saved.Compiled()
+	head := saved.Result
 	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
 		Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune,
 	})

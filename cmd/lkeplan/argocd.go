@@ -32,7 +32,7 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	module, diags := config.Load(fsys, opts)
 	var variables []config.Variable
 	if !diags.HasErrors() {
-		declared, declaredDiags := module.Declared()
+		declared, declaredDiags := module.Variables()
 		variables, diags = declared, append(diags, declaredDiags...)
 	}
 	if err := diag.Text(env.Stderr, diag.New(diags, module.Files), env.Color); err != nil {

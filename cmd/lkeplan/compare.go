@@ -216,7 +216,7 @@ func (d *comparison) compileBase(
 	switch kind, name, _ := strings.Cut(d.base, ":"); kind {
 	case "plan":
 		saved, err := base.Plan(name)
-		return saved.Compiled(), plan.Revision{Kind: "plan", Ref: name}, err
+		return saved.Result, plan.Revision{Kind: "plan", Ref: name}, err
 	case "dir":
 		fsys, dirOpts, err := d.src.open([]string{name})
 		if err != nil {

@@ -33,7 +33,7 @@ func variables(_ *cobra.Command, args []string, begun string) (names []string, _
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	module, _ := config.Load(fsys, opts.Options)
-	for _, name := range module.Variables() {
+	for _, name := range module.VariableNames() {
 		if strings.HasPrefix(name, begun) {
 			names = append(names, name+"=")
 		}

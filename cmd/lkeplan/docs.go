@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -18,7 +18,7 @@ requirement and function of this version, and the exit codes of the program.`,
 		Example: "  lkeplan docs > reference.md",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
-			functions, err := config.Functions()
+			functions, err := function.Reference()
 			if err != nil {
 				return err
 			}

@@ -1,22 +1,25 @@
 package encode
 
 import (
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
-	"strings"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A writer writes one object.
 type writer struct {
 	label  string
-	labels map[string]string // of all blocks, by kind and name of the object
+	labels map[manifest.Key]string // of all blocks
 }
 
 // object writes a block by its table. What no argument says is written as
 // manifest.
-func (w writer) object(table schemas.Block, o Object) string {
+func (w writer) object(table schemas.Block, o config.Object) string {
 	rest := clone(o.Manifest)
-	if text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
+	if manifest.Text(rest, "metadata", "name") == strings.ReplaceAll(w.label, "_", "-") {
 		take(rest, "metadata.name")
 	}
 	items, _ := w.body(table, rest, o.Defaulted)
@@ -80,11 +83,11 @@ func (w writer) body(table schemas.Block, fields, defaulted map[string]any) (ite
 // argument writes the value of an argument and takes its field out of fields. A
 // value that the argument cannot have is left there, for manifest.
 func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (text string, ok bool) {
-	value, there := lookup(fields, arg.Path)
+	value, there := manifest.Lookup(fields, strings.Split(arg.Path, ".")...)
 	switch {
 	case there:
 	case arg.Required:
-		value, there = lookup(defaulted, arg.Path)
+		value, there = manifest.Lookup(defaulted, strings.Split(arg.Path, ".")...)
 	case arg.Kind == schemas.Requirements: // of which compiled pools have one more
 		value, there = []any{}, true
 	}
@@ -103,11 +106,11 @@ func (w writer) argument(arg schemas.Arg, fields, defaulted map[string]any) (tex
 // nested writes the blocks of one type. Those that cannot be written whole are
 // left in fields.
 func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []item {
-	value, there := lookup(fields, table.Path)
+	value, there := manifest.Lookup(fields, strings.Split(table.Path, ".")...)
 	if !there {
 		return nil
 	}
-	full, _ := lookup(defaulted, table.Path)
+	full, _ := manifest.Lookup(defaulted, strings.Split(table.Path, ".")...)
 	switch {
 	case table.List:
 		return w.list(table, value, fields)

@@ -14,22 +14,12 @@ import (
 
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
-
-// An Object is what is to be written as a block.
-type Object struct {
-	// Manifest has the fields to write, as JSON has them, whole numbers as
-	// int64, and nothing that the API server writes beside them.
-	Manifest map[string]any
-	// Defaulted has those with a default too, for arguments that must be there.
-	Defaulted map[string]any
-	// Label is the label of the block; "" stands for one that follows from the
-	// object's name.
-	Label string
-}
 
 // A Block is one object as HCL.
 type Block struct {
@@ -40,32 +30,33 @@ type Block struct {
 
 // Blocks writes objects as blocks, classes first and then by name. Objects of
 // one kind must have different names. It fails for kinds that have no block.
-func Blocks(objects []Object) ([]Block, error) {
+//
+// Manifest has the fields to write, and nothing that the API server writes
+// besides them; Defaulted has the values of arguments that must be there all the
+// same. The label is the name of the object's address, or one that follows from
+// the object's name where it has none.
+func Blocks(objects []config.Object) ([]Block, error) {
 	tables, order := tablesByKind()
 	sorted := slices.Clone(objects)
 	for _, o := range sorted {
-		if _, ok := tables[o.kind()]; !ok {
-			return nil, fmt.Errorf("there is no block for a %s", o.kind())
+		if _, ok := tables[o.Kind()]; !ok {
+			return nil, fmt.Errorf("there is no block for a %s", o.Kind())
 		}
 	}
-	slices.SortStableFunc(sorted, func(a, b Object) int {
-		return cmp.Or(cmp.Compare(order[a.kind()], order[b.kind()]), strings.Compare(a.name(), b.name()),
-			strings.Compare(text(a.Manifest, "metadata", "namespace"), text(b.Manifest, "metadata", "namespace")))
+	slices.SortStableFunc(sorted, func(a, b config.Object) int {
+		return cmp.Or(cmp.Compare(order[a.Kind()], order[b.Kind()]), strings.Compare(a.Name(), b.Name()),
+			strings.Compare(a.Namespace(), b.Namespace()))
 	})
 	labels := labelsOf(sorted, tables)
-	addressed := byName(sorted, labels)
+	addressed := byKey(sorted, labels)
 	blocks := make([]Block, len(sorted))
 	for i, o := range sorted {
-		table := tables[o.kind()]
+		table := tables[o.Kind()]
 		w := writer{label: labels[i], labels: addressed}
-		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.name(), HCL: w.object(table, o)}
+		blocks[i] = Block{Addr: config.Addr{Type: table.Type, Name: labels[i]}, Name: o.Name(), HCL: w.object(table, o)}
 	}
 	return blocks, nil
 }
-
-func (o Object) kind() string { return text(o.Manifest, "kind") }
-
-func (o Object) name() string { return text(o.Manifest, "metadata", "name") }
 
 // Cluster writes the block for the cluster that a directory is for.
 func Cluster(c config.Cluster) string {
@@ -98,12 +89,12 @@ func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
 // labelsOf chooses the labels of blocks: the object's name in the form that
 // compiles to this name again, else one that is near to it. Labels depend on
 // names alone, so importing again gives the same.
-func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
+func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}
 	for i, o := range objects {
-		table := tables[o.kind()]
-		label := cmp.Or(o.Label, strings.NewReplacer("-", "_", ".", "_").Replace(o.name()))
+		table := tables[o.Kind()]
+		label := cmp.Or(o.Addr.Name, strings.NewReplacer("-", "_", ".", "_").Replace(o.Name()))
 		if !hclsyntax.ValidIdentifier(label) {
 			label = table.Type + "_" + label
 		}
@@ -117,39 +108,14 @@ func labelsOf(objects []Object, tables map[string]schemas.Block) []string {
 	return labels
 }
 
-// byName maps "KIND NAME" to the label of the object's block.
-func byName(objects []Object, labels []string) map[string]string {
-	m := map[string]string{}
+// byKey finds the label of an object's block. What is referred to has no
+// namespace.
+func byKey(objects []config.Object, labels []string) map[manifest.Key]string {
+	m := map[manifest.Key]string{}
 	for i, o := range objects {
-		m[o.kind()+" "+o.name()] = labels[i]
+		m[manifest.Key{Kind: o.Kind(), Name: o.Name()}] = labels[i]
 	}
 	return m
-}
-
-// text returns a string inside an object; "" where it is none.
-func text(obj map[string]any, path ...string) string {
-	var value any = obj
-	for _, key := range path {
-		fields, _ := value.(map[string]any)
-		value = fields[key]
-	}
-	s, _ := value.(string)
-	return s
-}
-
-// lookup returns the field at a path.
-func lookup(obj map[string]any, path string) (any, bool) {
-	var value any = obj
-	for key := range strings.SplitSeq(path, ".") {
-		fields, ok := value.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if value, ok = fields[key]; !ok {
-			return nil, false
-		}
-	}
-	return value, true
 }
 
 // take removes the field at a path, and what is around it where that has
@@ -169,8 +135,8 @@ func take(obj map[string]any, path string) {
 }
 
 // clone copies what is written, without what no block says.
-func clone(manifest map[string]any) map[string]any {
-	fields := copyOf(manifest).(map[string]any)
+func clone(object map[string]any) map[string]any {
+	fields := copyOf(object).(map[string]any)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")

@@ -38,10 +38,10 @@ func compile(t *testing.T, src string) map[string]map[string]any {
 	if diags.HasErrors() {
 		t.Fatalf("%v\n%s", diags, src)
 	}
-	return manifests(compiled.Resources)
+	return manifests(compiled.Objects)
 }
 
-func manifests(resources []config.Resource) map[string]map[string]any {
+func manifests(resources []config.Object) map[string]map[string]any {
 	all := map[string]map[string]any{}
 	for _, r := range resources {
 		all[strings.Join([]string{r.Kind(), r.Namespace(), r.Name()}, "/")] = r.Manifest
@@ -52,9 +52,9 @@ func manifests(resources []config.Resource) map[string]map[string]any {
 // encoded writes objects, which have no defaults, as one file.
 func encoded(t *testing.T, objects ...map[string]any) string {
 	t.Helper()
-	var list []encode.Object
+	var list []config.Object
 	for _, o := range objects {
-		list = append(list, encode.Object{Manifest: o, Defaulted: o})
+		list = append(list, config.Object{Manifest: o, Defaulted: o})
 	}
 	blocks, err := encode.Blocks(list)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestBlocks(t *testing.T) {
 
 func documents(t *testing.T, text string) map[string]map[string]any {
 	t.Helper()
-	var list []config.Resource
+	var list []config.Object
 	for document := range strings.SplitSeq(text, "---\n") {
 		asJSON, err := yaml.YAMLToJSON([]byte(document))
 		if err != nil {
@@ -105,7 +105,7 @@ func documents(t *testing.T, text string) map[string]map[string]any {
 		if err := utiljson.Unmarshal(asJSON, &object); err != nil {
 			t.Fatal(err)
 		}
-		list = append(list, config.Resource{Manifest: object})
+		list = append(list, config.Object{Manifest: object})
 	}
 	return manifests(list)
 }
@@ -121,10 +121,10 @@ func TestWhatCompilesCanBeWritten(t *testing.T) {
 				t.Skip("does not load; for others to test")
 			}
 			compiled, diags := module.Compile()
-			if diags.HasErrors() || len(compiled.Resources) == 0 {
+			if diags.HasErrors() || len(compiled.Objects) == 0 {
 				t.Skip("does not compile without variables, or to nothing")
 			}
-			roundTrip(t, manifests(compiled.Resources))
+			roundTrip(t, manifests(compiled.Objects))
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // value writes a field as the value of an argument. It says no where the
@@ -122,7 +123,7 @@ func taints(v any) (string, bool) {
 	seen := map[string]bool{}
 	for _, element := range elements {
 		fields, _ := element.(map[string]any)
-		key, value, effect := text(fields, "key"), text(fields, "value"), text(fields, "effect")
+		key, value, effect := manifest.Text(fields, "key"), manifest.Text(fields, "value"), manifest.Text(fields, "effect")
 		known := 0
 		for name, field := range fields {
 			if _, isText := field.(string); isText && slices.Contains([]string{"key", "value", "effect"}, name) {
@@ -145,15 +146,15 @@ func taints(v any) (string, bool) {
 // it has none.
 func (w writer) nodeClass(v any) (string, bool) {
 	fields, _ := v.(map[string]any)
-	ok := len(fields) == 3 && text(fields, "group") == schemas.NodeClassGroup && text(fields, "kind") == schemas.NodeClass.Object.Kind
-	return w.reference(schemas.NodeClass, text(fields, "name")), ok && text(fields, "name") != ""
+	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup && manifest.Text(fields, "kind") == schemas.NodeClass.Object.Kind
+	return w.reference(schemas.NodeClass, manifest.Text(fields, "name")), ok && manifest.Text(fields, "name") != ""
 }
 
 // foreign writes a reference to a class of another kind as well as the argument
 // can.
 func foreign(v any) string {
 	fields, _ := v.(map[string]any)
-	return writer{}.reference(schemas.NodeClass, text(fields, "name"))
+	return writer{}.reference(schemas.NodeClass, manifest.Text(fields, "name"))
 }
 
 func (w writer) pools(v any) (string, bool) {
@@ -168,7 +169,7 @@ func (w writer) pools(v any) (string, bool) {
 }
 
 func (w writer) reference(table schemas.Block, name string) string {
-	if label, ok := w.labels[table.Object.Kind+" "+name]; ok {
+	if label, ok := w.labels[manifest.Key{Kind: table.Object.Kind, Name: name}]; ok {
 		return table.Type + "." + label
 	}
 	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)}, {Key: "name", Value: syntax.Quote(name)}})

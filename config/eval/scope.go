@@ -69,6 +69,10 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	return value, ctx, nil
 }
 
+// Begin tells the meter that the evaluation of what stands in one place begins.
+// Value does it by itself; it is for bodies that evaluate as they are read.
+func (s *Scope) Begin(at hcl.Range) { s.run.Meter.Begin(at) }
+
 // Context resolves references and returns a context that holds their values
 // and nothing else. All references are looked up before anything is worked
 // out, so a name that does not exist is reported even where other things fail.

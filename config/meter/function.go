@@ -80,11 +80,10 @@ type wrapper struct {
 
 func (w wrapper) function(params []function.Parameter, variadic *function.Parameter) function.Function {
 	return function.New(&function.Spec{
-		Description: w.f.Description(),
-		Params:      params,
-		VarParam:    variadic,
-		Type:        w.resultType,
-		Impl:        w.call,
+		Params:   params,
+		VarParam: variadic,
+		Type:     w.resultType,
+		Impl:     w.call,
 	})
 }
 

@@ -10,13 +10,13 @@ import (
 // Functions returns the functions that make requirements.
 func Functions() map[string]function.Function {
 	return map[string]function.Function{
-		"notin":   variadic("Any value but those given.", notin),
-		"exists":  constant("Any value, as long as there is one.", Exists),
-		"absent":  constant("No value: the label must not be there.", DoesNotExist),
-		"gt":      comparison("More than the given amount.", Gt),
-		"gte":     comparison("At least the given amount.", Gte),
-		"lt":      comparison("Less than the given amount.", Lt),
-		"lte":     comparison("At most the given amount.", Lte),
+		"notin":   variadic(notin),
+		"exists":  constant(Exists),
+		"absent":  constant(DoesNotExist),
+		"gt":      comparison(Gt),
+		"gte":     comparison(Gte),
+		"lt":      comparison(Lt),
+		"lte":     comparison(Lte),
 		"between": betweenFunc,
 		"all":     allFunc,
 		"atleast": atleastFunc,
@@ -90,11 +90,10 @@ func compare(op Operator, v cty.Value) (Term, error) {
 	return Term{Operator: op, Values: []string{amount}}, err
 }
 
-func comparison(doc string, op Operator) function.Function {
+func comparison(op Operator) function.Function {
 	return function.New(&function.Spec{
-		Description: doc,
-		Params:      []function.Parameter{plain("amount")},
-		Type:        function.StaticReturnType(Type),
+		Params: []function.Parameter{plain("amount")},
+		Type:   function.StaticReturnType(Type),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			term, err := compare(op, args[0])
 			if err != nil {
@@ -105,22 +104,20 @@ func comparison(doc string, op Operator) function.Function {
 	})
 }
 
-func constant(doc string, op Operator) function.Function {
+func constant(op Operator) function.Function {
 	return function.New(&function.Spec{
-		Description: doc,
-		Type:        function.StaticReturnType(Type),
+		Type: function.StaticReturnType(Type),
 		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
 			return Value(Requirement{Terms: []Term{{Operator: op}}}), nil
 		},
 	})
 }
 
-func variadic(doc string, impl func([]cty.Value) (Requirement, error)) function.Function {
+func variadic(impl func([]cty.Value) (Requirement, error)) function.Function {
 	values := plain("values")
 	return function.New(&function.Spec{
-		Description: doc,
-		VarParam:    &values,
-		Type:        function.StaticReturnType(Type),
+		VarParam: &values,
+		Type:     function.StaticReturnType(Type),
 		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 			r, err := impl(args)
 			if err != nil {

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -17,7 +18,7 @@ import (
 
 // remainder compares each object with what it compiles to.
 func remainder(validator *kube.Validator, originals []original, compiled compile.Result) ([]Difference, error) {
-	resources := map[string]compile.Resource{}
+	resources := map[string]config.Object{}
 	for _, r := range compiled.Resources {
 		resources[kube.Key(r.Manifest)] = r
 	}
@@ -47,7 +48,7 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 // compare looks at one object twice: made anew, which finds what is not
 // written, and as an apply would leave the one that is there, which finds what
 // it changes or is refused for.
-func (o original) compare(validator *kube.Validator, r compile.Resource) ([]Difference, error) {
+func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
 	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {
 		return nil, err

@@ -28,7 +28,7 @@ func (d Difference) String() string {
 // leaves Object to the caller.
 func differences(before, after map[string]any) (rest []Difference, err error) {
 	state := func(obj map[string]any) plan.State {
-		return plan.State{Objects: []plan.Object{{Resource: config.Resource{Manifest: obj}, Defaulted: obj}}}
+		return plan.State{Objects: []config.Object{{Manifest: obj, Defaulted: obj}}}
 	}
 	p, err := plan.Diff(state(before), state(after))
 	if err != nil {

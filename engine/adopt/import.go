@@ -106,7 +106,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 
 // prepare returns objects as they are to be compared, and as they are to be
 // written.
-func prepare(validator *kube.Validator, objects []map[string]any) (originals []original, toEncode []encode.Object, err error) {
+func prepare(validator *kube.Validator, objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
 	seen := map[string]bool{}
 	for _, live := range objects {
 		object, ok := targetOf(live)
@@ -134,7 +134,7 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 			return nil, nil, err
 		}
 		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted})
-		toEncode = append(toEncode, encode.Object{Manifest: least, Defaulted: defaulted})
+		toEncode = append(toEncode, config.Object{Manifest: least, Defaulted: defaulted})
 	}
 	return originals, toEncode, nil
 }

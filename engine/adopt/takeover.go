@@ -71,7 +71,7 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 
 // takeOne takes one object over. Controllers write to objects all the time, so
 // it is read again where one has.
-func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r compile.Resource, live map[string]any, t kube.Takeover) error {
+func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any, t kube.Takeover) error {
 	const tries = 5
 	for try := 1; ; try++ {
 		if !t.Needed() {
@@ -81,11 +81,11 @@ func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r co
 		if !errors.Is(err, kube.ErrChanged) || try == tries {
 			return err
 		}
-		lives, err := livesOf(ctx, cluster, []compile.Resource{r})
+		lives, err := livesOf(ctx, cluster, []config.Object{r})
 		if err != nil {
 			return err
 		}
-		takeovers, err := takeoversOf(validator, []compile.Resource{r}, lives)
+		takeovers, err := takeoversOf(validator, []config.Object{r}, lives)
 		if err != nil {
 			return err
 		}
@@ -94,8 +94,8 @@ func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r co
 }
 
 // imported returns the resources that import blocks are about.
-func imported(head compile.Result) (resources []compile.Resource, err error) {
-	byAddr := map[config.Addr]compile.Resource{}
+func imported(head compile.Result) (resources []config.Object, err error) {
+	byAddr := map[config.Addr]config.Object{}
 	for _, r := range head.Resources {
 		byAddr[r.Addr] = r
 	}
@@ -110,7 +110,7 @@ func imported(head compile.Result) (resources []compile.Resource, err error) {
 }
 
 // livesOf returns the live object of each resource.
-func livesOf(ctx context.Context, cluster taker, resources []compile.Resource) ([]map[string]any, error) {
+func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]map[string]any, error) {
 	there := map[string]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	lives := make([]map[string]any, len(resources))
@@ -139,7 +139,7 @@ func livesOf(ctx context.Context, cluster taker, resources []compile.Resource) (
 }
 
 // takeoversOf works out what changes hands, and refuses where values would.
-func takeoversOf(validator *kube.Validator, resources []compile.Resource, lives []map[string]any) ([]kube.Takeover, error) {
+func takeoversOf(validator *kube.Validator, resources []config.Object, lives []map[string]any) ([]kube.Takeover, error) {
 	takeovers := make([]kube.Takeover, len(resources))
 	var lines []string
 	for i, r := range resources {

@@ -31,7 +31,7 @@ func (m *memory) Apply(_ context.Context, obj map[string]any) (kube.Outcome, err
 	return kube.Created, nil
 }
 
-func fleet(pools int) (objects []map[string]any) {
+func poolObjects(pools int) (objects []map[string]any) {
 	add := func(kind, name string) {
 		objects = append(objects, map[string]any{"kind": kind, "metadata": map[string]any{"name": name}})
 	}
@@ -46,7 +46,7 @@ func fleet(pools int) (objects []map[string]any) {
 func TestClassesAreAppliedBeforePools(t *testing.T) {
 	m := &memory{}
 	var told []string
-	if err := Objects(t.Context(), m, fleet(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
+	if err := Objects(t.Context(), m, poolObjects(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.applied) != 42 || slices.IndexFunc(m.applied, func(s string) bool { return s[0] == 'N' }) != 2 {
@@ -64,7 +64,7 @@ func TestClassesAreAppliedBeforePools(t *testing.T) {
 func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 	m := &memory{refuse: "b"}
 	told := 0
-	err := Objects(t.Context(), m, fleet(40), func(Progress) { told++ })
+	err := Objects(t.Context(), m, poolObjects(40), func(Progress) { told++ })
 	if err == nil || told != 1 {
 		t.Errorf("err = %v after %d objects, want a refusal after one", err, told)
 	}

@@ -5,6 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty/convert"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // An Announcement describes a parameter that an Application can set to Argo CD, for
@@ -49,7 +50,7 @@ func announce(v config.Variable) Announcement {
 	case ty.IsMapType() && ty.ElementType().IsPrimitiveType():
 		a.ItemType, a.CollectionType, a.Map = itemType(ty.ElementType()), "map", entries(value)
 	case !value.IsNull():
-		a.String = config.Print(value)
+		a.String = syntax.Print(value)
 	}
 	return a
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // The variables of the environment that mean something here. Parameters arrive
@@ -128,13 +129,13 @@ func (r *Request) addVariable(p parameter) error {
 		if len(*p.Array) > 0 {
 			list = cty.ListVal(texts(*p.Array))
 		}
-		v.Value = config.Print(list)
+		v.Value = syntax.Print(list)
 	case p.Map != nil:
 		entries := map[string]cty.Value{}
 		for key, value := range *p.Map {
 			entries[key] = cty.StringVal(value)
 		}
-		v.Value = config.Print(cty.ObjectVal(entries))
+		v.Value = syntax.Print(cty.ObjectVal(entries))
 	default:
 		return fmt.Errorf("it has no value; give string, array or map")
 	}

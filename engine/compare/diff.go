@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
 
 // Revisions says what going from base to head does, at the prices of a catalogue, and
@@ -20,21 +21,14 @@ func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time
 }
 
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
-	return plan.State{Objects: objectsOf(c), Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
-}
-
-func objectsOf(c compile.Result) (objects []plan.Object) {
-	for _, r := range c.Resources {
-		objects = append(objects, plan.Object{Resource: r.Resource, Defaulted: r.Defaulted})
-	}
-	return objects
+	return plan.State{Objects: c.Resources, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
 }
 
 // offers are the plans that the cluster's region sells.
 func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
 	var offers []plan.Offer
-	for _, it := range linode.NewInstanceTypes(prices, cluster.Region, tier).List() {
+	for _, it := range instancetype.New(prices, cluster.Region, tier).List() {
 		if len(it.Offerings.Available()) == 0 {
 			continue
 		}

@@ -119,7 +119,7 @@ func withHolds(ctx context.Context, p plan.Plan, before, after plan.State, clust
 }
 
 func drifts(base, head compile.Result, there map[string]map[string]any) ([]plan.Drift, error) {
-	return plan.Drifts(objectsOf(base), objectsOf(head), func(o plan.Object) map[string]any {
+	return plan.Drifts(base.Resources, head.Resources, func(o config.Object) map[string]any {
 		return there[kube.Key(o.Manifest)]
 	}, kube.FieldManager)
 }
@@ -173,15 +173,17 @@ func predict(ctx context.Context, head compile.Result, there map[string]map[stri
 		})
 	}
 	_ = group.Wait() // the errors are in results, in the order of objects
+	after.Conflicts = map[manifest.Key][]plan.Conflict{}
 	for i, r := range head.Resources {
 		if results[i].err != nil {
 			return results[i].err
 		}
+		r.Defaulted = results[i].predicted
+		after.Objects = append(after.Objects, r)
 		conflicts := append(conflictsOf(results[i].conflicts), taken(there[kube.Key(r.Manifest)], head.Owner())...)
-		after.Objects = append(after.Objects, plan.Object{Resource: r.Resource, Defaulted: results[i].predicted, Conflicts: conflicts})
+		after.Conflicts[r.Key()] = conflicts
 		if live := there[kube.Key(r.Manifest)]; live != nil {
-			old := config.Resource{Addr: r.Addr, Manifest: live, Origins: r.Origins}
-			before.Objects = append(before.Objects, plan.Object{Resource: old, Defaulted: live})
+			before.Objects = append(before.Objects, config.Object{Addr: r.Addr, Manifest: live, Defaulted: live, Origins: r.Origins})
 		}
 	}
 	return nil
@@ -205,7 +207,7 @@ type prediction struct {
 
 // left are the live objects that carry the configuration's mark, and are in it
 // no longer. Those that are on their way out already were in an earlier plan.
-func left(head compile.Result, live []map[string]any) (objects []plan.Object) {
+func left(head compile.Result, live []map[string]any) (objects []config.Object) {
 	mark := head.Owner()
 	if mark == "" {
 		return nil
@@ -227,7 +229,7 @@ func left(head compile.Result, live []map[string]any) (objects []plan.Object) {
 		if !known {
 			addr = config.Addr{Type: schemas.TypeOf(manifest.Kind(obj)), Name: manifest.Name(obj)}
 		}
-		objects = append(objects, plan.Object{Resource: config.Resource{Addr: addr, Manifest: obj}, Defaulted: obj})
+		objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
 	}
 	return objects
 }

@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -22,7 +23,7 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 func liveOf(head compile.Result, there map[string]map[string]any) (s plan.State) {
 	for _, r := range head.Resources {
 		if live := there[kube.Key(r.Manifest)]; live != nil {
-			s.Objects = append(s.Objects, plan.Object{Resource: r.Resource, Defaulted: live})
+			s.Objects = append(s.Objects, config.Object{Addr: r.Addr, Before: r.Before, Manifest: r.Manifest, Defaulted: live, Origins: r.Origins})
 		}
 	}
 	return s

@@ -10,7 +10,6 @@ import (
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -19,44 +18,29 @@ import (
 // Saved is a plan against a cluster, written down with what it takes to carry
 // it out: exactly what was shown is what is applied later, or nothing.
 type Saved struct {
-	FormatVersion string                  `json:"format_version"`
-	Version       string                  `json:"lkeplan_version"`
-	Made          time.Time               `json:"made"`
-	Cluster       config.Cluster          `json:"cluster"`
-	Resources     []compile.SavedResource `json:"resources"`
-	Before        int                     `json:"before"` // objects that were in force
-	Removed       []config.Removal        `json:"removed"`
-	Prune         bool                    `json:"prune"`
-	Guards        config.Guards           `json:"guards"` // that were in force
-	Allowed       []string                `json:"allowed"`
-	Plan          plan.Plan               `json:"plan"`
+	FormatVersion string    `json:"format_version"`
+	Version       string    `json:"lkeplan_version"`
+	Made          time.Time `json:"made"`
+	// Result is the configuration that the plan was made from, but for its guards:
+	// they are those of what was last applied. No plan is judged by its own.
+	compile.Result
+	Before  int       `json:"before"` // objects that were last applied
+	Prune   bool      `json:"prune"`
+	Allowed []string  `json:"allowed"`
+	Plan    plan.Plan `json:"plan"`
 }
 
 // savedVersion is the version of the form. Another major one is not read.
 const savedVersion = "1.0"
 
 // Save puts a plan together with what it was made from.
-func Save(head, inForce compile.Result, p plan.Plan, version string, prune bool, allowed []string, now time.Time) Saved {
-	guards := inForce.Guards
-	guards.Origins = nil
+func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string, now time.Time) Saved {
 	s := Saved{
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
-		Cluster: head.Cluster, Removed: head.Removed, Before: len(inForce.Resources), Prune: prune, Guards: guards, Allowed: allowed, Plan: p,
+		Result: head, Before: len(lastApplied.Resources), Prune: prune, Allowed: allowed, Plan: p,
 	}
-	for _, r := range head.Resources {
-		s.Resources = append(s.Resources, compile.SavedResource{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
-	}
+	s.Guards = lastApplied.Guards
 	return s
-}
-
-// compile.Result is the configuration that the plan was made from, without its
-// source.
-func (s Saved) Compiled() compile.Result {
-	c := compile.Result{Cluster: s.Cluster, Removed: s.Removed, Guards: s.Guards}
-	for _, r := range s.Resources {
-		c.Resources = append(c.Resources, compile.Resource{Resource: config.Resource{Addr: r.Addr, Manifest: r.Manifest}, Defaulted: r.Defaulted})
-	}
-	return c
 }
 
 // Write writes the plan. Equal plans give equal bytes.

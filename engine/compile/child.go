@@ -55,37 +55,23 @@ type Request struct {
 	// set for a later revision of the directory.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
-	// config.PlanType as JSON; nil where there is none.
+	// config.PolicyInputType as JSON; nil where there is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
-// Answer is what came out.
+// Answer is what came out. Its policies stayed in the child.
 type Answer struct {
-	Cluster     config.Cluster    `json:"cluster"`
-	Resources   []SavedResource   `json:"resources"`
-	Removed     []config.Removal  `json:"removed"`
-	Imports     []config.Import   `json:"imports"`
-	Guards      config.Guards     `json:"guards"`
-	Policies    int               `json:"policies"` // how many there are
+	Result
+	PolicyCount int               `json:"policies"`
 	Verdicts    []plan.Verdict    `json:"verdicts"` // of the policies, on Request.Plan
 	Diagnostics []diag.Diagnostic `json:"diagnostics"`
 	Failed      bool              `json:"failed"` // a diagnostic is an error
 }
 
-// Compiled is the result as the engine knows it. Its policies have judged
-// already.
-func (r Answer) Compiled() Result {
-	c := Result{Cluster: r.Cluster, Removed: r.Removed, Guards: r.Guards}
-	for _, s := range r.Resources {
-		c.Resources = append(c.Resources, Resource{config.Resource{Addr: s.Addr, Manifest: s.Manifest}, s.Defaulted})
-	}
-	return c
-}
-
 // Errors are the diagnostics that are errors, each on a line with its place.
-func (r Answer) Errors() []string {
+func (a Answer) Errors() []string {
 	var lines []string
-	for _, d := range r.Diagnostics {
+	for _, d := range a.Diagnostics {
 		if d.Severity != "error" {
 			continue
 		}
@@ -216,23 +202,19 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	compiled, diags := Dir(ctx, root.FS(), Options{
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
-	result := Answer{
-		Cluster: compiled.Cluster, Removed: compiled.Removed, Imports: compiled.Imports, Guards: compiled.Guards, Policies: len(compiled.Policies),
+	answer := Answer{
+		Result: compiled, PolicyCount: len(compiled.Policies),
 		Diagnostics: diag.New(diags, compiled.Files), Failed: diags.HasErrors(),
 	}
-	result.Guards.Origins = nil // they are of the process
-	for _, r := range compiled.Resources {
-		result.Resources = append(result.Resources, SavedResource{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
-	}
-	if req.Plan == nil || result.Failed {
-		return result, nil
+	if req.Plan == nil || answer.Failed {
+		return answer, nil
 	}
 	value, err := planOf(req.Plan)
 	if err != nil {
-		return result, err
+		return answer, err
 	}
-	result.Verdicts = JudgePolicies(compiled, value)
-	return result, nil
+	answer.Verdicts = JudgePolicies(compiled, value)
+	return answer, nil
 }
 
 // declared are the values of the variables that a directory declares. What else is
@@ -242,7 +224,7 @@ func declared(fsys fs.FS, req Request) []config.Var {
 	if diags.HasErrors() {
 		return req.Vars
 	}
-	variables, _ := module.Declared()
+	variables, _ := module.Variables()
 	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
 		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
 	})

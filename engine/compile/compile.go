@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -44,29 +45,17 @@ type Options struct {
 	Current bool
 }
 
-// Result is a directory that has been compiled and validated.
+// Result is a directory that has been compiled and validated. Its JSON has all
+// that applying it takes.
 type Result struct {
-	Cluster   config.Cluster
-	Resources []Resource           // sorted by address
-	Imports   []config.Import      // objects that may be taken over
-	Removed   []config.Removal     // objects that are no longer declared
-	Policies  []config.Policy      // rules for the change, for whoever has a plan
-	Guards    config.Guards        // bounds for the next change
-	Inventory string               // the mark of its objects; "": the cluster's name
-	Files     map[string]*hcl.File // for showing source with diagnostics
-}
-
-// A Resource is one object, as written and as the API server would store it.
-type Resource struct {
-	config.Resource
-	Defaulted map[string]any
-}
-
-// SavedResource is one object of the configuration, written down.
-type SavedResource struct {
-	Addr      config.Addr    `json:"addr"`
-	Manifest  map[string]any `json:"manifest"`
-	Defaulted map[string]any `json:"defaulted"`
+	Cluster   config.Cluster       `json:"cluster"`
+	Resources []config.Object      `json:"resources"` // sorted by address
+	Imports   []config.Import      `json:"imports"`   // objects that may be taken over
+	Removed   []config.Removal     `json:"removed"`   // objects that are no longer declared
+	Guards    config.Guards        `json:"guards"`    // bounds for the next change
+	Inventory string               `json:"-"`         // of the inventory label; "": the cluster's name
+	Policies  []config.Policy      `json:"-"`         // rules for the next change; they judge where they were compiled
+	Files     map[string]*hcl.File `json:"-"`         // for showing source with diagnostics
 }
 
 // Manifests returns the objects to apply, without defaults: a field that is
@@ -103,16 +92,17 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		}
 	}
 	invalid := map[config.Addr]bool{}
-	for i, v := range validate(ctx, validator, compiled.Resources, opts) {
-		r := compiled.Resources[i]
+	for i, v := range validate(ctx, validator, compiled.Objects, opts) {
+		r := compiled.Objects[i]
 		invalid[r.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(r, v.errs)...)
-		result.Resources = append(result.Resources, Resource{r, v.defaulted})
+		r.Defaulted = v.defaulted
+		result.Resources = append(result.Resources, r)
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, config.SortDiagnostics(append(diags, findings(result, invalid, opts, diags)...))
+	return result, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))
 }
 
 // A verdict is what validation said about one object.
@@ -122,7 +112,7 @@ type verdict struct {
 }
 
 // validate checks objects on all processors. It stops early when ctx is done.
-func validate(ctx context.Context, validator *kube.Validator, resources []config.Resource, opts Options) []verdict {
+func validate(ctx context.Context, validator *kube.Validator, resources []config.Object, opts Options) []verdict {
 	verdicts := make([]verdict, len(resources))
 	var group errgroup.Group
 	group.SetLimit(runtime.GOMAXPROCS(0))
@@ -138,12 +128,11 @@ func validate(ctx context.Context, validator *kube.Validator, resources []config
 	return verdicts
 }
 
-func (o Options) old(r config.Resource) map[string]any {
+func (o Options) old(r config.Object) map[string]any {
 	if o.Old == nil {
 		return nil
 	}
-	apiVersion, _ := r.Manifest["apiVersion"].(string)
-	return o.Old(apiVersion, r.Kind(), r.Name())
+	return o.Old(r.APIVersion(), r.Kind(), r.Name())
 }
 
 func failure(summary string, err error) *hcl.Diagnostic {
@@ -152,7 +141,7 @@ func failure(summary string, err error) *hcl.Diagnostic {
 
 // explain turns the API server's errors about an object into diagnostics at
 // the lines its fields come from.
-func explain(r config.Resource, errs field.ErrorList) (diags hcl.Diagnostics) {
+func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
 		detail := complaint(err)

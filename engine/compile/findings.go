@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -31,13 +32,13 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
 	}
-	resources := map[config.Addr]config.Resource{}
+	resources := map[config.Addr]config.Object{}
 	for _, r := range compiled.Resources {
 		if invalid[r.Addr] {
 			continue
 		}
-		resources[r.Addr] = r.Resource
-		in.Objects = append(in.Objects, lint.Object{Addr: r.Addr, Manifest: r.Manifest, Defaulted: r.Defaulted})
+		resources[r.Addr] = r
+		in.Objects = append(in.Objects, r)
 	}
 	in.Partial = diags.HasErrors()
 	var found hcl.Diagnostics
@@ -48,10 +49,10 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, config.Ignores(compiled.Files), titles)
+	return silence(found, diag.Ignores(compiled.Files), titles)
 }
 
-func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Resource, files map[string]*hcl.File) *hcl.Diagnostic {
+func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  title,
@@ -95,9 +96,9 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 
 // silence drops the warnings that a comment is about, and finds comments that
 // are not what they should be.
-func silence(found hcl.Diagnostics, ignores []config.Ignore, titles map[string]string) hcl.Diagnostics {
+func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
 	kept := found
-	complain := func(i config.Ignore, name, message string) {
+	complain := func(i diag.Ignore, name, message string) {
 		kept = append(kept, &hcl.Diagnostic{
 			Severity: hcl.DiagWarning,
 			Summary:  titles[name],

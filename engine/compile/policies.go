@@ -16,7 +16,7 @@ import (
 )
 
 // JudgePolicies asks the policies of a configuration what they say of a plan,
-// which is a value of config.PlanType.
+// which is a value of config.PolicyInputType.
 func JudgePolicies(inForce Result, value cty.Value) (verdicts []plan.Verdict) {
 	for _, policy := range inForce.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value))
@@ -40,7 +40,7 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	return v
 }
 
-// PolicyValue is a plan as policies see it: a value of config.PlanType. What
+// PolicyValue is a plan as policies see it: a value of config.PolicyInputType. What
 // only a cluster can tell is unknown where none was asked.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
@@ -73,7 +73,7 @@ func dollars(m catalog.Money) cty.Value {
 
 // planOf reads a plan as policies see it.
 func planOf(raw json.RawMessage) (cty.Value, error) {
-	value, err := ctyjson.Unmarshal(raw, config.PlanType())
+	value, err := ctyjson.Unmarshal(raw, config.PolicyInputType())
 	if err != nil {
 		return cty.NilVal, fmt.Errorf("read the plan that policies judge: %w", err)
 	}
@@ -83,7 +83,7 @@ func planOf(raw json.RawMessage) (cty.Value, error) {
 // PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
 // known: it was made against a cluster.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {
-	raw, err := ctyjson.Marshal(PolicyValue(p), config.PlanType())
+	raw, err := ctyjson.Marshal(PolicyValue(p), config.PolicyInputType())
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}

@@ -86,7 +86,7 @@ func (c *Console) Evaluate(expression string) error {
 	if !diags.HasErrors() {
 		v, valueDiags := module.Evaluate("console", expression)
 		if diags = append(diags, valueDiags...); !diags.HasErrors() {
-			fmt.Fprintln(c.Stdout, config.Print(v))
+			fmt.Fprintln(c.Stdout, syntax.Print(v))
 		}
 	}
 	c.failed = c.failed || diags.HasErrors()

@@ -35,14 +35,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/gitops"
-	"github.com/lkeplan/lkeplan/engine/source"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/earlybind"
+	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -60,8 +65,6 @@ type Config struct {
 	// admission policy for Nodes reads; "" for none.
 	NodeAdmission string
 
-	ConfigDir string // directory or Git repository of HCL to keep applied; "" for none
-
 	// NodePlans are reconciled where the cluster has their CRD. Cluster and Prices
 	// are found out by Run.
 	NodePlans gitops.Options
@@ -72,7 +75,7 @@ type Config struct {
 	ProbeAddress            string // host:port; "0" serves none
 
 	Core   Core
-	Timing linode.Timing
+	Timing fleet.Timing
 	Log    *slog.Logger
 }
 
@@ -89,8 +92,8 @@ func Run(ctx context.Context, cfg Config) error {
 		return err
 	}
 	plans := prices(ctx, cfg)
-	types := linode.NewInstanceTypes(plans, cluster.Region, cluster.Tier)
-	types.Follow(cluster.Version)
+	types := instancetype.New(plans, cluster.Region, catalog.Tier(cluster.Tier))
+	types.SetVersion(cluster.K8sVersion)
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
@@ -207,39 +210,43 @@ func requireCRDs(mapper meta.RESTMapper) error {
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, plans *catalog.Catalog, types *linode.InstanceTypes) error {
-	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), linode.IndexNodeClaims(ctx, mgr.GetFieldIndexer())); err != nil {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, plans *catalog.Catalog, types *instancetype.Set) error {
+	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	if err := mgr.Add(linode.NewStock(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, plans, cfg.Log)); err != nil {
+	if err := mgr.Add(instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, plans, cfg.Log)); err != nil {
 		return err
 	}
-	claims := linode.NewNodeClaims(mgr.GetClient(), events)
-	fleet := linode.NewFleet(lke, cluster, claims, types, cfg.Timing, cfg.Log)
+	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
+	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
+	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits, Version: control.Version}
+	overlays := nodeoverlay.NewInstanceTypeStore()
+	if cfg.Core.Gates.NodeOverlay {
+		chooser.Overlay = overlays.ApplyAll
+	}
+	var roster *fleet.Roster
 	if cfg.NodeAdmission != "" {
 		namespace, name, _ := strings.Cut(cfg.NodeAdmission, "/")
-		fleet.Keep(linode.NewRoster(mgr.GetClient(), cluster.ID, namespace, name))
+		roster = fleet.NewRoster(mgr.GetClient(), cluster.ID, namespace, name)
 	}
-	limits := linode.NewLimits(mgr.GetClient(), mgr.GetAPIReader(), types)
-	provider := linode.NewProvider(mgr.GetClient(), fleet, limits)
-	claims.ReplanWith(provider.Replan)
-	if err := addKarpenter(ctx, mgr, cfg.Core, provider); err != nil {
-		return err
-	}
-	if err := addFollower(mgr, cfg, cluster, plans); err != nil {
+	machines := fleet.New(fleet.Config{
+		API: lke, Cluster: cluster, ControlPlane: control, Claims: fleet.NewNodeClaims(mgr.GetClient(), events, chooser.Replan),
+		Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+	})
+	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err
 	}
 	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, plans); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
-		linode.NewTrigger(mgr.GetClient(), fleet),
-		linode.NewEarlyBind(mgr.GetClient(), fleet),
+		fleet.NewTrigger(mgr.GetClient(), machines),
+		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
 		linode.NewNodeClass(mgr.GetClient(), cluster, lke, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
-		linode.NewLearner(mgr.GetClient(), types, cluster.ID),
-		linode.NewCapacityLimits(mgr.GetClient(), limits, events),
+		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
+		capacitylimit.NewController(mgr.GetClient(), limits, events),
 	)
 }
 
@@ -251,21 +258,4 @@ func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cl
 	}
 	o.Cluster, o.Prices = cluster, prices
 	return gitops.Add(ctx, mgr, o)
-}
-
-// addFollower has the configured directory applied for as long as this process
-// leads.
-func addFollower(mgr manager.Manager, cfg Config, cluster lkeapi.Cluster, plans *catalog.Catalog) error {
-	if cfg.ConfigDir == "" {
-		return nil
-	}
-	src, err := source.Open(cfg.ConfigDir)
-	if err != nil {
-		return err
-	}
-	to, err := kube.NewCluster(cfg.Kube)
-	if err != nil {
-		return err
-	}
-	return mgr.Add(&follower{source: src, to: to, cluster: cluster, plans: plans, log: cfg.Log})
 }

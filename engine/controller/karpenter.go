@@ -64,13 +64,9 @@ func (c Core) options() *options.Options {
 // ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
 // what else it does is done here: the order of decoration and the list of
 // controllers are its own.
-func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider *linode.Provider) error {
+func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider *linode.Provider, store *nodeoverlay.InstanceTypeStore) error {
 	ctx = options.ToContext(ctx, core.options())
 	clk := clock.RealClock{}
-	store := nodeoverlay.NewInstanceTypeStore()
-	if core.Gates.NodeOverlay {
-		provider.Overlay(store.ApplyAll)
-	}
 	plain := metrics.Decorate(provider)
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)

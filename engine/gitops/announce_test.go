@@ -48,7 +48,7 @@ func TestEventsAreNews(t *testing.T) {
 	unchanged.refused, unchanged.revision, unchanged.event = lkeplanv1alpha1.ReasonGuarded, "main@sha1:4", "the whole plan"
 	stopped := unchanged.changed(true)
 	correcting := applied
-	correcting.undone = "NodePool web: spec.weight"
+	correcting.corrected = "NodePool web: spec.weight"
 	const (
 		news   = "Normal ReconciliationSucceeded map[lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1\n1 to create"
 		status = "Normal ReconciliationSucceeded map[lkeplan.dev/commit_status:update lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1"

@@ -53,9 +53,9 @@ func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, 
 	return a.answer, nil
 }
 
-// TestTheGuardsAreOfWhatIsInForce: and it is compiled only where it is not what
+// TestTheGuardsAreOfWhatWasLastApplied: and it is compiled only where it is not what
 // was compiled already.
-func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
+func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	const old, head = 1, 2 // deleted pools that the guards allow
 	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
 	with := func(name, text string) map[string]string {
@@ -73,7 +73,7 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 		compiles int
 		allows   int
 	}{
-		"nothing is in force":       {recorded{}, "4", 0, head},
+		"nothing was applied yet":   {recorded{}, "4", 0, head},
 		"the same":                  {recorded{"./fleet", files}, "4", 0, head},
 		"the same but for a README": {recorded{"fleet", with("README.md", "new")}, "4", 0, head},
 		"another path":              {recorded{"modules", files}, "4", 1, old},
@@ -88,12 +88,15 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: old}}}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: old}}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
-			of := based{Answer: compile.Answer{Guards: config.Guards{MaxDeletedPools: head}}, ask: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
-			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
-				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
+			of := compiled{
+				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
+				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
+			}
+			base, err := w.base(t.Context(), target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}, t.TempDir(), of)
+			if err != nil || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
+				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
 			}
 		})
 	}
@@ -102,8 +105,9 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, based{Answer: compile.Answer{Policies: policies}}); err != nil {
+		w, p := &Worker{Compiler: compiler}, &judged{Plan: plan.Plan{Current: new(catalog.Money)}}
+		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
+		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
 		if compiler.plans != want || p.Refused() != (want > 0) {
@@ -112,9 +116,9 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAChangeWaitsWhileWhatIsInForceCannotBeRead: one commit that takes a value
-// away that the guards in force need would else be the first to be held to its own.
-func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
+// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: one commit that takes a value
+// away that the guards last applied need would else be the first to be held to its own.
+func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
 	for name, tt := range map[string]struct {
 		failed  bool
@@ -128,15 +132,17 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: compile.Answer{Failed: tt.failed, Guards: guards}},
+				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Answer: compile.Answer{Guards: guards}, ask: compile.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
-			if bad {
-				t.Fatalf("%+v", o)
+			head := compiled{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
+			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+			var err error
+			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
+				t.Fatal(err)
 			}
-			p := &plan.Plan{Current: new(catalog.Money), Changes: tt.changes}
-			if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, compile.Result{}, base); err != nil {
+			p := &judged{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}
+			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)
 			}
 			if p.Refused() != tt.refused {

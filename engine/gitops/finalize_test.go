@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -86,10 +85,10 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
-			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), unseen: tt.unseen, err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, mark: inventoryLabel(np), unseen: tt.unseen, err: tt.err}
 			r := &Reconciler{
-				EventRecorder: &told{}, Again: func(types.NamespacedName) {},
-				Worker: &Worker{Claims: NewClaims(), Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
+				EventRecorder: &told{},
+				Worker:        &Worker{Rivals: NewRivals(nil), Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
 			}
 			_, err := r.finalize(t.Context(), np)
 			if stays := controllerutil.ContainsFinalizer(np, Finalizer); stays != tt.stays || (err != nil) != tt.stays {

@@ -80,10 +80,10 @@ type Cluster interface {
 	Release(ctx context.Context, obj map[string]any) error
 }
 
-// mark is what the objects of a NodePlan carry as the label
-// kube.InventoryLabel. A label has 63 characters at most, so that names that
-// are longer together end in a digest.
-func mark(plan *lkeplanv1alpha1.NodePlan) string {
+// inventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's
+// objects. A label has 63 characters at most, so that names that are longer
+// together end in a digest.
+func inventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
 }
 

@@ -12,62 +12,63 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// owned are live objects by their keys: true for those that carry the mark.
-type owned map[string]bool
+// owned has the keys of live objects that carry the NodePlan's inventory label.
+type owned map[manifest.Key]bool
 
-// foreign refuses to change objects that somebody else has applied, and fields
-// that others have set in objects that were not applied from here before.
-func foreign(p plan.Plan, ours owned) (outcome, bool) {
+// refuseForeign refuses to change objects that somebody else has applied, and
+// fields that others have set in objects that were not applied from here before.
+func refuseForeign(p plan.Plan, ours owned) error {
 	var lines []string
 	for _, c := range p.Changes {
-		if ours[keyOf(c)] {
+		if ours[c.Key()] {
 			continue
 		}
 		for _, conflict := range c.Conflicts {
-			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, keyOf(c), conflict.Owner))
+			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, c.Key(), conflict.Owner))
 		}
 	}
 	if len(lines) == 0 {
-		return outcome{}, false
+		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; "))
 }
 
-// moved refuses to delete what another NodePlan wants by now: its nodes would go
-// with it, and be made anew.
-func (w *Worker) moved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
+// refuseMoved refuses to delete what another NodePlan wants by now: its nodes
+// would go with it, and be made anew.
+func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
 	var lines []string
 	for _, c := range p.Changes {
 		if c.Action != plan.Delete {
 			continue
 		}
-		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
-			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", keyOf(c), other, c.Addr))
+		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
+			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", c.Key(), other, c.Addr))
 		}
 	}
 	if len(lines) == 0 {
-		return outcome{}, false
+		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; "))
 }
 
-// free tells the NodePlans that want what was released.
-func (w *Worker) free(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
+// notifyOrphaned notifies the NodePlans that want what the plan has orphaned.
+func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	for _, c := range p.Changes {
-		if c.Action != plan.Forget || w.Claims.Tell == nil {
+		if c.Action != plan.Forget {
 			continue
 		}
-		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
-			w.Claims.Tell(other)
+		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
+			w.Rivals.notify(other)
 		}
 	}
 }
 
-// uncontested is the plan without the conflicts about our own objects, which
+// withoutConflicts is the plan without the conflicts about our own objects, which
 // are settled by setting the fields back.
-func uncontested(p plan.Plan) plan.Plan {
+func withoutConflicts(p plan.Plan) plan.Plan {
 	p.Changes = slices.Clone(p.Changes)
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = nil
@@ -81,24 +82,24 @@ type forcing struct {
 	ours owned
 }
 
-// Apply implements engine's applier.
+// Apply sets fields of our own objects that others have set.
 func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error) {
-	if f.ours[kube.Key(obj)] {
+	if f.ours[manifest.KeyOf(obj)] {
 		return f.ApplyForced(ctx, obj)
 	}
 	return f.Cluster.Apply(ctx, obj)
 }
 
-// ignore takes the fields out of head that others have set and may set, and
+// ignoreDrift takes the fields out of head that others have set and may set, and
 // reports whether there were any.
-func ignore(head *compile.Result, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
+func ignoreDrift(head *compile.Result, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
 	found := false
 	for _, d := range drift {
 		if d.Kept || !slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) }) {
 			continue
 		}
 		for i, r := range head.Resources {
-			if r.Kind() == d.Kind && r.Name() == d.Name {
+			if manifest.KeyOf(r.Manifest) == d.Key() {
 				head.Resources[i].Manifest = without(r.Manifest, d.Path)
 				found = true
 			}
@@ -141,20 +142,11 @@ func without(obj map[string]any, path string) map[string]any {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	steps := strings.Split(list, ".")
 	if inBrackets {
-		if _, isMap := lookup(obj, steps).(map[string]any); isMap {
+		if manifest.Map(obj, steps...) != nil {
 			steps = append(steps, strings.TrimSuffix(rest, "]"))
 		}
 	}
 	return drop(obj, steps)
-}
-
-func lookup(obj map[string]any, steps []string) (value any) {
-	value = obj
-	for _, step := range steps {
-		m, _ := value.(map[string]any)
-		value = m[step]
-	}
-	return value
 }
 
 // drop copies what it changes.
@@ -169,11 +161,4 @@ func drop(obj map[string]any, steps []string) map[string]any {
 		copied[steps[0]] = drop(inner, steps[1:])
 	}
 	return copied
-}
-
-func keyOf(c plan.Change) string {
-	if c.Namespace != "" {
-		return c.Kind + " " + c.Namespace + "/" + c.Name
-	}
-	return c.Kind + " " + c.Name
 }

@@ -73,7 +73,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
 		},
 		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byMark, indexMark)
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byInventory, indexInventory)
 		},
 		func() error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
@@ -92,13 +92,11 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Client:        mgr.GetClient(),
 		EventRecorder: recorder,
 		Metrics:       controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
-		Worker:        worker(mgr, o),
-		Again: func(other types.NamespacedName) {
+		Worker: worker(mgr, o, func(other types.NamespacedName) {
 			again <- event.TypedGenericEvent[types.NamespacedName]{Object: other}
-		},
+		}),
 		DependencyInterval: o.DependencyInterval,
 	}
-	r.Worker.Claims.Tell = r.Again
 	return build(mgr, r, o, again)
 }
 
@@ -106,8 +104,9 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 // take compile.DefaultMemory; kube/deploy/controller.yaml has room for as many.
 const compilations = 2
 
-// worker puts together what does the work.
-func worker(mgr manager.Manager, o Options) *Worker {
+// worker puts together what does the work. It calls notify for NodePlans that are
+// to be reconciled again because of another one.
+func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) *Worker {
 	compiler := o.Compiler
 	if compiler == nil {
 		compiler = compile.Child{}
@@ -122,7 +121,7 @@ func worker(mgr manager.Manager, o Options) *Worker {
 		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),
 		Vars:     ReadVariables(reader),
 		Records:  ConfigMaps{mgr.GetClient(), reader},
-		Claims:   NewClaims(),
+		Rivals:   NewRivals(notify),
 		Cache:    mgr.GetClient(),
 		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices, SameNamespace: o.SameNamespace,
 		Now: time.Now,
@@ -165,7 +164,7 @@ func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.Typed
 				queue.Add(reconcile.Request{NamespacedName: e.Object})
 			},
 		})).
-		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(inForceChanged{})).
+		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(lastAppliedChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, obj := range kept() {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))

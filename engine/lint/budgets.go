@@ -8,6 +8,7 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -224,7 +225,7 @@ func beforeHour(c *checker) {
 }
 
 // writtenField returns a field of the object as its author wrote it.
-func writtenField(object Object, path ...string) (any, bool) {
+func writtenField(object config.Object, path ...string) (any, bool) {
 	var field any = object.Manifest
 	for _, key := range path {
 		fields, ok := field.(map[string]any)

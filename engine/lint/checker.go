@@ -16,8 +16,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -39,7 +39,7 @@ type checker struct {
 // A pool is a NodePool, typed, with what its requirements leave.
 type pool struct {
 	*karpv1.NodePool
-	object Object
+	object config.Object
 	// requirements are those of the template and its labels, as Karpenter
 	// joins them.
 	requirements scheduling.Requirements
@@ -57,7 +57,7 @@ func newChecker(in Input) *checker {
 		c.types = sold(in.Catalog, in.Cluster)
 	}
 	for _, object := range in.Objects {
-		if object.kind() != schemas.Pool.Object.Kind {
+		if object.Kind() != schemas.Pool.Object.Kind {
 			continue
 		}
 		typed := &karpv1.NodePool{}
@@ -72,7 +72,7 @@ func newChecker(in Input) *checker {
 // sold are the plans that clusters of the tier can have in the region, the
 // cheapest first.
 func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.InstanceType {
-	types := linode.NewInstanceTypes(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
+	types := instancetype.New(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
 	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool {
 		return len(it.Offerings.Available()) == 0
 	})
@@ -88,7 +88,7 @@ func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.Instanc
 	return types
 }
 
-func (c *checker) pool(object Object, typed *karpv1.NodePool) *pool {
+func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	p := &pool{NodePool: typed, object: object}
 	template := typed.Spec.Template
 	p.requirements = scheduling.NewNodeSelectorRequirementsWithMinValues(template.Spec.Requirements...)

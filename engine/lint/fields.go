@@ -17,7 +17,7 @@ import (
 // What rolls nodes and what does not is the hash's word, not a list of ours.
 func noEffect(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != schemas.NodeClass.Object.Kind {
+		if object.Kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
 		spec, _ := object.Manifest["spec"].(map[string]any)
@@ -108,7 +108,7 @@ func gated(c *checker) {
 		}
 	}
 	for _, object := range c.in.Objects {
-		switch kind := object.kind(); kind {
+		switch kind := object.Kind(); kind {
 		case "NodeOverlay", "CapacityBuffer":
 			c.report(object.Addr, "",
 				"A %s needs Karpenter's feature gate %[1]s; without it the object is ignored, silently. "+turnOn, kind)
@@ -120,7 +120,7 @@ func gated(c *checker) {
 // for, which the CRD allows.
 func emptyBuffers(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != "CapacityBuffer" {
+		if object.Kind() != "CapacityBuffer" {
 			continue
 		}
 		spec, _ := object.Defaulted["spec"].(map[string]any)

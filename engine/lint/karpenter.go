@@ -201,7 +201,7 @@ func otherNodeClass(c *checker) {
 // overlays asks Karpenter about NodeOverlays.
 func overlays(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != "NodeOverlay" {
+		if object.Kind() != "NodeOverlay" {
 			continue
 		}
 		typed := &v1alpha1.NodeOverlay{}

@@ -39,22 +39,10 @@ type Finding struct {
 	Message  string      // whole sentences
 }
 
-// An Object is a compiled object.
-type Object struct {
-	Addr      config.Addr
-	Manifest  map[string]any // as written
-	Defaulted map[string]any // as the API server would store it
-}
-
-func (o Object) kind() string {
-	kind, _ := o.Manifest["kind"].(string)
-	return kind
-}
-
 // Input is what is checked.
 type Input struct {
-	Cluster config.Cluster // a zero one is not checked, and no plans without it
-	Objects []Object       // those that the API server would take, sorted by address
+	Cluster config.Cluster  // a zero one is not checked, and no plans without it
+	Objects []config.Object // those that the API server would take, sorted by address
 	Catalog *catalog.Catalog
 
 	// Partial says that objects are missing, which are in error. Only errors

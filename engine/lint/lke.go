@@ -72,7 +72,7 @@ func tier(c *checker) {
 // classes asks the provider whether LKE can make nodes by each class.
 func classes(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.kind() != schemas.NodeClass.Object.Kind {
+		if object.Kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
 		typed := &linodev1alpha1.LinodeNodeClass{}

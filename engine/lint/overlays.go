@@ -8,12 +8,14 @@ import (
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
 )
 
 // An overlay is a NodeOverlay with the plans that it is about.
 type overlay struct {
 	*v1alpha1.NodeOverlay
-	object       Object
+	object       config.Object
 	requirements scheduling.Requirements
 	plans        cloudprovider.InstanceTypes
 }
@@ -23,7 +25,7 @@ func (c *checker) overlays() (all []overlay) {
 		return nil
 	}
 	for _, object := range c.in.Objects {
-		if object.kind() != "NodeOverlay" {
+		if object.Kind() != "NodeOverlay" {
 			continue
 		}
 		o := overlay{NodeOverlay: &v1alpha1.NodeOverlay{}, object: object}

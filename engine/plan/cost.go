@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Offer is a plan that nodes can be made of, in the region of a cluster.
@@ -172,7 +173,7 @@ func (p *Plan) cost(base, head State) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		key := c.id()
+		key := c.Key()
 		if old, ok := before[key]; ok {
 			c.Before = &old
 		}
@@ -203,8 +204,8 @@ func (s State) spent() map[string]catalog.Money {
 	return spent
 }
 
-func (s State) costs(total *Cost) (map[id]Cost, error) {
-	each := map[id]Cost{}
+func (s State) costs(total *Cost) (map[manifest.Key]Cost, error) {
+	each := map[manifest.Key]Cost{}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
 			continue
@@ -213,7 +214,7 @@ func (s State) costs(total *Cost) (map[id]Cost, error) {
 		if err != nil {
 			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
 		}
-		each[o.id()] = c
+		each[o.Key()] = c
 		*total = total.plus(c)
 	}
 	return each, nil

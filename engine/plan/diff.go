@@ -8,6 +8,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Diff compares two revisions. Objects are the same when kind and name are; an
@@ -16,7 +17,7 @@ func Diff(base, head State) (Plan, error) {
 	before, after := byID(base.Objects), byID(head.Objects)
 	p := Plan{Now: head.Now}
 	for _, o := range head.Objects {
-		old, existed := before[o.id()]
+		old, existed := before[o.Key()]
 		if !existed {
 			p.Changes = append(p.Changes, created(o))
 			continue
@@ -28,13 +29,13 @@ func Diff(base, head State) (Plan, error) {
 		p.Changes = append(p.Changes, c)
 	}
 	for _, o := range base.Objects {
-		if _, stays := after[o.id()]; !stays {
+		if _, stays := after[o.Key()]; !stays {
 			p.Changes = append(p.Changes, gone(o, head.Removed))
 		}
 	}
 	p.fanOut(after)
 	for i := range p.Changes {
-		p.Changes[i].Conflicts = after[p.Changes[i].id()].Conflicts
+		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
@@ -49,24 +50,24 @@ func Diff(base, head State) (Plan, error) {
 	return p, p.cost(base, head)
 }
 
-func byID(objects []Object) map[id]Object {
-	m := make(map[id]Object, len(objects))
+func byID(objects []config.Object) map[manifest.Key]config.Object {
+	m := make(map[manifest.Key]config.Object, len(objects))
 	for _, o := range objects {
-		m[o.id()] = o
+		m[o.Key()] = o
 	}
 	return m
 }
 
-func changeOf(o Object, action Action) Change {
+func changeOf(o config.Object, action Action) Change {
 	apiVersion, _ := o.Manifest["apiVersion"].(string)
 	return Change{
-		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.id().namespace, Name: o.Name(),
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(),
 		Source: o.Origins.Find("").Range, Action: action, Effect: None,
 	}
 }
 
 // stored is an object without what the API server and controllers put into it.
-func stored(o Object) map[string]any {
+func stored(o config.Object) map[string]any {
 	obj := o.Defaulted
 	if obj == nil {
 		obj = o.Manifest
@@ -89,7 +90,7 @@ func stored(o Object) map[string]any {
 }
 
 // created lists what was written; defaults are no news.
-func created(o Object) Change {
+func created(o config.Object) Change {
 	c := changeOf(o, Create)
 	c.New = stored(o)
 	fields := flatten(o.Manifest)
@@ -101,7 +102,7 @@ func created(o Object) Change {
 
 // gone is what becomes of an object that the head does not have: it is deleted,
 // unless a removed block says that it stays.
-func gone(o Object, removed []config.Removal) Change {
+func gone(o config.Object, removed []config.Removal) Change {
 	for _, r := range removed {
 		if r.Kind == o.Kind() && r.Name == o.Name() && !r.Delete {
 			c := changeOf(o, Forget)
@@ -114,7 +115,7 @@ func gone(o Object, removed []config.Removal) Change {
 
 // deleted is the end of an object. The nodes of a NodePool go with it, at once
 // and past its budgets: its NodeClaims are its dependents.
-func deleted(o Object) Change {
+func deleted(o config.Object) Change {
 	c := changeOf(o, Delete)
 	c.Old = stored(o)
 	c.UID = text(o.Defaulted, "metadata", "uid")
@@ -126,7 +127,7 @@ func deleted(o Object) Change {
 
 // updated compares the objects as the API server would store them: a default
 // that is written out is no change.
-func updated(old, o Object) (Change, error) {
+func updated(old, o config.Object) (Change, error) {
 	c := changeOf(o, Keep)
 	c.Old, c.New = stored(old), stored(o)
 	c.UID = text(old.Defaulted, "metadata", "uid")
@@ -160,7 +161,7 @@ func updated(old, o Object) (Change, error) {
 }
 
 // fanOut carries a roll from a class to the pools that refer to it.
-func (p *Plan) fanOut(after map[id]Object) {
+func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 	rolled := map[string]string{} // class name -> its address
 	for _, c := range p.Changes {
 		if c.Kind == "LinodeNodeClass" && c.Effect == Roll {
@@ -172,7 +173,7 @@ func (p *Plan) fanOut(after map[id]Object) {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := text(after[c.id()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		class := text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if addr, ok := rolled[class]; ok {
 			c.Because = append(c.Because, addr)
 			c.worsen(Roll, false)
@@ -193,7 +194,7 @@ func text(obj map[string]any, path ...string) string {
 
 // origin is the place of a field in the source. A field that is not there has
 // none.
-func origin(o Object, path string) hcl.Range {
+func origin(o config.Object, path string) hcl.Range {
 	if written, ok := position(o.Manifest, path); ok {
 		return o.Origins.Find(written).Range
 	}

@@ -10,12 +10,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/lkeplan/lkeplan/config"
 )
 
 // Drifts compares objects of a cluster with what the head wants of them, and
 // returns the fields that others than the manager have set to something else.
 // The base is what was applied last, as far as that is known; it may be empty.
-func Drifts(base, head []Object, live func(Object) map[string]any, manager string) ([]Drift, error) {
+func Drifts(base, head []config.Object, live func(config.Object) map[string]any, manager string) ([]Drift, error) {
 	applied := byID(base)
 	var drifts []Drift
 	for _, o := range head {
@@ -30,7 +32,7 @@ func Drifts(base, head []Object, live func(Object) map[string]any, manager strin
 		if all.only(manager) {
 			continue
 		}
-		before, known := applied[o.id()]
+		before, known := applied[o.Key()]
 		if !known {
 			before = o
 		}
@@ -44,7 +46,7 @@ func Drifts(base, head []Object, live func(Object) map[string]any, manager strin
 
 // driftOf lists what others have set in one object. A value that the head
 // wants as well is no drift, whoever has set it.
-func driftOf(o Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
+func driftOf(o config.Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
 	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(live)) {
 		if byController(path) || equal(live[path], wanted[path]) {
@@ -56,7 +58,7 @@ func driftOf(o Object, applied, live map[string]any, all owners, manager string)
 		}
 		_, contested := written[path]
 		drifts = append(drifts, Drift{
-			Addr: o.Addr.String(), Kind: o.Kind(), Name: o.Name(), Path: path,
+			Addr: o.Addr.String(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), Path: path,
 			Applied: applied[path], Live: live[path], Owners: who, Kept: !contested,
 		})
 	}

@@ -28,7 +28,7 @@ func TestDrifts(t *testing.T) {
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}, "disruption": map[string]any{"consolidateAfter": "0s"}},
 	}
-	head := Object{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest}, Defaulted: defaulted}
+	head := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest, Defaulted: defaulted}
 	owned := func(manager, fields string) string {
 		return `{"manager": "` + manager + `", "operation": "Update", "apiVersion": "karpenter.sh/v1", "fieldsType": "FieldsV1", "fieldsV1": ` + fields + `}`
 	}
@@ -58,7 +58,7 @@ func TestDrifts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			live := liveOf(t, tt.live)
-			got, err := Drifts(nil, []Object{head}, func(Object) map[string]any { return live }, "lkeplan")
+			got, err := Drifts(nil, []config.Object{head}, func(config.Object) map[string]any { return live }, "lkeplan")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -11,7 +11,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/encode"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Migration is how a pool becomes another object without its nodes going at
@@ -34,9 +36,9 @@ type Step struct {
 // migrations finds the pools that become other objects.
 func (p *Plan) migrations(base, head State) error {
 	before, after := byID(base.Objects), byID(head.Objects)
-	var created, deleted []Object
+	var created, deleted []config.Object
 	for _, c := range p.Changes {
-		switch old, o := before[id{kind: c.Kind, name: c.Name}], after[id{kind: c.Kind, name: c.Name}]; {
+		switch old, o := before[manifest.Key{Kind: c.Kind, Name: c.Name}], after[manifest.Key{Kind: c.Kind, Name: c.Name}]; {
 		case c.Kind != "NodePool":
 		case c.Action == Create:
 			created = append(created, o)
@@ -59,9 +61,9 @@ func (p *Plan) migrations(base, head State) error {
 
 // renames pairs pools that go with those that come. Who is at the same address
 // comes before who merely looks alike.
-func (p *Plan) renames(deleted, created []Object, head State) error {
-	for _, succeeds := range []func(old, o Object) (bool, error){sameAddress, alike} {
-		var left []Object
+func (p *Plan) renames(deleted, created []config.Object, head State) error {
+	for _, succeeds := range []func(old, o config.Object) (bool, error){sameAddress, alike} {
+		var left []config.Object
 		for _, old := range deleted {
 			i, err := find(created, old, succeeds)
 			if err != nil {
@@ -84,14 +86,14 @@ func (p *Plan) renames(deleted, created []Object, head State) error {
 }
 
 // static reports whether a pool has a fixed number of nodes.
-func static(o Object) bool {
+func static(o config.Object) bool {
 	spec, _ := o.Defaulted["spec"].(map[string]any)
 	return spec["replicas"] != nil
 }
 
 // find returns the first of the new pools that is the old one under another
 // name; -1 where there is none.
-func find(created []Object, old Object, succeeds func(old, o Object) (bool, error)) (int, error) {
+func find(created []config.Object, old config.Object, succeeds func(old, o config.Object) (bool, error)) (int, error) {
 	for i, o := range created {
 		yes, err := succeeds(old, o)
 		if yes || err != nil {
@@ -103,15 +105,15 @@ func find(created []Object, old Object, succeeds func(old, o Object) (bool, erro
 
 // sameAddress reports whether a new pool is at the address of the old one, or
 // where that was moved to.
-func sameAddress(old, o Object) (bool, error) {
+func sameAddress(old, o config.Object) (bool, error) {
 	return o.Addr == old.Addr || o.Before == old.Addr, nil
 }
 
 // alike reports whether nodes of two pools are interchangeable: Karpenter's hash
 // is the same, and so are the requirements, which are not in it.
-func alike(a, b Object) (bool, error) {
+func alike(a, b config.Object) (bool, error) {
 	var pools [2]karpv1.NodePool
-	for i, o := range []Object{a, b} {
+	for i, o := range []config.Object{a, b} {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, &pools[i]); err != nil {
 			return false, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
@@ -120,14 +122,14 @@ func alike(a, b Object) (bool, error) {
 }
 
 // requirementFields are what a pool requires, whatever the order.
-func requirementFields(o Object) map[string]any {
+func requirementFields(o config.Object) map[string]any {
 	fields := flatten(o.Defaulted)
 	maps.DeleteFunc(fields, func(path string, _ any) bool { return !strings.HasPrefix(path, "spec.template.spec.requirements") })
 	return fields
 }
 
 // rename is the migration to a pool that the head has under another name.
-func rename(old, o Object, head State) (Migration, error) {
+func rename(old, o config.Object, head State) (Migration, error) {
 	w := migration{old: old, next: o, head: head, label: o.Addr.Name}
 	w.oldLabel = old.Addr.Name
 	if old.Addr == o.Addr || w.taken(w.oldLabel) {
@@ -139,7 +141,7 @@ func rename(old, o Object, head State) (Migration, error) {
 
 // transition is the migration of a pool that becomes static or dynamic, to one
 // beside it.
-func transition(old, o Object, head State) (Migration, error) {
+func transition(old, o config.Object, head State) (Migration, error) {
 	kind := "dynamic"
 	if static(o) {
 		kind = "static"
@@ -173,7 +175,7 @@ func with(manifest map[string]any, path string, value any) map[string]any {
 
 // taken reports whether a pool of the head has a label.
 func (m migration) taken(label string) bool {
-	return slices.ContainsFunc(m.head.Objects, func(o Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
+	return slices.ContainsFunc(m.head.Objects, func(o config.Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
 }
 
 // free returns a label that no pool of the head has.
@@ -187,10 +189,10 @@ func (m migration) free(label string) string {
 
 // block writes a pool as HCL, under a label of the migration.
 func (m migration) block(label string, manifest map[string]any) (string, error) {
-	objects := []encode.Object{{Manifest: manifest, Defaulted: manifest, Label: label}}
+	objects := []config.Object{{Addr: config.Addr{Name: label}, Manifest: manifest, Defaulted: manifest}}
 	for _, o := range m.head.Objects {
 		if o.Addr.Type == "node_class" && o.Addr.Key == "" && o.Addr.Module == "" {
-			objects = append(objects, encode.Object{Manifest: o.Manifest, Defaulted: o.Defaulted, Label: o.Addr.Name})
+			objects = append(objects, o)
 		}
 	}
 	blocks, err := encode.Blocks(objects)

@@ -1,10 +1,14 @@
 package plan
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/lkeplan/lkeplan/config"
+)
 
 // A migration is one that is being written.
 type migration struct {
-	old, next       Object
+	old, next       config.Object
 	oldLabel, label string // of their blocks while both are there
 	head            State
 }

@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Node is a NodeClaim of a cluster and the node that it became, as far as its
@@ -95,7 +96,7 @@ func (p *Plan) impact(base, head State) error {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Forget {
 			continue
 		}
-		key := c.id()
+		key := c.Key()
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		if c.Action == Delete {
 			c.Impact.Deleted = c.Impact.Of
@@ -203,8 +204,8 @@ type judge struct {
 	classes      map[string]string // hashes by name
 }
 
-func judges(s State) (map[id]judge, error) {
-	classes, all := map[string]string{}, map[id]judge{}
+func judges(s State) (map[manifest.Key]judge, error) {
+	classes, all := map[string]string{}, map[manifest.Key]judge{}
 	for _, o := range s.Objects {
 		if o.Kind() != "LinodeNodeClass" {
 			continue
@@ -223,7 +224,7 @@ func judges(s State) (map[id]judge, error) {
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, pool); err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
-		all[o.id()] = judge{
+		all[o.Key()] = judge{
 			pool: pool, hash: pool.Hash(), classes: classes,
 			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
 		}
@@ -265,7 +266,7 @@ func Outdated(s State, nodes []Node) ([]Rolling, error) {
 	}
 	counts := map[string]*Rolling{}
 	for at := range all {
-		counts[at.name] = &Rolling{Pool: at.name}
+		counts[at.Name] = &Rolling{Pool: at.Name}
 	}
 	for _, n := range nodes {
 		r := counts[n.Pool]
@@ -273,7 +274,7 @@ func Outdated(s State, nodes []Node) ([]Rolling, error) {
 			continue
 		}
 		r.Of++
-		if all[poolID(n.Pool)].drifted(n) {
+		if all[poolKey(n.Pool)].drifted(n) {
 			r.Outdated++
 		}
 	}

@@ -9,10 +9,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // poolOf is a pool with one requirement and budgets.
-func poolOf(cpu string, expiry string, budgets ...any) Object {
+func poolOf(cpu string, expiry string, budgets ...any) config.Object {
 	spec := map[string]any{
 		"requirements": []any{map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "In", "values": []any{cpu}}},
 		"nodeClassRef": map[string]any{"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"},
@@ -22,16 +23,16 @@ func poolOf(cpu string, expiry string, budgets ...any) Object {
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"template": map[string]any{"spec": spec}, "disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
 	}
-	return Object{Resource: config.Resource{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest}, Defaulted: manifest}
+	return config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest, Defaulted: manifest}
 }
 
 // friday is a Friday morning.
 var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 
 // nodesOf are nodes that were made by a pool, with so many CPUs each.
-func nodesOf(t *testing.T, o Object, cpus ...string) []Node {
+func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	t.Helper()
-	all, err := judges(State{Objects: []Object{o}})
+	all, err := judges(State{Objects: []config.Object{o}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +40,7 @@ func nodesOf(t *testing.T, o Object, cpus ...string) []Node {
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
 			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.id()].hash, karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash, karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})
 	}
 	return nodes
@@ -57,7 +58,7 @@ func TestImpact(t *testing.T) {
 	four := []string{"4", "4", "4", "4"}
 	tests := []struct {
 		name         string
-		before, head Object
+		before, head config.Object
 		cpus         []string
 		want         Impact // and of its pace, how many at a time
 	}{
@@ -73,7 +74,7 @@ func TestImpact(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := append([]Node{{Pool: "another"}}, nodesOf(t, tt.before, tt.cpus...)...)
-			p, err := Diff(State{Objects: []Object{tt.before}, Nodes: nodes}, State{Objects: []Object{tt.head}, Nodes: nodes, Now: friday})
+			p, err := Diff(State{Objects: []config.Object{tt.before}, Nodes: nodes}, State{Objects: []config.Object{tt.head}, Nodes: nodes, Now: friday})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%+v, %v", p, err)
 			}
@@ -92,8 +93,8 @@ func TestImpact(t *testing.T) {
 func TestConflictsAreChanges(t *testing.T) {
 	o := poolOf("4", "720h")
 	contested := o
-	contested.Conflicts = []Conflict{{Path: "spec.weight", Owner: "jane"}}
-	p, err := Diff(State{Objects: []Object{o}}, State{Objects: []Object{contested}})
+	conflicts := map[manifest.Key][]Conflict{contested.Key(): {{Path: "spec.weight", Owner: "jane"}}}
+	p, err := Diff(State{Objects: []config.Object{o}}, State{Objects: []config.Object{contested}, Conflicts: conflicts})
 	if err != nil || len(p.Changes) != 1 || len(p.Changes[0].Conflicts) != 1 {
 		t.Errorf("the conflict is not in the plan: %+v, %v", p, err)
 	}

@@ -19,31 +19,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Object is one object of a revision: as written, and as the API server would
-// store it.
-type Object struct {
-	config.Resource
-	Defaulted map[string]any // where it is a live object: with its managed fields
-	Conflicts []Conflict     // of applying it, where a cluster was asked
-}
-
-// id is what an object is in the cluster, whatever its address.
-type id struct{ kind, namespace, name string }
-
-func (o Object) id() id { return id{o.Kind(), text(o.Manifest, "metadata", "namespace"), o.Name()} }
-
-func (c Change) id() id { return id{c.Kind, c.Namespace, c.Name} }
-
-func poolID(name string) id { return id{kind: "NodePool", name: name} }
+func poolKey(name string) manifest.Key { return manifest.Key{Kind: "NodePool", Name: name} }
 
 // State is one revision: its objects, and what nodes can be made of where they
 // are applied.
 type State struct {
-	Objects []Object
-	Removed []config.Removal // what becomes of objects that are not there any more
-	Offers  []Offer
-	Nodes   []Node    // nil where no cluster was asked
-	Now     time.Time // when budgets and expiry are looked at; zero: they are not
+	Objects []config.Object
+	// Conflicts are fields that somebody else has set to another value, by object;
+	// nil where no cluster was asked.
+	Conflicts map[manifest.Key][]Conflict
+	Removed   []config.Removal // what becomes of objects that are not there any more
+	Offers    []Offer
+	Nodes     []Node    // nil where no cluster was asked
+	Now       time.Time // when budgets and expiry are looked at; zero: they are not
 }
 
 // Plan is what going from a base to a head does.
@@ -126,6 +114,7 @@ func (c Change) Key() manifest.Key {
 // Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
 	Addr, Kind, Name string
+	Namespace        string // of the object; "" where its kind has none
 	Path             string
 	Applied          any      // what the base says; nil where it says nothing
 	Live             any      // JSON-shaped
@@ -133,6 +122,11 @@ type Drift struct {
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool
+}
+
+// Key says which object has drifted.
+func (d Drift) Key() manifest.Key {
+	return manifest.Key{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
 // Verdict is what a guard or a policy says of a plan.

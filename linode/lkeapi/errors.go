@@ -94,9 +94,8 @@ func ClassOf(err error) Class {
 
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
-// a bad tag. The texts for capacity are the ones known from the existing
-// provider and from older API answers; what LKE says today was never recorded
-// (research/linode.md 7.1).
+// a bad tag. The texts for capacity are those of older API answers; what LKE
+// says today was never recorded.
 func classOfReasons(reasons []Reason) Class {
 	class := ClassValidation
 	for _, r := range reasons {
@@ -131,11 +130,13 @@ func Explain(err error, baseURL string) error {
 	}
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
-		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s", baseURL, err, ScopePools)
+		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s",
+			baseURL, err, ScopePools)
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:
-		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network", baseURL, err)
+		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network",
+			baseURL, err)
 	}
 	return err
 }

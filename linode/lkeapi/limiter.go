@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -20,8 +19,8 @@ const (
 	buckets
 )
 
-func bucketFor(method, path string) bucket {
-	if method == http.MethodGet && strings.Contains(path, "page=") {
+func bucketFor(req *http.Request) bucket {
+	if req.Method == http.MethodGet && req.URL.Query().Has("page") {
 		return bucketList
 	}
 	return bucketOther

@@ -61,11 +61,11 @@ func TestTheTokenIsNeverShown(t *testing.T) {
 	for name, answer := range answers {
 		t.Run(name, func(t *testing.T) {
 			c := serve(t, answer)
-			c.token = newSecret(token)
+			c.transport.token = newSecret(token)
 			_, err := c.Pools(t.Context(), 1)
 			var log strings.Builder
-			slog.New(slog.NewTextHandler(&log, nil)).Error("no", "error", err, "token", c.token)
-			for _, shown := range []string{err.Error(), log.String(), fmt.Sprintf("%v %+v %#v", c.token, c.token, c.token), fmt.Sprintf("%+v", c)} {
+			slog.New(slog.NewTextHandler(&log, nil)).Error("no", "error", err, "token", c.transport.token)
+			for _, shown := range []string{err.Error(), log.String(), fmt.Sprintf("%v %+v %#v", c.transport.token, c.transport.token, c.transport.token), fmt.Sprintf("%+v", c)} {
 				if strings.Contains(shown, token) {
 					t.Errorf("the token is shown: %s", shown)
 				}
@@ -83,7 +83,7 @@ func TestCallsTellWhatIsLeft(t *testing.T) {
 		io.WriteString(w, `{"data":[],"pages":1}`)
 	})
 	var call Call
-	c.observe = func(done Call) { call = done }
+	c.transport.observe = func(done Call) { call = done }
 	for range 3 {
 		if _, err := c.Pools(t.Context(), 1); err != nil {
 			t.Fatal(err)

@@ -142,7 +142,8 @@ func TestArgoCDsApplicationsFitTogether(t *testing.T) {
 			project, from = d.Spec.Template.Spec.Project, d.Spec.Template.Spec.Source
 		}
 		if _, there := projects[project]; !there || from.Plugin.Name != plugin.Name() {
-			t.Errorf("%s %s is of project %q and for plugin %q, want %q", d.Kind, d.Metadata.Name, project, from.Plugin.Name, plugin.Name())
+			t.Errorf("%s %s is of project %q and for plugin %q, want %q", d.Kind, d.Metadata.Name, project, from.Plugin.Name,
+				plugin.Name())
 		}
 	}
 }
@@ -237,7 +238,8 @@ func (s *sandbox) installsThePlugin() {
 	if component, err = filepath.Rel(overlay, component); err != nil {
 		s.t.Fatal(err)
 	}
-	kustomization, err := json.Marshal(map[string]any{"resources": []string{"argocd.yaml"}, "components": []string{component}})
+	kustomization,
+		err := json.Marshal(map[string]any{"resources": []string{"argocd.yaml"}, "components": []string{component}})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -253,12 +255,14 @@ func (s *sandbox) installsThePlugin() {
 	}
 	s.kube("", "create", "namespace", "argocd")
 	said := s.kube(string(raw), "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "-")
-	for _, want := range []string{"configmap/lkeplan-plugin-", "configmap/argocd-cm", "deployment.apps/argocd-repo-server"} {
+	for _, want := range []string{"configmap/lkeplan-plugin-", "configmap/argocd-cm",
+		"deployment.apps/argocd-repo-server"} {
 		if !strings.Contains(said, want) {
 			s.t.Errorf("no %s among:\n%s", want, said)
 		}
 	}
-	for _, want := range []string{`"url":`, "resource.customizations.actions.lkeplan.dev_NodePlan", "/var/run/argocd/argocd-cmp-server", "registry.example.com/argocd:"} {
+	for _, want := range []string{`"url":`, "resource.customizations.actions.lkeplan.dev_NodePlan",
+		"/var/run/argocd/argocd-cmp-server", "registry.example.com/argocd:"} {
 		if !strings.Contains(string(raw), want) {
 			s.t.Errorf("no %s in what kustomize makes", want)
 		}

@@ -137,14 +137,16 @@ func TestArgoCDOffersActions(t *testing.T) {
 		}
 		for _, tt := range tests.ActionTests {
 			tried[tt.Action] = true
-			got, err := argo.Act(t.Context(), readText(t, filepath.Join(dir, tt.Action, "action.lua")), readObject(t, filepath.Join(dir, tt.InputPath)))
+			got, err := argo.Act(t.Context(), readText(t, filepath.Join(dir, tt.Action, "action.lua")),
+				readObject(t, filepath.Join(dir, tt.InputPath)))
 			if tt.ExpectedErrorMessage != "" {
 				if err == nil || !strings.Contains(err.Error(), tt.ExpectedErrorMessage) {
 					t.Errorf("%s of %s: %v, want an error with %q", tt.Action, tt.InputPath, err, tt.ExpectedErrorMessage)
 				}
 				continue
 			}
-			if diff := cmp.Diff(readObject(t, filepath.Join(dir, tt.ExpectedOutputPath)), timeless(t, got)); err != nil || diff != "" {
+			if diff := cmp.Diff(readObject(t, filepath.Join(dir, tt.ExpectedOutputPath)), timeless(t, got)); err != nil ||
+				diff != "" {
 				t.Errorf("%s of %s: %v; the object (-want +got)\n%s", tt.Action, tt.InputPath, err, diff)
 			}
 		}

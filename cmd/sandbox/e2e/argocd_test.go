@@ -66,9 +66,12 @@ func TestArgoCDIsToldOfParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := append([]argocd.Announcement{
-		{Name: "teams", Title: "teams", Tooltip: "Who gets a pool", Required: true, ItemType: "string", CollectionType: "array"},
-		{Name: "sizes", Title: "sizes", Tooltip: "CPUs of a node", ItemType: "number", CollectionType: "map", Map: map[string]string{"min": "4", "max": "8"}},
-		{Name: "owner", Title: "owner", Tooltip: "Whom to ask", ItemType: "string", CollectionType: "string", String: "platform"},
+		{Name: "teams", Title: "teams", Tooltip: "Who gets a pool", Required: true, ItemType: "string",
+			CollectionType: "array"},
+		{Name: "sizes", Title: "sizes", Tooltip: "CPUs of a node", ItemType: "number", CollectionType: "map",
+			Map: map[string]string{"min": "4", "max": "8"}},
+		{Name: "owner", Title: "owner", Tooltip: "Whom to ask", ItemType: "string", CollectionType: "string",
+			String: "platform"},
 		{Name: "spot", Title: "spot", CollectionType: "string"},
 	}, server.Plugin.Spec.Parameters.Static...)
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -163,7 +166,8 @@ func TestArgoCDGetsTheObjectsOfAnApplication(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, p := range poolsOf(t, objects) {
-		if owner := p.Metadata.Annotations["example.com/owner"]; p.Metadata.Name == "general" && owner != "nodes-prod@4f4f4f4" {
+		if owner := p.Metadata.Annotations["example.com/owner"]; p.Metadata.Name == "general" &&
+			owner != "nodes-prod@4f4f4f4" {
 			t.Errorf("the owner is %q, want the name of the Application", owner)
 		}
 	}
@@ -177,14 +181,24 @@ func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
 		app  argo.Application
 		want []string // in the error, which is shown to people; none where there is no error
 	}{
-		{"a parameter is missing", application("clusters/prod"), []string{"exit status 1", "clusters/prod/main.lke.hcl:1", `The variable "teams" has no default and is not set`}},
-		{"a parameter is unknown", application("clusters/prod", teams("web"), argo.Parameter{Name: "teems", Array: []string{}}), []string{"parameter teems", `"teams"?`}},
-		{"a parameter has another type", application("clusters/prod", teams("web"), argo.Parameter{Name: "sizes", Map: map[string]string{"min": "few", "max": "8"}}), []string{"parameter sizes:1"}},
+		{"a parameter is missing", application("clusters/prod"), []string{"exit status 1", "clusters/prod/main.lke.hcl:1",
+			`The variable "teams" has no default and is not set`}},
+		{"a parameter is unknown",
+			application("clusters/prod", teams("web"), argo.Parameter{Name: "teems", Array: []string{}}),
+			[]string{"parameter teems", `"teams"?`}},
+		{"a parameter has another type",
+			application("clusters/prod", teams("web"),
+				argo.Parameter{Name: "sizes", Map: map[string]string{"min": "few", "max": "8"}}), []string{"parameter sizes:1"}},
 		{"the source is broken", application("clusters/broken"), []string{"clusters/broken/main.lke.hcl:7", "nosuch"}},
-		{"there is nothing", application("clusters/empty"), []string{"exit status 3", "compiles to no objects", "lkeplan.allow-empty"}},
-		{"there may be nothing", application("clusters/empty", argo.Parameter{Name: "lkeplan.allow-empty", String: text("true")}), nil},
+		{"there is nothing", application("clusters/empty"), []string{"exit status 3", "compiles to no objects",
+			"lkeplan.allow-empty"}},
+		{"there may be nothing",
+			application("clusters/empty", argo.Parameter{Name: "lkeplan.allow-empty", String: text("true")}), nil},
 		{"there is no source", application("docs"), []string{"No configuration files"}},
-		{"a file of the sidecar is asked for", application("clusters/prod", teams("web"), argo.Parameter{Name: "lkeplan.var-files", Array: []string{"../../../../../../../etc/passwd"}}), []string{"is not in the repository"}},
+		{"a file of the sidecar is asked for",
+			application("clusters/prod", teams("web"),
+				argo.Parameter{Name: "lkeplan.var-files", Array: []string{"../../../../../../../etc/passwd"}}),
+			[]string{"is not in the repository"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,7 +256,8 @@ func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	objects, err := argoServer(t).Generate(t.Context(), argoRepository, application("clusters/prod", teams("search", "web")))
+	objects, err := argoServer(t).Generate(t.Context(), argoRepository,
+		application("clusters/prod", teams("search", "web")))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,8 +267,10 @@ func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	said := s.kube(stream.String(), "apply", "--server-side", "--dry-run=server", "--field-manager=argocd-controller", "-f", "-")
-	for _, want := range []string{"capacitylimit.lkeplan.dev/all", "linodenodeclass.karpenter.k8s.linode/default", "nodepool.karpenter.sh/general", "nodepool.karpenter.sh/search", "nodepool.karpenter.sh/web"} {
+	said := s.kube(stream.String(), "apply", "--server-side", "--dry-run=server", "--field-manager=argocd-controller",
+		"-f", "-")
+	for _, want := range []string{"capacitylimit.lkeplan.dev/all", "linodenodeclass.karpenter.k8s.linode/default",
+		"nodepool.karpenter.sh/general", "nodepool.karpenter.sh/search", "nodepool.karpenter.sh/web"} {
 		if !strings.Contains(said, want+" serverside-applied (server dry run)") {
 			t.Errorf("%s was not accepted:\n%s", want, said)
 		}

@@ -98,7 +98,8 @@ func (p *publisher) publish(sum digest.Digest, answer http.HandlerFunc) (revisio
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	artifact := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "default", "name": "fleet"}}}
+	artifact := &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"namespace": "default",
+		"name": "fleet"}}}
 	artifact.SetGroupVersionKind(sourcev1.GroupVersion.WithKind(sourcev1.ExternalArtifactKind))
 	if err := p.client.Status().Patch(p.t.Context(), artifact, client.RawPatch(types.MergePatchType, status)); err != nil {
 		p.t.Fatal(err)
@@ -123,14 +124,16 @@ func (p *publisher) reached(revision, reason string) *lkeplanv1alpha1.NodePlan {
 func (s *sandbox) inForce() map[string]any {
 	s.t.Helper()
 	all := map[string]any{}
-	for _, kind := range []schema.GroupVersionKind{{Group: "karpenter.sh", Version: "v1", Kind: "NodePoolList"}, {Group: "karpenter.k8s.linode", Version: "v1", Kind: "LinodeNodeClassList"}} {
+	for _, kind := range []schema.GroupVersionKind{{Group: "karpenter.sh", Version: "v1", Kind: "NodePoolList"},
+		{Group: "karpenter.k8s.linode", Version: "v1", Kind: "LinodeNodeClassList"}} {
 		var list unstructured.UnstructuredList
 		list.SetGroupVersionKind(kind)
 		if err := s.client.List(s.t.Context(), &list); err != nil {
 			s.t.Fatal(err)
 		}
 		for _, obj := range list.Items {
-			all[obj.GetKind()+" "+obj.GetName()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(), obj.Object["spec"]}
+			all[obj.GetKind()+" "+obj.GetName()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(),
+				obj.Object["spec"]}
 		}
 	}
 	return all
@@ -190,15 +193,23 @@ func (p *publisher) outlivesArtifacts() {
 		reason string
 		says   string
 	}{
-		{name: "another digest", body: pack(t, evil), sum: digest.FromString("another"), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has another digest than sha256:"},
-		{name: "a digest of no known kind", body: pack(t, evil), sum: "md5:d41d8cd98f00b204e9800998ecf8427e", reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has no digest to check it by"},
-		{name: "a path that leads out", body: pack(t, evil, packed{name: "../../escaped.lke.hcl", text: "x"}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "../../escaped.lke.hcl"},
-		{name: "a path from the root", body: pack(t, evil, packed{name: "/tmp/escaped.lke.hcl", text: "x"}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "/tmp/escaped.lke.hcl"},
-		{name: "a symbolic link", body: pack(t, evil, packed{"more.lke.hcl", "/etc/passwd", tar.TypeSymlink}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
-		{name: "a hard link", body: pack(t, evil, packed{"more.lke.hcl", "main.lke.hcl", tar.TypeLink}), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
+		{name: "another digest", body: pack(t, evil), sum: digest.FromString("another"),
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has another digest than sha256:"},
+		{name: "a digest of no known kind", body: pack(t, evil), sum: "md5:d41d8cd98f00b204e9800998ecf8427e",
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "has no digest to check it by"},
+		{name: "a path that leads out", body: pack(t, evil, packed{name: "../../escaped.lke.hcl", text: "x"}),
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "../../escaped.lke.hcl"},
+		{name: "a path from the root", body: pack(t, evil, packed{name: "/tmp/escaped.lke.hcl", text: "x"}),
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "/tmp/escaped.lke.hcl"},
+		{name: "a symbolic link", body: pack(t, evil, packed{"more.lke.hcl", "/etc/passwd", tar.TypeSymlink}),
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
+		{name: "a hard link", body: pack(t, evil, packed{"more.lke.hcl", "main.lke.hcl", tar.TypeLink}),
+			reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "more.lke.hcl is a link"},
 		{name: "a bomb", body: pack(t, bomb...), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "bigger than"},
-		{name: "no archive", body: []byte("<html>Sign in</html>"), reason: lkeplanv1alpha1.ReasonArtifactFailed, says: "gzip"},
-		{name: "no configuration", body: pack(t, packed{name: "README.md", text: "x"}), reason: lkeplanv1alpha1.ReasonCompileFailed, says: "no "},
+		{name: "no archive", body: []byte("<html>Sign in</html>"), reason: lkeplanv1alpha1.ReasonArtifactFailed,
+			says: "gzip"},
+		{name: "no configuration", body: pack(t, packed{name: "README.md", text: "x"}),
+			reason: lkeplanv1alpha1.ReasonCompileFailed, says: "no "},
 	} {
 		if tt.sum == "" {
 			tt.sum = digest.FromBytes(tt.body)

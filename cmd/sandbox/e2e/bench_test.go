@@ -79,9 +79,11 @@ func claimOf(pool *karpv1.NodePool, n int) *karpv1.NodeClaim {
 			Name: pool.Name + "-" + strconv.Itoa(n),
 			Labels: map[string]string{
 				karpv1.NodePoolLabelKey: pool.Name, karpv1.CapacityTypeLabelKey: karpv1.CapacityTypeOnDemand,
-				corev1.LabelInstanceTypeStable: "g6-standard-4", "karpenter.k8s.linode/instance-cpu": "4", "karpenter.k8s.linode/instance-class": "standard",
+				corev1.LabelInstanceTypeStable: "g6-standard-4", "karpenter.k8s.linode/instance-cpu": "4",
+				"karpenter.k8s.linode/instance-class": "standard",
 			},
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: pool.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: pool.Hash(),
+				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		},
 		Spec: karpv1.NodeClaimSpec{
 			NodeClassRef: pool.Spec.Template.Spec.NodeClassRef,
@@ -105,9 +107,12 @@ func BenchmarkNodePlans(b *testing.B) {
 			for n := range 5 {
 				pools = append(pools, fmt.Sprintf("p%03d-%d", i, n))
 			}
-			text := strings.Replace(fleet("", pools...), "node_class \"default\" {}", fmt.Sprintf("node_class \"default\" {\n  name = \"c%03d\"\n}", i), 1)
+			text := strings.Replace(fleet("", pools...), "node_class \"default\" {}",
+				fmt.Sprintf("node_class \"default\" {\n  name = \"c%03d\"\n}", i), 1)
 			name := fmt.Sprintf("fleet-%03d", i)
-			fmt.Fprintf(&all, "---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\ndata:\n  main.lke.hcl: %s\n---%s", name, strconv.Quote(text), strings.ReplaceAll(nodePlanOfConfigMap, "NAME", name))
+			fmt.Fprintf(&all,
+				"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\ndata:\n  main.lke.hcl: %s\n---%s",
+				name, strconv.Quote(text), strings.ReplaceAll(nodePlanOfConfigMap, "NAME", name))
 		}
 		s.kube(all.String(), "apply", "--server-side", "-f", "-")
 		b.StartTimer()
@@ -158,5 +163,6 @@ func (c *controller) used(t testing.TB) usage {
 	}
 	// Ticks are hundredths of a second; utime and stime are the fields 14 and 15,
 	// and rss, in pages, is the 24th (proc_pid_stat(5)).
-	return usage{cpu: time.Duration(number(11)+number(12)) * 10 * time.Millisecond, rss: number(21) * int64(os.Getpagesize())}
+	return usage{cpu: time.Duration(number(11)+number(12)) * 10 * time.Millisecond,
+		rss: number(21) * int64(os.Getpagesize())}
 }

@@ -16,7 +16,8 @@ import (
 // is one machine too many, or a call is refused for their rate, fails.
 func BenchmarkCapacity(b *testing.B) {
 	boot := func(instance, join string, more ...string) []string {
-		return append([]string{"--instance-delay", instance, "--join-delay", join, "--ccm-delay", "1s", "--delete-delay", "2s", "--node-gone-delay", "1s"}, more...)
+		return append([]string{"--instance-delay", instance, "--join-delay", join, "--ccm-delay", "1s", "--delete-delay",
+			"2s", "--node-gone-delay", "1s"}, more...)
 	}
 	tests := []struct {
 		name  string
@@ -27,9 +28,11 @@ func BenchmarkCapacity(b *testing.B) {
 		{"1 node", 4, 11 * time.Second, boot("2s", "8s")},
 		{"25 nodes", 100, 11 * time.Second, boot("2s", "8s")},
 		{"25 nodes, instances after 10 s", 100, 19 * time.Second, boot("10s", "8s")},
-		{"25 nodes, enterprise, lists 30 s late", 100, 11 * time.Second, boot("2s", "8s", "--tier", "enterprise", "--list-delay", "30s")},
+		{"25 nodes, enterprise, lists 30 s late", 100, 11 * time.Second,
+			boot("2s", "8s", "--tier", "enterprise", "--list-delay", "30s")},
 		{"25 nodes, three minutes to join", 100, 183 * time.Second, boot("2s", "180s")},
-		{"250 nodes, documented rate limits", 1000, 11 * time.Second, boot("2s", "8s", "--tier", "enterprise", "--rate-limit", "documented")},
+		{"250 nodes, documented rate limits", 1000, 11 * time.Second, boot("2s", "8s", "--tier", "enterprise", "--rate-limit",
+			"documented")},
 	}
 	for _, tt := range tests {
 		b.Run(tt.name, func(b *testing.B) {
@@ -60,7 +63,8 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	b.ReportMetric((time.Since(started) - boot).Seconds(), "s-beyond-boot")
 	b.ReportMetric(s.firstWrite().Sub(started).Seconds(), "s-to-first-create")
 	if up.linode.Made != nodes || most != nodes || up.linode.ByStatus[http.StatusTooManyRequests] > 0 {
-		b.Errorf("%d machines and up to %d NodeClaims for %d nodes; calls by status: %v", up.linode.Made, most, nodes, up.linode.ByStatus)
+		b.Errorf("%d machines and up to %d NodeClaims for %d nodes; calls by status: %v", up.linode.Made, most, nodes,
+			up.linode.ByStatus)
 	}
 	b.ReportMetric(float64(up.linode.Calls)/float64(nodes), "calls/node-up")
 	peak := c.used(b)
@@ -75,14 +79,16 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 // itself brings along.
 const systemNode = "system"
 
-// addSystemNode gives the cluster its system node, which is full. Where there is
-// no node at all, kube-scheduler takes that for an error of its own: it looks at
-// the pod again after up to ten seconds, and not when a node comes.
+// addSystemNode gives the cluster its system node, which is full. Without any node
+// kube-scheduler assumes an error of its own: it retries the pod after up to ten
+// seconds, and not when a node joins.
 func (s *sandbox) addSystemNode() {
 	s.t.Helper()
-	s.kube(`{"apiVersion":"v1","kind":"Node","metadata":{"name":"`+systemNode+`","annotations":{"kwok.x-k8s.io/node":"fake"}},
+	s.kube(`{"apiVersion":"v1","kind":"Node",
+		"metadata":{"name":"`+systemNode+`","annotations":{"kwok.x-k8s.io/node":"fake"}},
 		"spec":{"taints":[{"key":"CriticalAddonsOnly","effect":"NoSchedule"}]},
-		"status":{"capacity":{"cpu":"1","memory":"1Gi","pods":"10"},"allocatable":{"cpu":"1","memory":"1Gi","pods":"10"}}}`, "apply", "-f", "-")
+		"status":{"capacity":{"cpu":"1","memory":"1Gi","pods":"10"},"allocatable":{"cpu":"1","memory":"1Gi","pods":"10"}}}`,
+		"apply", "-f", "-")
 }
 
 // firstWrite is when the first call came that changed something.

@@ -26,10 +26,14 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	s.run("lkeplan", "apply", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "16")
-	up := s.until("16 pods run on 4 nodes", time.Minute, func(now state) bool { return now.running == 16 && now.matched() })
+	up := s.until("16 pods run on 4 nodes", time.Minute, func(now state) bool {
+		return now.running == 16 &&
+			now.matched()
+	})
 
 	deleted, died, forced := up.claims[0], up.claims[1], up.claims[2]
-	if err := s.linodeAPI().DeleteSlot(t.Context(), s.clusterID(), strings.TrimPrefix(deleted.Status.NodeName, "lke"+s.env["LKE_CLUSTER_ID"]+"-")); err != nil {
+	if err := s.linodeAPI().DeleteSlot(t.Context(), s.clusterID(),
+		strings.TrimPrefix(deleted.Status.NodeName, "lke"+s.env["LKE_CLUSTER_ID"]+"-")); err != nil {
 		t.Fatal(err)
 	}
 	s.lose(died)
@@ -58,7 +62,8 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 // lose has the host of a NodeClaim's machine die.
 func (s *sandbox) lose(nc karpv1.NodeClaim) {
 	s.t.Helper()
-	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/instances/"+strings.TrimPrefix(nc.Status.ProviderID, "linode://")+"/lose", "", nil)
+	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/instances/"+strings.TrimPrefix(nc.Status.ProviderID,
+		"linode://")+"/lose", "", nil)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -31,11 +31,13 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 				{0, http.MethodDelete, "/lke/clusters/*/pools/*"},
 			}
 			for _, step := range steps {
-				s.inject(fmt.Sprintf(`[{"method":%q,"path":%q,"count":1,"hang":true},{"method":%[1]q,"path":%[2]q,"after":1,"count":1,"hang":true,"after_work":true}]`, step.method, step.path))
+				s.inject(fmt.Sprintf(`[{"method":%q,"path":%q,"count":1,"hang":true},
+					{"method":%[1]q,"path":%[2]q,"after":1,"count":1,"hang":true,"after_work":true}]`, step.method, step.path))
 				hung := s.hung()
 				s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(step.pods))
 				for kill := range 2 {
-					s.until(fmt.Sprintf("%s %s hangs", step.method, step.path), 2*time.Minute, func(state) bool { return s.hung() > hung+kill })
+					s.until(fmt.Sprintf("%s %s hangs", step.method, step.path), 2*time.Minute,
+						func(state) bool { return s.hung() > hung+kill })
 					c.kill()
 					c = s.startController()
 				}

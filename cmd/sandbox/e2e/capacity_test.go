@@ -84,5 +84,6 @@ func burst(t *testing.T, s *sandbox) {
 	if down.linode.Made != 25 || down.linode.Deleted != 25 {
 		t.Errorf("%d instances were made and %d deleted, want 25 of each", down.linode.Made, down.linode.Deleted)
 	}
-	t.Logf("%d Linode calls until all pods ran, %d more until nothing was left", up.linode.Calls, down.linode.Calls-up.linode.Calls)
+	t.Logf("%d Linode calls until all pods ran, %d more until nothing was left", up.linode.Calls,
+		down.linode.Calls-up.linode.Calls)
 }

@@ -1,15 +1,15 @@
 package e2e
 
 import (
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // run runs one of our programs in the sandbox and returns what it printed.
@@ -25,21 +25,12 @@ func (s *sandbox) run(name string, args ...string) string {
 // git runs git in a repository of the test's.
 func git(t *testing.T, dir string, args ...string) {
 	t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
+	cmd := exec.Command("git",
+		append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
-}
-
-// commit writes main.lke.hcl and commits it.
-func commit(t *testing.T, repo, text string) {
-	t.Helper()
-	if err := os.WriteFile(filepath.Join(repo, "main.lke.hcl"), []byte(text), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	git(t, repo, "add", "-A")
-	git(t, repo, "commit", "-qm", "change")
 }
 
 // TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a
@@ -55,9 +46,11 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
-	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p",
+		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "testdata/four").CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") || !strings.Contains(string(out), `"somebody"`) {
+	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
+		!strings.Contains(string(out), `"somebody"`) {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool
@@ -69,46 +62,45 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	}
 }
 
-// TestTheControllerFollowsARepository: a commit is applied, a broken one
-// changes nothing, and one for another cluster changes nothing.
-func TestTheControllerFollowsARepository(t *testing.T) {
+// TestANodePlanFollowsARepository: a commit is applied, a broken one changes
+// nothing, and one for another cluster changes nothing.
+func TestANodePlanFollowsARepository(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	repo := t.TempDir()
-	git(t, repo, "init", "-q")
+	repo := serveGit(t)
 	good := file(t, "four/main.lke.hcl")
-	commit(t, repo, good)
-	s.startController("--config", repo)
+	weighing := func(weight string) string {
+		return strings.Replace(good, "= node_class.default\n", "= node_class.default\n  weight = "+weight+"\n", 1)
+	}
+	push := func(text string) string { return repo.commit("clusters/dev/main.lke.hcl", text) }
 	weight := func() int32 {
 		var pool karpv1.NodePool
 		if err := s.client.Get(t.Context(), client.ObjectKey{Name: "four"}, &pool); err != nil {
-			return -1
+			t.Fatal(err)
 		}
 		if pool.Spec.Weight == nil {
 			return 0
 		}
 		return *pool.Spec.Weight
 	}
-	becomes := func(what string, want int32) {
-		t.Helper()
-		s.until(what, 30*time.Second, func(state) bool { return weight() == want })
-	}
-	becomes("the first commit is applied", 0)
-	commit(t, repo, strings.Replace(good, "= node_class.default\n", "= node_class.default\n  weight = 10\n", 1))
-	becomes("the second commit is applied", 10)
-
-	commit(t, repo, strings.Replace(good, "pool \"four\" {", "pool \"four\" {\n  weight = \n", 1))
-	commit(t, repo, strings.Replace(strings.Replace(good, "\"sandbox\"", "\"another\"", 1), "= node_class.default\n", "= node_class.default\n  weight = 20\n", 1))
-	commit(t, repo, strings.Replace(good, "= node_class.default\n", "= node_class.default\n  weight = 30\n", 1))
-	// Each commit that is skipped would have been seen on the way to this one.
-	s.until("the last commit is applied", 30*time.Second, func(state) bool {
-		switch w := weight(); w {
-		case 10, 30:
-			return w == 30
-		default:
-			t.Fatalf("the weight became %d, which no good commit says", w)
-			return false
+	first := push(good)
+	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
+	s.startController()
+	s.untilPlan("fleet", "the first commit is applied", applied(first))
+	s.untilPlan("fleet", "the second commit is applied", applied(push(weighing("10"))))
+	for _, bad := range []struct{ text, reason string }{
+		{weighing(""), lkeplanv1alpha1.ReasonCompileFailed},
+		{strings.Replace(weighing("20"), "\"sandbox\"", "\"another\"", 1), lkeplanv1alpha1.ReasonWrongCluster},
+	} {
+		push(bad.text)
+		s.untilPlan("fleet", "the status says "+bad.reason, because(bad.reason))
+		if got := weight(); got != 10 {
+			t.Errorf("%s: the weight is %d, want that of the last good commit, 10", bad.reason, got)
 		}
-	})
+	}
+	s.untilPlan("fleet", "the last commit is applied", applied(push(weighing("30"))))
+	if got := weight(); got != 30 {
+		t.Errorf("the weight is %d, want 30", got)
+	}
 }

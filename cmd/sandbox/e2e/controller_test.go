@@ -43,6 +43,10 @@ func TestTheNextControllerLeadsAtOnce(t *testing.T) {
 	s.until("the second one leads", 4*time.Second, func(state) bool { return holder() != "" && holder() != leader })
 }
 
+// fencedClass is a class with a firewall, which only node pools of LKE Enterprise can have.
+const fencedClass = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
+	"metadata":{"name":"fenced"},"spec":{"firewallID":12}}`
+
 // TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed follows a class through its
 // life.
 func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
@@ -50,14 +54,16 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.kube(`{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fenced"},"spec":{"firewallID":12}}`, "apply", "-f", "-")
+	s.kube(fencedClass, "apply", "-f", "-")
 	s.until("the class says what is wrong", 20*time.Second, func(state) bool {
 		var class linodev1alpha1.LinodeNodeClass
 		if err := s.client.Get(t.Context(), client.ObjectKey{Name: "fenced"}, &class); err != nil {
 			t.Fatal(err)
 		}
 		ready := class.StatusConditions().Get("Ready")
-		return ready.IsFalse() && strings.Contains(class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded).Message, "spec.firewallID: only LKE Enterprise")
+		return ready.IsFalse() &&
+			strings.Contains(class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded).Message,
+				"spec.firewallID: only LKE Enterprise")
 	})
 	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--timeout", "3s", fenced(t)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not ready: spec.firewallID: only LKE Enterprise") {
@@ -85,7 +91,8 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 func fenced(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	text := "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n  tier = \"enterprise\"\n}\n\nnode_class \"fenced\" {\n  firewall_id = 12\n}\n"
+	text := "cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n  tier = \"enterprise\"\n}\n\n" +
+		"node_class \"fenced\" {\n  firewall_id = 12\n}\n"
 	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +124,8 @@ func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
 	if facts(snapshot) != facts("../../../linode/catalog/snapshot.txt") {
 		t.Error("the snapshot has other facts than the API, which serves the built-in ones")
 	}
-	out, err := s.command(bin(t, "lkeplan"), nil, "catalog", "refresh", "--linode-url", "http://127.0.0.1:1", snapshot).CombinedOutput()
+	out, err := s.command(bin(t, "lkeplan"), nil, "catalog", "refresh", "--linode-url", "http://127.0.0.1:1",
+		snapshot).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "--linode-url") {
 		t.Errorf("an API that does not answer: %v\n%s", err, out)
 	}

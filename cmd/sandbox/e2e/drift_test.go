@@ -18,7 +18,8 @@ func (s *sandbox) edit(pool, change string) {
 // setBack reports whether an event says that an edit was undone.
 func (s *sandbox) setBack(what string) bool {
 	s.t.Helper()
-	return strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"), what+" by kubectl-edit, and is set back")
+	return strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
+		what+" by kubectl-edit, and is set back")
 }
 
 // TestEditsAreLeftWhereTheNodePlanSaysSo: a field that driftIgnore names stays as
@@ -32,7 +33,8 @@ func TestEditsAreLeftWhereTheNodePlanSaysSo(t *testing.T) {
 	s.startController()
 	text := strings.ReplaceAll(fleet("", "a", "b"), "  weight ", "  limits = { cpu = 100 }\n  weight ")
 	s.source("fleet", text)
-	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet")+"  driftIgnore: [{kind: NodePool, name: a, paths: [/spec/weight]}]\n", "apply", "-f", "-")
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME",
+		"fleet")+"  driftIgnore: [{kind: NodePool, name: a, paths: [/spec/weight]}]\n", "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
 	weight := func(pool string) int32 { return *s.poolsByName()[pool].Spec.Weight }
 	left := []lkeplanv1alpha1.DriftStatus{{Object: "NodePool a", Path: "spec.weight", Owners: []string{"kubectl-edit"}}}
@@ -66,7 +68,9 @@ func TestEditsAreLeftWhereTheNodePlanSaysSo(t *testing.T) {
 	}
 
 	s.kube("", "patch", "nodeplan", "fleet", "--type=json", "-p", `[{"op":"remove","path":"/spec/driftIgnore"}]`)
-	s.untilPlan("fleet", "without driftIgnore the weight is set to what the source says", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Drift) == 0 && weight("a") == 30 && s.setBack("NodePool a: spec.weight was set to 60")
-	})
+	s.untilPlan("fleet", "without driftIgnore the weight is set to what the source says",
+		func(np *lkeplanv1alpha1.NodePlan) bool {
+			return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Drift) == 0 && weight("a") == 30 &&
+				s.setBack("NodePool a: spec.weight was set to 60")
+		})
 }

@@ -32,7 +32,8 @@ func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
 		t.Errorf("%d instances were made and there are %d NodeClaims, want 3 of each", up.linode.Made, len(up.claims))
 	}
 	tried := s.poolsAskedFor()
-	if len(tried) != 2 || !strings.Contains(tried[0].Body, "g6-standard-4") || !strings.Contains(tried[1].Body, "g6-dedicated-4") {
+	if len(tried) != 2 || !strings.Contains(tried[0].Body, "g6-standard-4") ||
+		!strings.Contains(tried[1].Body, "g6-dedicated-4") {
 		t.Fatalf("pools were asked for by %+v", tried)
 	}
 	if took := tried[1].At.Sub(tried[0].At); took > 5*time.Second {
@@ -56,7 +57,8 @@ func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 	s.kube("", "patch", "nodepool", "any", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"5s"}}}`)
 	on := func(plan string) func(state) bool {
 		return func(now state) bool {
-			return now.running == 1 && now.matched() && len(now.nodes) == 1 && now.nodes[0].Labels[corev1.LabelInstanceTypeStable] == plan
+			return now.running == 1 && now.matched() && len(now.nodes) == 1 &&
+				now.nodes[0].Labels[corev1.LabelInstanceTypeStable] == plan
 		}
 	}
 	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)

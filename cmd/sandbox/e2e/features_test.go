@@ -25,7 +25,8 @@ func TestOptionalFeatures(t *testing.T) {
 	s.installCRDs()
 	s.kube("", "apply", "-f", "../../../kube/deploy/node-admission.yaml")
 	first := s.watchNodes()
-	s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer", "--node-admission-params", "kube-system/lkeplan-pools")
+	s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer", "--node-admission-params",
+		"kube-system/lkeplan-pools")
 	byHand := s.poolByHand()
 	s.run("lkeplan", "apply", "testdata/fallback")
 	s.kube(file(t, "features.yaml"), "apply", "-f", "-")
@@ -47,7 +48,8 @@ func TestOptionalFeatures(t *testing.T) {
 		if len(fixed) > 0 && fixed[0].Name == sick && ready(fixed[0]) {
 			// KWOK, which plays the kubelet, may just be saying that the node is well.
 			s.tries(s.env["KUBECONFIG"], "", "patch", "node", sick, "--subresource=status", "--type=strategic", "-p",
-				fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sick","lastTransitionTime":%q,"lastHeartbeatTime":%q}]}}`, since, since))
+				fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sick",
+					"lastTransitionTime":%q,"lastHeartbeatTime":%[1]q}]}}`, since))
 		}
 		return len(fixed) == 1 && fixed[0].Name != sick && initialized(now) == 3
 	})
@@ -151,7 +153,7 @@ func (s *sandbox) poolByHand() string {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	name := fmt.Sprintf("lke%d-%s", cluster, pool.Slots[0].ID)
+	name := fmt.Sprintf("lke%d-%s", cluster, pool.Linodes[0].ID)
 	s.until("the node made by hand has joined", 20*time.Second, func(now state) bool {
 		return len(now.nodes) == 1 && now.nodes[0].Name == name && now.nodes[0].Spec.ProviderID != ""
 	})

@@ -202,14 +202,17 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 		reason string
 		says   []string
 	}{
-		{map[string]string{"main.lke.hcl": fleet("", "general"), "more.lke.hcl": more + "\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n"}, lkeplanv1alpha1.ReasonCompileFailed, []string{"more.lke.hcl:15", "nosuch"}},
+		{map[string]string{"main.lke.hcl": fleet("", "general"),
+			"more.lke.hcl": more + "\npool \"bad\" {\n  node_class = node_class.nosuch\n}\n"},
+			lkeplanv1alpha1.ReasonCompileFailed, []string{"more.lke.hcl:15", "nosuch"}},
 		{map[string]string{"main.lke.hcl": fleet("")}, lkeplanv1alpha1.ReasonGuarded, []string{"3 pools would be deleted"}},
 		{nil, lkeplanv1alpha1.ReasonCompileFailed, []string{"no "}},
 	} {
 		np := f.reached(f.push(bad.files), bad.reason)
 		mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), bad.says...)
 		if !conditions.IsStalled(np) || np.Status.LastAppliedRevision != good.LastAppliedRevision || len(f.pools()) != 3 {
-			t.Errorf("after a bad commit: applied %s, pools %v, stalled %v", np.Status.LastAppliedRevision, f.pools(), conditions.IsStalled(np))
+			t.Errorf("after a bad commit: applied %s, pools %v, stalled %v", np.Status.LastAppliedRevision, f.pools(),
+				conditions.IsStalled(np))
 		}
 	}
 	git(f.repo.t, f.repo.dir, "revert", "--no-edit", "HEAD", "HEAD~1", "HEAD~2")
@@ -226,11 +229,14 @@ func (f *fluxed) suspends(main string) {
 	t := f.t
 	t.Helper()
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"suspend":true}}`)
-	heavier := map[string]string{"main.lke.hcl": strings.Replace(main, "= 10", "= 20", 1), "more.lke.hcl": fleetPools("spare", "other")}
+	heavier := map[string]string{"main.lke.hcl": strings.Replace(main, "= 10", "= 20", 1),
+		"more.lke.hcl": fleetPools("spare", "other")}
 	commit := f.push(heavier)
-	f.kube("", "wait", "gitrepository/fleet", "--timeout=30s", "--for=jsonpath={.status.artifact.revision}=main@sha1:"+commit)
+	f.kube("", "wait", "gitrepository/fleet", "--timeout=30s",
+		"--for=jsonpath={.status.artifact.revision}=main@sha1:"+commit)
 	f.kube("", "scale", "deployment", "general", "--replicas", "3")
-	f.until("a pod gets its node while the NodePlan is suspended", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
+	f.until("a pod gets its node while the NodePlan is suspended", time.Minute,
+		func(now state) bool { return now.running == 3 && now.matched() })
 	if weight := f.kube("", "get", "nodepool", "general", "-o", "jsonpath={.spec.weight}"); weight != "10" {
 		t.Errorf("while the NodePlan is suspended the weight has become %s", weight)
 	}
@@ -255,11 +261,13 @@ func (f *fluxed) wantsSignatures(main string) {
 	}
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":true}}`)
 	f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
-	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m", "signed")
+	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m",
+		"signed")
 	f.ask("gitrepository")
 	f.reached(f.repo.head(), lkeplanv1alpha1.ReasonSourceNotVerified)
 	f.kube("", "create", "secret", "generic", "authors", "--from-file=author.sshpub="+key+".pub")
-	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":{"mode":"HEAD","secretRef":{"name":"authors"}}}}`)
+	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p",
+		`{"spec":{"verify":{"mode":"HEAD","secretRef":{"name":"authors"}}}}`)
 	f.reached(f.repo.head(), lkeplanv1alpha1.ReasonSucceeded)
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":false}}`)
 	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":null}}`)
@@ -275,7 +283,8 @@ func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	if got := f.pools(); len(got) != 3 {
 		t.Errorf("pools %v: a deleted file was pruned past the guard", got)
 	}
-	f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare")}), lkeplanv1alpha1.ReasonSucceeded)
+	f.reached(f.push(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare")}),
+		lkeplanv1alpha1.ReasonSucceeded)
 	f.reached(f.push(map[string]string{"main.lke.hcl": main}), lkeplanv1alpha1.ReasonSucceeded)
 	f.until("the pools of the deleted file are pruned", 20*time.Second, func(state) bool { return len(f.pools()) == 1 })
 }

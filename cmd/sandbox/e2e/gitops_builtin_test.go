@@ -23,7 +23,8 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	for _, name := range []string{"rbac.yaml", "tenant.yaml"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
 	}
-	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f", "../../../examples/gitops-builtin/git")
+	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f",
+		"../../../examples/gitops-builtin/git")
 	for _, want := range []string{"nodeplan.lkeplan.dev/prod", "secret/fleet ", "secret/fleet-ssh"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("no %s among:\n%s", want, said)
@@ -31,7 +32,8 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	}
 
 	s.startController()
-	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List", "items": s.kustomize("../../../examples/gitops-builtin/configmap")})
+	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List",
+		"items": s.kustomize("../../../examples/gitops-builtin/configmap")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +53,8 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 			t.Errorf("Argo CD would show %s as %+v, %v", of, health, err)
 		}
 	}
-	if name := s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o", "jsonpath={.spec.configMapRef.name}"); !strings.HasPrefix(name, "fleet-") {
+	if name := s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+		"jsonpath={.spec.configMapRef.name}"); !strings.HasPrefix(name, "fleet-") {
 		t.Errorf("the NodePlan names the ConfigMap %s, which has no digest in its name", name)
 	}
 	s.approveLikeArgoCD()
@@ -72,14 +75,17 @@ func (s *sandbox) live(name string) (obj map[string]any) {
 func (s *sandbox) approveLikeArgoCD() {
 	s.t.Helper()
 	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
-	text, _, found := strings.Cut(readText(s.t, "../../../examples/gitops-builtin/configmap/main.lke.hcl"), "pool \"batch\"")
+	text, _, found := strings.Cut(readText(s.t, "../../../examples/gitops-builtin/configmap/main.lke.hcl"),
+		"pool \"batch\"")
 	if !found {
 		s.t.Fatal("the example has no pool batch")
 	}
 	fewer := map[string]any{"data": map[string]string{"main.lke.hcl": strings.Replace(text, `"prod"`, `"sandbox"`, 1)}}
 	s.patch("nodeplan/prod", map[string]any{"spec": map[string]any{"guards": map[string]any{"maxDeletedPools": 0}}})
-	s.patch("configmap/"+s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o", "jsonpath={.spec.configMapRef.name}"), fewer)
-	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", `--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
+	s.patch("configmap/"+s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+		"jsonpath={.spec.configMapRef.name}"), fewer)
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod",
+		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
 
 	waiting := s.live("nodeplan/prod")
 	health, err := argo.HealthOf(s.t.Context(), readText(s.t, customizations+"/lkeplan.dev/NodePlan/health.lua"), waiting)

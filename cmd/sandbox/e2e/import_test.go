@@ -39,8 +39,11 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 
 	// What kubectl prints of them is as good as the cluster.
 	pools := s.command(bin(t, "lkeplan"), nil, "import", "--from", "-", "--cluster", "sandbox", "--region", "us-ord")
-	pools.Stdin = strings.NewReader(s.kube("", "get", "nodepools,linodenodeclasses,nodeoverlays,capacitylimits,capacitybuffers", "-A", "-o", "yaml", "--show-managed-fields"))
-	if out, err := pools.CombinedOutput(); err != nil || !strings.Contains(string(out), "14 objects: applying this changes nothing and replaces no node") {
+	pools.Stdin = strings.NewReader(s.kube("", "get",
+		"nodepools,linodenodeclasses,nodeoverlays,capacitylimits,capacitybuffers", "-A", "-o", "yaml",
+		"--show-managed-fields"))
+	if out, err := pools.CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "14 objects: applying this changes nothing and replaces no node") {
 		t.Errorf("import of what kubectl prints: %v\n%s", err, out)
 	}
 
@@ -88,16 +91,20 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.kube("", "apply", "-f", "testdata/manifests/01-class-empty.yaml", "-f", "testdata/manifests/05-pool-on-demand.yaml")
-	s.kube(file(t, "manifests/08-pool-budgets.yaml"), "apply", "--server-side", "--field-manager=kustomize-controller", "-f", "-")
-	s.kube("", "label", "nodepool", "budgets", "kustomize.toolkit.fluxcd.io/name=infra", "kustomize.toolkit.fluxcd.io/namespace=flux-system")
+	s.kube(file(t, "manifests/08-pool-budgets.yaml"), "apply", "--server-side", "--field-manager=kustomize-controller",
+		"-f", "-")
+	s.kube("", "label", "nodepool", "budgets", "kustomize.toolkit.fluxcd.io/name=infra",
+		"kustomize.toolkit.fluxcd.io/namespace=flux-system")
 	before := s.poolsByName()
 
 	dir := filepath.Join(t.TempDir(), "cluster")
 	out := s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
-	if !strings.Contains(out, "Flux (Kustomization flux-system/infra) owns NodePool budgets") || !strings.Contains(out, "kustomize.toolkit.fluxcd.io/prune: disabled") {
+	if !strings.Contains(out, "Flux (Kustomization flux-system/infra) owns NodePool budgets") ||
+		!strings.Contains(out, "kustomize.toolkit.fluxcd.io/prune: disabled") {
 		t.Errorf("import does not say what to do about Flux:\n%s", out)
 	}
-	if out := s.run("lkeplan", "takeover", dir); !strings.Contains(out, "taken over from kubectl-client-side-apply") || !strings.Contains(out, "taken over from kustomize-controller") {
+	if out := s.run("lkeplan", "takeover", dir); !strings.Contains(out, "taken over from kubectl-client-side-apply") ||
+		!strings.Contains(out, "taken over from kustomize-controller") {
 		t.Errorf("takeover said:\n%s", out)
 	}
 	if out := s.run("lkeplan", "takeover", dir); strings.Contains(out, "taken over from") {
@@ -117,18 +124,14 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 		}
 	}
 	s.unchanged(dir)
-	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed, 3 unchanged") {
-		t.Errorf("the first apply said:\n%s", out)
-	}
+	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
 
 	// A default that kubectl had owned is set, and what kubectl had set is taken
 	// out: a number, a map as a whole, and the budgets.
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
-	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 2 changed, 1 unchanged") {
-		t.Errorf("the second apply said:\n%s", out)
-	}
+	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 2 changed, 1 unchanged")
 	var pool unstructured.Unstructured
 	pool.SetAPIVersion("karpenter.sh/v1")
 	pool.SetKind("NodePool")
@@ -163,8 +166,9 @@ func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	if err == nil || !strings.Contains(string(out), "pool.on_demand: spec.weight") {
 		t.Errorf("takeover said %v:\n%s", err, out)
 	}
-	if out := s.kube("", "get", "nodepool", "on-demand", "--show-managed-fields", "-o", "yaml"); strings.Contains(out, "manager: lkeplan") {
-		t.Errorf("something was taken over:\n%s", out)
+	owners := s.kube("", "get", "nodepool", "on-demand", "--show-managed-fields", "-o", "yaml")
+	if strings.Contains(owners, "manager: lkeplan") {
+		t.Errorf("something was taken over:\n%s", owners)
 	}
 }
 

@@ -99,7 +99,8 @@ func (s *sandbox) full(name string) {
 			cl.Status.Used.Nodes != nil && *cl.Status.Used.Nodes == 3
 	})
 	s.until("an event on the pods names CapacityLimit "+name, 20*time.Second, func(state) bool {
-		return s.hasEvent("Pod", name+"-", "CapacityLimit "+name+" ") && s.hasEvent("NodePool", name, "CapacityLimit "+name+" ")
+		return s.hasEvent("Pod", name+"-", "CapacityLimit "+name+" ") &&
+			s.hasEvent("NodePool", name, "CapacityLimit "+name+" ")
 	})
 }
 
@@ -111,7 +112,8 @@ func (s *sandbox) hasEvent(kind, name, text string) bool {
 		s.t.Fatal(err)
 	}
 	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) && strings.Contains(e.Message, text) {
+		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
+			strings.Contains(e.Message, text) {
 			return true
 		}
 	}

@@ -34,7 +34,8 @@ func serveGit(t *testing.T) *repository {
 	root := t.TempDir()
 	r := &repository{t: t, dir: filepath.Join(root, "fleet")}
 	git(t, root, "init", "-q", "-b", "main", "fleet")
-	server := httptest.NewServer(&cgi.Handler{Path: path, Args: []string{"http-backend"}, Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}})
+	server := httptest.NewServer(&cgi.Handler{Path: path, Args: []string{"http-backend"},
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}})
 	t.Cleanup(server.Close)
 	r.url = server.URL + "/fleet"
 	return r
@@ -86,7 +87,8 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	repo := serveGit(t)
-	repo.commit("modules/web/web.lke.hcl", "variable \"node_class\" {\n}\n\npool \"web\" {\n  node_class   = var.node_class\n  requirements = { cpu = 4 }\n}\n")
+	repo.commit("modules/web/web.lke.hcl",
+		"variable \"node_class\" {\n}\n\npool \"web\" {\n  node_class   = var.node_class\n  requirements = { cpu = 4 }\n}\n")
 	var many []string
 	for i := range 80 {
 		many = append(many, fmt.Sprintf("p%02d", i))

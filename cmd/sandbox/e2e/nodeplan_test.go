@@ -36,7 +36,7 @@ func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodeP
 		}
 		if time.Since(started) > within {
 			raw, _ := json.MarshalIndent(np.Status, "", " ")
-			s.t.Fatalf("in %s it did not come that %s; the status is:\n%s", within, what, raw)
+			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", within, what, raw)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
@@ -47,7 +47,8 @@ func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodeP
 func because(reason string) func(*lkeplanv1alpha1.NodePlan) bool {
 	return func(np *lkeplanv1alpha1.NodePlan) bool {
 		working := conditions.GetReason(np, meta.ReconcilingCondition) == meta.ProgressingReason
-		return np.Status.ObservedGeneration == np.Generation && !working && conditions.GetReason(np, meta.ReadyCondition) == reason
+		return np.Status.ObservedGeneration == np.Generation && !working &&
+			conditions.GetReason(np, meta.ReadyCondition) == reason
 	}
 }
 
@@ -61,7 +62,8 @@ func (s *sandbox) source(name, text string) {
 func fleet(more string, pools ...string) string {
 	text := "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n" + more
 	for _, name := range pools {
-		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
+		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n"+
+			"  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
 	}
 	return text
 }
@@ -97,7 +99,8 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	bad := s.untilPlan("fleet", "the bad revision is refused", because(lkeplanv1alpha1.ReasonCompileFailed))
 	message := conditions.GetMessage(bad, meta.ReadyCondition)
 	mustContain(t, message, "main.lke.hcl:", "nosuch")
-	if !conditions.IsStalled(bad) || bad.Status.LastAppliedRevision != first.Status.LastAppliedRevision || len(s.pools()) != 3 {
+	if !conditions.IsStalled(bad) || bad.Status.LastAppliedRevision != first.Status.LastAppliedRevision ||
+		len(s.pools()) != 3 {
 		t.Errorf("after a bad revision: %+v, pools %v", bad.Status, s.pools())
 	}
 
@@ -108,11 +111,13 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	// Two deletions wait for approval; one does not.
 	s.source("fleet", fleet("", "a"))
 	waiting := s.untilPlan("fleet", "it waits for approval", because(lkeplanv1alpha1.ReasonGuarded))
-	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted", waiting.Status.Plan.Digest)
+	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted",
+		waiting.Status.Plan.Digest)
 	if len(s.pools()) != 3 {
 		t.Errorf("pools %v were deleted without approval", s.pools())
 	}
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, waiting.Status.Plan.Digest))
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
+		waiting.Status.Plan.Digest))
 	s.untilPlan("fleet", "the approved plan is applied", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 1
 	})
@@ -121,16 +126,18 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	s.kube("", "patch", "nodepool", "a", "--type=merge", "--field-manager=kubectl-edit", "-p", `{"spec":{"weight":50}}`)
 	s.untilPlan("fleet", "the weight is set back, and an event says whose it was", func(*lkeplanv1alpha1.NodePlan) bool {
 		return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.spec.weight}") == "10" &&
-			strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"), "spec.weight was set to 50 by kubectl-edit, and is set back")
+			strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
+				"spec.weight was set to 50 by kubectl-edit, and is set back")
 	})
 
 	// What is deleted by hand comes back.
 	s.kube("", "delete", "nodepool", "a", "--wait=false")
 	s.untilPlan("fleet", "the deleted pool is there again", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return s.kube("", "get", "nodepool", "a", "--ignore-not-found", "-o", "jsonpath={.metadata.deletionTimestamp}{.spec.weight}") == "10"
+		return s.kube("", "get", "nodepool", "a", "--ignore-not-found", "-o",
+			"jsonpath={.metadata.deletionTimestamp}{.spec.weight}") == "10"
 	})
 	s.kube("", "annotate", "nodeplan", "fleet", "reconcile.fluxcd.io/requestedAt=now", "--overwrite")
-	s.untilPlan("fleet", "it has looked again", func(np *lkeplanv1alpha1.NodePlan) bool {
+	s.untilPlan("fleet", "it was reconciled again", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return np.Status.LastHandledReconcileAt == "now" && because(lkeplanv1alpha1.ReasonSucceeded)(np)
 	})
 

@@ -32,9 +32,11 @@ func TestFluxTakesTheExample(t *testing.T) {
 		said, refused = s.tries(s.env["KUBECONFIG"], "", example...)
 		return !refused
 	})
-	mustContain(t, said, "nodeplan.lkeplan.dev/prod", "alert.notification.toolkit.fluxcd.io/fleet", "receiver.notification.toolkit.fluxcd.io/fleet", "gitrepository.source.toolkit.fluxcd.io/fleet")
+	mustContain(t, said, "nodeplan.lkeplan.dev/prod", "alert.notification.toolkit.fluxcd.io/fleet",
+		"receiver.notification.toolkit.fluxcd.io/fleet", "gitrepository.source.toolkit.fluxcd.io/fleet")
 	s.takesThePullRequests()
-	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as", "system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
+	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as",
+		"system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
 		t.Errorf("may notification-controller patch NodePlans: %s", may)
 	}
 }
@@ -48,8 +50,10 @@ func (s *sandbox) letsAlertsNameNodePlans() {
 		s.t.Fatal(err)
 	}
 	for name, text := range map[string]string{
-		"gotk-components.yaml": s.kube("", "get", "crd", "alerts.notification.toolkit.fluxcd.io", "receivers.notification.toolkit.fluxcd.io", "-o", "yaml"),
-		"kustomization.yaml":   "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [gotk-components.yaml]\ncomponents: [notification]\n",
+		"gotk-components.yaml": s.kube("", "get", "crd", "alerts.notification.toolkit.fluxcd.io",
+			"receivers.notification.toolkit.fluxcd.io", "-o", "yaml"),
+		"kustomization.yaml": "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n" +
+			"resources: [gotk-components.yaml]\ncomponents: [notification]\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
 			s.t.Fatal(err)
@@ -71,7 +75,8 @@ func (s *sandbox) takesThePullRequests() {
 		s.t.Fatal(err)
 	}
 	const sha = "1f2c3d4a5b6c7d8e9f0a1b2c3d4e5f6a7b8c9d0e"
-	text := strings.NewReplacer("<< inputs.id >>", "7", "<< inputs.id | quote >>", `"7"`, "<< inputs.sha | quote >>", `"`+sha+`"`).Replace(string(raw))
+	text := strings.NewReplacer("<< inputs.id >>", "7", "<< inputs.id | quote >>", `"7"`, "<< inputs.sha | quote >>",
+		`"`+sha+`"`).Replace(string(raw))
 	_, text, _ = strings.Cut(text, "\n---\n")
 	var set struct {
 		Spec struct{ Resources []json.RawMessage }

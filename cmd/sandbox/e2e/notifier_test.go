@@ -111,7 +111,8 @@ func (s *sandbox) startNotifier() string {
 		}
 	}
 	events, health := freeAddress(s.t), freeAddress(s.t)
-	cmd := s.command(program, nil, "--events-addr", events, "--receiverAddr", freeAddress(s.t), "--health-addr", health, "--metrics-addr", "0", "--enable-leader-election=false")
+	cmd := s.command(program, nil, "--events-addr", events, "--receiverAddr", freeAddress(s.t), "--health-addr", health,
+		"--metrics-addr", "0", "--enable-leader-election=false")
 	var log journal
 	cmd.Stdout, cmd.Stderr = &log, &log
 	if err := cmd.Start(); err != nil {
@@ -207,37 +208,49 @@ func TestFluxTells(t *testing.T) {
 
 	first := repo.commit(path, fleet("", "a", "b", "c"))
 	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
-	until("the first commit is a success, and the chat hears what was done", func(_ []string, statuses map[string][]string, chat []string) bool {
-		return slices.Equal(statuses[first], []string{"success"}) && slices.ContainsFunc(chat, saying("Applied revision: main@sha1:"+first, "4 to create"))
-	})
+	until("the first commit is a success, and the chat hears what was done",
+		func(_ []string, statuses map[string][]string, chat []string) bool {
+			return slices.Equal(statuses[first], []string{"success"}) &&
+				slices.ContainsFunc(chat, saying("Applied revision: main@sha1:"+first, "4 to create"))
+		})
 
 	git(t, repo.dir, "checkout", "-qb", "pr-7")
 	var asked string
 	commented := func(status string, want ...string) func([]string, map[string][]string, []string) bool {
 		return func(comments []string, statuses map[string][]string, _ []string) bool {
 			states := statuses[asked]
-			return len(comments) == 1 && saying(append(want, "NodePlan/default/pr-7", asked)...)(comments[0]) && len(states) > 0 && states[len(states)-1] == status
+			return len(comments) == 1 && saying(append(want, "NodePlan/default/pr-7", asked)...)(comments[0]) &&
+				len(states) > 0 && states[len(states)-1] == status
 		}
 	}
 	asked = repo.commit(path, fleet("", "a", "b"))
-	s.kube(strings.NewReplacer("URL", repo.url, "namespace: default}", `namespace: default, annotations: {event.toolkit.fluxcd.io/change_request: "7"}}`).Replace(nodePlanOfPullRequest), "apply", "-f", "-")
+	s.kube(strings.NewReplacer("URL", repo.url, "namespace: default}",
+		`namespace: default, annotations: {event.toolkit.fluxcd.io/change_request: "7"}}`).Replace(nodePlanOfPullRequest),
+		"apply", "-f", "-")
 	until("the plan is a comment, and its commit a success", commented("success", "`pool.c` | **deleted**"))
 	asked = repo.commit(path, fleet("", "a"))
-	until("a plan that the guards refuse is in the same comment, and its commit a failure", commented("failure", "`pool.b` | **deleted**", "**blocked**"))
+	until("a plan that the guards refuse is in the same comment, and its commit a failure",
+		commented("failure", "`pool.b` | **deleted**", "**blocked**"))
 	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 && np.Status.Guards[0].Status == "blocked"
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 &&
+			np.Status.Guards[0].Status == "blocked"
 	})
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, refused.Status.Plan.Digest))
-	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**", "- allowed: "))
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
+		refused.Status.Plan.Digest))
+	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**",
+		"- allowed: "))
 	s.kube("", "patch", "nodeplan", "fleet", "--type=json", "-p", `[{"op":"remove","path":"/spec/approval"}]`)
-	until("when the approval is taken back it is a failure again, though that is no news", commented("failure", "**blocked**"))
+	until("when the approval is taken back it is a failure again, though that is no news",
+		commented("failure", "**blocked**"))
 
 	git(t, repo.dir, "checkout", "-q", "main")
 	bad := repo.commit(path, "pool \"a\" {\n  node_class = node_class.nosuch\n}\n")
 	s.untilPlan("fleet", "the bad commit is refused", because(lkeplanv1alpha1.ReasonCompileFailed))
-	until("the bad commit is a failure, and the chat hears where", func(_ []string, statuses map[string][]string, chat []string) bool {
-		return slices.Equal(statuses[bad], []string{"failure"}) && slices.ContainsFunc(chat, saying("nodeplan/fleet.default", "main.lke.hcl:2", "nosuch"))
-	})
+	until("the bad commit is a failure, and the chat hears where",
+		func(_ []string, statuses map[string][]string, chat []string) bool {
+			return slices.Equal(statuses[bad], []string{"failure"}) &&
+				slices.ContainsFunc(chat, saying("nodeplan/fleet.default", "main.lke.hcl:2", "nosuch"))
+		})
 	comments, statuses, _ := world.heard()
 	if !slices.Equal(statuses[first], []string{"success"}) || len(comments) != 1 {
 		t.Errorf("at the end the first commit is %v, and there are %d comments", statuses[first], len(comments))

@@ -96,9 +96,11 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	began := time.Now()
 	s.stoppedFor("kube-apiserver", time.Minute)
 
-	s.until("all is applied after the API server is back", 3*time.Minute, func(state) bool { // the kubelet may wait for one of them
+	// the kubelet may wait for one of them
+	s.until("all is applied after the API server is back", 3*time.Minute, func(state) bool {
 		np := s.nodePlan("fleet")
-		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Inventory) == len(pools)+1 && len(s.pools()) == len(pools)
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Inventory) == len(pools)+1 &&
+			len(s.pools()) == len(pools)
 	})
 	if ended.Load() == 0 {
 		t.Error("the controller has kept its lease for a minute without an API server")
@@ -122,7 +124,9 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	}
 
 	s.kube("", "scale", "deployment", "general", "--replicas", "3")
-	after := s.until("a new pod gets its node", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
+	after := s.until("a new pod gets its node", time.Minute, func(now state) bool {
+		return now.running == 3 && now.matched()
+	})
 	for _, n := range before.nodes {
 		if !slices.ContainsFunc(after.nodes, func(now corev1.Node) bool { return now.UID == n.UID }) {
 			t.Errorf("node %s is gone", n.Name)
@@ -134,7 +138,8 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 func (s *sandbox) deleted(resources ...string) (names []string) {
 	s.t.Helper()
 	for _, r := range s.audited() {
-		if r.ObjectRef != nil && (r.Verb == "delete" || r.Verb == "deletecollection") && slices.Contains(resources, r.ObjectRef.Resource) {
+		if r.ObjectRef != nil && (r.Verb == "delete" || r.Verb == "deletecollection") &&
+			slices.Contains(resources, r.ObjectRef.Resource) {
 			names = append(names, r.ObjectRef.Resource+" "+r.ObjectRef.Name)
 		}
 	}

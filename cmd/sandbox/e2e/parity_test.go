@@ -75,7 +75,8 @@ func TestPredictedApplyIsTheServersApply(t *testing.T) {
 				return err
 			}
 			edit := []byte(`{"spec":{"weight":50,"limits":{"cpu":"7"},"template":{"spec":{"expireAfter":"48h"}}}}`)
-			return s.client.Patch(context.Background(), p, client.RawPatch("application/merge-patch+json", edit), client.FieldOwner("kubectl-edit"))
+			return s.client.Patch(context.Background(), p, client.RawPatch("application/merge-patch+json", edit),
+				client.FieldOwner("kubectl-edit"))
 		}},
 	} {
 		for before := range maps.Keys(all) {
@@ -107,7 +108,8 @@ func named(name string, spec map[string]any) *unstructured.Unstructured {
 }
 
 func (s *sandbox) apply(u *unstructured.Unstructured, manager string, opts ...client.ApplyOption) error {
-	return s.client.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u), append(opts, client.FieldOwner(manager))...)
+	return s.client.Apply(context.Background(), client.ApplyConfigurationFromUnstructured(u),
+		append(opts, client.FieldOwner(manager))...)
 }
 
 // compare asks the API server for a dry run and compares.

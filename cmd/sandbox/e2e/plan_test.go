@@ -36,7 +36,8 @@ func pooled(t testing.TB, more string, pools ...string) string {
 	t.Helper()
 	text := "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n" + more
 	for _, name := range pools {
-		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
+		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n"+
+			"  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o644); err != nil {
@@ -104,7 +105,8 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01", "spec.weight is 50")
 	local := s.ends(0, "diff", "--base", "live", "-o", "json", heavier)
 	mustContain(t, local, "somebody")
-	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json", heavier)); diff != "" {
+	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json",
+		heavier)); diff != "" {
 		t.Errorf("what the API server says is another thing (-local +server):\n%s", diff)
 	}
 	s.kube("", "delete", "nodepool", "p01")
@@ -158,7 +160,8 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	others := slices.DeleteFunc(s.pools(), func(name string) bool { return len(name) == 1 })
 
 	less := pooled(t, "\nremoved {\n  from = pool.d\n}\n", "a")
-	mustContain(t, s.ends(0, "apply", "--wait", "none", less), "NodePool b was applied from here and is no longer in the directory; --prune deletes it.")
+	mustContain(t, s.ends(0, "apply", "--wait", "none", less),
+		"NodePool b was applied from here and is no longer in the directory; --prune deletes it.")
 	mustContain(t, s.ends(3, "apply", "--prune", "--wait", "none", less), "max_deleted_pools")
 	if got := len(s.pools()); got != 4+len(others) {
 		t.Errorf("%d pools after a refused plan", got)
@@ -166,7 +169,8 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	plan := filepath.Join(t.TempDir(), "a.plan")
 	s.ends(3, "plan", "--prune", "--out", plan, less)
 	s.ends(3, "apply", "--wait", "none", plan)
-	mustContain(t, s.ends(0, "apply", "--wait", "none", "--allow", "max_deleted_pools:pool.b", plan), "2 deleted", "released")
+	mustContain(t, s.ends(0, "apply", "--wait", "none", "--allow", "max_deleted_pools:pool.b", plan), "2 deleted",
+		"released")
 	if diff := cmp.Diff(slices.Sorted(slices.Values(append([]string{"a", "d"}, others...))), s.pools()); diff != "" {
 		t.Errorf("pools that are left (-want +got):\n%s", diff)
 	}
@@ -196,7 +200,8 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	if err := os.WriteFile(snapshot, []byte(s.run("lkeplan", "snapshot")), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	offline := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": ""}, "diff", "--base", "dir:"+dir, "--cluster", "snapshot:"+snapshot, labelled)
+	offline := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": ""}, "diff", "--base", "dir:"+dir, "--cluster",
+		"snapshot:"+snapshot, labelled)
 	out, err := offline.CombinedOutput()
 	if err != nil {
 		t.Fatalf("diff with a snapshot: %v\n%s", err, out)
@@ -204,7 +209,8 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	mustContain(t, string(out), "2 of 2 nodes", "default/inflate")
 
 	s.kube("", "delete", "poddisruptionbudget", "inflate")
-	mustContain(t, s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled), "0 of 2 nodes as they should be", "2 of 2 nodes as they should be")
+	mustContain(t, s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled), "0 of 2 nodes as they should be",
+		"2 of 2 nodes as they should be")
 	for _, n := range s.state().nodes {
 		if n.Labels["team"] != "web" && n.DeletionTimestamp.IsZero() {
 			t.Errorf("node %s has not been replaced", n.Name)

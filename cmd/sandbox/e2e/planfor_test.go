@@ -52,9 +52,10 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
 	s.untilPlan("fleet", "the main branch is applied", applied(first))
 	before := s.inForce()
-	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
-	}).Status
+	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch",
+		func(np *lkeplanv1alpha1.NodePlan) bool {
+			return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
+		}).Status
 	if got := planned.Plan; got.Update != 1 || got.Delete != 2 || !strings.HasSuffix(got.Revision, asked) {
 		t.Errorf("the plan of the pull request is %+v", got)
 	}
@@ -62,8 +63,10 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Errorf("the guards in force say %v to the pull request", planned.Guards)
 	}
 	s.untilPlan("pr-7", "an event warns of the plan", func(*lkeplanv1alpha1.NodePlan) bool {
-		return saying("<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20", planned.Plan.Digest)(
-			s.kube("", "get", "events", "--field-selector", "type=Warning,reason=ApprovalPending,involvedObject.name=pr-7", "-o", "jsonpath={.items[*].message}"))
+		said := s.kube("", "get", "events", "-o", "jsonpath={.items[*].message}",
+			"--field-selector", "type=Warning,reason=ApprovalPending,involvedObject.name=pr-7")
+		return saying("<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20",
+			planned.Plan.Digest)(said)
 	})
 	if diff := cmp.Diff(before, s.inForce()); diff != "" {
 		t.Errorf("a plan has changed objects (-before +after):\n%s", diff)
@@ -72,7 +75,8 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Errorf("beside a plan the NodePlan that applies is %+v", np.Status.Conditions)
 	}
 
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`, planned.Plan.Digest))
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
+		planned.Plan.Digest))
 	s.untilPlan("pr-7", "the plan is allowed", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Guards[0].Status == "allowed"
 	})
@@ -81,7 +85,8 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	s.untilPlan("fleet", "the merge is applied, approved as it was before", applied(asked))
 	s.untilPlan("pr-7", "nothing is left to change", func(np *lkeplanv1alpha1.NodePlan) bool {
 		left := np.Status.Plan
-		return because(lkeplanv1alpha1.ReasonPlanned)(np) && left.Create+left.Update+left.Delete == 0 && left.Summary == "no changes"
+		return because(lkeplanv1alpha1.ReasonPlanned)(np) && left.Create+left.Update+left.Delete == 0 &&
+			left.Summary == "no changes"
 	})
 
 	before = s.inForce()

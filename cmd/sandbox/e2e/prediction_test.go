@@ -33,49 +33,77 @@ func requirements(more string) string {
 }
 
 var edits = []edit{
-	{name: "label-added", before: common, after: common + "\nlabels = { \"example.com/a\" = \"1\" }", effect: "roll", drifted: true},
-	{name: "label-changed", before: common + "\nlabels = { \"example.com/a\" = \"1\" }", after: common + "\nlabels = { \"example.com/a\" = \"2\" }", effect: "roll", drifted: true},
-	{name: "label-removed", before: common + "\nlabels = { \"example.com/a\" = \"1\" }", after: common, effect: "roll", drifted: true},
-	{name: "annotation-added", before: common, after: common + "\nannotations = { \"example.com/a\" = \"1\" }", effect: "roll", drifted: true},
-	{name: "annotation-changed", before: common + "\nannotations = { \"example.com/a\" = \"1\" }", after: common + "\nannotations = { \"example.com/a\" = \"2\" }", effect: "roll", drifted: true},
-	{name: "taint-added", before: common, after: common + "\ntaints = [\"example.com/a:NoSchedule\"]", effect: "roll", drifted: true},
-	{name: "taint-changed", before: common + "\ntaints = [\"example.com/a=1:NoSchedule\"]", after: common + "\ntaints = [\"example.com/a=2:NoSchedule\"]", effect: "roll", drifted: true},
-	{name: "taint-effect", before: common + "\ntaints = [\"example.com/a:NoSchedule\"]", after: common + "\ntaints = [\"example.com/a:PreferNoSchedule\"]", effect: "roll", drifted: true},
-	{name: "taint-removed", before: common + "\ntaints = [\"example.com/a:NoSchedule\"]", after: common, effect: "roll", drifted: true},
-	{name: "taints-reordered", before: common + "\ntaints = [\"example.com/a:NoSchedule\", \"example.com/b:NoSchedule\"]", after: common + "\ntaints = [\"example.com/b:NoSchedule\", \"example.com/a:NoSchedule\"]"},
-	{name: "startup-taint-added", before: common, after: common + "\nstartup_taints = [\"example.com/a:NoExecute\"]", effect: "roll", drifted: true},
+	{name: "label-added", before: common, after: common + "\nlabels = { \"example.com/a\" = \"1\" }", effect: "roll",
+		drifted: true},
+	{name: "label-changed", before: common + "\nlabels = { \"example.com/a\" = \"1\" }",
+		after: common + "\nlabels = { \"example.com/a\" = \"2\" }", effect: "roll", drifted: true},
+	{name: "label-removed", before: common + "\nlabels = { \"example.com/a\" = \"1\" }", after: common, effect: "roll",
+		drifted: true},
+	{name: "annotation-added", before: common, after: common + "\nannotations = { \"example.com/a\" = \"1\" }",
+		effect: "roll", drifted: true},
+	{name: "annotation-changed", before: common + "\nannotations = { \"example.com/a\" = \"1\" }",
+		after: common + "\nannotations = { \"example.com/a\" = \"2\" }", effect: "roll", drifted: true},
+	{name: "taint-added", before: common, after: common + "\ntaints = [\"example.com/a:NoSchedule\"]", effect: "roll",
+		drifted: true},
+	{name: "taint-changed", before: common + "\ntaints = [\"example.com/a=1:NoSchedule\"]",
+		after: common + "\ntaints = [\"example.com/a=2:NoSchedule\"]", effect: "roll", drifted: true},
+	{name: "taint-effect", before: common + "\ntaints = [\"example.com/a:NoSchedule\"]",
+		after: common + "\ntaints = [\"example.com/a:PreferNoSchedule\"]", effect: "roll", drifted: true},
+	{name: "taint-removed", before: common + "\ntaints = [\"example.com/a:NoSchedule\"]", after: common, effect: "roll",
+		drifted: true},
+	{name: "taints-reordered", before: common + "\ntaints = [\"example.com/a:NoSchedule\", \"example.com/b:NoSchedule\"]",
+		after: common + "\ntaints = [\"example.com/b:NoSchedule\", \"example.com/a:NoSchedule\"]"},
+	{name: "startup-taint-added", before: common, after: common + "\nstartup_taints = [\"example.com/a:NoExecute\"]",
+		effect: "roll", drifted: true},
 	{name: "expiry-changed", before: common, after: common + "\nexpire_after = \"336h\"", effect: "roll", drifted: true},
 	{name: "expiry-never", before: common, after: common + "\nexpire_after = \"Never\"", effect: "roll", drifted: true},
 	{name: "expiry-default-written", before: common, after: common + "\nexpire_after = \"720h\""},
-	{name: "expiry-other-unit", before: common + "\nexpire_after = \"336h\"", after: common + "\nexpire_after = \"20160m\""},
-	{name: "grace-added", before: common, after: common + "\ntermination_grace_period = \"1h\"", effect: "roll", drifted: true},
-	{name: "grace-other-unit", before: common + "\ntermination_grace_period = \"1h\"", after: common + "\ntermination_grace_period = \"60m\""},
+	{name: "expiry-other-unit", before: common + "\nexpire_after = \"336h\"",
+		after: common + "\nexpire_after = \"20160m\""},
+	{name: "grace-added", before: common, after: common + "\ntermination_grace_period = \"1h\"", effect: "roll",
+		drifted: true},
+	{name: "grace-other-unit", before: common + "\ntermination_grace_period = \"1h\"",
+		after: common + "\ntermination_grace_period = \"60m\""},
 	{name: "weight", before: common, after: common + "\nweight = 5"},
 	{name: "limits-added", before: common, after: common + "\nlimits = { cpu = 40 }"},
 	{name: "limits-lowered", before: common + "\nlimits = { cpu = 40 }", after: common + "\nlimits = { cpu = 2 }"},
 	{name: "values-widened", before: common, after: `requirements = { class = ["standard", "dedicated"], cpu = 2 }`},
-	{name: "values-narrowed-fits", before: `requirements = { class = ["standard", "dedicated"], cpu = 2 }`, after: common, effect: "roll", partial: true},
-	{name: "values-changed", before: common, after: `requirements = { class = "dedicated", cpu = 2 }`, effect: "roll", partial: true, drifted: true},
-	{name: "bounds-narrowed-fits", before: `requirements = { class = "standard", cpu = between(1, 8) }`, after: `requirements = { class = "standard", cpu = between(1, 6) }`, effect: "roll", partial: true},
-	{name: "bounds-moved-away", before: `requirements = { class = "standard", cpu = between(2, 8) }`, after: `requirements = { class = "standard", cpu = between(16, 32) }`, effect: "roll", partial: true, drifted: true},
-	{name: "bounds-widened", before: `requirements = { class = "standard", cpu = between(2, 4) }`, after: `requirements = { class = "standard", cpu = between(1, 8) }`},
+	{name: "values-narrowed-fits", before: `requirements = { class = ["standard", "dedicated"], cpu = 2 }`, after: common,
+		effect: "roll", partial: true},
+	{name: "values-changed", before: common, after: `requirements = { class = "dedicated", cpu = 2 }`, effect: "roll",
+		partial: true, drifted: true},
+	{name: "bounds-narrowed-fits", before: `requirements = { class = "standard", cpu = between(1, 8) }`,
+		after: `requirements = { class = "standard", cpu = between(1, 6) }`, effect: "roll", partial: true},
+	{name: "bounds-moved-away", before: `requirements = { class = "standard", cpu = between(2, 8) }`,
+		after: `requirements = { class = "standard", cpu = between(16, 32) }`, effect: "roll", partial: true, drifted: true},
+	{name: "bounds-widened", before: `requirements = { class = "standard", cpu = between(2, 4) }`,
+		after: `requirements = { class = "standard", cpu = between(1, 8) }`},
 	{name: "requirement-removed", before: requirements(`generation = "6"`), after: common},
-	{name: "requirement-added-fits", before: common, after: requirements(`generation = "6"`), effect: "roll", partial: true},
-	{name: "requirement-added-misfits", before: common, after: requirements(`generation = "7"`), effect: "roll", partial: true, drifted: true},
-	{name: "custom-label-required", before: common, after: requirements(`"example.com/a" = exists()`), effect: "roll", partial: true, drifted: true},
-	{name: "custom-label-excluded", before: common, after: requirements(`"example.com/a" = notin("1")`), effect: "roll", partial: true},
-	{name: "least-values", before: `requirements = { class = "standard", cpu = between(1, 8) }`, after: `requirements = { class = "standard", cpu = between(1, 8), instance_type = atleast(2, exists()) }`, effect: "roll", partial: true},
-	{name: "another-class", before: "node_class = node_class.common\n" + common, after: "node_class = node_class.same\n" + common, effect: "roll", drifted: true},
+	{name: "requirement-added-fits", before: common, after: requirements(`generation = "6"`), effect: "roll",
+		partial: true},
+	{name: "requirement-added-misfits", before: common, after: requirements(`generation = "7"`), effect: "roll",
+		partial: true, drifted: true},
+	{name: "custom-label-required", before: common, after: requirements(`"example.com/a" = exists()`), effect: "roll",
+		partial: true, drifted: true},
+	{name: "custom-label-excluded", before: common, after: requirements(`"example.com/a" = notin("1")`), effect: "roll",
+		partial: true},
+	{name: "least-values", before: `requirements = { class = "standard", cpu = between(1, 8) }`,
+		after:  `requirements = { class = "standard", cpu = between(1, 8), instance_type = atleast(2, exists()) }`,
+		effect: "roll", partial: true},
+	{name: "another-class", before: "node_class = node_class.common\n" + common,
+		after: "node_class = node_class.same\n" + common, effect: "roll", drifted: true},
 	{name: "class-tags", before: common, after: common, class: [2]string{"", "tags = [\"env:dev\"]"}},
 	{name: "class-image", before: common, after: common, class: [2]string{"", "image = \"linode/debian12\""}},
-	{name: "class-encryption", before: common, after: common, class: [2]string{"", "disk_encryption = \"enabled\""}, effect: "roll", drifted: true},
+	{name: "class-encryption", before: common, after: common, class: [2]string{"", "disk_encryption = \"enabled\""},
+		effect: "roll", drifted: true},
 }
 
 // directory writes all pools as they are before (0) or after (1) their edits.
 func directory(t *testing.T, when int) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"common\" {}\n\nnode_class \"same\" {}\n")
+	b.WriteString("cluster {\n  name = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"common\" {}\n\n" +
+		"node_class \"same\" {}\n")
 	for _, e := range edits {
 		arguments := [2]string{e.before, e.after}[when]
 		if e.class != [2]string{} {
@@ -85,7 +113,8 @@ func directory(t *testing.T, when int) string {
 			arguments = "node_class = node_class.common\n" + arguments
 		}
 		// Nothing is disrupted, so that what is marked stays to be seen.
-		fmt.Fprintf(&b, "\npool %q {\n%s\ndisruption {\nconsolidate_after = \"Never\"\nbudget {\nnodes = 0\n}\n}\n}\n", e.name, arguments)
+		fmt.Fprintf(&b, "\npool %q {\n%s\ndisruption {\nconsolidate_after = \"Never\"\nbudget {\nnodes = 0\n}\n}\n}\n",
+			e.name, arguments)
 	}
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(b.String()), 0o644); err != nil {
@@ -99,7 +128,16 @@ func directory(t *testing.T, when int) string {
 func pods() string {
 	var b strings.Builder
 	for _, e := range edits {
-		fmt.Fprintf(&b, "---\napiVersion: v1\nkind: Pod\nmetadata:\n  name: %s\nspec:\n  nodeSelector: {karpenter.sh/nodepool: %s}\n  tolerations: [{operator: Exists}]\n  containers: [{name: a, image: pause, resources: {requests: {cpu: 500m}}}]\n", e.name, e.name)
+		fmt.Fprintf(&b, `---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: %s
+spec:
+  nodeSelector: {karpenter.sh/nodepool: %[1]s}
+  tolerations: [{operator: Exists}]
+  containers: [{name: a, image: pause, resources: {requests: {cpu: 500m}}}]
+`, e.name)
 	}
 	return b.String()
 }
@@ -155,7 +193,8 @@ func TestPredictionIsTrue(t *testing.T) {
 	})
 	// When a pool is marked that changed after all others, the others have been
 	// looked at.
-	s.kube("", "patch", "nodepool", "weight", "--type=merge", "-p", `{"spec":{"template":{"metadata":{"labels":{"example.com/last":"1"}}}}}`)
+	s.kube("", "patch", "nodepool", "weight", "--type=merge", "-p",
+		`{"spec":{"template":{"metadata":{"labels":{"example.com/last":"1"}}}}}`)
 	s.until("the last change is marked", time.Minute, func(now state) bool { return drifted(now)["weight"] })
 	drift["weight"] = true
 	if diff := cmp.Diff(drift, drifted(s.state())); diff != "" {
@@ -207,7 +246,8 @@ func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[
 func (s *sandbox) reader() string {
 	s.t.Helper()
 	s.kube("", "create", "serviceaccount", "reader")
-	s.kube("", "create", "clusterrole", "reader", "--verb=list", "--resource=nodepools.karpenter.sh,nodeclaims.karpenter.sh,linodenodeclasses.karpenter.k8s.linode")
+	s.kube("", "create", "clusterrole", "reader", "--verb=list",
+		"--resource=nodepools.karpenter.sh,nodeclaims.karpenter.sh,linodenodeclasses.karpenter.k8s.linode")
 	s.kube("", "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--serviceaccount=default:reader")
 	return s.account("default", "reader")
 }

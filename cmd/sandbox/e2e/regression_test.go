@@ -28,10 +28,14 @@ var apart = []struct {
 }{
 	// Karpenter's suite refuses such Nodes by a label that they have when they are
 	// made; those of LKE join bare, so the simulator has to keep them back.
-	{"machines that never join", []string{"NodeClaim StandaloneNodeClaim should delete a NodeClaim after the registration timeout when the node doesn't register"}, []string{"--join-delay", "2h"}, ""},
+	{"machines that never join", []string{
+		"NodeClaim StandaloneNodeClaim should delete a NodeClaim after the registration timeout " +
+			"when the node doesn't register",
+	}, []string{"--join-delay", "2h"}, ""},
 	// The suite names KWOK's plans of 2 CPUs. Of those the system has a part,
 	// which LKE's nodes leave to pods.
-	{"nodes for one pod of a CPU", []string{"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods"}, nil, "g6-standard-1"},
+	{"nodes for one pod of a CPU",
+		[]string{"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods"}, nil, "g6-standard-1"},
 	{"nodes of two CPUs", []string{
 		"CapacityBuffer NodePool Limits should not provision buffer capacity beyond NodePool CPU limit",
 		"CapacityBuffer Edge Cases should coexist with real pods on the same node",
@@ -95,13 +99,15 @@ func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []st
 	text := file(t, "regression/nodepool.yaml")
 	if plan != "" {
 		const requirements = "      requirements:\n"
-		text = strings.Replace(text, requirements, requirements+"        - {key: node.kubernetes.io/instance-type, operator: In, values: ["+plan+"]}\n", 1)
+		text = strings.Replace(text, requirements,
+			requirements+"        - {key: node.kubernetes.io/instance-type, operator: In, values: ["+plan+"]}\n", 1)
 	}
 	if err := os.WriteFile(pool, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	run := s.command(suite, nil, "-test.timeout", "3h", "-ginkgo.timeout", "3h", "-ginkgo.no-color", "-ginkgo.v",
-		"-ginkgo.focus", focus, "-ginkgo.skip", strings.Join(skip, "|"), "-default-nodeclass", class, "-default-nodepool", pool)
+		"-ginkgo.focus", focus, "-ginkgo.skip", strings.Join(skip, "|"), "-default-nodeclass", class, "-default-nodepool",
+		pool)
 	run.Stdout, run.Stderr = os.Stdout, os.Stderr
 	if err := run.Run(); err != nil {
 		t.Errorf("Karpenter's suite: %v", err)

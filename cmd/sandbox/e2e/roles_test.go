@@ -22,7 +22,7 @@ import (
 var seldom = map[string]string{
 	"lkeplan-controller: list namespaces":            "pods whose affinity selects namespaces",
 	"lkeplan-controller: watch namespaces":           "the same",
-	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before that of a pod",
+	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before a pod's",
 	"lkeplan-controller: patch events":               "an event that repeats",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
 	"lkeplan-controller: list deployments.apps":      "a CapacityBuffer for a workload",
@@ -47,7 +47,8 @@ func TestRolesAreExact(t *testing.T) {
 	}
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", "lkeplan-controller") // it is here instead
 	kubeconfig := s.account("lkeplan-system", controllerAccount)
-	c := s.startController("--kubeconfig", kubeconfig, "--leader-elect", "true", "--leader-election-namespace", "lkeplan-system",
+	c := s.startController("--kubeconfig", kubeconfig, "--leader-elect", "true", "--leader-election-namespace",
+		"lkeplan-system",
 		"--default-service-account", applyAccount, "--feature-gates", "NodeOverlay,CapacityBuffer")
 	s.walk()
 
@@ -89,9 +90,10 @@ func (s *sandbox) walk() {
 	all := file(s.t.(*testing.T), "roles/main.lke.hcl")
 	s.kube(configMap("lkeplan-system", "fleet", all), "apply", "--server-side", "-f", "-")
 	s.kube(spare, "apply", "-f", "-")
-	s.kube(`{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fenced"},"spec":{"firewallID":12}}`, "apply", "-f", "-") // which an event says
+	s.kube(fencedClass, "apply", "-f", "-") // which an event says
 	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=weight=10")...)
-	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default", "namespace: lkeplan-system").Replace(nodePlanOfConfigMap)+
+	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default",
+		"namespace: lkeplan-system").Replace(nodePlanOfConfigMap)+
 		"  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
 	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=condition=Ready", "--timeout=40s")...)
 	s.kube(workload("general", 2), "apply", "-f", "-")

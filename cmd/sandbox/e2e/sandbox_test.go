@@ -51,10 +51,12 @@ type sandbox struct {
 // otherwise, and ends it with the test.
 func startSandbox(t testing.TB, flags ...string) *sandbox {
 	t.Helper()
-	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms", "--node-gone-delay", "500ms"}
+	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms",
+		"--node-gone-delay", "500ms"}
 	linode.Register()
 	s := &sandbox{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
-	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick, flags)...)
+	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick,
+		flags)...)
 	up.Stderr = os.Stderr // the first build takes minutes and says so
 	out, err := up.Output()
 	if err != nil {
@@ -110,7 +112,7 @@ func (s *sandbox) kube(input string, args ...string) string {
 	return string(out)
 }
 
-// installCRDs installs the definitions as the documentation says.
+// installCRDs installs the CRDs as the documentation says.
 func (s *sandbox) installCRDs() {
 	s.t.Helper()
 	s.kube("", "apply", "-f", "../../../schemas/crd/")
@@ -139,7 +141,8 @@ func (s *sandbox) startController(args ...string) *controller {
 
 func (s *sandbox) runController(args ...string) (*controller, error) {
 	c := &controller{t: s.t, ended: make(chan error, 1)}
-	c.cmd = s.command(bin(s.t, "controller"), nil, append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+	c.cmd = s.command(bin(s.t, "controller"), nil,
+		append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
@@ -279,7 +282,7 @@ func (s *sandbox) state() state {
 	return now
 }
 
-// until waits for a state, and fails the test with the last one seen.
+// until polls the state until it holds, and fails the test with the last state when the time is up.
 func (s *sandbox) until(what string, within time.Duration, holds func(state) bool) state {
 	s.t.Helper()
 	started := time.Now()
@@ -287,23 +290,24 @@ func (s *sandbox) until(what string, within time.Duration, holds func(state) boo
 	for {
 		now := s.state()
 		if holds(now) {
-			s.t.Logf("it came after %s that %s", time.Since(started).Round(100*time.Millisecond), what)
+			s.t.Logf("after %s: %s", time.Since(started).Round(100*time.Millisecond), what)
 			return now
 		}
 		if time.Now().After(deadline) {
-			s.t.Fatalf("in %s it did not come that %s; last seen: %s\n%s\n%s", within, what, now,
-				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"), tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
+			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", within, what, now,
+				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"),
+				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
 		}
 		time.Sleep(200 * time.Millisecond)
 	}
 }
 
-// never watches for a while, and fails the test when the state comes.
+// never polls the state for a while, and fails the test when it holds.
 func (s *sandbox) never(what string, during time.Duration, holds func(state) bool) {
 	s.t.Helper()
 	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
 		if now := s.state(); holds(now) {
-			s.t.Fatalf("it came that %s: %s", what, now)
+			s.t.Fatalf("%s, which must not happen: %s", what, now)
 		}
 	}
 }

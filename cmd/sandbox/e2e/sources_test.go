@@ -127,9 +127,10 @@ func TestAPushBecomesPoolsThroughFlux(t *testing.T) {
 		commit := fmt.Sprintf("%040d", i+1)
 		sum := images.push(pack(t, weighing(weight)), commit)
 		f.ask("ocirepository")
-		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by %s", weight, sum), func(np *lkeplanv1alpha1.NodePlan) bool {
-			return np.Status.LastAppliedRevision == "main@"+sum.String() && f.weighs(weight)(np)
-		})
+		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by %s", weight, sum),
+			func(np *lkeplanv1alpha1.NodePlan) bool {
+				return np.Status.LastAppliedRevision == "main@"+sum.String() && f.weighs(weight)(np)
+			})
 		if got := np.Status.LastAppliedOriginRevision; got != "main@sha1:"+commit {
 			t.Errorf("what is applied was made from %s, want %s", got, commit)
 		}
@@ -153,9 +154,10 @@ func TestAnUploadBecomesPoolsThroughFlux(t *testing.T) {
 		send(t, http.MethodPut, objects.URL+"/fleet/main.lke.hcl", "text/plain", []byte(weighing(weight).text))
 		send(t, http.MethodPut, objects.URL+"/fleet/README.md", "text/plain", []byte("not for lkeplan"))
 		f.ask("bucket")
-		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by another revision", weight), func(np *lkeplanv1alpha1.NodePlan) bool {
-			return np.Status.LastAppliedRevision != last && f.weighs(weight)(np)
-		})
+		np := f.untilPlan("fleet", fmt.Sprintf("the weight is %d, by another revision", weight),
+			func(np *lkeplanv1alpha1.NodePlan) bool {
+				return np.Status.LastAppliedRevision != last && f.weighs(weight)(np)
+			})
 		last = np.Status.LastAppliedRevision
 		if !strings.HasPrefix(last, "sha256:") {
 			t.Errorf("revision %q is none of a bucket", last)

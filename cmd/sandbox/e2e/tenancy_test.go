@@ -39,7 +39,8 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		s.kube("", "create", "rolebinding", "edit", "-n", team, "--clusterrole=edit", "--serviceaccount="+team+":lkeplan")
 	}
 	red, blue := s.account("red", "lkeplan"), s.account("blue", "lkeplan")
-	const class = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass","metadata":{"name":"fleet","labels":{"lkeplan.dev/part-of":"nodeplan.OWNER.fleet"}},"spec":{}}`
+	const class = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
+		"metadata":{"name":"fleet","labels":{"lkeplan.dev/part-of":"nodeplan.OWNER.fleet"}},"spec":{}}`
 	ofRed, ofBlue := strings.Replace(class, "OWNER", "red", 1), strings.Replace(class, "OWNER", "blue", 1)
 	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 
@@ -58,15 +59,20 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		{"a team changes what is its own", red, "", []string{"annotate", "linodenodeclass", "fleet", "a=1"}, false},
 		{"another team changes it", blue, "", []string{"annotate", "linodenodeclass", "fleet", "b=2"}, true},
 		{"another team takes it over", blue, ofBlue, apply, true},
-		{"another team takes the label off", blue, "", []string{"label", "linodenodeclass", "fleet", "lkeplan.dev/part-of-"}, true},
+		{"another team takes the label off", blue, "", []string{"label", "linodenodeclass", "fleet", "lkeplan.dev/part-of-"},
+			true},
 		{"another team deletes it", blue, "", []string{"delete", "linodenodeclass", "fleet"}, true},
 		{"a team gives it away", red, ofBlue, apply, true},
-		{"the administrator changes it", s.env["KUBECONFIG"], "", []string{"annotate", "linodenodeclass", "fleet", "c=3"}, false},
-		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1), `"fleet"`, `"free"`, 1), apply, false},
-		{"the controller notes what is in force", s.env["KUBECONFIG"], configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
+		{"the administrator changes it", s.env["KUBECONFIG"], "", []string{"annotate", "linodenodeclass", "fleet", "c=3"},
+			false},
+		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
+			`"fleet"`, `"free"`, 1), apply, false},
+		{"the controller notes what is in force", s.env["KUBECONFIG"],
+			configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
 		{"a team writes another", red, configMap("red", "lkeplan.fleet.in-force", ""), apply, true},
 		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.in-force", "-n", "red"}, true},
-		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"}, true},
+		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"},
+			true},
 		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.in-force", ""), apply, true},
 		{"a team writes a ConfigMap", red, configMap("red", "fleet", ""), apply, false},
 		{"a team deletes what is its own", red, "", []string{"delete", "linodenodeclass", "fleet"}, false},
@@ -96,7 +102,8 @@ func (s *sandbox) planOnly() {
 	})
 	mustContain(s.t, said, "spec.mode: PlanOnly")
 	s.kube(apply+"  mode: PlanOnly\n", "apply", "-f", "-")
-	if said, refused := s.tries(s.env["KUBECONFIG"], "", "patch", "nodeplan", "fleet", "-n", "preview", "--type=merge", "-p", `{"spec":{"mode":"Apply"}}`); !refused {
+	if said, refused := s.tries(s.env["KUBECONFIG"], "", "patch", "nodeplan", "fleet", "-n", "preview", "--type=merge",
+		"-p", `{"spec":{"mode":"Apply"}}`); !refused {
 		s.t.Errorf("a NodePlan was made to apply: %s", said)
 	}
 }
@@ -151,7 +158,8 @@ func (s *sandbox) movesAPool() {
 	s.untilPlan("two", "it wants what the other has", because(lkeplanv1alpha1.ReasonConflict))
 	s.source("one", fleet(""))
 	s.untilPlan("one", "it does not delete what the other wants", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "removed { from = pool.a, delete = false }")
+		return because(lkeplanv1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
+			"removed { from = pool.a, delete = false }")
 	})
 	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
 	for _, plan := range []string{"one", "two"} {

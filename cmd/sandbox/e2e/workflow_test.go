@@ -72,7 +72,8 @@ func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Res
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	res, err := d.runner.Job(w, name, map[string]any{"directory": "clusters/prod"}, map[string]map[string]string{"plan": needs.Outputs, "clusters": needs.Outputs})
+	res, err := d.runner.Job(w, name, map[string]any{"directory": "clusters/prod"},
+		map[string]map[string]string{"plan": needs.Outputs, "clusters": needs.Outputs})
 	if err != nil {
 		d.t.Fatal(err)
 	}
@@ -152,8 +153,10 @@ func (d *deployment) pullRequest(dir string) {
 	push, github := d.runner.Fetch, d.runner.GitHub
 	d.runner.Fetch = "refs/pull/7/merge"
 	d.runner.GitHub = map[string]any{
-		"event_name": "pull_request", "repository": "acme/fleet", "server_url": "https://github.com", "run_id": "1", "token": "t", "base_ref": "main",
-		"event": map[string]any{"pull_request": map[string]any{"number": 7, "head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
+		"event_name": "pull_request", "repository": "acme/fleet", "server_url": "https://github.com", "run_id": "1",
+		"token": "t", "base_ref": "main",
+		"event": map[string]any{"pull_request": map[string]any{"number": 7,
+			"head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
 	}
 	d.job("fork-plan.yml", "plan", "", ci.Result{Outputs: map[string]string{"directories": `["clusters/prod"]`}})
 	if text := string(d.runner.Artifacts["lkeplan-0"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
@@ -170,7 +173,8 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	d := newDeployment(t, s)
-	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"})
+	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+		map[string]string{"version": "v0.3.0"})
 	if err != nil {
 		t.Fatal(err)
 	}

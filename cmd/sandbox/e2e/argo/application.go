@@ -78,7 +78,8 @@ func (a Application) environ(generating bool) []string {
 		environ = append(environ, v[0]+"="+v[1])
 	}
 	for _, e := range a.Env {
-		environ = append(environ, "ARGOCD_ENV_"+e.Name+"="+os.Expand(e.Value, func(name string) string { return known[name] }))
+		environ = append(environ,
+			"ARGOCD_ENV_"+e.Name+"="+os.Expand(e.Value, func(name string) string { return known[name] }))
 	}
 	return append(environ, a.parameters()...)
 }

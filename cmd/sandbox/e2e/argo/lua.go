@@ -21,8 +21,10 @@ func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
 	for _, lib := range []struct {
 		name string
 		open lua.LGFunction
-	}{{lua.LoadLibName, lua.OpenPackage}, {lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable}, {lua.OsLibName, openClock}} {
-		if err := state.CallByParam(lua.P{Fn: state.NewFunction(lib.open), Protect: true}, lua.LString(lib.name)); err != nil {
+	}{{lua.LoadLibName, lua.OpenPackage}, {lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable},
+		{lua.OsLibName, openClock}} {
+		if err := state.CallByParam(lua.P{Fn: state.NewFunction(lib.open), Protect: true},
+			lua.LString(lib.name)); err != nil {
 			return nil, fmt.Errorf("open library %s: %w", lib.name, err)
 		}
 	}

@@ -99,7 +99,9 @@ func (s Server) Matches(repository string, app Application) (matches bool, err e
 }
 
 // Generate returns the objects of an Application.
-func (s Server) Generate(ctx context.Context, repository string, app Application) (objects []map[string]any, err error) {
+func (s Server) Generate(
+	ctx context.Context, repository string, app Application,
+) (objects []map[string]any, err error) {
 	err = s.within(repository, app, func(dir string) error {
 		environ := append(s.Environ, app.environ(true)...)
 		if len(s.Plugin.Spec.Init.Command) > 0 {
@@ -119,7 +121,9 @@ func (s Server) Generate(ctx context.Context, repository string, app Application
 
 // Announced returns the parameters that an Application can set: those that are
 // found in its directory, and then those that are the same for all.
-func (s Server) Announced(ctx context.Context, repository string, app Application) (all []argocd.Announcement, err error) {
+func (s Server) Announced(
+	ctx context.Context, repository string, app Application,
+) (all []argocd.Announcement, err error) {
 	err = s.within(repository, app, func(dir string) error {
 		out, err := s.run(ctx, s.Plugin.Spec.Parameters.Dynamic, dir, append(s.Environ, app.environ(false)...))
 		if err != nil {
@@ -163,7 +167,8 @@ func (s Server) run(ctx context.Context, c Command, dir string, environ []string
 	cmd := exec.CommandContext(ctx, program, append(c.Command[1:], c.Args...)...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = environ, dir, &stdout, &stderr
 	if err := cmd.Run(); err != nil {
-		return "", fmt.Errorf("%q failed: %w: %s", strings.Join(append(c.Command, c.Args...), " "), err, strings.TrimSpace(stderr.String()))
+		return "", fmt.Errorf("%q failed: %w: %s", strings.Join(append(c.Command, c.Args...), " "), err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return strings.TrimSuffix(stdout.String(), "\n"), nil
 }

@@ -22,8 +22,10 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	asked := tr.installed()
 	before := []ci.Comment{
 		{ID: 1, Issue: "7", User: ci.User{Login: "mallory"}, Body: "<!-- lkeplan:clusters/prod:v1 -->\nNothing to see."},
-		{ID: 2, Issue: "7", User: ci.User{Login: "github-actions[bot]"}, Body: "It begins with <!-- lkeplan:clusters/prod:v1 -->"},
-		{ID: 3, Issue: "8", User: ci.User{Login: "github-actions[bot]"}, Body: "<!-- lkeplan:clusters/prod:v1 -->\nOf another pull request."},
+		{ID: 2, Issue: "7", User: ci.User{Login: "github-actions[bot]"},
+			Body: "It begins with <!-- lkeplan:clusters/prod:v1 -->"},
+		{ID: 3, Issue: "8", User: ci.User{Login: "github-actions[bot]"},
+			Body: "<!-- lkeplan:clusters/prod:v1 -->\nOf another pull request."},
 	}
 	for i := range 120 { // more than a page
 		before = append(before, ci.Comment{ID: 1000 + i, Issue: "7", User: ci.User{Login: "jane"}, Body: "Hm."})
@@ -48,14 +50,17 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 		t.Errorf("the clusters are %s, want %s", got, want)
 	}
 	res := tr.passes(tr.run("pull-request.yml", "plan", prod))
-	tr.contains(own(), "<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n", `"720h" → "336h"`, "commit ")
+	tr.contains(own(), "<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n", `"720h" → "336h"`,
+		"commit ")
 	tr.contains(res.Summary, "replaces nodes of 1 pool")
 	tr.contains(res.Log, "::warning file=clusters/prod/main.lke.hcl", "Plan: 0 to create, 1 to update, 0 to delete.")
-	if got, want := slices.Sorted(maps.Keys(tr.runner.Artifacts["plan-0"])), []string{"comment.md", "errors.txt", "plan.html", "plan.json", "plan.txt"}; !slices.Equal(got, want) {
+	if got, want := slices.Sorted(maps.Keys(tr.runner.Artifacts["plan-0"])),
+		[]string{"comment.md", "errors.txt", "plan.html", "plan.json", "plan.txt"}; !slices.Equal(got, want) {
 		t.Errorf("the artifact has %q, want %q", got, want)
 	}
 	text, err := os.ReadFile(asked)
-	if err != nil || !strings.HasPrefix(string(text), "install github.com/lkeplan/lkeplan/cmd/lkeplan@v0.3.0 in "+tr.runner.Dir) {
+	if err != nil ||
+		!strings.HasPrefix(string(text), "install github.com/lkeplan/lkeplan/cmd/lkeplan@v0.3.0 in "+tr.runner.Dir) {
 		t.Errorf("Go was asked to %q, %v", text, err)
 	}
 
@@ -64,7 +69,9 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	tr.again()
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
 	tr.contains(own(), `"720h" → "24h"`)
-	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h")+"\npool \"::set-output name=exit_code::0\" {\n  wieght = \"##[set-output name=exit_code]0\"\n}\n")
+	tr.write("clusters/prod/main.lke.hcl",
+		clusterFile("prod",
+			"24h")+"\npool \"::set-output name=exit_code::0\" {\n  wieght = \"##[set-output name=exit_code]0\"\n}\n")
 	tr.again()
 	res = tr.fails("Validate", tr.run("pull-request.yml", "plan", prod))
 	tr.contains(own(), "### lkeplan: 🛑 no plan\n", "https://github.com/acme/fleet/actions/runs/99")
@@ -174,14 +181,17 @@ func (tr *trial) hand(files map[string][]byte) {
 	}
 	var head string
 	tr.change(func(f *ci.Forge) {
-		f.Artifacts = map[string][]ci.Artifact{"99": {{ID: 5, Name: "lkeplan-0", Size: b.Len()}, {ID: 6, Name: "other", Size: 1 << 30}}}
+		f.Artifacts = map[string][]ci.Artifact{"99": {{ID: 5, Name: "lkeplan-0", Size: b.Len()},
+			{ID: 6, Name: "other", Size: 1 << 30}}}
 		f.Zips = map[string][]byte{"5": b.Bytes()}
 		head = f.Pulls["7"].Head.SHA
 	})
 	tr.runner.GitHub = map[string]any{
-		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "100", "token": "t", "event_name": "workflow_run",
+		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "100", "token": "t",
+		"event_name": "workflow_run",
 		"event": map[string]any{"workflow_run": map[string]any{
-			"id": 99, "event": "pull_request", "conclusion": "failure", "html_url": "https://github.com/acme/fleet/actions/runs/99",
+			"id": 99, "event": "pull_request", "conclusion": "failure",
+			"html_url": "https://github.com/acme/fleet/actions/runs/99",
 			"head_sha": head, "head_branch": hostile, "head_repository": map[string]any{"id": 2},
 		}, "pull_request": map[string]any{"number": nil}},
 	}
@@ -196,7 +206,9 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	tr.handOver()
 	tr.passes(tr.run("fork-comment.yml", "comment", nil))
 	body := tr.comments()[0].Body
-	tr.contains(body, "<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n\n> From a fork: [a run](https://github.com/acme/fleet/actions/runs/99)",
+	tr.contains(body,
+		"<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n\n"+
+			"> From a fork: [a run](https://github.com/acme/fleet/actions/runs/99)",
 		`"720h" → "336h"`, "<details><summary><code>pool.web</code>")
 
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h"))
@@ -224,7 +236,8 @@ func TestForksHaveNothingToTake(t *testing.T) {
 		for job, j := range w.Jobs {
 			granted[job] = j.Permissions
 			for _, step := range j.Steps {
-				if strings.HasPrefix(step.Uses, "actions/checkout@") && (name == "fork-comment.yml" || step.With["persist-credentials"] != false) {
+				if strings.HasPrefix(step.Uses, "actions/checkout@") &&
+					(name == "fork-comment.yml" || step.With["persist-credentials"] != false) {
 					t.Errorf("%s checks out %v", name, step.With)
 				}
 			}
@@ -258,8 +271,10 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 		{"no marker", file("7\n", "Hello.\n"+marker), nil, "does not begin with the marker"},
 		{"another marker", file("7\n", "<!-- lkeplan:--><img src=x>:v1 -->\n"), nil, "does not begin with the marker"},
 		{"10 MB", file("7\n", marker+strings.Repeat("a", 10<<20)), nil, "too long"},
-		{"an artifact of 10 MB", file("7\n", marker), func(f *ci.Forge) { f.Artifacts["99"][0].Size = 10 << 20 }, "larger than 1 MiB"},
-		{"no archive", file("7\n", marker), func(f *ci.Forge) { f.Zips["5"] = []byte("PK\x03\x04 and no more") }, "not a number"},
+		{"an artifact of 10 MB", file("7\n", marker), func(f *ci.Forge) { f.Artifacts["99"][0].Size = 10 << 20 },
+			"larger than 1 MiB"},
+		{"no archive", file("7\n", marker), func(f *ci.Forge) { f.Zips["5"] = []byte("PK\x03\x04 and no more") },
+			"not a number"},
 		{"a pull request that is not there", file("12\n", marker), nil, "HTTP 404"},
 		{"a pull request of somebody else", file("8\n", marker), func(f *ci.Forge) {
 			pull := f.Pulls["7"]
@@ -276,7 +291,8 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 				f.Artifacts["99"] = append(f.Artifacts["99"], ci.Artifact{ID: 10 + i, Name: "lkeplan-x"})
 			}
 		}, "more than 20"},
-		{"entries that climb", map[string][]byte{"../../../pwned": []byte("x"), "number": []byte("7\n"), "comment.md": []byte(marker)}, nil, ""},
+		{"entries that climb", map[string][]byte{"../../../pwned": []byte("x"), "number": []byte("7\n"),
+			"comment.md": []byte(marker)}, nil, ""},
 	}
 	tr := newTrial(t)
 	for _, tt := range tests {
@@ -321,7 +337,8 @@ func TestHostileCommentIsDefused(t *testing.T) {
 	_, theirs, _ := strings.Cut(body, "\n")
 	head, rest, _ := strings.Cut(theirs, "\n> From a fork: ")
 	_, rest, _ = strings.Cut(rest, "\n")
-	for _, live := range []string{"@acme", "@dep", "\n/app", "> /merge", "&#64;jane", "&#x40;jane", "&commat;jane", "](", "]:", "://", "<a", "<img", "<!--", "www.e", "\x01", "\r"} {
+	for _, live := range []string{"@acme", "@dep", "\n/app", "> /merge", "&#64;jane", "&#x40;jane", "&commat;jane", "](",
+		"]:", "://", "<a", "<img", "<!--", "www.e", "\x01", "\r"} {
 		if strings.Contains(head+rest, live) {
 			t.Errorf("%q is alive in:\n%s", live, body)
 		}
@@ -337,7 +354,8 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 	tr.propose(false)
 	for _, version := range []string{"", "latest", "main", "v1", "v1.2.3 -x", "-modfile=x", hostile, "v1.2.3\nx"} {
 		tr.runner.Vars["LKEPLAN_VERSION"] = version
-		tr.fails("lkeplan/lkeplan/examples/github/setup@0000000000000000000000000000000000000000", tr.run("pull-request.yml", "plan", prod))
+		tr.fails("lkeplan/lkeplan/examples/github/setup@0000000000000000000000000000000000000000",
+			tr.run("pull-request.yml", "plan", prod))
 		clear(tr.runner.Artifacts)
 	}
 	if text, err := os.ReadFile(asked); err == nil {

@@ -137,7 +137,8 @@ func (t Template) Run(name, dir string, predefined map[string]string) (log strin
 	script := strings.Join(slices.Concat(job.BeforeScript, job.Script), "\n")
 	cmd := exec.Command("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", script)
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &out
-	cmd.Env = append(cmd.Env, "PATH="+t.Path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "GITLAB_CI=true", "CI=true", "CI_PROJECT_DIR="+dir)
+	cmd.Env = append(cmd.Env, "PATH="+t.Path+string(os.PathListSeparator)+os.Getenv("PATH"), "HOME="+dir, "GITLAB_CI=true",
+		"CI=true", "CI_PROJECT_DIR="+dir)
 	for key, value := range predefined {
 		cmd.Env = append(cmd.Env, key+"="+value)
 	}

@@ -22,7 +22,8 @@ func newMerges(t *testing.T) *merges {
 	m := &merges{trial: newTrial(t)}
 	m.installed()
 	var err error
-	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": "v0.3.0"}); err != nil {
+	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+		map[string]string{"version": "v0.3.0"}); err != nil {
 		t.Fatal(err)
 	}
 	m.template.Path = m.runner.Path
@@ -104,7 +105,8 @@ func TestMergeRequestThatAGuardRefuses(t *testing.T) {
 
 func TestTemplateTakesOneVersionAlone(t *testing.T) {
 	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
-		if _, err := ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml", map[string]string{"version": version}); err == nil {
+		if _, err := ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+			map[string]string{"version": version}); err == nil {
 			t.Errorf("it takes %q", version)
 		}
 	}

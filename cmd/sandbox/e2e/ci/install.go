@@ -13,6 +13,9 @@ import (
 // tested.
 func Install(dir, lkeplan string) (asked string, err error) {
 	asked = filepath.Join(dir, "asked")
-	script := fmt.Sprintf("#!/bin/sh\necho \"$* in $PWD\" >> '%s'\nmkdir -p \"$GOBIN\" && ln -sf '%s' \"$GOBIN/lkeplan\"\n", asked, lkeplan)
+	script := fmt.Sprintf(`#!/bin/sh
+echo "$* in $PWD" >> '%s'
+mkdir -p "$GOBIN" && ln -sf '%s' "$GOBIN/lkeplan"
+`, asked, lkeplan)
 	return asked, os.WriteFile(filepath.Join(dir, "go"), []byte(script), 0o755)
 }

@@ -57,7 +57,8 @@ type scope struct {
 
 // Job runs a job. Needs are the outputs of jobs before it, matrix the values
 // that it runs for.
-func (r *Runner) Job(w Workflow, name string, matrix map[string]any, needs map[string]map[string]string) (Result, error) {
+func (r *Runner) Job(w Workflow, name string, matrix map[string]any, needs map[string]map[string]string) (Result,
+	error) {
 	job, ok := w.Jobs[name]
 	if !ok {
 		return Result{}, fmt.Errorf("there is no job %q", name)
@@ -82,7 +83,8 @@ func (r *Runner) Job(w Workflow, name string, matrix map[string]any, needs map[s
 	}
 	steps := map[string]any{}
 	s := &scope{steps: steps, env: map[string]string{}, context: map[string]any{
-		"github": r.GitHub, "secrets": r.Secrets, "vars": r.Vars, "inputs": r.Inputs, "matrix": matrix, "needs": before, "steps": steps,
+		"github": r.GitHub, "secrets": r.Secrets, "vars": r.Vars, "inputs": r.Inputs, "matrix": matrix, "needs": before,
+		"steps":  steps,
 		"runner": map[string]any{"temp": j.temp}, "strategy": map[string]any{"job-index": 0},
 	}}
 	if job.If != "" {
@@ -103,7 +105,8 @@ func (r *Runner) Job(w Workflow, name string, matrix map[string]any, needs map[s
 
 func (j *run) result(s *scope, job Job) (Result, error) {
 	summary, _ := os.ReadFile(filepath.Join(j.temp, "summary")) // none where no step wrote to it
-	res := Result{Failed: s.failed, Outputs: map[string]string{}, Log: j.log.String(), Summary: string(summary), Temp: j.temp}
+	res := Result{Failed: s.failed, Outputs: map[string]string{}, Log: j.log.String(), Summary: string(summary),
+		Temp: j.temp}
 	for key, text := range job.Outputs {
 		value, err := expand(text, s.context)
 		if err != nil {

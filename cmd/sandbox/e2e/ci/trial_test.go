@@ -37,7 +37,8 @@ func newTrial(t *testing.T) *trial {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	tr := &trial{t: t, repo: filepath.Join(dir, "repo"), origin: filepath.Join(dir, "origin"), forge: filepath.Join(dir, "forge.json")}
+	tr := &trial{t: t, repo: filepath.Join(dir, "repo"), origin: filepath.Join(dir, "origin"),
+		forge: filepath.Join(dir, "forge.json")}
 	forge, err := ci.NewForge(tr.forge)
 	if err != nil || forge == nil {
 		t.Fatal(err)
@@ -82,7 +83,8 @@ pool "web" {
 
 func (tr *trial) git(args ...string) string {
 	tr.t.Helper()
-	out, err := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...).CombinedOutput()
+	out, err := exec.Command("git", append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com"},
+		args...)...).CombinedOutput()
 	if err != nil {
 		tr.t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
@@ -181,7 +183,8 @@ func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 func (tr *trial) harmless(res ci.Result) {
 	tr.t.Helper()
 	for _, command := range ci.Commands(res.Log) {
-		if !strings.HasPrefix(command, "::error ") && !strings.HasPrefix(command, "::warning ") && !strings.HasPrefix(command, "::notice") && !strings.HasPrefix(command, "::error::") {
+		if !strings.HasPrefix(command, "::error ") && !strings.HasPrefix(command, "::warning ") &&
+			!strings.HasPrefix(command, "::notice") && !strings.HasPrefix(command, "::error::") {
 			tr.t.Errorf("the runner obeys %q", command)
 		}
 	}

@@ -57,7 +57,8 @@ func (j *run) composite(outer *scope, dir string, with map[string]any) (open, er
 	}
 	s := &scope{steps: map[string]any{}, env: outer.env}
 	s.env["GITHUB_ACTION_PATH"] = dir
-	s.context = map[string]any{"github": outer.context["github"], "runner": outer.context["runner"], "inputs": inputs, "steps": s.steps}
+	s.context = map[string]any{"github": outer.context["github"], "runner": outer.context["runner"], "inputs": inputs,
+		"steps": s.steps}
 	if err := j.steps(s, a.Runs.Steps); err != nil {
 		return nil, fmt.Errorf("%s: %w", dir, err)
 	}

@@ -1,0 +1,81 @@
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+)
+
+// quantityPattern is a Kubernetes quantity of a size that a cluster can have.
+var quantityPattern = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+
+// endless is an amount that Kubernetes' own code, which compares amounts digit
+// by digit, would work on for hours.
+var endless = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3,}$|[0-9.]{200,}`)
+
+// checkEndless looks for such amounts wherever they come from: the argument
+// manifest passes on what no other check reads.
+func (d *decoder) checkEndless(path string, value any) {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, key := range slices.Sorted(maps.Keys(v)) {
+			d.checkEndless(strings.TrimPrefix(path+"."+key, "."), v[key])
+		}
+	case []any:
+		for i, element := range v {
+			d.checkEndless(fmt.Sprintf("%s.%d", path, i), element)
+		}
+	case string:
+		if !endless.MatchString(v) {
+			return
+		}
+		at := d.origins.Find(path)
+		d.diags = append(d.diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Amount out of range",
+			Detail:  fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, as in \"1600Gi\".", path),
+			Subject: at.Range.Ptr(),
+		})
+	}
+}
+
+func (d *decoder) quantities(v cty.Value, src source) any {
+	fields, _ := d.stringMap(v, src).(map[string]any)
+	parts := src.parts()
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		d.checkQuantity(key, fields[key].(string), src.part(parts, key))
+	}
+	if fields == nil {
+		return nil
+	}
+	return fields
+}
+
+func (d *decoder) quantity(v cty.Value, src source) any {
+	d.checkQuantity(src.arg.Name, v.AsString(), src)
+	return v.AsString()
+}
+
+func (d *decoder) checkQuantity(name, text string, src source) {
+	switch {
+	case quantityPattern.MatchString(text):
+	case strings.HasPrefix(text, "-"):
+		d.problem(src, "Negative amount", fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, text))
+	default:
+		d.problem(src, "Invalid amount", fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or "500m".`, text, name))
+	}
+}
+
+var moneyPattern = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
+
+// money takes dollars as people write them down: with cents or without.
+func (d *decoder) money(v cty.Value, src source) any {
+	if text := v.AsString(); !moneyPattern.MatchString(text) {
+		d.problem(src, "Invalid amount of money", fmt.Sprintf(`%q is not an amount of US dollars. Write a number such as 5000, or with cents "99.50", without a sign for the currency.`, text))
+	}
+	return v.AsString()
+}

@@ -1,0 +1,305 @@
+// Package decode reads the blocks of the language by their tables: arguments
+// become values for expressions, and fields of a Kubernetes object, with their
+// places in the source. It is the twin of package encode, which writes blocks.
+//
+// It reads one body at a time. It knows no names, no modules and no other
+// blocks: what an expression refers to is for its scope to say, and what a block
+// is good for is for its caller. It repeats no rule of the CRDs, except where its
+// own words are better.
+package decode
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A Result is what a body says.
+type Result struct {
+	Value   cty.Value      // the arguments by name, as expressions see them
+	Fields  map[string]any // the same by path of the table, as JSON has it, whole numbers as int64
+	Origins Origins        // of the fields
+	Unknown []hcl.Range    // of values that are unknown, as a rule because of an error elsewhere
+	Diags   hcl.Diagnostics
+}
+
+// Whole reports whether everything that was read has a value.
+func (r Result) Whole() bool { return len(r.Unknown) == 0 && !r.Diags.HasErrors() }
+
+// Block reads the body of a block by its table.
+func Block(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
+	d := newDecoder(block, scope)
+	fields := map[string]any{}
+	value := d.block(table, block.Body, place{fields: fields})
+	return d.result(value, fields)
+}
+
+// Object reads the body of a block that compiles to an object: its dynamic
+// blocks are expanded, and what its argument manifest says is merged over the
+// fields of the table. The fields are the whole object, but for the name, which
+// they have only where the block gives one.
+func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
+	d := newDecoder(block, scope)
+	object := map[string]any{"apiVersion": table.Object.APIVersion, "kind": table.Object.Kind}
+	value := d.object(table, block.Body, place{fields: object})
+	// Whoever applies no field owns nothing of the object, and the API server
+	// forgets who applied it.
+	place{fields: object}.sub("spec")
+	if !d.diags.HasErrors() {
+		d.checkEndless("", object)
+	}
+	return d.result(value, object)
+}
+
+// A decoder reads one block by its table: each argument becomes a value for
+// expressions and a field of the manifest, with its origin.
+type decoder struct {
+	scope   *eval.Scope
+	origins Origins
+	diags   hcl.Diagnostics
+	unknown []hcl.Range // of values that are unknown, as a rule because of an error elsewhere
+
+	requirements []requirementEntry // written last, with those that every pool has
+	anyCapacity  bool               // whether these are taken away
+}
+
+func newDecoder(block *hcl.Block, scope *eval.Scope) *decoder {
+	return &decoder{scope: scope, origins: Origins{"": {Range: block.DefRange}}}
+}
+
+func (d *decoder) result(value cty.Value, fields map[string]any) Result {
+	return Result{Value: value, Fields: fields, Origins: d.origins, Unknown: d.unknown, Diags: d.diags}
+}
+
+// A place is an object within a manifest.
+type place struct {
+	fields map[string]any
+	path   string // of fields in the manifest, "" at the top
+}
+
+func (p place) join(path string) string {
+	return strings.Trim(p.path+"."+path, ".")
+}
+
+// sub returns the object at path, made where it is missing.
+func (p place) sub(path string) place {
+	sub := place{p.fields, p.join(path)}
+	for key := range strings.SplitSeq(path, ".") {
+		next, ok := sub.fields[key].(map[string]any)
+		if !ok {
+			next = map[string]any{}
+			sub.fields[key] = next
+		}
+		sub.fields = next
+	}
+	return sub
+}
+
+func (p place) set(path string, v any) {
+	if parent, key, nested := cutLast(path); nested {
+		p.sub(parent).fields[key] = v
+		return
+	}
+	p.fields[path] = v
+}
+
+func cutLast(path string) (parent, key string, ok bool) {
+	i := strings.LastIndexByte(path, '.')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}
+
+// object reads the block of an object: its dynamic blocks are expanded, and
+// what is not a plain argument is done at the end.
+func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
+	ctx, diags := d.scope.Context(expansionVariables(dynblock.WalkExpandVariables(body), table))
+	if diags.HasErrors() {
+		d.fail(diags...)
+		return cty.EmptyObjectVal
+	}
+	body = dynblock.Expand(body, ctx)
+	value := d.block(table, body, at)
+	for _, arg := range table.Args {
+		if arg.Kind == schemas.Requirements || arg.Kind == schemas.Selector {
+			d.writeRequirements(at, arg)
+		}
+	}
+	d.manifest(table, body, at)
+	return value
+}
+
+// expansionVariables collects what the dynamic blocks in a body refer to.
+func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+	references, children := node.Visit(Schema(table))
+	for _, child := range children {
+		for _, nested := range table.Blocks {
+			if nested.Type == child.BlockTypeName {
+				references = append(references, expansionVariables(child.Node, nested)...)
+			}
+		}
+	}
+	return references
+}
+
+// block reads the arguments and nested blocks of one body and returns them as
+// an object.
+func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
+	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
+	content, diags := body.Content(Schema(table))
+	d.fail(d.scope.Explain(diags)...)
+	values := map[string]cty.Value{}
+	for _, arg := range table.Args {
+		attr, ok := content.Attributes[arg.Name]
+		if !ok || arg.Meta {
+			continue
+		}
+		if v, ok := d.argument(arg, attr, at); ok {
+			values[arg.Name] = v
+		}
+	}
+	for _, nested := range table.Blocks {
+		blocks := content.Blocks.OfType(nested.Type)
+		if len(blocks) > 0 {
+			values[nested.Type] = d.nested(nested, blocks, at)
+		}
+	}
+	return cty.ObjectVal(values)
+}
+
+// argument evaluates one argument and writes its field. The second result is
+// false where the argument counts as not written.
+func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
+	v, ctx, diags := d.scope.Value(attr.Expr)
+	d.fail(diags...)
+	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
+	kind := kindOf(arg.Kind)
+	v, err := meter.Convert(v, kind.ty)
+	switch {
+	case err != nil:
+		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
+		return cty.DynamicVal, true
+	case v.IsNull() && arg.Required:
+		d.problem(src, "Value missing", nullDetail(arg))
+		return cty.DynamicVal, true
+	case v.IsNull():
+		return v, false
+	case !v.IsWhollyKnown():
+		d.unknown = append(d.unknown, attr.Expr.Range())
+		return v, true
+	}
+	if len(arg.OneOf) > 0 && !slices.Contains(arg.OneOf, v.AsString()) {
+		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is one of %s, and not %q.%s",
+			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
+	}
+	d.origins[src.path] = src.origin()
+	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {
+		at.set(arg.Path, field)
+	}
+	return v, true
+}
+
+func nullDetail(arg schemas.Arg) string {
+	if arg.Kind == schemas.NodeClassRef {
+		return "The argument node_class is null. A block with enabled = false is null where it is referred to."
+	}
+	return fmt.Sprintf("The argument %s is null, and it must have a value.", arg.Name)
+}
+
+// nested reads the blocks of one type within a body.
+func (d *decoder) nested(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	switch {
+	case table.List:
+		return d.list(table, blocks, at)
+	case len(table.Labels) > 0:
+		return d.labelled(table, blocks, at)
+	case len(blocks) > 1:
+		d.repeated(table, blocks[1])
+	}
+	d.origins[at.join(table.Path)] = Origin{Range: blocks[0].DefRange}
+	return d.block(table, blocks[0].Body, at.sub(table.Path))
+}
+
+func (d *decoder) list(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	var fields []any
+	var values []cty.Value
+	for i, block := range blocks {
+		element := place{map[string]any{}, at.join(table.Path + "." + strconv.Itoa(i))}
+		d.origins[element.path] = Origin{Range: block.DefRange}
+		values = append(values, d.block(table, block.Body, element))
+		fields = append(fields, element.fields)
+	}
+	at.set(table.Path, fields)
+	return cty.TupleVal(values)
+}
+
+func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty.Value {
+	values := map[string]cty.Value{}
+	for _, block := range blocks {
+		label := block.Labels[0]
+		if _, taken := values[label]; taken {
+			d.repeated(table, block)
+		}
+		element := at.sub(table.Path + "." + label)
+		d.origins[element.path] = Origin{Range: block.DefRange}
+		values[label] = d.block(table, block.Body, element)
+	}
+	return cty.ObjectVal(values)
+}
+
+func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
+	d.fail(diag.At("Block given twice",
+		fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.", table.Type), block.DefRange))
+}
+
+func (d *decoder) fail(diags ...*hcl.Diagnostic) {
+	d.diags = append(d.diags, diags...)
+}
+
+// problem reports an error about an argument's value.
+func (d *decoder) problem(src source, summary, detail string) {
+	d.report(hcl.DiagError, src, summary, detail)
+}
+
+func (d *decoder) report(severity hcl.DiagnosticSeverity, src source, summary, detail string) {
+	d.diags = d.diags.Append(&hcl.Diagnostic{
+		Severity: severity, Summary: summary, Detail: detail,
+		Subject: src.expr.Range().Ptr(), Expression: src.expr, EvalContext: src.ctx,
+	})
+}
+
+// Schema says which arguments and blocks the body of a block may have, in the
+// form that HCL asks for it.
+func Schema(table schemas.Block) *hcl.BodySchema {
+	schema := &hcl.BodySchema{}
+	for _, arg := range table.Args {
+		schema.Attributes = append(schema.Attributes, hcl.AttributeSchema{Name: arg.Name, Required: arg.Required})
+	}
+	for _, block := range table.Blocks {
+		schema.Blocks = append(schema.Blocks, hcl.BlockHeaderSchema{Type: block.Type, LabelNames: block.Labels})
+	}
+	return schema
+}
+
+// Literal reads an argument whose value must be written out, because it
+// is needed before anything is evaluated.
+func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
+	if len(attr.Expr.Variables()) == 0 {
+		v, diags := attr.Expr.Value(nil)
+		if !diags.HasErrors() && !v.IsNull() && v.Type().FriendlyName() == "string" {
+			return v.AsString(), nil
+		}
+	}
+	return "", hcl.Diagnostics{diag.AtExpression("Text written out is required", fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.", attr.Name), attr.Expr)}
+}

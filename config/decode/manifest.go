@@ -1,0 +1,123 @@
+package decode
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// manifest merges the manifest argument over the compiled object: maps are
+// merged, everything else replaces what was there, and null takes it away.
+func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
+	content, _, _ := body.PartialContent(Schema(table))
+	attr, ok := content.Attributes["manifest"]
+	if !ok {
+		return
+	}
+	v, ctx, diags := d.scope.Value(attr.Expr)
+	d.fail(diags...)
+	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
+	if !v.IsWhollyKnown() {
+		d.unknown = append(d.unknown, attr.Expr.Range())
+		return
+	}
+	fields, ok := d.json(v, src).(map[string]any)
+	if !ok {
+		if !v.IsNull() {
+			d.problem(src, "Wrong type of value", "The argument manifest takes a map of fields, such as { spec = { weight = 10 } }.")
+		}
+		return
+	}
+	d.merge(table, at, fields, src)
+}
+
+func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, src source) {
+	parts := src.parts()
+	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		part, path := src.part(parts, key), at.join(key)
+		nested, ok := fields[key].(map[string]any)
+		switch {
+		case path == "apiVersion" || path == "kind" || path == "metadata.name":
+			d.problem(part, "Field cannot be set", fmt.Sprintf("%s is what the object is known by. Use the block type and the argument name.", path))
+		case ok:
+			d.merge(table, at.sub(key), nested, part)
+		case fields[key] == nil:
+			delete(at.fields, key)
+		default:
+			if !plainLabels(fields[key]) {
+				d.warnCovered(table, path, part)
+			}
+			at.fields[key] = fields[key]
+			maps.DeleteFunc(d.origins, func(below string, _ Origin) bool { return strings.HasPrefix(below, path+".") })
+			d.origins[path] = part.origin()
+		}
+	}
+}
+
+// warnCovered points out fields that have an argument, which is checked better
+// and reads better.
+func (d *decoder) warnCovered(table schemas.Block, path string, src source) {
+	for _, arg := range table.Args {
+		if arg.Path != "" && (path == arg.Path || strings.HasPrefix(path, arg.Path+".")) {
+			d.report(hcl.DiagWarning, src, "Field with an argument of its own",
+				fmt.Sprintf("%s is set by the argument %s. Use that instead of manifest.", path, arg.Name))
+		}
+	}
+}
+
+// plainLabels reports whether a value is requirements of which one is on a label
+// without a prefix, which the argument would take for a short name.
+func plainLabels(value any) bool {
+	list, _ := value.([]any)
+	return slices.ContainsFunc(list, func(element any) bool {
+		entry, _ := element.(map[string]any)
+		key := manifest.Text(entry, "key")
+		return key != "" && entry["operator"] != nil && !strings.Contains(key, "/")
+	})
+}
+
+// json writes any value as JSON has it: whole numbers as int64, so that rules
+// about integers can be checked.
+func (d *decoder) json(v cty.Value, src source) any {
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return nil
+	case ty == cty.String:
+		return v.AsString()
+	case ty == cty.Bool:
+		return v.True()
+	case ty == cty.Number:
+		return jsonNumber(v)
+	case ty.IsObjectType(), ty.IsMapType():
+		fields := map[string]any{}
+		for key, value := range v.AsValueMap() {
+			fields[key] = d.json(value, src)
+		}
+		return fields
+	case ty.IsCapsuleType():
+		d.problem(src, "Requirement where a field is wanted", "Requirement functions belong into the argument requirements. In manifest, write the fields that Kubernetes has.")
+		return nil
+	}
+	list := []any{}
+	for _, element := range v.AsValueSlice() {
+		list = append(list, d.json(element, src))
+	}
+	return list
+}
+
+func jsonNumber(v cty.Value) any {
+	f := v.AsBigFloat()
+	if n, accuracy := f.Int64(); accuracy == 0 {
+		return n
+	}
+	n, _ := f.Float64()
+	return n
+}

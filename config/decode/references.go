@@ -1,0 +1,82 @@
+package decode
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// reference is what a reference to an object comes to: whatever has a kind and
+// a name, such as node_class.NAME.
+var reference = cty.Object(map[string]cty.Type{"kind": cty.String, "name": cty.String})
+
+// refer reads a reference.
+func refer(v cty.Value) (kind, name string, ok bool) {
+	ref, err := meter.Convert(v, reference)
+	if err != nil || ref.IsNull() || ref.GetAttr("kind").IsNull() || ref.GetAttr("name").IsNull() {
+		return "", "", false
+	}
+	return ref.GetAttr("kind").AsString(), ref.GetAttr("name").AsString(), true
+}
+
+// nodeClassRef takes whatever has a kind and a name: node_class.NAME, or an
+// object for a class that is managed elsewhere.
+func (d *decoder) nodeClassRef(v cty.Value, src source) any {
+	kind, name, ok := refer(v)
+	if !ok {
+		detail := "The argument node_class takes a reference to a node_class block, such as node_class.default."
+		if v.Type() == cty.String {
+			detail += fmt.Sprintf(" Write it without quotes: node_class.%s.", v.AsString())
+		}
+		d.problem(src, "Not a node class", detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)
+		return nil
+	}
+	if kind != schemas.NodeClass.Object.Kind {
+		d.problem(src, "Not a node class", fmt.Sprintf("This is a %s, and a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind, eval.DidYouMean(kind, []string{schemas.NodeClass.Object.Kind})))
+	}
+	return map[string]any{"group": schemas.NodeClassGroup, "kind": kind, "name": name}
+}
+
+// poolRefs takes a list of pools, and writes their names sorted.
+func (d *decoder) poolRefs(v cty.Value, src source) any {
+	if ty := v.Type(); !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
+		d.problem(src, "Not a list of pools", fmt.Sprintf("The argument %s takes a list of references, such as [pool.general]. For all elements of a pool with for_each, write values(pool.team).", src.arg.Name))
+		return nil
+	}
+	var names []string
+	wrong := false
+	parts := src.parts()
+	for i, element := range v.AsValueSlice() {
+		if element.IsNull() {
+			continue // a pool that is left out with enabled
+		}
+		kind, name, ok := refer(element)
+		if ok && kind == schemas.Pool.Object.Kind {
+			names = append(names, name)
+			continue
+		}
+		wrong = true
+		detail := "A reference to a pool is wanted, such as pool.general. For a pool that is not declared here: { kind = \"NodePool\", name = \"NAME\" }."
+		if ok {
+			detail = fmt.Sprintf("This is a %s, and only pools are wanted here.", kind)
+		} else if element.CanIterateElements() {
+			detail = "A reference to one pool is wanted, such as pool.general. For all elements of a pool with for_each, write values(pool.team)."
+		}
+		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", detail)
+	}
+	if len(names) == 0 && !wrong {
+		d.problem(src, "No pools", fmt.Sprintf("There is no pool in this list. Without the argument %s all pools would be meant; to mean none, leave the block out with enabled = false.", src.arg.Name))
+	}
+	slices.Sort(names)
+	var list []any
+	for _, name := range slices.Compact(names) {
+		list = append(list, name)
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package decode
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+)
+
+// A taint is written as kubectl has it: key=value:Effect, or key:Effect.
+type taint struct {
+	key, value, effect string
+	src                source
+}
+
+func effects() []string {
+	return []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
+}
+
+// taints writes a list of taints, sorted: their order has no meaning, and a
+// change of order must not look like a change.
+func (d *decoder) taints(v cty.Value, src source) any {
+	var taints []taint
+	parts := src.parts()
+	for i, element := range v.AsValueSlice() {
+		part := src.part(parts, strconv.Itoa(i))
+		if element.IsNull() {
+			d.problem(part, "Null in a list", fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.", src.arg.Name))
+			continue
+		}
+		if t, ok := d.taint(element.AsString(), part); ok {
+			taints = append(taints, t)
+		}
+	}
+	slices.SortFunc(taints, compareTaints)
+	var list []any
+	for i, t := range taints {
+		if i > 0 && t.key == taints[i-1].key && t.effect == taints[i-1].effect {
+			d.problem(t.src, "Taint given twice", fmt.Sprintf("A node has one taint %s with the effect %s, and here are two.", t.key, t.effect))
+		}
+		field := map[string]any{"key": t.key, "effect": t.effect}
+		if t.value != "" {
+			field["value"] = t.value
+		}
+		list = append(list, field)
+		d.origins[fmt.Sprintf("%s.%d", src.path, i)] = t.src.origin()
+	}
+	if list == nil {
+		return nil
+	}
+	return list
+}
+
+func compareTaints(a, b taint) int {
+	return cmp.Or(strings.Compare(a.key, b.key), strings.Compare(a.effect, b.effect), strings.Compare(a.value, b.value))
+}
+
+func (d *decoder) taint(text string, src source) (taint, bool) {
+	keyValue, effect, ok := strings.Cut(text, ":")
+	key, value, _ := strings.Cut(keyValue, "=")
+	switch {
+	case !ok:
+		d.problem(src, "Taint without an effect", fmt.Sprintf("%q says what the taint is called, but not what it does. Write %q, or another of the effects %s.", text, text+":NoSchedule", strings.Join(effects(), ", ")))
+	case key == "":
+		d.problem(src, "Taint without a key", fmt.Sprintf(`%q has no key. A taint is written "key=value:Effect".`, text))
+	case !slices.Contains(effects(), effect):
+		d.problem(src, "Unknown taint effect", fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects(), ", "), eval.DidYouMean(effect, effects())))
+	default:
+		return taint{key, value, effect, src}, true
+	}
+	return taint{}, false
+}

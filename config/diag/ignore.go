@@ -1,0 +1,106 @@
+package diag
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
+)
+
+// ignoreMark begins a comment that silences a finding.
+const ignoreMark = "lkeplan:ignore"
+
+// An Ignore is a comment that silences the findings of one name in one place:
+//
+//	# lkeplan:ignore NAME reason
+//
+// It stands on the line above a block, an argument or an element, or at the
+// end of its line. Above a block it is about all that is in the block. JSON has
+// no comments.
+type Ignore struct {
+	Name   string // "" where it is missing
+	Reason string // "" where it is missing
+	Range  hcl.Range
+
+	first, last int // the lines it is about
+}
+
+// Covers reports whether the comment is about a place.
+func (i Ignore) Covers(at *hcl.Range) bool {
+	return at != nil && at.Filename == i.Range.Filename && i.first <= at.Start.Line && at.Start.Line <= i.last
+}
+
+// Ignores returns the comments that silence findings, by file and line.
+func Ignores(files map[string]*hcl.File) []Ignore {
+	var all []Ignore
+	for name, file := range files {
+		body, ok := file.Body.(*hclsyntax.Body)
+		if !ok || !bytes.Contains(file.Bytes, []byte(ignoreMark)) {
+			continue // JSON, or the usual case
+		}
+		all = append(all, ignoresIn(name, file.Bytes, body)...)
+	}
+	slices.SortFunc(all, func(a, b Ignore) int { return CompareRanges(&a.Range, &b.Range) })
+	return all
+}
+
+func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
+	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
+	commented := map[int]bool{} // lines that have a comment only
+	var ignores []Ignore
+	for n, token := range tokens {
+		if token.Type != hclsyntax.TokenComment {
+			continue
+		}
+		line := token.Range.Start.Line
+		alone := n == 0 || tokens[n-1].Range.End.Line < line || strings.HasSuffix(string(tokens[n-1].Bytes), "\n")
+		if alone {
+			commented[line] = true
+		}
+		text := strings.TrimLeft(string(token.Bytes), "#/* \t")
+		rest, ok := strings.CutPrefix(text, ignoreMark)
+		if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t\r\n*") {
+			continue
+		}
+		rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "*/"))
+		ignore := Ignore{Range: token.Range, first: line}
+		ignore.Range.End = hcl.Pos{Line: line, Column: token.Range.Start.Column + len(bytes.TrimRight(token.Bytes, "\r\n")), Byte: token.Range.Start.Byte + len(bytes.TrimRight(token.Bytes, "\r\n"))}
+		ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
+		ignore.Reason = strings.TrimSpace(ignore.Reason)
+		if alone {
+			ignore.first = 0
+		}
+		ignores = append(ignores, ignore)
+	}
+	for n := range ignores {
+		if ignores[n].first == 0 { // above: of several comments, all are about what follows
+			ignores[n].first = ignores[n].Range.Start.Line + 1
+			for commented[ignores[n].first] {
+				ignores[n].first++
+			}
+		}
+		ignores[n].last = lastLine(body, ignores[n].first)
+	}
+	return ignores
+}
+
+// lastLine returns the last line of the outermost block or argument that
+// begins on a line; the line itself where there is none.
+func lastLine(body *hclsyntax.Body, line int) int {
+	for _, attr := range body.Attributes {
+		if attr.SrcRange.Start.Line == line {
+			return attr.SrcRange.End.Line
+		}
+	}
+	for _, block := range body.Blocks {
+		switch at := block.Range(); {
+		case at.Start.Line == line:
+			return block.CloseBraceRange.End.Line
+		case at.Start.Line < line && line <= block.CloseBraceRange.End.Line:
+			return lastLine(block.Body, line)
+		}
+	}
+	return line
+}

@@ -1,0 +1,57 @@
+package diag
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+)
+
+// Line names the line on which a range begins: main.lke.hcl:3.
+func Line(at hcl.Range) string { return fmt.Sprintf("%s:%d", at.Filename, at.Start.Line) }
+
+// Error is an error without a place in a file.
+func Error(summary, detail string) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail}
+}
+
+// At is an error at a place in the source.
+func At(summary, detail string, at hcl.Range) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
+}
+
+// AtExpression is an error about the value of an expression.
+func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(), Expression: expr}
+}
+
+// Sort orders by place, so that the output never depends on the
+// order of evaluation, and drops repetitions.
+func Sort(diags hcl.Diagnostics) hcl.Diagnostics {
+	slices.SortStableFunc(diags, func(a, b *hcl.Diagnostic) int {
+		if c := CompareRanges(a.Subject, b.Subject); c != 0 {
+			return c
+		}
+		return strings.Compare(a.Summary+a.Detail, b.Summary+b.Detail)
+	})
+	return slices.CompactFunc(diags, func(a, b *hcl.Diagnostic) bool {
+		return CompareRanges(a.Subject, b.Subject) == 0 && a.Summary == b.Summary && a.Detail == b.Detail
+	})
+}
+
+// CompareRanges orders places in the source by file and position; what has no
+// place comes first.
+func CompareRanges(a, b *hcl.Range) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	case a.Filename != b.Filename:
+		return strings.Compare(a.Filename, b.Filename)
+	}
+	return a.Start.Byte - b.Start.Byte
+}

@@ -1,0 +1,36 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// Evaluate works out an expression as if it stood in the module's directory.
+// Only what it refers to is worked out, so that other things may be in error.
+// Name stands for it in diagnostics. A module is good for one evaluation.
+func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
+	m.Files[name] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(src)}
+	expr, diags := syntax.ParseExpression(name, src, m.meter)
+	if diags.HasErrors() {
+		return cty.DynamicVal, diags
+	}
+	c := m.compiler()
+	v, _, diags := c.scope.Value(expr)
+	diags = append(append(diags, c.run.Diags...), c.run.Meter.Overrun()...)
+	if !diags.HasErrors() && !v.IsWhollyKnown() {
+		diags = append(c.diags, diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))
+	}
+	return v, diag.Sort(diags)
+}
+
+// VariableNames lists the names of the module's variables, as they are declared.
+func (m *Module) VariableNames() (names []string) {
+	for _, block := range m.tree.Root.Blocks.OfType(schemas.Variable.Type) {
+		names = append(names, block.Labels[0])
+	}
+	return names
+}

@@ -1,0 +1,61 @@
+package load
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// Text returns what a file has, for expressions in a directory. Paths are from
+// that directory. What is outside of the file system is not there, so a commit
+// compiles to the same objects wherever it is compiled. What Git keeps for itself
+// is not part of a commit, and may hold credentials.
+func (t *Tree) Text(dir *Directory, name string) (string, error) {
+	full := path.Join(dir.Path, name)
+	switch {
+	case path.IsAbs(name), !fs.ValidPath(full):
+		return "", fmt.Errorf("%q leads out of the repository, and nothing outside of it is read", name)
+	case slices.Contains(strings.Split(full, "/"), ".git"):
+		return "", fmt.Errorf("%q is not part of a commit", name)
+	}
+	if text, ok := t.texts[full]; ok {
+		return text, nil
+	}
+	data, err := read(t.fsys, full)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "", fmt.Errorf("there is no file %q; paths are from the directory of this file", name)
+	case err != nil:
+		return "", fmt.Errorf("%q cannot be read: %w", name, cause(err))
+	case len(data) > syntax.MaxFileSize:
+		return "", fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+	case t.textSize()+len(data) > maxBytes:
+		return "", fmt.Errorf("with %q, more than %d MiB are read in sum", name, maxBytes>>20)
+	case !utf8.Valid(data):
+		return "", fmt.Errorf("%q is not text in UTF-8", name)
+	}
+	t.texts[full] = string(data)
+	return t.texts[full], nil
+}
+
+func (t *Tree) textSize() (n int) {
+	for _, text := range t.texts {
+		n += len(text)
+	}
+	return n
+}
+
+// cause is an error without the operation and the path that a file system adds.
+func cause(err error) error {
+	var pathError *fs.PathError
+	if errors.As(err, &pathError) {
+		return pathError.Err
+	}
+	return err
+}

@@ -1,0 +1,71 @@
+package config
+
+import (
+	"io/fs"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// Options are the inputs of a directory beside its files.
+type Options struct {
+	Dir      string // the directory within the file system; "" is its root
+	Version  string // the version of this program, for required_version; "" satisfies all
+	VarFiles []File // files of variable values, weakest first
+	Vars     []Var  // single variable values, weakest first; stronger than all files
+}
+
+// A File is a file outside the directory.
+type File struct {
+	Name string
+	Data []byte
+}
+
+// A Var is the value of one variable as given on a command line.
+type Var struct {
+	Name   string
+	Value  string // the text itself for a variable of type string, else an expression
+	Source string // what has set it, for messages; "" is the flag --var
+}
+
+// A Module is one directory, parsed and not yet evaluated.
+type Module struct {
+	Files map[string]*hcl.File // by the name in diagnostics, for showing source
+
+	tree   *load.Tree
+	inputs inputs
+	meter  *meter.Meter
+}
+
+// Load reads and parses the configuration files of a directory and of the
+// modules it calls. The module is never nil: where there are errors, it holds
+// what could be read.
+func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
+	m := &Module{inputs: inputs{}, meter: meter.New()}
+	var diags hcl.Diagnostics
+	m.tree, diags = load.Root(fsys, opts.Dir, m.meter)
+	m.Files = m.tree.Files
+	if versionDiags := load.CheckVersion(m.tree.Root.Blocks, opts.Version); versionDiags.HasErrors() {
+		return m, versionDiags // what a newer version wrote may look wrong to this one
+	}
+	diags = append(diags, m.tree.Modules()...)
+	values, valueDiags := m.tree.Values()
+	diags = append(diags, valueDiags...)
+	for _, file := range values {
+		diags = append(diags, m.inputs.addFile(file.Body, file.Name)...)
+	}
+	for _, f := range opts.VarFiles {
+		file, fileDiags := syntax.Parse(f.Name, f.Data, m.meter)
+		m.Files[f.Name] = file
+		diags = append(append(diags, fileDiags...), m.inputs.addFile(file.Body, f.Name)...)
+	}
+	for _, v := range opts.Vars {
+		source := m.inputs.addFlag(v)
+		m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
+	}
+	return m, diag.Sort(diags)
+}

@@ -1,0 +1,45 @@
+package config
+
+import (
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A Variable is a value that can be given from outside.
+type Variable struct {
+	Name        string
+	Description string
+	Type        cty.Type
+	Value       cty.Value // what it is as things stand; cty.NilVal where one has to be given
+}
+
+// Variables lists the variables of the module as they are declared, with the
+// values from its files and options. Only the variables are worked out, so that
+// other things may be in error. A module is good for one evaluation.
+func (m *Module) Variables() ([]Variable, hcl.Diagnostics) {
+	c := m.compiler()
+	var variables []Variable
+	for _, block := range c.dir.Blocks.OfType(schemas.Variable.Type) {
+		content, diags := block.Body.Content(decode.Schema(schemas.Variable))
+		v := Variable{Name: block.Labels[0], Type: cty.DynamicPseudoType}
+		if attr := content.Attributes["description"]; attr != nil {
+			text, textDiags := decode.Literal(attr)
+			v.Description, diags = text, append(diags, textDiags...)
+		}
+		ty, typeDiags := c.constraint(content.Attributes["type"])
+		if diags = append(diags, typeDiags...); !typeDiags.HasErrors() {
+			v.Type = ty.ty
+		}
+		if _, given := c.inputs[v.Name]; given || content.Attributes["default"] != nil {
+			value, valueDiags := c.variable(block).Eval()
+			v.Value, diags = value, append(diags, valueDiags...)
+		}
+		c.report(diags...)
+		variables = append(variables, v)
+	}
+	return variables, diag.Sort(append(append(c.diags, c.run.Diags...), c.run.Meter.Overrun()...))
+}

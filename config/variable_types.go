@@ -1,0 +1,50 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+)
+
+// unknownAttributes finds the attributes that an object is written with and
+// that the type of a variable does not have. Conversion would drop them, and
+// with them whatever a misspelt optional attribute was to say. Objects that
+// come from elsewhere may well have more than is asked for.
+func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics) {
+	switch {
+	case ty.IsObjectType(), ty.IsMapType():
+		pairs, mapDiags := hcl.ExprMap(expr)
+		if mapDiags.HasErrors() {
+			return nil
+		}
+		for _, pair := range pairs {
+			if ty.IsMapType() {
+				diags = append(diags, unknownAttributes(pair.Value, ty.ElementType())...)
+				continue
+			}
+			key, keyDiags := pair.Key.Value(nil)
+			if keyDiags.HasErrors() || key.Type() != cty.String || key.IsNull() || !key.IsKnown() {
+				continue
+			}
+			name := key.AsString()
+			if ty.HasAttribute(name) {
+				diags = append(diags, unknownAttributes(pair.Value, ty.AttributeType(name))...)
+				continue
+			}
+			names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
+			diags = append(diags, diag.AtExpression("Unknown attribute", fmt.Sprintf("The type of the variable has no attribute %q.%s", name, eval.DidYouMean(name, names)), pair.Key))
+		}
+	case ty.IsListType(), ty.IsSetType():
+		items, _ := hcl.ExprList(expr)
+		for _, item := range items {
+			diags = append(diags, unknownAttributes(item, ty.ElementType())...)
+		}
+	}
+	return diags
+}
