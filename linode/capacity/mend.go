@@ -29,10 +29,10 @@ type Mend struct {
 	Fields []string // what is out of step: tags, labels, taints, autoscaler
 }
 
-// Try is when a pool was last mended, and how often in a row.
-type Try struct {
-	At    time.Time
-	Count int
+// attempt is when a pool was last mended, and how often in a row.
+type attempt struct {
+	at     time.Time
+	inARow int
 }
 
 // How long a pool is left alone that is out of step again right after it was
@@ -42,8 +42,8 @@ const (
 	lastPause  = time.Hour
 )
 
-func (t Try) pause() time.Duration {
-	return min(firstPause<<min(max(t.Count-1, 0), 10), lastPause)
+func (a attempt) pause() time.Duration {
+	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
 }
 
 // CanHold reports whether nodes of a pool with these traits are what the group
@@ -99,14 +99,14 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		if p.Group == "" {
 			fields = append([]string{"group"}, fields...)
 		}
-		try, tried := old.Mended[p.ID]
+		last, tried := old.mended[p.ID]
 		switch {
 		case p.Traits.Plan == "":
-		case len(fields) > 0 && (!tried || now.Sub(try.At) >= try.pause()):
+		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
 			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: g.spec, Fields: fields})
-			memory.Mended[p.ID] = Try{At: now, Count: try.Count + 1}
-		case tried && (len(fields) > 0 || now.Sub(try.At) < lastPause):
-			memory.Mended[p.ID] = try
+			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
+		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause):
+			memory.mended[p.ID] = last
 		}
 	}
 }

@@ -56,7 +56,7 @@ func (g *group) bind(d *Decision) {
 	n := min(len(g.demand), len(g.ready))
 	for i := range n {
 		d.Binds = append(d.Binds, Bind{Key: g.key, UID: g.demand[i].UID, Instance: g.ready[i].Instance})
-		delete(d.Memory.UnownedSince, g.ready[i].ID)
+		delete(d.Memory.unownedSince, g.ready[i].ID)
 	}
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
@@ -66,7 +66,7 @@ func (g *group) bind(d *Decision) {
 func (g *group) starve(d *Decision, work *Work, policy Policy, now time.Time) {
 	var patient []Slot
 	for _, s := range g.empty {
-		if now.Sub(d.Memory.EmptySince[s.ID]) < policy.SlotTimeout {
+		if now.Sub(d.Memory.emptySince[s.ID]) < policy.SlotTimeout {
 			patient = append(patient, s)
 			continue
 		}
@@ -105,7 +105,7 @@ func (g *group) shrink(memory Memory, work *Work, surplus int, policy Policy, no
 		if surplus == 0 {
 			return
 		}
-		overdue := now.Sub(memory.UnownedSince[s.ID]) >= policy.Grace
+		overdue := now.Sub(memory.unownedSince[s.ID]) >= policy.Grace
 		if !overdue && atOnce == 0 {
 			continue
 		}

@@ -181,7 +181,7 @@ func (r *rig) want(n int) {
 	r.running().Wake()
 }
 
-// letGo deletes n claims, and asks for their end every five seconds as the core
+// letGo deletes n claims, and asks for their end every five seconds as Karpenter
 // does, until all are gone.
 func (r *rig) letGo(n int) {
 	r.book.mu.Lock()
@@ -227,7 +227,7 @@ func (r *rig) until(what string, holds func() bool) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	r.t.Fatalf("in a thousand seconds it never came that %s", what)
+	r.t.Fatalf("timed out after a thousand seconds: %s", what)
 }
 
 // bound reports whether every claim has a machine of its own.
@@ -244,7 +244,7 @@ func (r *rig) bound() bool {
 	return true
 }
 
-func (b *book) Tell(_ context.Context, nodePool, reason, message string) {
+func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told = append(b.told, nodePool+" "+reason+": "+message)
@@ -300,7 +300,7 @@ func TestTheFirstCallWaitsForNobody(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lkesim.Config{Tier: "standard"})
 				defer r.kill()
-				time.Sleep(5 * time.Second) // the first look is over
+				time.Sleep(5 * time.Second) // the first poll is over
 				r.book.mu.Lock()
 				r.book.claims["a"] = capacity.Claim{UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
 				r.book.mu.Unlock()
