@@ -17,9 +17,7 @@ func (st *state) listPools(q *request) (any, error) {
 	for _, p := range c.byID() {
 		pools = append(pools, p.view(q.now))
 	}
-	// The existing provider found that X-Filter on pools cannot be relied on, and filters for itself: here it is
-	// accepted and does nothing.
-	return list(q, pools, nil)
+	return list(q, pools)
 }
 
 func (st *state) getPool(q *request) (any, error) {

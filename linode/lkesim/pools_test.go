@@ -239,7 +239,7 @@ func TestShrinkingTakesAnyNodes(t *testing.T) {
 
 // Deleting an instance behind LKE's back, or recycling, keeps the slot and brings another instance.
 func TestSlotOutlivesItsInstance(t *testing.T) {
-	for _, how := range []string{"DELETE instance", "POST node", "POST pool", "POST cluster", "lose"} {
+	for _, how := range []string{"DELETE instance", "POST node", "POST pool", "lose"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAccount(t, Config{InstanceDelay: 5 * time.Second, DeleteDelay: 10 * time.Second})
@@ -253,8 +253,6 @@ func TestSlotOutlivesItsInstance(t *testing.T) {
 					a.do("POST", "cluster/nodes/"+before.ID+"/recycle", nil, nil)
 				case "POST pool":
 					a.do("POST", fmt.Sprintf("cluster/pools/%d/recycle", p.ID), nil, nil)
-				case "POST cluster":
-					a.do("POST", "cluster/recycle", nil, nil)
 				case "lose":
 					if !a.LoseInstance(*before.InstanceID) || a.LoseInstance(1) {
 						t.Error("LoseInstance")

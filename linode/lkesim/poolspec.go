@@ -1,6 +1,7 @@
 package lkesim
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -133,7 +134,7 @@ func (s *poolSpec) checkLabels(c *checker) {
 	if s.labels == nil {
 		return
 	}
-	for _, key := range sortedKeys(*s.labels) {
+	for _, key := range slices.Sorted(maps.Keys(*s.labels)) {
 		checkKey(c, "labels", key)
 		value := (*s.labels)[key]
 		c.must(len(value) <= 63 && labelValue.MatchString(value), "labels", "Invalid value for label %s", key)
