@@ -66,13 +66,13 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	return groups
 }
 
-// closed marks, in its key, a group of pools that were changed so that they can
-// hold no more nodes of the group that they are tagged with. They get no new
-// nodes; those of their nodes that nobody owns go, the others drift.
+// closed ends the key of the pools that were changed so that they cannot hold nodes
+// of the group in their tag any more. They get no new nodes; of their nodes the
+// unowned ones are deleted, and the others drift.
 const closed = " closed"
 
-// home is the key of the group that a pool counts for. A pool whose tag was
-// taken away is known by its nodes.
+// home is the key of the group that a pool counts for. A pool whose tag was removed
+// is recognized by its nodes.
 func home(p Pool, groups map[string]*group, owner map[int]Claim) string {
 	if p.Group != "" {
 		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
@@ -109,7 +109,7 @@ func (g *group) place(p Pool, s Slot, owner map[int]Claim) {
 	}
 }
 
-// remember carries over since when slots are unowned and without an instance.
+// remember records since when slots are unowned and without an instance.
 func (g *group) remember(old Memory, memory *Memory, now time.Time) {
 	for _, s := range slices.Concat(g.ready, g.empty) {
 		memory.unownedSince[s.ID] = earlier(old.unownedSince, s.ID, now)

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Traits are what LKE says of a pool that its group has a say in. Some can be
-// changed by hand in Cloud Manager.
+// Traits are the properties of a pool that its group determines. Some can be changed
+// by hand in Cloud Manager.
 type Traits struct {
 	Plan           string // "" where nothing is known
 	Labels         map[string]string
@@ -21,12 +21,11 @@ type Traits struct {
 	Autoscaled     bool // LKE's own autoscaler is on
 }
 
-// Mend says what to put right in a pool, in place and without touching its
-// nodes.
+// Mend is a correction of a pool, in place and without new nodes.
 type Mend struct {
 	Pool   int
 	Group  Group    // what it should be like
-	Fields []string // what is out of step: tags, labels, taints, autoscaler
+	Fields []string // what differs: group, tags, labels, taints, autoscaler
 }
 
 // attempt is when a pool was last mended, and how often in a row.
@@ -35,8 +34,8 @@ type attempt struct {
 	inARow int
 }
 
-// How long a pool is left alone that is out of step again right after it was
-// mended: it may be LKE itself that disagrees.
+// How long to wait before a pool is corrected again that differs right after a
+// correction: LKE itself may disagree.
 const (
 	firstPause = time.Minute
 	lastPause  = time.Hour
@@ -48,7 +47,7 @@ func (a attempt) pause() time.Duration {
 
 // CanHold reports whether nodes of a pool with these traits are what the group
 // asks for. What the group leaves open is LKE's choice. Traits that do not fit
-// cannot be changed without replacing the nodes.
+// cannot be changed without new nodes.
 func (g Group) CanHold(t Traits) bool {
 	return t.Plan == g.Plan &&
 		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption) &&
@@ -56,7 +55,7 @@ func (g Group) CanHold(t Traits) bool {
 		(g.Version == "" || t.Version == "" || g.Version == t.Version)
 }
 
-// outOfStep returns the names of what differs and can be put right in place.
+// outOfStep returns the names of what differs and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
 	if !slices.Equal(lowered(g.Tags), lowered(t.Tags)) {
 		fields = append(fields, "tags")

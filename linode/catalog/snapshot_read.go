@@ -176,7 +176,7 @@ func (s *reader) limited(plan string, fields []pair) error {
 	return nil
 }
 
-// pair is one word of a line: key=value, or a value alone.
+// pair is one word of a line: key=value, or only a value.
 type pair struct{ key, value string }
 
 func (f pair) unknown() error { return fmt.Errorf("unknown field %.40q", f.key+"="+f.value) }

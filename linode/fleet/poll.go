@@ -59,7 +59,7 @@ func (f *Fleet) Traits(instance int) (traits capacity.Traits, known bool) {
 	return capacity.Traits{}, false
 }
 
-// GroupTag is how the tag begins that marks a pool as lkeplan's and names its
+// GroupTag is the beginning of the tag that makes a pool lkeplan's and names its
 // group.
 const GroupTag = "lkeplan-group="
 

@@ -14,8 +14,8 @@ import (
 )
 
 // Roster lists lkeplan's LKE pools in a ConfigMap for the admission policy in
-// node-admission.yaml: a Node registers without a label, and its name tells the
-// pool.
+// node-admission.yaml: a Node registers without a label, but its name contains
+// the id of its pool.
 type Roster struct {
 	client          client.Client
 	cluster         int

@@ -1,6 +1,6 @@
 // Package lkeapi talks to the Linode API about LKE clusters and their node pools.
 // It is linodego behind a transport that sends each request once and keeps inside
-// the rate limits that the answers announce, with errors told apart by what they
+// the rate limits that the answers announce, and errors are classified by what they
 // mean.
 //
 // It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.

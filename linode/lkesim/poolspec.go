@@ -27,7 +27,7 @@ type poolSpec struct {
 	given bodyFields
 }
 
-// taintSpec tells an empty value, which is fine, from none, which is not.
+// taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.
 type taintSpec struct {
 	Key    *string `json:"key"`
 	Value  *string `json:"value"`

@@ -121,8 +121,8 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 }
 
 // authorize checks the token and says so in the headers. Observed on the real API: no token, a wrong one and one without
-// the scope are all 401; only for a token that it knows do the headers name its scopes. That public calls do not look
-// at the token is an assumption.
+// the scope are all 401; only for a token that it knows do the headers name its scopes. That public calls do not
+// read the token is an assumption.
 func (s *Simulator) authorize(token string, rt route, header http.Header) error {
 	known := s.cfg.Token == "" || token == s.cfg.Token
 	header.Set("X-Accepted-OAuth-Scopes", or(rt.scope, "*"))
