@@ -12,9 +12,11 @@ import (
 
 var (
 	now    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	policy = Policy{Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100, Quick: 2 * time.Second, Idle: time.Minute}
-	web    = Group{NodePool: "web", Plan: "g6-standard-4"}
-	batch  = Group{NodePool: "batch", Plan: "g6-standard-4"}
+	policy = Policy{
+		Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100, Quick: 2 * time.Second, Idle: time.Minute,
+	}
+	web   = Group{NodePool: "web", Plan: "g6-standard-4"}
+	batch = Group{NodePool: "batch", Plan: "g6-standard-4"}
 )
 
 func waits(uid string) Claim { return Claim{UID: uid, Group: web, Created: now} }
@@ -224,7 +226,11 @@ func ownersOf(n int) []Claim {
 }
 
 func TestKeyIsTheIdentity(t *testing.T) {
-	base := Group{NodePool: "web", Plan: "g6-standard-4", Taints: []Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}}}
+	base := Group{
+		NodePool: "web", Plan: "g6-standard-4", Taints: []Taint{
+			{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"},
+		},
+	}
 	same := base
 	same.Taints = slices.Clone(base.Taints)
 	slices.Reverse(same.Taints)

@@ -17,7 +17,8 @@ func TestAGroupInMotionIsLeftAlone(t *testing.T) {
 	}
 	memory := first.Memory
 	other := View{Claims: []Claim{waits("a"), {UID: "b", Group: batch, Created: now}}, Asked: now}
-	if got := render(Decide(other, memory, policy, now)); !cmp.Equal(got, []string{"batch: make a pool of 1 for b", "wait"}) {
+	if got := render(Decide(other, memory, policy, now)); !cmp.Equal(got,
+		[]string{"batch: make a pool of 1 for b", "wait"}) {
 		t.Errorf("while the work is under way: %v", got)
 	}
 	memory.Finish(web.Key(), now.Add(2*time.Second))
@@ -38,7 +39,8 @@ func TestAHoldKeepsAGroupFromGrowing(t *testing.T) {
 		t.Errorf("%d failures", n)
 	}
 	memory.Hold(web.Key(), now.Add(time.Second))
-	view := View{Claims: []Claim{released(has("a", 10)), waits("b")}, Pools: []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-c", 12})}}
+	view := View{Claims: []Claim{released(has("a", 10)), waits("b")}, Pools: []Pool{pool(1, 2, Slot{"1-a", 10},
+		Slot{"1-c", 12})}}
 	view.Claims = append(view.Claims, has("c", 12))
 	memory.Release("a", now)
 	if got := render(Decide(view, memory, policy, now)); !cmp.Equal(got, []string{"web: delete slot 1-a", "wait"}) {
@@ -86,7 +88,8 @@ func TestPollsGetRarer(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 0})}, Asked: now}
 	var memory Memory
 	for _, tt := range []struct{ after, want time.Duration }{
-		{0, policy.Quick}, {29 * time.Second, policy.Quick}, {time.Minute, 2 * policy.Quick}, {3 * time.Minute, 5 * policy.Quick},
+		{0, policy.Quick}, {29 * time.Second, policy.Quick}, {time.Minute, 2 * policy.Quick},
+		{3 * time.Minute, 5 * policy.Quick},
 	} {
 		d := Decide(view, memory, policy, now.Add(tt.after))
 		if memory = d.Memory; d.PollIn != tt.want {

@@ -10,7 +10,9 @@ import (
 // shaped is what a group with everything in it asks for.
 var shaped = Group{
 	NodePool: "web", Plan: "g6-standard-4", Labels: map[string]string{"a": "b"}, Tags: []string{"Env:prod", "team:web"},
-	Taints: []Taint{{Key: "x", Effect: "NoSchedule"}, {Key: "y", Value: "z", Effect: "NoExecute"}}, Version: "v1.33.4+lke2",
+	Taints: []Taint{
+		{Key: "x", Effect: "NoSchedule"}, {Key: "y", Value: "z", Effect: "NoExecute"},
+	}, Version: "v1.33.4+lke2",
 }
 
 // TestPoolsAreKeptInStep edits the one pool of a group, which holds the machine
@@ -26,21 +28,42 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 		want []string
 	}{
 		{"nothing was edited", func(*Pool) {}, attempt{}, []string{grow}},
-		{"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"team:web", "env:Prod"} }, attempt{}, []string{grow}},
-		{"taints in another order are the same", func(p *Pool) { p.Taints = []Taint{shaped.Taints[1], shaped.Taints[0]} }, attempt{}, []string{grow}},
+		{
+			"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"team:web", "env:Prod"} },
+			attempt{}, []string{grow},
+		},
+		{
+			"taints in another order are the same", func(p *Pool) { p.Taints = []Taint{shaped.Taints[1], shaped.Taints[0]} },
+			attempt{}, []string{grow},
+		},
 		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"mend tags of pool 1", grow}},
 		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"mend labels of pool 1", grow}},
 		{"taints", func(p *Pool) { p.Taints = nil }, attempt{}, []string{"mend taints of pool 1", grow}},
-		{"the autoscaler was switched on", func(p *Pool) { p.Autoscaled = true }, attempt{}, []string{"mend autoscaler of pool 1", grow}},
+		{
+			"the autoscaler was switched on", func(p *Pool) { p.Autoscaled = true }, attempt{},
+			[]string{"mend autoscaler of pool 1", grow},
+		},
 		{"all at once", func(p *Pool) { p.Traits = Traits{Plan: p.Plan, Version: p.Version, Autoscaled: true} }, attempt{},
 			[]string{"mend tags labels taints autoscaler of pool 1", grow}},
-		{"the tag that names the group was taken away", func(p *Pool) { p.Group = "" }, attempt{}, []string{"mend group of pool 1", grow}},
-		{"it was mended a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1}, []string{grow}},
-		{"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1}, []string{"mend labels of pool 1", grow}},
+		{
+			"the tag that names the group was taken away", func(p *Pool) { p.Group = "" }, attempt{},
+			[]string{"mend group of pool 1", grow},
+		},
+		{
+			"it was mended a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1},
+			[]string{grow},
+		},
+		{
+			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1},
+			[]string{"mend labels of pool 1", grow},
+		},
 		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5}, []string{grow}},
 		// What cannot be changed in place makes a pool unfit: the claim that waits gets another.
 		{"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{}, []string{"make a pool of 1 for b"}},
-		{"another firewall is LKE's choice where none was asked for", func(p *Pool) { p.FirewallID = 7 }, attempt{}, []string{grow}},
+		{
+			"another firewall is LKE's choice where none was asked for", func(p *Pool) { p.FirewallID = 7 }, attempt{},
+			[]string{grow},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -90,7 +90,8 @@ func (w *world) carryOut(work Work, faults bool) {
 	for _, m := range work.Mends {
 		calls = append(calls, func() {
 			p := w.pools[m.Pool]
-			p.Group, p.Tags, p.Labels, p.Taints, p.Autoscaled = m.Group.Key(), m.Group.Tags, m.Group.Labels, m.Group.Taints, false
+			p.Group, p.Tags, p.Labels = m.Group.Key(), m.Group.Tags, m.Group.Labels
+			p.Taints, p.Autoscaled = m.Group.Taints, false
 		})
 	}
 	for _, g := range work.Grow {
@@ -188,7 +189,8 @@ func (w *world) finish() {
 	for uid, c := range w.claims {
 		gone := c.released
 		for _, p := range w.pools {
-			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance }))
+			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots,
+				func(s Slot) bool { return s.Instance == c.Instance }))
 		}
 		if gone {
 			delete(w.claims, uid)
@@ -254,7 +256,8 @@ func (w *world) roll() {
 	for _, c := range w.claims {
 		kept := c.Instance == 0
 		for _, p := range w.pools {
-			kept = kept || c.Group.CanHold(p.Traits) && slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
+			kept = kept || c.Group.CanHold(p.Traits) &&
+				slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
 		}
 		if !kept {
 			c.Leaving, c.released = true, true

@@ -92,7 +92,8 @@ func header(text string) error {
 		return fmt.Errorf("not a catalog snapshot: want a first line %q", fmt.Sprintf("%s %d", magic, version))
 	}
 	if rest != strconv.Itoa(version) {
-		return fmt.Errorf("snapshot version %.20q: this build reads version %d; refresh the snapshot or update lkeplan", rest, version)
+		return fmt.Errorf("snapshot version %.20q: this build reads version %d; refresh the snapshot or update lkeplan", rest,
+			version)
 	}
 	return nil
 }

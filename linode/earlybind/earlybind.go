@@ -79,7 +79,8 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 // joining reports whether a Node may be one of ours that Karpenter has not
 // registered yet.
 func (c *Controller) joining(o client.Object) bool {
-	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" && o.GetDeletionTimestamp().IsZero()
+	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
+		o.GetDeletionTimestamp().IsZero()
 }
 
 // Reconcile prepares one Node.

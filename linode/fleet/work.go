@@ -163,11 +163,13 @@ func (f *Fleet) deleted(what string, id any, err error) error {
 func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 	for _, m := range mends {
 		what := strings.Join(m.Fields, ", ")
-		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan, what)
+		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
+			what)
 		if err := f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)); err != nil {
 			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
 				m.Pool, m.Group.Plan, what, err)
-			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error", err)
+			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error",
+				err)
 		} else {
 			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}

@@ -86,7 +86,8 @@ func (st *state) updateCluster(q *request) (any, error) {
 	tags := take[[]string](&c, q.fields, "tags")
 	version := take[string](&c, q.fields, "k8s_version")
 	plane := take[ControlPlane](&c, q.fields, "control_plane")
-	c.must(label == nil || clusterLabel.MatchString(*label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
+	c.must(label == nil || clusterLabel.MatchString(*label), "label",
+		"Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(version == nil || offers(cl, *version), "k8s_version", "k8s_version is not valid")
 	checkTags(&c, value(tags))
 	if err := c.err(); err != nil {

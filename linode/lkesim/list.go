@@ -44,7 +44,8 @@ func paging(query url.Values) (number, size int, err error) {
 	}
 	if text := query.Get("page_size"); text != "" {
 		size, err = strconv.Atoi(text)
-		c.must(err == nil && size >= minPageSize && size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
+		c.must(err == nil && size >= minPageSize &&
+			size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
 	}
 	return number, size, c.err()
 }

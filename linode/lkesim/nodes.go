@@ -25,8 +25,8 @@ const (
 
 // RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
 // against an API server, until ctx ends; then it returns nil. It reconciles all machines once a period, and
-// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log may
-// be nil.
+// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log
+// may be nil.
 //
 // What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that somebody deletes
 // while its instance lives does not come back: a kubelet registers when it starts.

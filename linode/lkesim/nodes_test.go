@@ -32,7 +32,7 @@ type playground struct {
 func play(t *testing.T, cfg Config, test func(p *playground), reactions ...clienttesting.ReactionFunc) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields, which nobody reads here.
+		//nolint:staticcheck // NewClientset spends five milliseconds of each write on managed fields: nobody reads them.
 		p := &playground{newAccount(t, cfg), fake.NewSimpleClientset()}
 		for _, reaction := range reactions {
 			p.client.PrependReactor("*", "nodes", reaction)
@@ -91,10 +91,13 @@ func taintText(n *corev1.Node) string {
 	return strings.Join(all, " ")
 }
 
-const bareTaints = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule node.kubernetes.io/not-ready:NoSchedule"
+const bareTaints = "node.cloudprovider.kubernetes.io/uninitialized=true:NoSchedule " +
+	"node.kubernetes.io/not-ready:NoSchedule"
 
 func TestNodeJoinsBareAndIsCompleted(t *testing.T) {
-	play(t, Config{InstanceDelay: 3 * time.Second, JoinDelay: time.Minute, CCMDelay: 8 * time.Second}, func(p *playground) {
+	play(t, Config{
+		InstanceDelay: 3 * time.Second, JoinDelay: time.Minute, CCMDelay: 8 * time.Second,
+	}, func(p *playground) {
 		pool := p.makePool(1, fields{
 			"labels": fields{"team": "a"}, "taints": []Taint{{"dedicated", "a", "NoSchedule"}},
 		})
@@ -137,7 +140,8 @@ func TestNodeFirstSight(t *testing.T) {
 		p.makePool(1, fields{"labels": fields{"team": "a"}})
 		p.after(time.Second)
 		want := []string{
-			"beta.kubernetes.io/arch", "beta.kubernetes.io/os", "kubernetes.io/arch", "kubernetes.io/hostname", "kubernetes.io/os",
+			"beta.kubernetes.io/arch", "beta.kubernetes.io/os", "kubernetes.io/arch", "kubernetes.io/hostname",
+			"kubernetes.io/os",
 		}
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(first.Labels))); diff != "" {
 			t.Errorf("labels at first sight (-want +got):\n%s", diff)
@@ -163,7 +167,8 @@ func TestNodesAreAsRecorded(t *testing.T) {
 	for _, want := range recorded {
 		labels := want.Labels
 		version := strings.TrimPrefix(want.Kubelet, "v")
-		cfg := Config{Region: labels["topology.kubernetes.io/region"], KubernetesVersion: version[:strings.LastIndex(version, ".")]}
+		cfg := Config{Region: labels["topology.kubernetes.io/region"], KubernetesVersion: version[:strings.LastIndex(version,
+			".")]}
 		play(t, cfg, func(p *playground) {
 			p.makePool(1, fields{"type": labels["node.kubernetes.io/instance-type"]})
 			p.after(time.Second)
@@ -222,7 +227,8 @@ func TestPoolIsImposedForEver(t *testing.T) {
 		}
 		p.after(20 * time.Second)
 		n := p.node()
-		if want := "karpenter.sh/unregistered:NoExecute dedicated=a:NoSchedule"; taintText(n) != want || n.Labels["team"] != "a" || n.Labels["mine"] != "yes" {
+		if want := "karpenter.sh/unregistered:NoExecute dedicated=a:NoSchedule"; taintText(n) != want ||
+			n.Labels["team"] != "a" || n.Labels["mine"] != "yes" {
 			t.Errorf("after the period: %v, %s", n.Labels, taintText(n))
 		}
 
@@ -249,7 +255,12 @@ func TestNodeGoesWithItsInstance(t *testing.T) {
 		gone time.Duration
 		back int // nodes after a minute more
 	}{
-		{"node deleted", func(p *playground, _ Pool, n Node) { p.do("DELETE", "cluster/nodes/"+n.ID, nil, nil) }, 20 * time.Second, 0},
+		{
+			"node deleted", func(p *playground, _ Pool, n Node) {
+				p.do("DELETE", "cluster/nodes/"+n.ID, nil,
+					nil)
+			}, 20 * time.Second, 0,
+		},
 		{"pool deleted", func(p *playground, pool Pool, _ Node) {
 			p.do("DELETE", fmt.Sprintf("cluster/pools/%d", pool.ID), nil, nil)
 		}, 20 * time.Second, 0},
@@ -284,7 +295,8 @@ func TestNodeGoesWithItsInstance(t *testing.T) {
 				}
 				if tc.back == 1 {
 					if n := p.node(); n.Name != before.Name || n.Spec.ProviderID == before.Spec.ProviderID || n.Spec.ProviderID == "" {
-						t.Errorf("node %s with %s came back as %s with %q", before.Name, before.Spec.ProviderID, n.Name, n.Spec.ProviderID)
+						t.Errorf("node %s with %s came back as %s with %q", before.Name, before.Spec.ProviderID, n.Name,
+							n.Spec.ProviderID)
 					}
 				}
 			})
@@ -357,11 +369,14 @@ func TestNodeCompletedByOthers(t *testing.T) {
 		p.change(func(n *corev1.Node) {
 			n.Spec.ProviderID = id
 			n.Labels["karpenter.sh/nodepool"] = "a"
-			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute})
+			n.Spec.Taints = append(n.Spec.Taints, corev1.Taint{
+				Key: "karpenter.sh/unregistered", Effect: corev1.TaintEffectNoExecute,
+			})
 		})
 		p.after(30 * time.Second)
 		n := p.node()
-		if want := "node.kubernetes.io/not-ready:NoSchedule karpenter.sh/unregistered:NoExecute"; taintText(n) != want || n.Spec.ProviderID != id {
+		if want := "node.kubernetes.io/not-ready:NoSchedule karpenter.sh/unregistered:NoExecute"; taintText(n) != want ||
+			n.Spec.ProviderID != id {
 			t.Errorf("provider id %q, taints %s", n.Spec.ProviderID, taintText(n))
 		}
 		if n.Labels["karpenter.sh/nodepool"] != "a" || n.Labels["node.kubernetes.io/instance-type"] != "g6-standard-4" {

@@ -17,8 +17,8 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 )
 
-// from2025 names the recordings that were made before the API had locks on clusters and pools, and labels on pools; those
-// of 2026 have them. That Enterprise has them by now, too, is an inference: its recordings are all of 2025.
+// from2025 names the recordings that were made before the API had locks on clusters and pools, and labels on pools;
+// those of 2026 have them. That Enterprise has them by now, too, is an inference: its recordings are all of 2025.
 var from2025 = []string{
 	"LKECluster_Enterprise_smoke",
 	"LKECluster_GetFound",
@@ -37,8 +37,10 @@ var others = map[string][]Config{
 
 // compared are the keys whose values, not only their types, must be those of the recording.
 var compared = []string{
-	"count", "type", "status", "min", "max", "enabled", "tier", "region", "k8s_version", "high_availability", "disk_encryption",
-	"update_strategy", "tags", "key", "value", "effect", "foo", "size", "reason", "field", "page", "hourly", "monthly", "memory",
+	"count", "type", "status", "min", "max", "enabled", "tier", "region", "k8s_version", "high_availability",
+	"disk_encryption",
+	"update_strategy", "tags", "key", "value", "effect", "foo", "size", "reason", "field", "page", "hourly", "monthly",
+	"memory",
 	"disk", "vcpus", "transfer", "lke_cluster_id", "instance_id", "interface_generation", "hypervisor",
 }
 
@@ -219,8 +221,8 @@ func (r *replay) alike(want, got any) bool {
 	return cmp.Equal(types(want), types(got)) && !slices.Contains(slices.Collect(maps.Values(r.ids)), jsonText(g["id"]))
 }
 
-// shape describes an answer: its keys, its types, and the values of compared keys, with recorded ids as ours. Members of
-// a list are sorted, and in a list of rows, where the number depends on the account, alike ones are one.
+// shape describes an answer: its keys, its types, and the values of compared keys, with recorded ids as ours. Members
+// of a list are sorted, and in a list of rows, where the number depends on the account, alike ones are one.
 func (r *replay) shape(key string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

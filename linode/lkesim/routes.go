@@ -44,7 +44,10 @@ func routes() []route {
 		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: (*state).removeNode},
 		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: (*state).recycleNode},
 
-		{pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true, serve: (*state).listTierVersions},
+		{
+			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,
+			serve: (*state).listTierVersions,
+		},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: (*state).getInstance},

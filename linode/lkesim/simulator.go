@@ -2,8 +2,8 @@
 // handler, and, where an API server is at hand, the nodes that join it. It is for tests, where it needs no listener
 // and no real time, and for the sandbox.
 //
-// It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment next to
-// it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
+// It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment next
+// to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
 // State moves on only when somebody reads it: each call first settles what was due by then. So the handler has no
@@ -46,7 +46,8 @@ func New(cfg Config) (*Simulator, error) {
 		log:     newCallLog(cfg.CallLog),
 	}
 	s.api, s.control = s.routes(), s.controls()
-	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier), time.Now())
+	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
+		time.Now())
 	s.first = first.id
 	return s, nil
 }
