@@ -51,7 +51,10 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 // TestAnIDThatNamesNoLinodeHasNoMachine: the core asks until it hears so, and
 // LKE will never show a machine of that name, nor that it is gone.
 func TestAnIDThatNamesNoLinodeHasNoMachine(t *testing.T) {
-	for id, want := range map[string]bool{"Provider:///AZ/i-01234": true, "linode://i-01234": true, nodeclaim.LinodeID(10): false, nodeclaim.PendingID("8f1c"): false} {
+	for id, want := range map[string]bool{
+		"Provider:///AZ/i-01234": true, "linode://i-01234": true, nodeclaim.LinodeID(10): false,
+		nodeclaim.PendingID("8f1c"): false,
+	} {
 		nc := nodeClaim("1")
 		nc.Status.ProviderID = id
 		err := provider(t).Delete(t.Context(), nc)

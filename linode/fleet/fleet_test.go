@@ -118,7 +118,8 @@ func newRig(t *testing.T, cfg lkesim.Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, sim: sim, book: newBook(), types: instancetype.New(facts(t), "us-ord", catalog.Tier(cfg.Tier)), cluster: cfg.ClusterID}
+	r := &rig{t: t, sim: sim, book: newBook(), types: instancetype.New(facts(t), "us-ord",
+		catalog.Tier(cfg.Tier)), cluster: cfg.ClusterID}
 	r.start(cfg.Tier)
 	return r
 }
@@ -176,12 +177,14 @@ func (r *rig) want(n int) {
 	for range n {
 		r.next++
 		uid := fmt.Sprintf("claim-%03d", r.next)
-		r.book.claims[uid] = capacity.Claim{UID: uid, Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
+		r.book.claims[uid] = capacity.Claim{
+			UID: uid, Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now(),
+		}
 	}
 	r.running().Wake()
 }
 
-// letGo deletes n claims, and asks for their end every five seconds as the core
+// letGo deletes n claims, and asks for their end every five seconds as Karpenter
 // does, until all are gone.
 func (r *rig) letGo(n int) {
 	r.book.mu.Lock()
@@ -227,7 +230,7 @@ func (r *rig) until(what string, holds func() bool) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	r.t.Fatalf("in a thousand seconds it never came that %s", what)
+	r.t.Fatalf("timed out after a thousand seconds: %s", what)
 }
 
 // bound reports whether every claim has a machine of its own.
@@ -244,7 +247,7 @@ func (r *rig) bound() bool {
 	return true
 }
 
-func (b *book) Tell(_ context.Context, nodePool, reason, message string) {
+func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.told = append(b.told, nodePool+" "+reason+": "+message)
@@ -294,15 +297,19 @@ func TestTheFirstCallWaitsForNobody(t *testing.T) {
 	}{
 		"more may come":      {(*Fleet).Wake, 200 * time.Millisecond},
 		"no more are coming": {(*Fleet).WakeNow, 0},
-		"the last has come":  {func(f *Fleet) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond},
+		"the last has come": {
+			func(f *Fleet) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lkesim.Config{Tier: "standard"})
 				defer r.kill()
-				time.Sleep(5 * time.Second) // the first look is over
+				time.Sleep(5 * time.Second) // the first poll is over
 				r.book.mu.Lock()
-				r.book.claims["a"] = capacity.Claim{UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
+				r.book.claims["a"] = capacity.Claim{
+					UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now(),
+				}
 				r.book.mu.Unlock()
 				start := time.Now()
 				tt.wake(r.running())
@@ -404,7 +411,11 @@ func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
 				r.sim.Inject(lkesim.Fault{NoCapacity: how, Plan: "g6-standard-4"})
 				start := time.Now()
 				r.want(3)
-				r.until("the claims are given up", func() bool { r.book.mu.Lock(); defer r.book.mu.Unlock(); return len(r.book.gaveUp) == 3 })
+				r.until("the claims are given up", func() bool {
+					r.book.mu.Lock()
+					defer r.book.mu.Unlock()
+					return len(r.book.gaveUp) == 3
+				})
 				if took := time.Since(start); took > within {
 					t.Errorf("took %s, want less than %s", took, within)
 				}
@@ -453,7 +464,9 @@ func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lkesim.Config{Tier: "standard"})
 		defer r.kill()
-		r.sim.Inject(lkesim.Fault{Method: "POST", Count: 3, Status: 400, Body: `{"errors":[{"reason":"capacity is no good tag","field":"tags"}]}`})
+		r.sim.Inject(lkesim.Fault{
+			Method: "POST", Count: 3, Status: 400, Body: `{"errors":[{"reason":"capacity is no good tag","field":"tags"}]}`,
+		})
 		r.want(1)
 		r.until("the claim has a machine", r.bound)
 		if len(r.book.gaveUp) > 0 {
