@@ -41,7 +41,7 @@ regression: build ## run Karpenter's own tests for providers, or those that FOCU
 	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
 notification: build ## run what Flux's notification-controller makes of events
-	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
+	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxNotifies ./e2e
 
 lint: ## check formatting and imports, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \

@@ -16,7 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// customizations are laid out as Argo CD has its own: GROUP/KIND/health.lua.
+// customizations is laid out as in Argo CD's repository: GROUP/KIND/health.lua.
 const customizations = "../../../examples/argocd/resource_customizations"
 
 // healthTests is the file health_test.yaml.
@@ -54,7 +54,7 @@ func scripts(t *testing.T, pattern string) []string {
 	return files
 }
 
-// readYAML reads a file of which every field is known.
+// readYAML reads a file and refuses unknown fields.
 func readYAML(t *testing.T, name string, into any) {
 	t.Helper()
 	raw, err := os.ReadFile(name)
@@ -158,8 +158,7 @@ func TestArgoCDOffersActions(t *testing.T) {
 	}
 }
 
-// timeless writes NOW for the time at which something was asked for, once it is
-// seen to be one.
+// timeless replaces the time of a request by NOW, after checking that it is a time.
 func timeless(t *testing.T, obj map[string]any) map[string]any {
 	t.Helper()
 	metadata, _ := obj["metadata"].(map[string]any)
@@ -173,8 +172,8 @@ func timeless(t *testing.T, obj map[string]any) map[string]any {
 	return obj
 }
 
-// TestTheTestDataOfArgoCDCanExist holds the objects to their definitions: health
-// must not be tried on fields that no controller writes.
+// TestTheTestDataOfArgoCDCanExist validates the objects against their CRDs: a health
+// script must not be tested with fields that no controller writes.
 func TestTheTestDataOfArgoCDCanExist(t *testing.T) {
 	t.Parallel()
 	crds, err := crd.All()

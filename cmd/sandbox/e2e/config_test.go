@@ -43,8 +43,8 @@ func commit(t *testing.T, repo, text string) {
 	git(t, repo, "commit", "-qm", "change")
 }
 
-// TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a
-// value that somebody else has set is shown and kept.
+// TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a value
+// that another field manager set is shown and kept.
 func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -105,7 +105,7 @@ func TestTheControllerFollowsARepository(t *testing.T) {
 	commit(t, repo, strings.Replace(strings.Replace(good, "\"sandbox\"", "\"another\"", 1), "= node_class.default\n",
 		"= node_class.default\n  weight = 20\n", 1))
 	commit(t, repo, strings.Replace(good, "= node_class.default\n", "= node_class.default\n  weight = 30\n", 1))
-	// Each commit that is skipped would have been seen on the way to this one.
+	// Commits are applied in order, so the skipped ones have been seen by now.
 	s.until("the last commit is applied", 30*time.Second, func(state) bool {
 		switch w := weight(); w {
 		case 10, 30:

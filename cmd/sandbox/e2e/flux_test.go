@@ -96,7 +96,7 @@ type fluxed struct {
 	asked int
 }
 
-// push commits files and has source-controller look at once.
+// push commits files and has source-controller fetch at once.
 func (f *fluxed) push(files map[string]string) string {
 	f.t.Helper()
 	commit := f.repo.commit(files)
@@ -104,14 +104,14 @@ func (f *fluxed) push(files map[string]string) string {
 	return commit
 }
 
-// ask has a controller look at its object now.
+// ask has a controller reconcile its object now.
 func (f *fluxed) ask(kind string) {
 	f.t.Helper()
 	f.asked++
 	f.kube("", "annotate", kind, "fleet", "--overwrite", fmt.Sprintf("%s=%d", meta.ReconcileRequestAnnotation, f.asked))
 }
 
-// reached waits until a commit has come to an end with a reason.
+// reached waits until a commit is reconciled with a reason.
 func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 	f.t.Helper()
 	return f.untilPlan("fleet", "commit "+commit[:8]+" ends with "+reason, func(np *lkeplanv1alpha1.NodePlan) bool {
@@ -119,8 +119,8 @@ func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 	})
 }
 
-// TestACommitBecomesNodesThroughFlux: by source-controller to the NodePlan and
-// its nodes, on through commits that are good, bad, reverted, and that delete.
+// TestACommitBecomesNodesThroughFlux: source-controller brings commits to the
+// NodePlan: good, bad and reverted ones, and deletions.
 func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	t.Parallel()
 	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: startForge(t)}
@@ -146,13 +146,13 @@ func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	f.prunesPastTheGuardsOnly(main)
 }
 
-// fleetPools are pools alone, for a file beside that of a fleet.
+// fleetPools are pools without a cluster, for a second file of a fleet.
 func fleetPools(names ...string) string {
 	_, pools, _ := strings.Cut(fleet("", names...), "node_class \"default\" {}\n")
 	return pools
 }
 
-// rolls commits what replaces the nodes, and waits until they are.
+// rolls commits a change that replaces the nodes, and waits until they are replaced.
 func (f *fluxed) rolls(main, more string, before state) {
 	t := f.t
 	t.Helper()
@@ -191,8 +191,8 @@ func poolStatus(np *lkeplanv1alpha1.NodePlan, name string) lkeplanv1alpha1.PoolS
 	return lkeplanv1alpha1.PoolStatus{}
 }
 
-// badCommitsChangeNothing commits what has an error, and what is empty, and
-// takes both back.
+// badCommitsChangeNothing commits an error and then an empty configuration, and
+// reverts both.
 func (f *fluxed) badCommitsChangeNothing(more string) {
 	t := f.t
 	t.Helper()
@@ -223,8 +223,8 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 	}
 }
 
-// suspends shows that a suspended NodePlan applies nothing, and that nodes come
-// nevertheless.
+// suspends shows that a suspended NodePlan applies nothing, and that pods still get
+// nodes.
 func (f *fluxed) suspends(main string) {
 	t := f.t
 	t.Helper()
@@ -247,12 +247,12 @@ func (f *fluxed) suspends(main string) {
 	}
 }
 
-// wantsSignatures shows that a revision is refused whose signature nobody has
-// verified, and is applied as soon as source-controller says that it has.
+// wantsSignatures shows that a revision is refused until source-controller has
+// verified its signature.
 func (f *fluxed) wantsSignatures(main string) {
 	f.t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		f.t.Log("without ssh-keygen no commit is signed, and no signature is looked at")
+		f.t.Log("without ssh-keygen no commit is signed, and no signature is checked")
 		return
 	}
 	key := filepath.Join(f.t.TempDir(), "key")
@@ -273,8 +273,8 @@ func (f *fluxed) wantsSignatures(main string) {
 	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":null}}`)
 }
 
-// prunesPastTheGuardsOnly deletes a file with two pools, which one revision may
-// not, and then one pool after the other.
+// prunesPastTheGuardsOnly deletes a file with two pools, which the guards refuse, and
+// then one pool after the other.
 func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	t := f.t
 	t.Helper()

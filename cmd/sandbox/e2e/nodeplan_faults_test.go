@@ -78,10 +78,9 @@ spec:
   git: {url: URL, interval: 1s}
 `
 
-// TestANodePlanOutlivesWhatFails: from a repository that is asked directly, with
-// a module beside the directory; the controller is killed in the middle of an
-// apply, and the repository is away for a while. For the API server see
-// TestAMinuteWithoutTheAPIServer.
+// TestANodePlanOutlivesWhatFails: the source is a Git URL, with a module outside of
+// the directory. The controller is killed during an apply, and the repository is
+// unreachable for a while. For the API server see TestAMinuteWithoutTheAPIServer.
 func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -100,12 +99,12 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	running := s.startController()
 	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatal("in a minute no pool was applied")
+			t.Fatal("timed out after a minute waiting for the first pool")
 		}
 	}
 	running.kill()
 	if n := len(s.pools()); n == len(many)+1 {
-		t.Log("the controller was killed when all pools were applied; no middle was seen")
+		t.Log("the controller was killed when all pools had been applied already")
 	}
 	s.startController()
 	s.untilPlan("fleet", "the first commit is applied, to its end", applied(first))
@@ -113,7 +112,7 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 		t.Errorf("%d pools, want %d", n, len(many)+1)
 	}
 
-	// The repository is away: what is in force stays.
+	// The repository is unreachable: what was last applied stays.
 	hidden := repo.dir + ".away"
 	if err := os.Rename(repo.dir, hidden); err != nil {
 		t.Fatal(err)
