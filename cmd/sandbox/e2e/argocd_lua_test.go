@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // customizations is laid out as in Argo CD's repository: GROUP/KIND/health.lua.
@@ -161,8 +162,7 @@ func TestArgoCDOffersActions(t *testing.T) {
 // timeless replaces the time of a request by NOW, after checking that it is a time.
 func timeless(t *testing.T, obj map[string]any) map[string]any {
 	t.Helper()
-	metadata, _ := obj["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
+	annotations := manifest.Map(obj, "metadata", "annotations")
 	if asked, ok := annotations["reconcile.fluxcd.io/requestedAt"].(string); ok {
 		if at, err := time.Parse(time.RFC3339, asked); err != nil || time.Since(at).Abs() > time.Minute {
 			t.Errorf("asked for at %q, which is not now: %v", asked, err)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const argoRepository = "testdata/argocd"
@@ -108,7 +109,7 @@ func (p pool) values() (values []string) {
 func poolsOf(t *testing.T, objects []map[string]any) (pools []pool) {
 	t.Helper()
 	for _, obj := range objects {
-		if obj["kind"] != "NodePool" {
+		if manifest.Kind(obj) != "NodePool" {
 			continue
 		}
 		raw, err := json.Marshal(obj)

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // packed is a file of an archive, or a link, whose text is its target.
@@ -132,7 +133,7 @@ func (s *sandbox) applied() map[string]any {
 			s.t.Fatal(err)
 		}
 		for _, obj := range list.Items {
-			all[obj.GetKind()+" "+obj.GetName()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(),
+			all[manifest.KeyOf(obj.Object).String()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(),
 				obj.Object["spec"]}
 		}
 	}
