@@ -2,9 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http/cgi"
-	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,63 +13,6 @@ import (
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// forge is a Git repository that is served on loopback.
-type forge struct {
-	t   *testing.T
-	dir string // its work tree
-	url string
-}
-
-// startForge serves an empty repository until the test ends.
-func startForge(t *testing.T) *forge {
-	t.Helper()
-	root := t.TempDir()
-	f := &forge{t: t, dir: filepath.Join(root, "fleet")}
-	git(t, root, "init", "-q", "-b", "main", "fleet")
-	core, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root},
-	})
-	t.Cleanup(server.Close)
-	f.url = server.URL + "/fleet/.git"
-	return f
-}
-
-// commit replaces what is in the repository and returns the commit.
-func (f *forge) commit(files map[string]string) string {
-	f.t.Helper()
-	old, err := filepath.Glob(filepath.Join(f.dir, "*.lke.hcl"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o644); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	git(f.t, f.dir, "add", "-A")
-	git(f.t, f.dir, "commit", "-qm", "change", "--allow-empty")
-	return f.head()
-}
-
-func (f *forge) head() string {
-	f.t.Helper()
-	out, err := exec.Command("git", "-C", f.dir, "rev-parse", "HEAD").Output()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 const gitRepositoryAndNodePlan = `
 apiVersion: source.toolkit.fluxcd.io/v1
@@ -92,14 +32,14 @@ spec:
 // NodePlan.
 type fluxed struct {
 	*sandbox
-	repo  *forge
+	repo  *repository
 	asked int
 }
 
 // push commits files and has source-controller fetch at once.
 func (f *fluxed) push(files map[string]string) string {
 	f.t.Helper()
-	commit := f.repo.commit(files)
+	commit := f.repo.replace(files)
 	f.ask("gitrepository")
 	return commit
 }
@@ -123,11 +63,11 @@ func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 // NodePlan: good, bad and reverted ones, and deletions.
 func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	t.Parallel()
-	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: startForge(t)}
+	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: serveGit(t)}
 	f.installCRDs()
 	f.startController()
 	main, more := fleet("", "general"), fleetPools("spare", "other")
-	first := f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
+	first := f.repo.replace(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
 	f.kube(strings.ReplaceAll(gitRepositoryAndNodePlan, "URL", f.repo.url), "apply", "-f", "-")
 	f.kube(workload("general", 2), "apply", "-f", "-")
 	np := f.reached(first, lkeplanv1alpha1.ReasonSucceeded)
@@ -260,7 +200,7 @@ func (f *fluxed) wantsSignatures(main string) {
 		f.t.Fatalf("ssh-keygen: %v\n%s", err, out)
 	}
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":true}}`)
-	f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
+	f.repo.replace(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
 	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m",
 		"signed")
 	f.ask("gitrepository")
