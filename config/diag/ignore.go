@@ -66,7 +66,10 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		}
 		rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "*/"))
 		ignore := Ignore{Range: token.Range, first: line}
-		ignore.Range.End = hcl.Pos{Line: line, Column: token.Range.Start.Column + len(bytes.TrimRight(token.Bytes, "\r\n")), Byte: token.Range.Start.Byte + len(bytes.TrimRight(token.Bytes, "\r\n"))}
+		ignore.Range.End = hcl.Pos{Line: line,
+			Column: token.Range.Start.Column +
+				len(bytes.TrimRight(token.Bytes, "\r\n")), Byte: token.Range.Start.Byte +
+				len(bytes.TrimRight(token.Bytes, "\r\n"))}
 		ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
 		ignore.Reason = strings.TrimSpace(ignore.Reason)
 		if ownLine {
