@@ -43,10 +43,11 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 // is worked out.
 func (m *Module) compiler() *compiler {
 	all := &compilation{
-		module:  m,
-		run:     &eval.Run{Meter: m.meter},
-		movesTo: map[string]int{},
-		places:  map[*hcl.Diagnostic]*compiler{},
+		module:    m,
+		run:       &eval.Run{Meter: m.meter},
+		movesTo:   map[string]int{},
+		functions: map[*load.Directory]map[string]ctyfunction.Function{},
+		places:    map[*hcl.Diagnostic]*compiler{},
 	}
 	c := all.compiler(m.tree.Root, nil, m.inputs)
 	all.clusterNode = c.declareCluster()
@@ -63,9 +64,10 @@ type compilation struct {
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move
 	movesTo   map[string]int // the first of the moves to each address
-	instances int            // objects so far
-	names     int            // declared in modules so far
-	unknown   []hcl.Range    // of values that could not be worked out
+	functions map[*load.Directory]map[string]ctyfunction.Function
+	instances int         // objects so far
+	names     int         // declared in modules so far
+	unknown   []hcl.Range // of values that could not be worked out
 
 	diags        hcl.Diagnostics
 	places       map[*hcl.Diagnostic]*compiler // of what is reported in modules
@@ -90,8 +92,11 @@ type compiler struct {
 
 func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
-	c.functions = function.Table(all.module.meter,
-		func(name string) (string, error) { return all.module.tree.Text(dir, name) })
+	if all.functions[dir] == nil { // a module may be called often
+		read := func(name string) (string, error) { return all.module.tree.Text(dir, name) }
+		all.functions[dir] = function.Table(all.module.meter, read)
+	}
+	c.functions = all.functions[dir]
 	all.compilers = append(all.compilers, c)
 	return c
 }

@@ -122,25 +122,14 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if diags.HasErrors() || !v.IsKnown() {
 		return nil, diags
 	}
-	ty := v.Type()
-	var wrong string
-	switch {
-	case v.IsNull():
-		wrong = "It is null; to make nothing, give an empty map."
-	case ty.IsSetType() && ty.ElementType() == cty.String:
-		v = mapOfSet(v)
-	case ty.IsMapType(), ty.IsObjectType():
-	case ty.IsListType(), ty.IsTupleType():
-		wrong = "It is a list, whose elements have no names: when one is taken out, the others would change " +
-			"theirs. Write toset([...])."
-	default:
-		wrong = "It is " + ty.FriendlyName() + "."
-	}
-	if wrong != "" {
-		d := diag.AtExpression("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong,
-			attr.Expr)
+	if wrong := notIterable(v); wrong != "" {
+		d := diag.AtExpression("Invalid for_each",
+			"The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
 		d.EvalContext = ctx
 		return nil, hcl.Diagnostics{d}
+	}
+	if v.Type().IsSetType() {
+		v = mapOfSet(v)
 	}
 	elements := v.AsValueMap()
 	if elements == nil {
@@ -155,6 +144,21 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}
 	return elements, nil
+}
+
+// notIterable says why for_each does not take a value; "" where it does.
+func notIterable(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "It is null; to make nothing, give an empty map."
+	case ty.IsSetType() && ty.ElementType() == cty.String, ty.IsMapType(), ty.IsObjectType():
+		return ""
+	case ty.IsListType(), ty.IsTupleType():
+		return "It is a list, whose elements have no names: when one is taken out, the others would change theirs. " +
+			"Write toset([...])."
+	}
+	return "It is " + ty.FriendlyName() + "."
 }
 
 func mapOfSet(set cty.Value) cty.Value {

@@ -67,15 +67,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 			continue
 		}
 		wrong = true
-		detail := "A reference to a pool is required, such as pool.general. For a pool that is not declared here: " +
-			"{ kind = \"NodePool\", name = \"NAME\" }."
-		if ok {
-			detail = fmt.Sprintf("This is a %s, and only pools are allowed here.", kind)
-		} else if element.CanIterateElements() {
-			detail = "A reference to one pool is required, such as pool.general. For all elements of a pool with " +
-				"for_each, write values(pool.team)."
-		}
-		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", detail)
+		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", notPool(kind, ok, element))
 	}
 	if len(names) == 0 && !wrong {
 		d.problem(src, "No pools",
@@ -88,4 +80,18 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 		list = append(list, name)
 	}
 	return list
+}
+
+// notPool says what a value is instead of a reference to a pool: one to another
+// kind, if it is a reference at all.
+func notPool(kind string, isReference bool, v cty.Value) string {
+	switch {
+	case isReference:
+		return fmt.Sprintf("This is a %s, and only pools are allowed here.", kind)
+	case v.CanIterateElements():
+		return "A reference to one pool is required, such as pool.general. " +
+			"For all elements of a pool with for_each, write values(pool.team)."
+	}
+	return "A reference to a pool is required, such as pool.general. " +
+		`For a pool that is not declared here: { kind = "NodePool", name = "NAME" }.`
 }
