@@ -1,4 +1,4 @@
-# The image of the controller for deploy/controller.yaml: one static program that
+# The image of the controller for kube/deploy/controller.yaml: one static program that
 # starts itself again to compile, and the certificates that it trusts.
 #
 #   docker build -t REGISTRY/lkeplan-controller .

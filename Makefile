@@ -4,22 +4,30 @@ GO      ?= go
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 20m
-# How many sandboxes the end-to-end tests run at a time: they wait more than they
-# work.
+# How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 5
+# RACE=-race makes the unit tests look for data races; make check does.
+RACE ?=
 
 .DEFAULT_GOAL := build
-.PHONY: build test demo bench regression notification lint generate fuzz help
+.PHONY: build unit test check demo bench regression notification lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
 	$(GO) build -C cmd/sandbox -o $(BIN)/ .
 
-test: build ## run all tests, the end-to-end tests in a sandbox included
+unit: ## run the unit tests: no control plane, under a minute
+	$(GO) test $(RACE) -timeout $(TIMEOUT) ./...
+	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
+
+test: unit build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -v '/e2e$$')
-	$(GO) test -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) ./...
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
+
+check: ## run what CI runs: lint, whether generated files are up to date, all tests, data races
+	$(MAKE) lint generated
+	$(MAKE) test RACE=-race
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
 	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo
@@ -27,26 +35,32 @@ demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothin
 
 bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...
+	$(GO) test -C cmd/sandbox -run '^$$' -bench . -benchmem -timeout 90m ./...
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
-	$(GO) test -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
+	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
 notification: build ## run what Flux's notification-controller makes of events
-	$(GO) test -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
+	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxTells ./e2e
 
-lint: ## check formatting, vet, and run staticcheck
-	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | xargs gofmt -l); \
-	  test -z "$$unformatted" || { echo "gofmt would change:"; echo "$$unformatted"; exit 1; }
+lint: ## check formatting and imports, vet, and run staticcheck
+	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \
+	  xargs $(GO) tool -modfile=tools.mod goimports -l -local github.com/lkeplan/lkeplan) || exit 1; \
+	  test -z "$$unformatted" || { echo "goimports would change:"; echo "$$unformatted"; exit 1; }
 	$(GO) vet ./...
 	$(GO) vet -C cmd/sandbox ./...
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 
-generate: ## rewrite what is generated: deep copies, definitions, schemas, the reference
+generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference
 	$(GO) generate ./schemas/...
 	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
-	$(GO) test -run "^TestReference$$" ./cmd/lkeplan -update
+	$(GO) test -run "^(TestReference|TestPictureOfDiff)$$" ./cmd/lkeplan -update
 	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
+
+generated: generate
+	@git diff --exit-code -- schemas || \
+	  { echo "Generated files are out of date: run make generate and commit what it changes." >&2; exit 1; }
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
 	@for target in $$($(GO) test -list '^Fuzz' ./... | awk '/^Fuzz/ {f[n++]=$$1} /^ok/ {for (i=0;i<n;i++) print $$2 ":" f[i]; n=0}'); do \

@@ -1,9 +1,10 @@
+// Package lkeplan_test holds the tests about the whole tree: which folders there are,
+// which package may link which, and that each says what it is for.
 package lkeplan_test
 
 import (
-	"bufio"
-	"bytes"
-	"fmt"
+	"iter"
+	"os"
 	"os/exec"
 	"slices"
 	"strings"
@@ -39,38 +40,110 @@ var rules = []rule{
 		why: "the decision is a function of its arguments"},
 	{from: "linode/limits", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/lkeapi", "linode/catalog"},
 		why: "what fits is a function of its arguments"},
+	{from: "linode/nodeclaim", forbidden: []string{
+		"linode/lkeapi", "linode/catalog", "linode/instancetype", "linode/fleet", "linode/earlybind",
+	}, why: "what a NodeClaim says is read from the NodeClaim alone"},
+	{from: "linode/instancetype", forbidden: []string{"linode/lkeapi", "linode/capacity", "linode/nodeclaim", "linode/fleet"},
+		why: "what a plan type offers follows from prices and nodes, whatever was ordered"},
+	{from: "linode/capacitylimit", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/earlybind"},
+		why: "limits count NodeClaims; what LKE has made of them does not matter"},
+	{from: "linode/fleet", forbidden: []string{"linode/capacitylimit", "linode/limits", "linode/earlybind"},
+		why: "the fleet makes what was chosen; it does not choose"},
 	{from: "linode/lkeapi", forbidden: []string{"k8s.io", "sigs.k8s.io"},
 		why: "the client of the Linode API knows no Kubernetes"},
 	{from: "linode/catalog", forbidden: []string{"k8s.io", "sigs.k8s.io", "linode/lkeapi"},
 		why: "prices and plans are facts that need no cluster and no token"},
+	{from: "engine/compile", forbidden: []string{"engine/compare", "engine/apply", "engine/adopt", "engine/gitops", "engine/controller",
+		"engine/source", "github.com/go-git"},
+		why: "what a directory compiles to follows from its bytes; where they come from and what becomes of the objects is for others"},
+	{from: "engine/compare", forbidden: []string{"engine/apply", "engine/adopt", "engine/gitops", "engine/controller", "engine/source"},
+		why: "a comparison changes nothing, so it links nothing that applies"},
+	{from: "engine/apply", forbidden: []string{"engine/adopt", "engine/gitops", "engine/controller", "engine/source"},
+		why: "a plan is applied in the same way, whoever asks for it and wherever it came from"},
+	{from: "engine/adopt", forbidden: []string{"engine/apply", "engine/gitops", "engine/controller", "engine/source"},
+		why: "adopting objects changes none of their values"},
+	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},
+		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
+	{from: "engine", alone: true, forbidden: []string{"engine", "config", "kube", "linode", "schemas"},
+		why: "the root of the engine is a signpost; code has a package that says what it does"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
-	{from: "cmd", forbidden: []string{"e2e", "github.com/itchyny/gojq"},
-		why: "what plays the runners of CI systems is for tests alone"},
+	{from: "cmd", forbidden: []string{"engine/report/picture"},
+		why: "pictures for documents are drawn by tests"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
+}
+
+// testLibraries are what only tests may link, in the product: what checks, and what
+// plays the systems around it.
+var testLibraries = []string{
+	"testing", "net/http/httptest",
+	"github.com/google/go-cmp", "github.com/onsi", "github.com/stretchr/testify",
+	"github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar",
+	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
+	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
+	module + "config/configtest", module + "linode/lkesim",
+}
+
+// linkedByOthers are packages of others that link a test library all the same.
+var linkedByOthers = map[string]string{
+	"github.com/hashicorp/hcl/v2/hclwrite":     "compares tokens with go-cmp",
+	"github.com/fluxcd/pkg/runtime/conditions": "has its matchers for gomega next to the getters",
 }
 
 // TestLayering walks what each package links and names the reason of the rule
 // that an import breaks.
 func TestLayering(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}{{range .Deps}} {{.}}{{end}}`, "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	lines := bufio.NewScanner(bytes.NewReader(out))
-	lines.Buffer(nil, 16<<20)
-	for lines.Scan() {
-		path, deps, _ := strings.Cut(lines.Text(), " ")
-		pkg := strings.TrimPrefix(path, module)
+	for pkg, deps := range goList(t, ".", "{{.ImportPath}}{{range .Deps}} {{.}}{{end}}", "./...") {
+		pkg = strings.TrimPrefix(pkg, module)
 		for _, r := range rules {
 			if !r.covers(pkg) {
 				continue
 			}
 			if broken := r.broken(strings.Fields(deps)); len(broken) > 0 {
 				t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
+			}
+		}
+	}
+}
+
+// TestProgramsLinkNoTestLibrary: who installs a program downloads, builds and trusts all
+// that it links. What only tests need is required in the module of cmd/sandbox.
+func TestProgramsLinkNoTestLibrary(t *testing.T) {
+	for pkg, imports := range goList(t, ".", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "-deps", "./cmd/...") {
+		if linkedByOthers[pkg] != "" || isTestLibrary(pkg) {
+			continue
+		}
+		for imported := range strings.FieldsSeq(imports) {
+			if isTestLibrary(imported) {
+				t.Errorf("%s imports %s, which only tests may", pkg, imported)
+			}
+		}
+	}
+}
+
+func isTestLibrary(pkg string) bool {
+	return slices.ContainsFunc(testLibraries, func(library string) bool { return under(pkg, library) })
+}
+
+// goList lists packages of the module in a directory, each on a line of the format: what
+// comes before the first space, and the rest.
+func goList(t *testing.T, dir, format string, args ...string) iter.Seq2[string, string] {
+	t.Helper()
+	var stderr strings.Builder
+	cmd := exec.Command("go", slices.Concat([]string{"list", "-f", format}, args)...)
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list in %s: %v\n%s", dir, err, &stderr)
+	}
+	return func(yield func(string, string) bool) {
+		for line := range strings.Lines(string(out)) {
+			first, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+			if !yield(first, rest) {
+				return
 			}
 		}
 	}
@@ -93,21 +166,36 @@ func (r rule) broken(deps []string) []string {
 
 func under(path, prefix string) bool { return path == prefix || strings.HasPrefix(path, prefix+"/") }
 
-// TestNoPackageIsCalledAfterNothing: a package that is named util holds what
-// nobody found a place for.
+// TestNoPackageIsCalledAfterNothing: a package that is named util holds what nobody found
+// a place for. Packages of nothing but tests need no comment.
 func TestNoPackageIsCalledAfterNothing(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", "{{.Name}} {{.ImportPath}} {{.Doc}}", "./...").Output()
-	if err != nil {
-		t.Fatalf("go list: %v", err)
-	}
-	for line := range strings.Lines(string(out)) {
-		var name, path string
-		fmt.Sscan(line, &name, &path)
-		if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, name) {
-			t.Errorf("%s: the name %s says nothing", path, name)
+	for _, dir := range modules {
+		for path, rest := range goList(t, dir, "{{.ImportPath}} {{.Name}} {{len .GoFiles}} {{.Doc}}", "./...") {
+			name, rest, _ := strings.Cut(rest, " ")
+			files, comment, _ := strings.Cut(rest, " ")
+			if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, name) {
+				t.Errorf("%s: the name %s says nothing", path, name)
+			}
+			if comment == "" && files != "0" {
+				t.Errorf("%s has no package comment", path)
+			}
 		}
-		if len(strings.Fields(line)) == 2 {
-			t.Errorf("%s has no package comment", path)
+	}
+}
+
+// modules are the directories of the modules whose code is this project's.
+var modules = []string{".", "cmd/sandbox"}
+
+// TestTopLevel holds the root to the folders that README and CONTRIBUTING explain.
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := []string{"cmd", "config", "engine", "linode", "kube", "schemas", "examples", "testdata", "bin"}
+	for _, entry := range entries {
+		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
+			t.Errorf("the folder %s is none of %s: what is in it belongs into one of them", name, strings.Join(known, ", "))
 		}
 	}
 }

@@ -25,7 +25,7 @@ type Guards struct {
 	MaxDeletedNodes Share
 	MaxRolledNodes  Share
 	Freezes         []Freeze       // sorted by name
-	Origins         decode.Origins // of the arguments, by name
+	Origins         decode.Origins `json:"-"` // of the arguments, by name
 }
 
 // A Share is a number of nodes, or a part of all nodes. The zero Share bounds

@@ -1,7 +1,6 @@
-// Package engine is what the commands drive: it compiles configuration and
-// checks it against the definitions, applies it to a cluster, and runs the
-// controller with Karpenter's core and the Linode provider in it.
+// Package engine holds what the commands drive, a package for each thing that is
+// done: compile, lint, compare, plan, apply, adopt, report, source, gitops and
+// controller. It is where HCL, Kubernetes and Linode meet.
 //
-// It is where HCL, Kubernetes and Linode meet; it prints nothing and knows no
-// flags.
+// There is no code here.
 package engine

@@ -21,7 +21,7 @@ import (
 //
 // Several controllers of one process write the status of one object, each from
 // a cache that lags behind the others' writes. Of 1,000 NodePools that were made
-// at once, Karpenter's controllers sent eight such writes each, beside five that
+// at once, Karpenter's controllers sent eight such writes each, besides five that
 // were of use; a conflict that costs nothing leaves the API server to the rest.
 func Fresh(c client.Client) client.Client {
 	return &fresh{Client: c, versions: versions{written: cache.NewExpiring(), writing: keymutex.NewHashed(64)}}

@@ -15,7 +15,7 @@ import (
 type Owner struct {
 	Tool  string   // such as Flux; the field manager where the tool is not known
 	What  string   // what of the tool it belongs to, such as "Kustomization flux-system/infra"; "" where nothing says
-	Steps []string // what to do there so that it lets the object go and does not delete it
+	Steps []string // what to do there so that it gives the object up and does not delete it
 }
 
 // lastApplied is where kubectl keeps what it applied last.
@@ -69,7 +69,7 @@ func tools() []tool {
 }
 
 // noise begins the keys of labels and annotations that controllers write, and
-// that are nobody's wish.
+// that nobody configured.
 var noise = []string{"lkeplan.dev/", "karpenter.sh/nodepool-hash", "karpenter.sh/stored-version-migrated", "karpenter.k8s.linode/linodenodeclass-hash"}
 
 // Authored returns an object as somebody would have written it: without what

@@ -22,18 +22,21 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/cel/common"
+
+	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Validator decides what an API server would say to objects, without one: it
-// runs the same code on the same definitions, in the same order. It is safe
-// for use by several goroutines.
+// runs the same code on the same CRDs, in the same order. It is safe for use by
+// several goroutines.
 type Validator struct {
-	kinds map[string]*definition // by apiVersion and kind
+	kinds map[string]*crdVersion // by apiVersion and kind
 }
 
-// A definition is one version of one kind, compiled when it is first needed:
+// A crdVersion is one version of one kind, compiled when it is first needed:
 // compiling the rules of NodePool takes longer than validating a fleet.
-type definition struct {
+type crdVersion struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	version string
 	compile func() (*rules, error)
@@ -47,19 +50,19 @@ type rules struct {
 	cel       *schemacel.Validator // nil where the kind has no such rules
 }
 
-// NewValidator returns a validator for the kinds that the definitions have, in
-// all their served versions. The definitions are not changed.
+// NewValidator returns a validator for the kinds of CRDs, in all their served
+// versions. The CRDs are not changed.
 func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator, error) {
-	v := &Validator{kinds: map[string]*definition{}}
+	v := &Validator{kinds: map[string]*crdVersion{}}
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
 			if !version.Served {
 				continue
 			}
 			if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-				return nil, fmt.Errorf("definition %s: version %s has no schema", crd.Name, version.Name)
+				return nil, fmt.Errorf("CRD %s: version %s has no schema", crd.Name, version.Name)
 			}
-			d := &definition{crd: crd, version: version.Name}
+			d := &crdVersion{crd: crd, version: version.Name}
 			d.compile = sync.OnceValues(func() (*rules, error) { return compile(version.Schema.OpenAPIV3Schema) })
 			d.apply = applier(crd, version.Name, d.compile)
 			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
@@ -69,6 +72,19 @@ func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator,
 }
 
 func kindKey(apiVersion, kind string) string { return apiVersion + " " + kind }
+
+func kindOf(obj map[string]any) string {
+	return kindKey(manifest.APIVersion(obj), manifest.Kind(obj))
+}
+
+// version returns the version of the CRD that an object is of.
+func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
+	d, ok := v.kinds[kindOf(obj)]
+	if !ok {
+		return nil, fmt.Errorf("there is no CRD of %s", kindOf(obj))
+	}
+	return d, nil
+}
 
 func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	internal := &apiextensions.JSONSchemaProps{}
@@ -93,6 +109,18 @@ func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	}, nil
 }
 
+// BuiltinValidator returns the validator with the CRDs that are compiled into
+// this program. It is one for all, so that rules are compiled once.
+func BuiltinValidator() (*Validator, error) { return builtin() }
+
+var builtin = sync.OnceValues(func() (*Validator, error) {
+	crds, err := crd.All()
+	if err != nil {
+		return nil, err
+	}
+	return NewValidator(crds)
+})
+
 // Validate returns the object as the API server would store it, with defaults,
 // and every error it would refuse it for. Fields that the kind does not have
 // are errors as well. With old, the object as it is now, the change is checked
@@ -101,15 +129,13 @@ func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 //
 // Neither object is changed. Whole numbers must be int64, not float64.
 func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
-	apiVersion, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	d, ok := v.kinds[kindOf(obj)]
 	if !ok {
-		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), apiVersion+" "+kind, v.Kinds())}
+		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindOf(obj), v.Kinds())}
 	}
 	rules, err := d.compile()
 	if err != nil {
-		return nil, field.ErrorList{field.InternalError(nil, fmt.Errorf("definition %s: %w", d.crd.Name, err))}
+		return nil, field.ErrorList{field.InternalError(nil, fmt.Errorf("CRD %s: %w", d.crd.Name, err))}
 	}
 	obj = runtime.DeepCopyJSON(obj)
 	errs = rules.complete(obj)

@@ -8,15 +8,16 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Why a node is replaced, beside the reasons of the core.
+// Reasons to replace a node, besides those of Karpenter.
 const (
-	// NodeClassDrifted: the LinodeNodeClass asks for other nodes now.
+	// NodeClassDrifted: the LinodeNodeClass has changed in a way that needs new nodes.
 	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
-	// VersionDrifted: the control plane, or the class, has another Kubernetes
-	// version now. On Enterprise clusters only.
+	// VersionDrifted: the Kubernetes version of the control plane, or of the class,
+	// has changed. On Enterprise clusters only.
 	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
 	// PoolDrifted: somebody changed the LKE node pool so that its nodes are not
 	// what was asked for, and LKE cannot change them back in place.
@@ -24,11 +25,11 @@ const (
 )
 
 // IsDrifted implements CloudProvider. Hashes of different versions are not
-// compared: the class controller stamps such claims anew. What can be put right
-// in place is no drift, the Fleet does it.
+// compared: the controller of classes writes the new hash on such claims. What the
+// Fleet can correct in place is no drift.
 func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudprovider.DriftReason, error) {
 	var class linodev1alpha1.LinodeNodeClass
-	if err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
+	if err := p.chooser.Client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class); err != nil {
 		return "", client.IgnoreNotFound(err)
 	}
 	if nc.Annotations[linodev1alpha1.AnnotationHashVersion] != linodev1alpha1.HashVersion {
@@ -37,25 +38,15 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
 		return NodeClassDrifted, nil
 	}
-	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
 	if err != nil {
-		return "", nil // made by another provider: nothing is known of what it asked for
+		return "", nil // another provider made it: its group is not known
 	}
-	if want := p.version(&class); group.Version != "" && want != "" && group.Version != want {
+	if want := p.chooser.versionFor(&class); group.Version != "" && want != "" && group.Version != want {
 		return VersionDrifted, nil
 	}
-	if traits, seen := p.fleet.traits(instanceOf(nc.Status.ProviderID)); seen && !group.CanHold(traits) {
+	if traits, known := p.machines.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanHold(traits) {
 		return PoolDrifted, nil
 	}
 	return "", nil
-}
-
-// version is the Kubernetes version that nodes of a class are to have: the
-// class's, else the control plane's. On standard clusters LKE has no versions of
-// pools.
-func (p *Provider) version(class *linodev1alpha1.LinodeNodeClass) string {
-	if class.Spec.LKEK8sVersion != nil {
-		return *class.Spec.LKEK8sVersion
-	}
-	return p.fleet.Version()
 }

@@ -20,17 +20,19 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// indexClass is the field index of NodeClaims by their class; the core's set
-// of indexes has it.
+// indexClass is the field index of NodeClaims by their class. It is one of
+// Karpenter's.
 const indexClass = "spec.nodeClassRef.name"
 
-// NodeClass is the controller of LinodeNodeClasses: it says whether LKE can
-// make nodes by a class, stamps the hash that drift is told by, and keeps a
-// class until no NodeClaim uses it.
+// NodeClass is the controller of LinodeNodeClasses: it says whether LKE can make
+// nodes of a class, writes the hash that drift is found by, and keeps a class
+// until no NodeClaim uses it.
 type NodeClass struct {
 	client  client.Client
 	cluster lkeapi.Cluster
@@ -38,8 +40,8 @@ type NodeClass struct {
 	events  events.EventRecorder
 }
 
-// account is where a class's firewall and version are looked up; lkeapi.Client
-// is one.
+// account knows the firewalls and versions that a class may name; lkeapi.Client is
+// one.
 type account interface {
 	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
 	Firewall(ctx context.Context, id int) error
@@ -50,8 +52,8 @@ func NewNodeClass(c client.Client, cluster lkeapi.Cluster, account account, reco
 	return &NodeClass{client: c, cluster: cluster, account: account, events: recorder}
 }
 
-// classEvery is how often a class is looked at again that names a firewall or a
-// version: they come and go without an event.
+// classEvery is how often a class that names a firewall or a version is checked
+// again: they come and go without an event.
 const classEvery = 10 * time.Minute
 
 // Register implements operatorpkg's Controller.
@@ -59,13 +61,16 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, o client.Object) []reconcile.Request {
-			if nc, ok := o.(*karpv1.NodeClaim); ok && managed(nc) {
-				return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
-			}
-			return nil
-		})).
+		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf)).
 		Complete(n)
+}
+
+// classOf asks for the class of a NodeClaim.
+func classOf(_ context.Context, o client.Object) []reconcile.Request {
+	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaim.Managed(nc) {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
+	}
+	return nil
 }
 
 // Reconcile brings one class up to date.
@@ -75,13 +80,13 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	if !class.DeletionTimestamp.IsZero() {
-		return n.letGo(ctx, &class)
+		return n.finalize(ctx, &class)
 	}
 	if err := n.stamp(ctx, &class); err != nil {
-		return written(err)
+		return afterWrite(err)
 	}
 	if err := n.validate(ctx, &class); err != nil {
-		return written(err)
+		return afterWrite(err)
 	}
 	if class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil {
 		return ctrl.Result{}, nil
@@ -89,17 +94,17 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	return ctrl.Result{RequeueAfter: classEvery}, nil
 }
 
-// written is what a reconciler returns after a write: where somebody else wrote
-// meanwhile it looks again, without a word.
-func written(err error) (ctrl.Result, error) {
+// afterWrite is what a reconciler returns after a write: where somebody else wrote
+// first, it tries again without an error in the log.
+func afterWrite(err error) (ctrl.Result, error) {
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
 	}
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// stamp writes finalizer and hash. When the way of hashing has changed, claims
-// are stamped with the new hash first: they are not drifted for that reason.
+// stamp writes finalizer and hash. When the hash function has changed, the new hash
+// is written on the claims first: they must not drift for that reason.
 func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
 	if v := class.Annotations[linodev1alpha1.AnnotationHashVersion]; v != "" && v != linodev1alpha1.HashVersion {
@@ -151,15 +156,15 @@ func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClai
 	}
 	claims := list.Items[:0]
 	for _, nc := range list.Items {
-		if managed(&nc) {
+		if nodeclaim.Managed(&nc) {
 			claims = append(claims, nc)
 		}
 	}
 	return claims, nil
 }
 
-// letGo ends the finalizer when no NodeClaim needs the class any more.
-func (n *NodeClass) letGo(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (ctrl.Result, error) {
+// finalize removes the finalizer when no NodeClaim uses the class any more.
+func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(class, linodev1alpha1.Finalizer) {
 		return ctrl.Result{}, nil
 	}
@@ -168,19 +173,20 @@ func (n *NodeClass) letGo(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 		return ctrl.Result{}, err
 	}
 	if len(claims) > 0 {
-		n.events.Eventf(class, nil, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "Delete", "waiting for %d NodeClaims that use this class to end", len(claims))
+		n.events.Eventf(class, nil, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "Delete",
+			"waiting for %d NodeClaims that use this class to end", len(claims))
 		return ctrl.Result{RequeueAfter: 10 * time.Second}, nil
 	}
 	stored := class.DeepCopy()
 	controllerutil.RemoveFinalizer(class, linodev1alpha1.Finalizer)
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return written(n.client.Patch(ctx, class, patch))
+	return afterWrite(n.client.Patch(ctx, class, patch))
 }
 
 // validate sets the condition that Ready follows from.
 func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	problem := ClassProblem(class.Spec, n.cluster.Tier)
+	problem := ClassProblem(class.Spec, catalog.Tier(n.cluster.Tier))
 	if problem == "" {
 		problem = n.missing(ctx, class.Spec)
 	}
@@ -196,17 +202,20 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
-// missing says what a class names that Linode does not have. What cannot be asked
-// is taken as it is: LKE says no itself where it is wrong.
+// missing says what a class names that Linode does not have; "" where nothing is
+// missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.Version {
-		if versions, err := n.account.Versions(ctx, n.cluster.Tier); err == nil && !slices.Contains(versions, *v) {
-			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s", *v, strings.Join(versions, ", "))
+	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.K8sVersion {
+		if versions, err := n.account.Versions(ctx, catalog.Tier(n.cluster.Tier)); err == nil &&
+			!slices.Contains(versions, *v) {
+			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
+				*v, strings.Join(versions, ", "))
 		}
 	}
 	if id := spec.FirewallID; id != nil {
 		if err := n.account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
-			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall", *id)
+			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall",
+				*id)
 		}
 	}
 	return ""
@@ -222,7 +231,7 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 		if len(tag) < 3 || len(tag) > 50 {
 			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
 		}
-		if strings.HasPrefix(strings.ToLower(tag), groupTag) {
+		if strings.HasPrefix(strings.ToLower(tag), fleet.GroupTag) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
 		}
 	}
@@ -230,10 +239,12 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 		return ""
 	}
 	if spec.FirewallID != nil {
-		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; this cluster is of the standard tier; remove it"
+		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; " +
+			"this cluster is of the standard tier; remove it"
 	}
 	if spec.LKEK8sVersion != nil {
-		return "spec.lkeK8sVersion: only LKE Enterprise has a version for each node pool; this cluster is of the standard tier; remove it"
+		return "spec.lkeK8sVersion: only LKE Enterprise has a version for each node pool; " +
+			"this cluster is of the standard tier; remove it"
 	}
 	return ""
 }

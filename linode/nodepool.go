@@ -15,15 +15,16 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ConditionAccepted tells on a NodePool whether LKE can make nodes for it. The
-// core's own conditions say nothing of LKE. Where it is false nothing is offered
-// to the NodePool, so that its pods wait instead of NodeClaims coming and going.
+// ConditionAccepted says on a NodePool whether LKE can make nodes for it; Karpenter's
+// own conditions say nothing of LKE. Where it is false, nothing is offered to the
+// NodePool: its pods stay pending, and no NodeClaims come and go.
 const ConditionAccepted = "LKEAccepted"
 
-// Problem is something of a NodePool that LKE would refuse.
+// Problem is a field of a NodePool that LKE would refuse.
 type Problem struct {
 	Path string // of the field, such as spec.template.spec.taints.0.key
 	Text string // one sentence
@@ -37,7 +38,7 @@ const (
 )
 
 // PoolProblems returns what LKE would refuse of a NodePool's labels and taints.
-// Keys that LKE keeps to itself are not among them: the core puts those on the
+// Keys that LKE keeps to itself are not among them: Karpenter puts those on the
 // Node.
 func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
 	for key := range pool.Spec.Template.Labels {
@@ -51,7 +52,8 @@ func PoolProblems(pool *karpv1.NodePool) (problems []Problem) {
 			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.key", i), text})
 		}
 		if !Reserved(t.Key) && (t.Value == "kubernetes.io" || t.Value == "linode.com") {
-			problems = append(problems, Problem{fmt.Sprintf("spec.template.spec.taints.%d.value", i), fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
+			path := fmt.Sprintf("spec.template.spec.taints.%d.value", i)
+			problems = append(problems, Problem{path, fmt.Sprintf("LKE keeps the value %q of taints to itself.", t.Value)})
 		}
 	}
 	return problems
@@ -65,7 +67,8 @@ func keyProblem(key string) string {
 	case len(key) > maxKey:
 		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
 	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
-		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name, len(name))
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
+			len(name))
 	}
 	return ""
 }
@@ -74,17 +77,18 @@ func keyProblem(key string) string {
 // whether LKE can make nodes for it.
 type NodePools struct {
 	client client.Client
-	types  *InstanceTypes
+	types  *instancetype.Set
 	events events.EventRecorder
 }
 
 // NewNodePools returns the controller.
-func NewNodePools(c client.Client, types *InstanceTypes, recorder events.EventRecorder) *NodePools {
+func NewNodePools(c client.Client, types *instancetype.Set, recorder events.EventRecorder) *NodePools {
 	return &NodePools{client: c, types: types, events: recorder}
 }
 
-// Register implements operatorpkg's Controller. The core writes the conditions
-// too, and may drop one that it did not see: hence all changes are looked at.
+// Register implements operatorpkg's Controller. Karpenter writes the conditions
+// too, and may drop one that its cache does not show: hence every change of a
+// NodePool is reconciled.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.accepted").For(&karpv1.NodePool{}).Complete(n)
 }
@@ -111,7 +115,7 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	// Conditions are a list, which a merge patch replaces whole.
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
-	return written(n.client.Status().Patch(ctx, &pool, patch))
+	return afterWrite(n.client.Status().Patch(ctx, &pool, patch))
 }
 
 // unacceptable says why LKE can make no node for a NodePool; "" where it can.
@@ -120,19 +124,21 @@ func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
 	for _, p := range PoolProblems(pool) {
 		texts = append(texts, p.Path+": "+p.Text)
 	}
-	want := poolRequirements(pool)
+	want, region := instancetype.RequirementsOf(pool), n.types.Region()
 	switch {
 	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
-		texts = append(texts, "spec.template.spec.requirements: Linode sells on demand only; let "+karpv1.CapacityTypeLabelKey+" be "+karpv1.CapacityTypeOnDemand+".")
-	case !want.Get(corev1.LabelTopologyZone).Has(n.types.region), !want.Get(corev1.LabelTopologyRegion).Has(n.types.region):
-		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", n.types.region))
+		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: Linode sells on demand only; let %s be %s.",
+			karpv1.CapacityTypeLabelKey, karpv1.CapacityTypeOnDemand))
+	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
+		texts = append(texts, fmt.Sprintf(
+			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
 	case !n.anyPlan(want):
 		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
 	}
 	return strings.Join(texts, " ")
 }
 
-// anyPlan reports whether some plan, to be had now or not, meets requirements.
+// anyPlan reports whether some plan type, available or not, meets requirements.
 func (n *NodePools) anyPlan(want scheduling.Requirements) bool {
 	for _, it := range n.types.List() {
 		if want.Intersects(it.Requirements) == nil {

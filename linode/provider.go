@@ -1,9 +1,9 @@
 // Package linode is Karpenter's CloudProvider on LKE.
 //
 // A NodeClaim becomes a Linode in three steps that never wait for one another:
-// Provider.Create picks a plan and answers at once with a pending provider id;
-// the Fleet sees the claim, asks LKE for a slot in a node pool, and writes the
-// Linode's id on the claim; EarlyBind marks the Node when it joins. What to ask
+// Provider.Create picks a plan type and answers at once with a pending provider
+// id; the Fleet sees the claim, asks LKE for a slot in a node pool, and writes the
+// Linode's id on the claim; earlybind prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
 //
 // The package knows no HCL and nothing of Git; it gets NodePools and
@@ -12,48 +12,48 @@ package linode
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Provider is the CloudProvider. Its methods answer from what the Fleet knows;
-// none of them waits for LKE to make anything.
+// Provider is the CloudProvider. Its methods answer from what is known; none of
+// them waits for LKE to make anything.
 type Provider struct {
-	client client.Client
-	fleet  *Fleet
-	types  *InstanceTypes
-	limits *Limits
-	// overlay applies NodeOverlays, as the core does to what it plans by.
-	overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
+	chooser  *Chooser
+	cluster  int
+	machines Machines
+}
+
+// Machines are the Linodes of an LKE cluster; fleet.Fleet is one.
+type Machines interface {
+	// Pools returns all pools of the cluster as LKE showed them at a time or later.
+	Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error)
+	// Release says that the machine of a NodeClaim may go, and reports whether LKE,
+	// asked after the first call, does not show it any more.
+	Release(uid string) (gone bool)
+	// Traits returns what the pool of an instance is like, where that is known.
+	Traits(instance int) (capacity.Traits, bool)
 }
 
 var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
-// NewProvider returns a CloudProvider for the cluster of the Fleet, which makes
-// nothing that the limits have no room for.
-func NewProvider(c client.Client, fleet *Fleet, limits *Limits) *Provider {
-	return &Provider{client: c, fleet: fleet, types: limits.types, limits: limits}
-}
-
-// Overlay has plans chosen by what NodeOverlays make of them. Without it the
-// cheapest plan for the core and for the provider could be two, and a resource
-// that an overlay adds would fit nowhere.
-func (p *Provider) Overlay(apply func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)) {
-	p.overlay = apply
+// NewProvider returns a CloudProvider for an LKE cluster.
+func NewProvider(chooser *Chooser, cluster int, machines Machines) *Provider {
+	return &Provider{chooser: chooser, cluster: cluster, machines: machines}
 }
 
 // Name implements CloudProvider.
@@ -64,181 +64,85 @@ func (p *Provider) GetSupportedNodeClasses() []status.Object {
 	return []status.Object{&linodev1alpha1.LinodeNodeClass{}}
 }
 
-// GetInstanceTypes implements CloudProvider. All plans are there for every
-// NodePool; the core picks by the NodePool's requirements. Those that a
-// CapacityLimit has no room for are not offered. The slice is shared: the core
-// filters it before it sorts.
+// GetInstanceTypes implements CloudProvider. Every NodePool gets all plan types;
+// Karpenter picks by the NodePool's requirements. Those that a CapacityLimit has
+// no room for have no available offering. The slice is shared: Karpenter filters
+// it before it sorts.
 func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	if len(PoolProblems(pool)) > 0 {
-		return p.types.Snapshot().hidden, nil // LKE would refuse each node
+		return p.chooser.Types.Snapshot().Hidden(), nil // LKE would refuse each node
 	}
-	return p.limits.Types(ctx, pool.Name)
+	return p.chooser.Limits.Types(ctx, pool.Name)
 }
 
 // RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE
 // reports, or that are set when it reports nothing.
 func (p *Provider) RepairPolicies() []cloudprovider.RepairPolicy {
+	const tolerated = 30 * time.Minute
 	return []cloudprovider.RepairPolicy{
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: 30 * time.Minute},
-		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: 30 * time.Minute},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionFalse, TolerationDuration: tolerated},
+		{ConditionType: corev1.NodeReady, ConditionStatus: corev1.ConditionUnknown, TolerationDuration: tolerated},
 	}
 }
 
-// Create picks the cheapest plan that fits and answers at once: the claim it
-// returns carries all that the scheduler needs, and a provider id that says
-// that the machine is still to come.
+// Create picks the cheapest plan type that fits and answers at once: the claim it
+// returns carries all that the scheduler needs, and a pending provider id.
 func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
-	class, err := p.nodeClass(ctx, nc)
-	if err != nil {
-		return nil, slowly(ctx, nc, err)
-	}
-	chosen, err := p.choose(ctx, nc, class)
+	chosen, err := p.chooser.Choose(ctx, nc)
 	if err != nil {
 		return nil, slowly(ctx, nc, err)
 	}
 	return chosen, nil
 }
 
-// Replan picks another plan for a claim whose plan cannot be had. Nothing is
-// stored: the caller does that, or gives the claim up where there is no other
-// plan.
-func (p *Provider) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
-	class, err := p.nodeClass(ctx, nc)
-	if err != nil {
-		return nil, err
-	}
-	open := nc.DeepCopy()
-	for _, key := range append(linodev1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
-		delete(open.Labels, key)
-	}
-	return p.choose(ctx, open, class)
-}
-
-// choose gives a claim the cheapest plan that it allows and that the limits
-// have room for.
-func (p *Provider) choose(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (*karpv1.NodeClaim, error) {
-	pool, err := p.nodePool(ctx, nc)
-	if err != nil {
-		return nil, err
-	}
-	want, types := requirements(nc, pool), p.types.List()
-	if p.overlay != nil && pool != nil { // a NodeOverlay is for NodePools alone
-		if types, err = p.overlay(pool.Name, types); err != nil {
-			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
-		}
-	}
-	fit := candidates(types, want, nc.Spec.Resources.Requests)
-	if len(fit) == 0 {
-		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
-	}
-	it, err := p.limits.Reserve(ctx, nc, fit)
-	if err != nil {
-		return nil, err
-	}
-	plan, _ := p.types.Plan(it.Name)
-	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
-	group.Version = p.version(class)
-	chosen := nc.DeepCopy()
-	chosen.Labels = claimLabels(nc, want, planLabels(plan, p.types.region))
-	chosen.Annotations = map[string]string{
-		AnnotationGroup:                      group.Encode(),
-		linodev1alpha1.AnnotationHash:        class.Hash(),
-		linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion,
-	}
-	chosen.Status.ProviderID = pendingID(string(nc.UID))
-	chosen.Status.Capacity = it.Capacity.DeepCopy()
-	chosen.Status.Allocatable = it.Allocatable().DeepCopy()
-	return chosen, nil
-}
-
-// classGrace is for how long a new claim may be ahead of its class in the caches.
-const classGrace = 10 * time.Second
-
-// nodeClass returns the claim's class, where it is fit to make nodes from. For a
-// claim whose class was made along with it, the error is one after which the core
-// tries again: for those that name a class that is not ready, or that there is no
-// capacity, it deletes the claim.
-func (p *Provider) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev1alpha1.LinodeNodeClass, error) {
-	var class linodev1alpha1.LinodeNodeClass
-	err := p.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class)
-	switch {
-	case apierrors.IsNotFound(err) && time.Since(nc.CreationTimestamp.Time) < classGrace:
-		return nil, fmt.Errorf("there is no LinodeNodeClass %q yet", nc.Spec.NodeClassRef.Name)
-	case apierrors.IsNotFound(err):
-		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("there is no LinodeNodeClass %q", nc.Spec.NodeClassRef.Name))
-	case err != nil:
-		return nil, fmt.Errorf("get LinodeNodeClass %q: %w", nc.Spec.NodeClassRef.Name, err)
-	case !class.DeletionTimestamp.IsZero():
-		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %q is being deleted", class.Name))
-	}
-	switch ready := class.StatusConditions().Get(status.ConditionReady); {
-	case ready.IsUnknown():
-		return nil, fmt.Errorf("LinodeNodeClass %q has not been checked yet", class.Name)
-	case ready.IsFalse():
-		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))
-	}
-	return &class, nil
-}
-
-// nodePool returns the claim's NodePool; nil for a NodeClaim that was made by
-// hand.
-func (p *Provider) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodePool, error) {
-	name := nc.Labels[karpv1.NodePoolLabelKey]
-	if name == "" {
-		return nil, nil
-	}
-	var pool karpv1.NodePool
-	if err := p.client.Get(ctx, client.ObjectKey{Name: name}, &pool); err != nil {
-		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
-	}
-	return &pool, nil
-}
-
-// Delete lets the claim's machine go. It says NotFound only when LKE, asked
-// after the first call, does not show the machine any more: the core then drops
-// its finalizer, and a machine that were still there would be paid for by
-// nobody's order. An id that names no Linode, which somebody else has written,
-// is no machine's: one that the claim had before is nobody's from then on, and
-// goes as such.
+// Delete releases the claim's machine. It returns NotFound only when LKE, asked
+// after the first call, does not show the machine any more: Karpenter then removes
+// its finalizer, and a machine that still runs would be leaked.
+//
+// An id that names no Linode was written by somebody else and stands for no
+// machine: NotFound at once. The machine that the claim had before, if any, has no
+// owner and is deleted as such.
 func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
-	if id := nc.Status.ProviderID; !isPending(id) && instanceOf(id) == 0 {
+	if id := nc.Status.ProviderID; !nodeclaim.IsPending(id) && nodeclaim.InstanceOf(id) == 0 {
 		return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("%q is not the provider id of a Linode", id))
 	}
-	if !p.fleet.Release(string(nc.UID)) {
+	if !p.machines.Release(string(nc.UID)) {
 		return nil
 	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("LKE does not have the machine of NodeClaim %s any more", nc.Name))
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("LKE has no machine of NodeClaim %s any more", nc.Name))
 }
 
 // Get returns what is known of a machine by its provider id. A pending id is
 // answered from the NodeClaim that it belongs to.
 func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
-	if uid, ok := strings.CutPrefix(providerID, pendingScheme); ok {
+	if uid, pending := nodeclaim.UIDOf(providerID); pending {
 		return p.pending(ctx, uid)
 	}
-	instance := instanceOf(providerID)
+	instance := nodeclaim.InstanceOf(providerID)
 	if instance == 0 {
 		return nil, fmt.Errorf("%q is not the provider id of a Linode", providerID)
 	}
-	pools, err := p.fleet.Pools(ctx, time.Now())
+	pools, err := p.machines.Pools(ctx, time.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, pool := range pools {
-		for _, slot := range pool.Slots {
+		for _, slot := range pool.Linodes {
 			if slot.InstanceID == instance {
 				return p.machine(pool, slot), nil
 			}
 		}
 	}
-	if slices.ContainsFunc(pools, func(pool lkeapi.Pool) bool { return pool.Count > len(pool.Slots) }) {
-		return nil, fmt.Errorf("LKE does not list all nodes of cluster %d yet; Linode %d may be among them", p.fleet.cluster.ID, instance)
+	if slices.ContainsFunc(pools, func(pool lkeapi.Pool) bool { return pool.Count > len(pool.Linodes) }) {
+		return nil, fmt.Errorf("LKE does not list all nodes of cluster %d yet; Linode %d may be one of them",
+			p.cluster, instance)
 	}
-	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.fleet.cluster.ID, instance))
+	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.cluster,
+		instance))
 }
 
 func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
-	nc, err := (&NodeClaims{client: p.client}).get(ctx, uid)
+	nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, cloudprovider.NewNodeClaimNotFoundError(err)
@@ -248,20 +152,21 @@ func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, 
 	return nc, nil
 }
 
-// List returns the machines of all pools of the cluster, and the claims that
-// wait for one. The core deletes a claim whose machine is missing here, so that
-// an error, or a pool whose nodes LKE does not list yet, ends the list.
+// List returns the machines of all pools of the cluster. Karpenter deletes a claim
+// whose machine is missing here: hence an error where LKE does not list all nodes
+// of a pool.
 func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
-	pools, err := p.fleet.Pools(ctx, time.Now().Add(-10*time.Second))
+	pools, err := p.machines.Pools(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
 		return nil, err
 	}
 	var machines []*karpv1.NodeClaim
 	for _, pool := range pools {
-		if pool.Count > len(pool.Slots) {
-			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Slots), pool.Count)
+		if pool.Count > len(pool.Linodes) {
+			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Linodes),
+				pool.Count)
 		}
-		for _, slot := range pool.Slots {
+		for _, slot := range pool.Linodes {
 			if slot.InstanceID != 0 {
 				machines = append(machines, p.machine(pool, slot))
 			}
@@ -273,14 +178,14 @@ func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 // machine describes a slot with an instance as a NodeClaim.
 func (p *Provider) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim {
 	nc := &karpv1.NodeClaim{}
-	nc.Name = nodeName(p.fleet.cluster.ID, slot.ID)
+	nc.Name = nodeclaim.NodeName(p.cluster, slot.ID)
 	nc.Labels = maps.Clone(pool.Labels)
-	if plan, ok := p.types.Plan(pool.Type); ok {
-		nc.Labels = planLabels(plan, p.types.region)
+	if plan, ok := p.chooser.Types.Plan(pool.Type); ok {
+		nc.Labels = instancetype.Labels(plan, p.chooser.Types.Region())
 		maps.Copy(nc.Labels, pool.Labels)
-		nc.Status.Capacity, _ = nodeResources(plan, expected(plan))
+		nc.Status.Capacity = instancetype.Capacity(plan)
 	}
-	nc.Status.ProviderID = linodeID(slot.InstanceID)
+	nc.Status.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
 	nc.Status.NodeName = nc.Name
 	return nc
 }

@@ -5,11 +5,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -27,7 +24,7 @@ func TestARefusalIsNotInstant(t *testing.T) {
 			"no room":               provider(t, readyClass(), nodePool(), capped("none", nodes(0))),
 			"a class that is wrong": provider(t, broken, nodePool()),
 		} {
-			nc := numbered(1)
+			nc := undecided(1)
 			nc.CreationTimestamp = metav1.Now()
 			start := time.Now()
 			if _, err := p.Create(t.Context(), nc); err == nil {
@@ -42,34 +39,4 @@ func TestARefusalIsNotInstant(t *testing.T) {
 			}
 		}
 	})
-}
-
-// TestTypesHaveOneValueForEachLabel: the core counts for minValues also those
-// values of a type that the NodePool excludes. A type with one value for each
-// label has none.
-func TestTypesHaveOneValueForEachLabel(t *testing.T) {
-	for _, it := range typesIn(t, "us-ord").List() {
-		for key, r := range it.Requirements {
-			if r.Operator() != corev1.NodeSelectorOpDoesNotExist && r.Len() != 1 {
-				t.Errorf("%s has %d values for %s", it.Name, r.Len(), key)
-			}
-		}
-		if len(it.Offerings) != 1 {
-			t.Errorf("%s has %d offerings", it.Name, len(it.Offerings))
-		}
-	}
-}
-
-// TestANodeIsTheCoresFromTheStart: the core repairs no node that it came to know
-// as its own after the node's conditions had settled. It knows its nodes by the
-// label of their class, which EarlyBind puts on before they are ready.
-func TestANodeIsTheCoresFromTheStart(t *testing.T) {
-	nc := nodeClaim("1")
-	class := karpv1.NodeClassLabelKey(nc.Spec.NodeClassRef.GroupKind())
-	nc.Labels[class] = "default"
-	node := &corev1.Node{}
-	mark(node, lkeapi.Pool{}, nc)
-	if class != linodev1alpha1.Group+"/linodenodeclass" || node.Labels[class] != "default" {
-		t.Errorf("the node has no label %s: %v", class, node.Labels)
-	}
 }

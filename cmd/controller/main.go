@@ -1,6 +1,5 @@
 // Command controller manages the node capacity of one LKE cluster: an embedded
-// Karpenter core, the Linode provider under it, and, with --config, a directory
-// of HCL that it applies.
+// Karpenter with the Linode provider under it, and the reconciler of NodePlans.
 package main
 
 import (
@@ -11,12 +10,12 @@ import (
 	"os/signal"
 	"syscall"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == child.Command {
-		os.Exit(child.Main(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) == 2 && os.Args[1] == compile.ChildCommand {
+		os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)

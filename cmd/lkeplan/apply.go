@@ -5,39 +5,41 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
+const applyHelp = `Compile and check a directory, then apply its objects by server-side apply as
+the field manager "lkeplan": node classes first, then pools. Values that others
+have set are never overwritten: lkeplan shows them, and applies nothing. Nor
+does it apply anything where a guard or policy refuses the plan.
+
+A plan that "lkeplan plan --out FILE" has saved is applied exactly, or not at
+all: if one of its fields or objects has changed since, the exit code is 4.
+
+Objects that are not in the directory stay as they are, unless --prune is given
+and they were applied from it. Another run continues one that was interrupted.`
+
 func newApply(env *env) *cobra.Command {
-	a := application{comparison: comparison{env: env, base: "live"}, counts: map[engine.Event]int{}}
+	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
 		Use:   "apply [DIR | FILE]",
 		Short: "Apply a directory or a saved plan to a cluster",
-		Long: `Compile and check a directory, then apply its objects by server-side apply as
-the field manager "lkeplan": node classes first, then pools. Values that somebody
-else has set are never overwritten; they are shown, and nothing is applied. Nor is
-anything where a guard or policy refuses what would come of it.
-
-A plan that "lkeplan plan --out FILE" has saved is carried out exactly, or not at
-all: where a field or an object of it has changed since, the exit code is 4.
-
-Objects that are not in the directory stay as they are, unless --prune is given and
-they were applied from it. A run that was interrupted is continued by the next.`,
-		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait rolled prod.plan",
-		Args:    oneDirectory,
+		Long:  applyHelp,
+		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait " +
+			"rolled prod.plan",
+		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.args, a.started = args, time.Now()
 			if len(args) == 1 {
@@ -49,27 +51,11 @@ they were applied from it. A run that was interrupted is continued by the next.`
 		},
 	}
 	a.flags(cmd)
-	cmd.Flags().BoolVar(&a.prune, "prune", false, "delete what was applied from here and is no longer in the directory")
-	a.wait.flag(cmd, "wait", "", "wait until objects are ready, until all nodes are replaced that have to be, or for nothing")
-	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "how long to wait (default 2m, and 1h for nodes)")
+	cmd.Flags().BoolVar(&a.prune, "prune", false,
+		"delete what was applied from this directory and is no longer in it")
+	a.wait.flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
+	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
 	return cmd
-}
-
-// connect returns the cluster of a kubeconfig, which may be several files as
-// in $KUBECONFIG; of the usual places where it is empty.
-func connect(kubeconfig string) (*kube.Cluster, error) {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	if kubeconfig != "" {
-		rules.Precedence = filepath.SplitList(kubeconfig)
-	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
-	if clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster) {
-		return nil, fmt.Errorf("no cluster: there is no kubeconfig in %s; set KUBECONFIG", strings.Join(rules.Precedence, ", "))
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
-	}
-	return kube.NewCluster(cfg)
 }
 
 // application is one run of apply.
@@ -78,10 +64,10 @@ type application struct {
 	wait    choice
 	timeout time.Duration
 	started time.Time
-	counts  map[engine.Event]int
+	counts  map[apply.Event]int
 }
 
-// directory applies a directory as it lies there.
+// directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
 	found, err := a.run(ctx)
 	if err != nil {
@@ -96,16 +82,16 @@ func (a *application) directory(ctx context.Context) error {
 	for _, note := range found.plan.Notes {
 		fmt.Fprintln(a.env.Stderr, "Note:", note)
 	}
-	return a.execute(ctx, found.cluster, found.head, found.plan)
+	return a.execute(ctx, found.cluster, found.head, compare.Comparison{Plan: found.plan, Targets: found.targets})
 }
 
 // saved carries out a plan that was saved.
 func (a *application) saved(ctx context.Context, name string) error {
-	saved, err := readPlan(name)
+	saved, err := base.Plan(name)
 	if err != nil {
 		return err
 	}
-	cluster, err := connect(a.kubeconfig)
+	cluster, err := kube.Connect(a.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -113,46 +99,50 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	head := saved.Compiled()
-	now, err := engine.DiffLive(ctx, head, engine.Live(cluster), engine.LiveOptions{Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune})
+	head := saved.Result
+	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
+		Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune,
+	})
 	if err != nil {
 		return err
 	}
-	if err := saved.Fresh(now); err != nil {
+	if err := saved.Fresh(now.Plan); err != nil {
 		fmt.Fprintln(a.env.Stderr, "lkeplan:", err)
 		return stale
 	}
-	if err := saved.Judge(&now, a.allow); err != nil {
+	if err := saved.Judge(&now.Plan, a.allow); err != nil {
 		return err
 	}
-	if now.Refused() {
-		return a.refuse(now)
+	if now.Plan.Refused() {
+		return a.refuse(now.Plan)
 	}
 	return a.execute(ctx, cluster, head, now)
 }
 
 // refuse shows the plan that a guard or policy refuses.
 func (a *application) refuse(p plan.Plan) error {
-	if err := reports.Write(a.env.Stderr, "text", reports.Report{Plan: p, ExitCode: int(refused)}, reports.Options{Target: a.dir(), Version: version()}); err != nil {
+	shown := reports.Report{Plan: p, ExitCode: int(refused)}
+	opts := reports.Options{Target: a.dir(), Version: version()}
+	if err := reports.Write(a.env.Stderr, "text", shown, opts); err != nil {
 		return err
 	}
 	return refused
 }
 
-// execute does what the plan says, and waits for what comes of it.
-func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head engine.Compiled, p plan.Plan) error {
-	deleted, err := engine.Execute(ctx, cluster, head, p, a.show)
+// execute does what the comparison says, and waits for what comes of it.
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
+	deleted, err := apply.Run(ctx, cluster, found, a.show)
 	if err != nil {
 		return err
 	}
 	if a.wait.value != "none" {
-		if err := a.await(ctx, engine.Live(cluster), head, deleted); err != nil {
+		if err := a.await(ctx, compare.LiveView(cluster), head, deleted); err != nil {
 			return err
 		}
 	}
 	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Resources)),
-		a.counts[engine.Event(kube.Created)], a.counts[engine.Event(kube.Changed)], a.counts[engine.Event(kube.Unchanged)])
-	if n := a.counts[engine.Deleted]; n > 0 {
+		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
+	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)
 	}
 	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
@@ -161,7 +151,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head e
 
 // await waits until objects are ready and, where that is asked for, all nodes
 // are as they should be and what was deleted is gone.
-func (a *application) await(ctx context.Context, in engine.Sight, head engine.Compiled, deleted []map[string]any) error {
+func (a *application) await(ctx context.Context, in compare.View, head compile.Result, deleted []map[string]any) error {
 	rolled := a.wait.value == "rolled"
 	timeout := a.timeout
 	switch {
@@ -173,19 +163,19 @@ func (a *application) await(ctx context.Context, in engine.Sight, head engine.Co
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	if err := engine.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
+	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
 		return err
 	}
-	if err := engine.WaitRolled(ctx, in, head, a.show); err != nil {
+	if err := apply.WaitRolled(ctx, in, head, a.show); err != nil {
 		return err
 	}
-	return engine.WaitGone(ctx, in, deleted, a.show)
+	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
-func (a *application) show(p engine.Progress) {
+func (a *application) show(p apply.Progress) {
 	a.counts[p.Event]++
 	what := string(p.Event)
-	if p.Event == engine.Rolls {
+	if p.Event == apply.Rolls {
 		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
 	}
 	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)

@@ -1,15 +1,15 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"net/http"
-	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
@@ -17,7 +17,7 @@ import (
 func newCatalog(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "catalog",
-		Short: "Work with the catalogue of plans, regions and prices",
+		Short: "Update the catalogue of Linode types, regions and prices",
 	}
 	cmd.AddCommand(newCatalogRefresh(env))
 	return cmd
@@ -28,10 +28,10 @@ func newCatalogRefresh(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "refresh FILE",
 		Short: "Rewrite a snapshot of the catalogue from the Linode API",
-		Long: `Read plans, regions, prices and availability from the public endpoints of the
+		Long: `Read types, regions, prices and availability from the public endpoints of the
 Linode API, which take no token, and write them to FILE as a snapshot: text, one
-fact a line, so that a change of prices is a readable diff. FILE is replaced when
-all was read.`,
+fact per line, so that a change of prices is a readable diff. FILE is replaced
+once everything has been read.`,
 		Example: "  lkeplan catalog refresh linode/catalog/snapshot.txt",
 		Args:    cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -41,39 +41,18 @@ all was read.`,
 			if err != nil {
 				return fmt.Errorf("%w; check the network, or name another API with --linode-url", err)
 			}
-			if err := replace(args[0], fresh); err != nil {
+			var snapshot bytes.Buffer
+			if err := fresh.Write(&snapshot); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "%s: %d plans, %d regions, of %s\n", args[0], len(fresh.Plans()), len(fresh.Regions()), fresh.Date())
+			if err := files.Replace(args[0], snapshot.Bytes()); err != nil {
+				return err
+			}
+			plans, regions := len(fresh.Plans()), len(fresh.Regions())
+			fmt.Fprintf(env.Stdout, "%s: %d plans, %d regions, of %s\n", args[0], plans, regions, fresh.Date())
 			return nil
 		},
 	}
-	cmd.Flags().StringVar(&url, "linode-url", url, "Linode API ($LINODE_URL)")
+	cmd.Flags().StringVar(&url, "linode-url", url, "`URL` of the Linode API ($LINODE_URL)")
 	return cmd
-}
-
-// replace writes the snapshot beside the file and then in its place, so that
-// the file is whole at every moment.
-func replace(file string, c *catalog.Catalog) (err error) {
-	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
-		return fmt.Errorf("write the snapshot: %w", err)
-	}
-	defer func() {
-		if err != nil {
-			os.Remove(tmp.Name())
-		}
-	}()
-	if err := c.Write(tmp); err != nil {
-		tmp.Close()
-		return fmt.Errorf("write the snapshot: %w", err)
-	}
-	if err := tmp.Chmod(0o644); err != nil {
-		tmp.Close()
-		return fmt.Errorf("write the snapshot: %w", err)
-	}
-	if err := tmp.Close(); err != nil {
-		return fmt.Errorf("write the snapshot: %w", err)
-	}
-	return os.Rename(tmp.Name(), file)
 }

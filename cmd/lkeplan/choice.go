@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,14 +13,17 @@ import (
 
 // A choice is a flag with a few possible values.
 type choice struct {
-	value string
-	of    []string
+	value   string
+	of      []string
+	instead map[string]string // what to do for a value that is not possible, and that people try
 }
 
-// flag adds the flag to a command. The shell completes its values.
+// flag adds the flag to a command. Its usage names the value in backquotes; the
+// possible values are added. The shell completes them.
 func (c *choice) flag(cmd *cobra.Command, name, shorthand, usage string) {
 	last := len(c.of) - 1
-	cmd.Flags().VarP(c, name, shorthand, fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.of[:last], ", "), c.of[last]))
+	usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.of[:last], ", "), c.of[last])
+	cmd.Flags().VarP(c, name, shorthand, usage)
 	// The only error is that there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.of, cobra.ShellCompDirectiveNoFileComp))
 }
@@ -27,11 +31,14 @@ func (c *choice) flag(cmd *cobra.Command, name, shorthand, usage string) {
 // String is the present value.
 func (c *choice) String() string { return c.value }
 
-// Type is how the flag's value is shown in the usage text.
-func (c *choice) Type() string { return strings.Join(c.of, "|") }
+// Type is never shown: the usage of each choice names its value.
+func (c *choice) Type() string { return "choice" }
 
 // Set takes one of the possible values.
 func (c *choice) Set(value string) error {
+	if hint := c.instead[value]; hint != "" {
+		return errors.New(hint)
+	}
 	if !slices.Contains(c.of, value) {
 		return fmt.Errorf("must be one of %s.%s", strings.Join(c.of, ", "), eval.DidYouMean(value, c.of))
 	}

@@ -6,6 +6,35 @@ import (
 	"github.com/spf13/cobra"
 )
 
+const diffHelp = `Compare the working tree of a directory with an earlier state, the base, and say
+which objects change, in which fields, and whether nodes are replaced or
+deleted.
+
+The base is one of:
+
+  git:REF        a commit, branch or tag of the Git repository; by default the
+                 commit where the branch left the trunk, as for a pull request
+  dir:PATH       another directory
+  plan:FILE      what a plan saved by "lkeplan plan" would have made
+  live           the cluster, which is only read: what an apply would make of
+                 its objects, which fields others own, which nodes are replaced
+  snapshot:FILE  the same, from what "lkeplan snapshot" has written
+
+Whether nodes are replaced follows from Karpenter's hash of a pool's template,
+and from its requirements: a node goes that they no longer allow. How many nodes
+those are, only the cluster knows: --cluster counts them for a pull request.
+Costs are the most that the limits of the pools allow, at built-in prices.
+
+text is for people, markdown for the comment of a pull request, html is one page
+with charts, json and jsonl are for programs, and the others are for CI systems.
+One run writes any number of them: one with --output, the others with --out.`
+
+const diffExamples = `  lkeplan diff clusters/prod
+  lkeplan diff --base git:HEAD~1 -o json clusters/prod
+  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod
+  lkeplan diff -o github --out markdown=comment.md clusters/prod
+  lkeplan diff --base live clusters/prod`
+
 func newDiff(env *env) *cobra.Command {
 	d := comparison{env: env}
 	var (
@@ -13,33 +42,10 @@ func newDiff(env *env) *cobra.Command {
 		out      output
 	)
 	cmd := &cobra.Command{
-		Use:   "diff [DIR]",
-		Short: "Say what a change does to objects and nodes",
-		Long: `Compare a directory as it lies there with an earlier state of it, and say which
-objects change, in which fields, and whether nodes are replaced or deleted for it.
-
-What it is compared with is the base:
-
-  git:COMMIT   a commit, branch or tag of the Git repository; by default the commit
-               where the checked out branch left the trunk, as for a pull request
-  dir:PATH     another directory
-  plan:FILE    what a plan saved by "lkeplan plan" would have made
-  live         the cluster, which is only read: what an apply would make of its
-               objects, who stands in its way, and which nodes it would replace
-  snapshot:FILE
-               the same, of what "lkeplan snapshot" has written down
-
-What rolls nodes is told by Karpenter's own hash of a pool's template, and by
-comparing its requirements: nodes roll that a new requirement does not allow any
-more. How many nodes that is, only the cluster knows: --cluster adds it to the change
-of a pull request. The cost is the most that the limits of the pools let them
-cost, at the built-in prices.
-
-Besides text there are markdown, a comment for a pull request; html, one page with
-charts; json and jsonl for programs; and what CI systems show: github, github-summary
-and github-output, gitlab-terraform and gitlab-codequality, sarif, junit, infracost.
-One run writes as many as are wanted: one with --output, others with --out.`,
-		Example: "  lkeplan diff clusters/prod\n  lkeplan diff --base git:HEAD~1 -o json clusters/prod\n  lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod\n  lkeplan diff -o github --out markdown=comment.md --out html=plan.html clusters/prod\n  lkeplan diff --base live clusters/prod",
+		Use:     "diff [DIR]",
+		Short:   "Say what a change does to objects and nodes",
+		Long:    diffHelp,
+		Example: diffExamples,
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.args = args
@@ -55,10 +61,14 @@ One run writes as many as are wanted: one with --output, others with --out.`,
 		},
 	}
 	d.flags(cmd)
-	cmd.Flags().StringVar(&d.base, "base", "", "what to compare with: git:`COMMIT`, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch left the trunk)")
-	cmd.Flags().StringVar(&d.cluster, "cluster", "", "where to count nodes for a base that has none: `live` or snapshot:FILE")
-	cmd.Flags().BoolVar(&d.prune, "prune", false, "with a cluster as the base: list what was applied from here and is no longer in the directory, too")
-	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where there are changes")
+	cmd.Flags().StringVar(&d.base, "base", "",
+		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
+			"left the trunk)")
+	cmd.Flags().StringVar(&d.cluster, "cluster", "",
+		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE")
+	cmd.Flags().BoolVar(&d.prune, "prune", false,
+		"with a cluster as the base: list what was applied from this directory and is no longer in it")
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	out.flags(cmd)
 	return cmd
 }

@@ -14,7 +14,7 @@ func newDocs(env *env) *cobra.Command {
 		Use:   "docs",
 		Short: "Print the reference of the language",
 		Long: `Print the reference of the language in Markdown: every block, argument,
-requirement and function of this version.`,
+requirement and function of this version, and the exit codes of the program.`,
 		Example: "  lkeplan docs > reference.md",
 		Args:    noArguments,
 		RunE: func(*cobra.Command, []string) error {
@@ -22,7 +22,7 @@ requirement and function of this version.`,
 			if err != nil {
 				return err
 			}
-			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions))
+			_, err = fmt.Fprint(env.Stdout, schemas.Reference(functions)+exitCodesMarkdown())
 			return err
 		},
 	}

@@ -8,10 +8,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReference holds docs/reference.md to what the program says of itself.
+// TestReference holds schemas/reference.md to what the program says of itself.
 // With -update, or by make generate, it is written anew.
 func TestReference(t *testing.T) {
-	const file = "../../docs/reference.md"
+	const file = "../../schemas/reference.md"
 	var got bytes.Buffer
 	if code := run(t.Context(), []string{"docs"}, &env{Stdout: &got, Stderr: os.Stderr, Getenv: os.Getenv}); code != 0 {
 		t.Fatalf("exit code %d", code)

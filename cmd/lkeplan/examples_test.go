@@ -19,6 +19,7 @@ var notRun = map[string]string{
 	"import NodePool":         "a cluster",
 	"lkeplan takeover":        "a cluster; the end-to-end tests run it",
 	"--base live":             "a cluster",
+	"dot -Tsvg":               "Graphviz",
 	"snapshot":                "a cluster",
 	"lkeplan plan":            "a cluster; the end-to-end tests run it",
 	"lkeplan show":            "a saved plan; the end-to-end tests make one",
@@ -51,7 +52,7 @@ func TestHelpExamples(t *testing.T) {
 			}
 		}
 		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "_")+".txtar")
-		if err := os.WriteFile(file, []byte(workspace+script.String()+workspaceFiles), 0o644); err != nil {
+		if err := os.WriteFile(file, []byte(repository+script.String()+repositoryFiles), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		files = append(files, file)
@@ -79,7 +80,7 @@ func commands(root *cobra.Command) []*cobra.Command {
 	return list
 }
 
-const workspace = `
+const repository = `
 mkdir clusters/staging
 cp main.lke.hcl clusters/prod/main.lke.hcl
 cp main.lke.hcl clusters/staging/main.lke.hcl
@@ -89,7 +90,7 @@ exec git -c user.name=T -c user.email=t@example.com commit --quiet --message Fir
 exec git -c user.name=T -c user.email=t@example.com commit --quiet --allow-empty --message Second
 `
 
-const workspaceFiles = `
+const repositoryFiles = `
 -- manifests.yaml --
 apiVersion: karpenter.sh/v1
 kind: NodePool

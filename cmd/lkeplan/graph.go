@@ -7,9 +7,15 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
+// pipeDOT says how to get a picture.
+const pipeDOT = "pipe DOT into Graphviz: lkeplan graph -o dot DIR | dot -Tsvg"
+
 func newGraph(env *env) *cobra.Command {
 	var src source
-	output := choice{value: "dot", of: []string{"dot", "mermaid", "json", "svg"}}
+	output := choice{
+		value: "dot", of: []string{"dot", "mermaid", "json"},
+		instead: map[string]string{"svg": pipeDOT, "png": pipeDOT},
+	}
 	cmd := &cobra.Command{
 		Use:   "graph [DIR]",
 		Short: "Draw what refers to what in a directory",
@@ -18,10 +24,10 @@ directory, with an arrow from each block to what it refers to. Nothing is
 evaluated, so variables need no values. DIR is the working directory where none
 is given.
 
-dot is for Graphviz, mermaid for Markdown; svg is a picture and needs no other
-program.`,
-		Example: `  lkeplan graph -o svg clusters/prod > prod.svg
-  lkeplan graph -o mermaid clusters/prod`,
+dot is for Graphviz, which makes a picture of it; GitHub and GitLab draw mermaid
+in Markdown.`,
+		Example: `  lkeplan graph -o mermaid clusters/prod
+  lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
 		Args: oneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
 			fsys, opts, err := src.open(args)
@@ -40,13 +46,11 @@ program.`,
 				return g.Mermaid(env.Stdout)
 			case "json":
 				return g.JSON(env.Stdout)
-			case "svg":
-				return g.SVG(env.Stdout)
 			default:
 				return g.DOT(env.Stdout)
 			}
 		},
 	}
-	output.flag(cmd, "output", "o", "how to draw")
+	output.flag(cmd, "output", "o", "draw as `FORMAT`")
 	return cmd
 }

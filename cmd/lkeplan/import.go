@@ -9,16 +9,34 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 )
+
+const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
+CapacityLimits from a cluster, which is only read, or from files for kubectl,
+and write them as HCL: no more than they need, and formatted. Without arguments
+all objects are taken; a KIND takes all objects of that kind.
+
+The HCL is compiled and compared with the objects before it is printed: applying
+it changes nothing and replaces no node. Where it does not say the same, lkeplan
+shows what is missing, and the exit code is 2.
+
+The import blocks in the HCL permit "lkeplan takeover", and nothing else, to
+take the objects over from whoever made them. Where Flux, Argo CD, Helm or
+Terraform own an object, lkeplan prints what to do about it. A pool that does
+not ask for on-demand capacity is written with capacity_type = null, because
+every compiled pool asks for it otherwise.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env}
@@ -26,20 +44,7 @@ func newImport(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "import [KIND/NAME...]",
 		Short: "Write objects that exist as HCL",
-		Long: `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
-CapacityLimits from a cluster, which is only read, or from files for kubectl,
-and write them as HCL: no more than they need, and formatted. All objects are
-taken where none is named, and all of a kind for its name alone.
-
-The HCL is compiled and compared with the objects before it is printed: applying
-it changes nothing and replaces no node. Where it does not say the same, what is
-missing is shown, and the exit status is 2.
-
-With import blocks the HCL has permission to take the objects over from whoever
-made them. That is done by "lkeplan takeover", and by nothing else; what is to
-be done about Flux, Argo CD, Helm or Terraform, where they own an object, is
-printed. A pool that does not ask for on-demand capacity keeps that by
-capacity_type = null; without it, it would ask for it, as all compiled pools do.`,
+		Long:  importHelp,
 		Example: `  lkeplan import --out-dir clusters/new
   lkeplan import NodePool/general LinodeNodeClass
   lkeplan import --from manifests.yaml --cluster prod --region us-ord
@@ -49,13 +54,18 @@ capacity_type = null; without it, it would ask for it, as all compiled pools do.
 			return i.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringArrayVar(&i.from, "from", nil, "read objects from a `FILE` of YAML or JSON, from those of a directory, or from - for the standard input, and not from a cluster; may be repeated")
-	cmd.Flags().StringVar(&i.kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
-	cmd.Flags().StringVarP(&i.selector, "selector", "l", "", "take the objects with these labels alone: `KEY=VALUE`, as for kubectl")
-	cmd.Flags().StringVar(&i.outDir, "out-dir", "", "write files to `DIR`, which is made where it is missing; nothing is overwritten")
-	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "the cluster's `NAME` in LKE")
-	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "the Linode `REGION` it is in (default: what pools or nodes say)")
-	tier.flag(cmd, "tier", "", "the tier of LKE")
+	cmd.Flags().StringArrayVar(&i.from, "from", nil,
+		"read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for "+
+			"standard input; may be repeated")
+	kubeconfigFlag(cmd, env, &i.kubeconfig)
+	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
+		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
+	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
+		"write files to `DIR`, made where it is missing; nothing is overwritten")
+	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster in LKE")
+	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
+		"Linode `REGION` of the cluster (default: that of pools or nodes)")
+	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)
 	return cmd
@@ -77,7 +87,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	if objects, err = choose(objects, args, i.selector); err != nil {
+	if objects, err = adopt.Choose(objects, args, i.selector); err != nil {
 		return err
 	}
 	present, err := i.present(ctx)
@@ -85,7 +95,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 		return err
 	}
 	cluster, comments := i.describe(objects, present)
-	imported, err := engine.Import(ctx, objects, cluster, comments)
+	imported, err := adopt.Import(ctx, objects, cluster, comments)
 	if err != nil {
 		return err
 	}
@@ -97,7 +107,8 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	printOwners(i.env.Stderr, imported.Owners)
 	if imported.Exact() {
-		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n", objectCount(len(imported.Blocks)))
+		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
+			objectCount(len(imported.Blocks)))
 		return nil
 	}
 	if err := report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, errReported) {
@@ -113,9 +124,14 @@ func (i *importation) run(ctx context.Context, args []string) error {
 // read returns all objects that can be imported.
 func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if len(i.from) > 0 {
-		return i.readFiles()
+		objects, others, err := adopt.ReadFiles(i.from, i.env.Stdin)
+		if len(others) > 0 {
+			kinds := diag.OneLine(strings.Join(others, ", "))
+			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)
+		}
+		return objects, err
 	}
-	cluster, err := connect(i.kubeconfig)
+	cluster, err := kube.Connect(i.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +140,7 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		if table.Object == nil {
 			continue
 		}
-		found, err := engine.Live(cluster).Objects(ctx, *table.Object)
+		found, err := compare.LiveView(cluster).Objects(ctx, *table.Object)
 		if err != nil {
 			return nil, err
 		}
@@ -135,62 +151,6 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	return objects, nil
 }
 
-// readFiles reads the files that were named. Objects of other kinds are passed
-// over, and counted.
-func (i *importation) readFiles() (objects []map[string]any, err error) {
-	names, err := manifestFiles(i.from)
-	if err != nil {
-		return nil, err
-	}
-	others := map[string]bool{}
-	for _, name := range names {
-		found, err := i.readFile(name)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", name, bare(err))
-		}
-		for _, obj := range found {
-			if engine.Importable(obj) {
-				objects = append(objects, obj)
-			} else {
-				others[fmt.Sprint(obj["kind"])] = true
-			}
-		}
-	}
-	if len(others) > 0 {
-		fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", diag.OneLine(strings.Join(sortedNames(others), ", ")))
-	}
-	return objects, nil
-}
-
-func (i *importation) readFile(name string) ([]map[string]any, error) {
-	if name == "-" {
-		return engine.ReadManifests(i.env.Stdin)
-	}
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	return engine.ReadManifests(file)
-}
-
-// manifestFiles lists files in place of the directories they are in.
-func manifestFiles(from []string) (names []string, err error) {
-	for _, name := range from {
-		entries, err := os.ReadDir(name)
-		if err != nil || name == "-" {
-			names = append(names, name) // a file, or not there, which opening it says
-			continue
-		}
-		for _, entry := range entries {
-			if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) && !entry.IsDir() {
-				names = append(names, filepath.Join(name, entry.Name()))
-			}
-		}
-	}
-	return names, nil
-}
-
 // present is the cluster that the directory to write to is for already.
 func (i *importation) present(ctx context.Context) (config.Cluster, error) {
 	if i.outDir == "" {
@@ -199,19 +159,21 @@ func (i *importation) present(ctx context.Context) (config.Cluster, error) {
 	if _, err := os.Stat(i.outDir); errors.Is(err, fs.ErrNotExist) {
 		return config.Cluster{}, nil
 	} else if err != nil {
-		return config.Cluster{}, fmt.Errorf("--out-dir %s: %w", i.outDir, bare(err))
+		return config.Cluster{}, fmt.Errorf("--out-dir %s: %w", i.outDir, files.Cause(err))
 	}
-	compiled, _ := engine.Compile(ctx, os.DirFS(i.outDir), engine.CompileOptions{})
+	compiled, _ := compile.Dir(ctx, os.DirFS(i.outDir), compile.Options{})
 	return compiled.Cluster, nil
 }
 
 // describe says which cluster the directory is for, and in comments what of it
 // is not known.
-func (i *importation) describe(objects []map[string]any, present config.Cluster) (cluster config.Cluster, comments string) {
+func (i *importation) describe(
+	objects []map[string]any, present config.Cluster,
+) (cluster config.Cluster, comments string) {
 	if present.Name != "" {
 		return present, ""
 	}
-	known := engine.ClusterOf(objects, i.nodes)
+	known := adopt.ClusterOf(objects, i.nodes)
 	cluster = config.Cluster{
 		Name:   i.cluster.Name,
 		Region: cmp.Or(i.cluster.Region, known.Region),
@@ -229,9 +191,9 @@ func (i *importation) describe(objects []map[string]any, present config.Cluster)
 }
 
 // write prints the files as one, or writes them where none of them is there.
-func (i *importation) write(files []config.File) error {
+func (i *importation) write(imported []config.File) error {
 	if i.outDir == "" {
-		for n, f := range files {
+		for n, f := range imported {
 			if n > 0 {
 				fmt.Fprintln(i.env.Stdout)
 			}
@@ -241,37 +203,27 @@ func (i *importation) write(files []config.File) error {
 		}
 		return nil
 	}
-	for _, f := range files {
+	for _, f := range imported {
 		name := filepath.Join(i.outDir, f.Name)
 		if _, err := os.Lstat(name); err == nil {
 			return fmt.Errorf("%s is there already; import overwrites nothing", name)
 		}
 	}
 	if err := os.MkdirAll(i.outDir, 0o755); err != nil {
-		return fmt.Errorf("make %s: %w", i.outDir, bare(err))
+		return fmt.Errorf("make %s: %w", i.outDir, files.Cause(err))
 	}
-	for _, f := range files {
+	for _, f := range imported {
 		name := filepath.Join(i.outDir, f.Name)
-		if err := writeNew(name, f.Data); err != nil {
-			return fmt.Errorf("write %s: %w", name, bare(err))
+		if err := files.Create(name, f.Data); err != nil {
+			return err
 		}
 		fmt.Fprintf(i.env.Stdout, "%s written\n", name)
 	}
 	return nil
 }
 
-// writeNew writes a file that is not there.
-func writeNew(name string, data []byte) error {
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return err
-	}
-	_, err = file.Write(data)
-	return errors.Join(err, file.Close())
-}
-
 // printOwners says to whom objects belong, and how these let them go.
-func printOwners(w io.Writer, owners engine.Owners) {
+func printOwners(w io.Writer, owners adopt.Owners) {
 	for _, o := range owners {
 		who := o.Tool
 		if o.What != "" {

@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -41,9 +42,9 @@ missing; the working directory is taken where none is given.`,
 			return initialize(cmd.Context(), env, dir, starter(cluster, region, tier.value))
 		},
 	}
-	cmd.Flags().StringVar(&cluster, "cluster", "", "the cluster's `NAME` in LKE (default: the directory's name)")
-	cmd.Flags().StringVar(&region, "region", "us-ord", "the Linode `REGION` it is in")
-	tier.flag(cmd, "tier", "", "the tier of LKE")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the cluster in LKE (default: that of the directory)")
+	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
+	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
 	_ = cmd.RegisterFlagCompletionFunc("region", regions) // the only error is that there is no such flag
 	return cmd
 }
@@ -69,16 +70,11 @@ func initialize(ctx context.Context, env *env, dir string, src []byte) error {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return fmt.Errorf("make %s: %w", dir, bare(err))
+		return fmt.Errorf("make %s: %w", dir, files.Cause(err))
 	}
 	name := filepath.Join(dir, "main.lke.hcl")
-	file, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if err != nil {
-		return fmt.Errorf("write %s: %w", name, bare(err))
-	}
-	_, writeErr := file.Write(src)
-	if err := errors.Join(writeErr, file.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", name, bare(err))
+	if err := files.Create(name, src); err != nil {
+		return err
 	}
 	fmt.Fprintf(env.Stdout, "%s written. Next: lkeplan validate %s\n", name, dir)
 	return nil
@@ -88,7 +84,7 @@ func initialize(ctx context.Context, env *env, dir string, src []byte) error {
 func configured(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("%s: %w", dir, bare(err))
+		return "", fmt.Errorf("%s: %w", dir, files.Cause(err))
 	}
 	for _, entry := range entries {
 		if strings.HasSuffix(entry.Name(), ".lke.hcl") || strings.HasSuffix(entry.Name(), ".lke.json") {
@@ -109,7 +105,7 @@ func valid(ctx context.Context, env *env, src []byte) error {
 	if err := os.WriteFile(filepath.Join(tmp, "main.lke.hcl"), src, 0o644); err != nil {
 		return err
 	}
-	compiled, diags := engine.Compile(ctx, os.DirFS(tmp), engine.CompileOptions{})
+	compiled, diags := compile.Dir(ctx, os.DirFS(tmp), compile.Options{})
 	return report(env, compiled, diags)
 }
 
@@ -123,49 +119,14 @@ func regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCom
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// starter is the first configuration. It is what examples/quickstart is.
+// starterFile is what starter fills in.
+//
+//go:embed starter.lke.hcl.tmpl
+var starterFile string
+
+// starter is the first configuration.
 func starter(cluster, region, tier string) []byte {
 	quote := func(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
-	var b bytes.Buffer
-	fmt.Fprintf(&b, `# Node pools for LKE. Check this directory with "lkeplan validate", and look at
-# the objects it stands for with "lkeplan render".
-
-# The LKE cluster this directory is for, and where it is.
-cluster {
-  name = %s
-  region = %s
-  tier = %s
-}
-
-# How machines are set up. Without arguments everything is as LKE does it.
-node_class "default" {}
-
-# Nodes are made when pods are waiting for a place, and go when they are no
-# longer needed.
-pool "general" {
-  node_class = node_class.default
-
-  # Which Linode plans may be used. Of those that fit the waiting pods, the
-  # cheapest is taken.
-  requirements = {
-    class = ["standard", "dedicated"]
-    cpu   = between(4, 16)
-  }
-
-  # The most the pool may hold in sum, so that a mistake stays affordable.
-  limits = { cpu = 100 }
-
-  disruption {
-    # Linode bills each started hour, so a node is worth keeping for a while
-    # after it becomes idle.
-    consolidate_after = "15m"
-
-    # At most a tenth of the nodes at a time.
-    budget {
-      nodes = "10%%"
-    }
-  }
-}
-`, quote(cluster), quote(region), quote(tier))
-	return hclwrite.Format(b.Bytes())
+	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{tier}}", quote(tier))
+	return hclwrite.Format([]byte(text.Replace(starterFile)))
 }

@@ -3,15 +3,27 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
+
+const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
+the result with --out. "lkeplan apply FILE" then does exactly that, or nothing
+if the cluster has changed since. The cluster is only read.
+
+A plan that a guard or policy refuses is saved, too, and cannot be applied.`
+
+const planExamples = `  lkeplan plan clusters/prod
+  lkeplan plan --out prod.plan --out html=plan.html clusters/prod
+  lkeplan apply prod.plan`
 
 func newPlan(env *env) *cobra.Command {
 	d := comparison{env: env, base: "live"}
@@ -21,14 +33,10 @@ func newPlan(env *env) *cobra.Command {
 		saved    planFile
 	)
 	cmd := &cobra.Command{
-		Use:   "plan [DIR]",
-		Short: "Say what an apply would do to a cluster, and save it",
-		Long: `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save the
-result with --out: "lkeplan apply FILE" does exactly that then, or nothing where the
-cluster has changed since. The cluster is only read.
-
-A plan that a guard or policy refuses is saved too, and cannot be applied.`,
-		Example: "  lkeplan plan clusters/prod\n  lkeplan plan --out prod.plan --out html=plan.html clusters/prod\n  lkeplan apply prod.plan",
+		Use:     "plan [DIR]",
+		Short:   "Say what an apply would do to a cluster, and save it",
+		Long:    planHelp,
+		Example: planExamples,
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.args = args
@@ -46,26 +54,21 @@ A plan that a guard or policy refuses is saved too, and cannot be applied.`,
 			if err := out.write(env, strings.Join(args, ""), r); err != nil {
 				return err
 			}
-			if saved.name != "" {
-				var b bytes.Buffer
-				if err := engine.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now()).Write(&b); err != nil {
-					return err
-				}
-				if err := replaceFile(saved.name, b.Bytes()); err != nil {
-					return err
-				}
-				fmt.Fprintf(env.Stderr, "saved; apply it with: lkeplan apply %s\n", saved.name)
+			if err := saved.save(&d, found); err != nil {
+				return err
 			}
 			return verdict.asError()
 		},
 	}
 	d.flags(cmd)
-	cmd.Flags().BoolVar(&d.prune, "prune", false, "delete what was applied from here and is no longer in the directory")
-	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 where there are changes")
+	cmd.Flags().BoolVar(&d.prune, "prune", false,
+		"delete what was applied from this directory and is no longer in it")
+	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
 	out.flags(cmd)
 	saved.reports = &out.files
 	flag := cmd.Flags().Lookup("out")
-	flag.Value, flag.Usage = &saved, "save the plan to a `FILE`, or write the result to one as FORMAT=FILE; may be repeated"
+	flag.Value = &saved
+	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
 	return cmd
 }
 
@@ -73,7 +76,7 @@ A plan that a guard or policy refuses is saved too, and cannot be applied.`,
 // report.
 type planFile struct {
 	name    string
-	reports *files
+	reports *outfile.Files
 }
 
 // String implements pflag.Value.
@@ -84,7 +87,7 @@ func (f *planFile) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (f *planFile) Set(text string) error {
-	if strings.Contains(text, "=") || appended[text] != "" {
+	if strings.Contains(text, "=") || outfile.KnowsFile(text) {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {
@@ -94,16 +97,34 @@ func (f *planFile) Set(text string) error {
 	return nil
 }
 
+// save writes the plan, if there is a file for it.
+func (f *planFile) save(d *comparison, found compared) error {
+	if f.name == "" {
+		return nil
+	}
+	var b bytes.Buffer
+	plan := compare.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now())
+	if err := plan.Write(&b); err != nil {
+		return err
+	}
+	if err := files.Replace(f.name, b.Bytes()); err != nil {
+		return err
+	}
+	fmt.Fprintf(d.env.Stderr, "saved; apply it with: lkeplan apply %s\n", f.name)
+	return nil
+}
+
 func newShow(env *env) *cobra.Command {
 	var out output
 	cmd := &cobra.Command{
-		Use:     "show FILE",
-		Short:   "Show a saved plan",
-		Long:    `Show what "lkeplan plan --out FILE" has saved, in any format. No cluster is asked.`,
+		Use:   "show FILE",
+		Short: "Show a saved plan",
+		Long: `Show what "lkeplan plan --out FILE" has saved, in any format. No cluster is
+asked.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := readPlan(args[0])
+			saved, err := base.Plan(args[0])
 			if err != nil {
 				return err
 			}
@@ -124,17 +145,4 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes one file, not %d arguments", cmd.Name(), len(args))
 	}
 	return nil
-}
-
-func readPlan(name string) (engine.Saved, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return engine.Saved{}, fmt.Errorf("plan %s: %w", name, bare(err))
-	}
-	defer file.Close()
-	saved, err := engine.ReadSaved(file)
-	if err != nil {
-		return saved, fmt.Errorf("plan %s: %w", name, err)
-	}
-	return saved, nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,84 +10,108 @@ import (
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/kustomization"
 )
 
-func newRender(env *env) *cobra.Command {
-	var (
-		src        source
-		out        string
-		allowEmpty bool
-		announce   bool
-	)
-	output := choice{value: "yaml", of: []string{"yaml", "json", "dir"}}
-	target := choice{value: "plain", of: []string{"plain", "argocd"}}
-	cmd := &cobra.Command{
-		Use:   "render [DIR]",
-		Short: "Print the Kubernetes objects of a directory",
-		Long: `Compile and check a directory and print the objects it stands for, always the
+const renderHelp = `Compile and check a directory and print the objects it stands for, always the
 same bytes for the same input. DIR is the working directory where none is given.
 
-With -o dir the objects are written to the directory given with --out, a file for
-each, with a kustomization.yaml that lists them: for Flux, Argo CD or kubectl.
-When it is written again, files of objects that are gone are deleted. Files that
-lkeplan has not written are never touched.
+With -o dir each object becomes a file of the directory given with --out, next
+to a kustomization.yaml that lists them: for Flux, Argo CD or kubectl. Another
+run deletes the files of objects that are gone. Files that lkeplan has not
+written are never touched.
 
-A directory that compiles to no objects is refused with exit code 3, since what
-prunes by the output would delete all pools, unless --allow-empty is given.
+A directory that compiles to no objects is refused with exit code 3, because a
+tool that prunes by the output would delete all pools. --allow-empty allows it.
 
-With --target argocd the objects have annotations for Argo CD: the order, server-
-side apply, and a confirmation before pools and classes are pruned; pools that a
-guard protects are not. Variables are read from an Application's parameters, as
-Argo CD passes them to a plugin, and with --announce-parameters described for its
-UI. The directory examples/argocd of the repository has the plugin.`,
-		Example: `  lkeplan render clusters/prod
+With --target argocd the objects have annotations for Argo CD: the order,
+server-side apply, and a confirmation before pools and classes are pruned; it
+never prunes pools that a guard protects. Variables are read from the parameters
+of an Application, as Argo CD passes them to a plugin, and --announce-parameters
+describes them for its UI. The directory examples/argocd of the repository has
+the plugin.`
+
+const renderExamples = `  lkeplan render clusters/prod
   lkeplan render -o json clusters/prod
   lkeplan render --target argocd clusters/prod
-  lkeplan render -o dir --out manifests/prod clusters/prod`,
-		Args: oneDirectory,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if (output.value == "dir") != (out != "") {
-				return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
-			}
-			if err := src.askedBy(target.value, announce, env); err != nil {
-				return err
-			}
-			fsys, opts, err := src.open(args)
-			if err != nil {
-				return err
-			}
-			if announce {
-				return announceParameters(env, fsys, opts.Options)
-			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
-			if err := report(env, compiled, diags); err != nil {
-				return err
-			}
-			if len(compiled.Resources) == 0 && !allowEmpty && !src.allowsEmpty() {
-				return refuseEmpty(env.Stderr)
-			}
-			if target.value == "argocd" {
-				compiled = argocd.Annotate(compiled)
-			}
-			switch output.value {
-			case "json":
-				return writeJSON(env.Stdout, compiled.Manifests())
-			case "dir":
-				return writeTree(env.Stdout, out, compiled.Resources)
-			}
-			return writeYAML(env.Stdout, compiled.Manifests())
-		},
+  lkeplan render -o dir --out manifests/prod clusters/prod`
+
+func newRender(env *env) *cobra.Command {
+	r := rendering{
+		env:    env,
+		output: choice{value: "yaml", of: []string{"yaml", "json", "dir"}},
+		target: choice{value: "plain", of: []string{"plain", "argocd"}},
 	}
-	src.flags(cmd)
-	output.flag(cmd, "output", "o", "how to print the objects")
-	target.flag(cmd, "target", "", "who applies the objects")
-	cmd.Flags().BoolVar(&allowEmpty, "allow-empty", false, "print nothing, and succeed, where a directory compiles to no objects")
-	cmd.Flags().BoolVar(&announce, "announce-parameters", false, "print the variables as Argo CD's UI wants to know them, instead of the objects")
-	cmd.Flags().StringVar(&out, "out", "", "the `DIR` that -o dir writes to; made where it is missing")
+	cmd := &cobra.Command{
+		Use:     "render [DIR]",
+		Short:   "Print the Kubernetes objects of a directory",
+		Long:    renderHelp,
+		Example: renderExamples,
+		Args:    oneDirectory,
+		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	r.src.flags(cmd)
+	r.output.flag(cmd, "output", "o", "print the objects as `FORMAT`")
+	r.target.flag(cmd, "target", "", "for the `TOOL` that applies the objects")
+	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed where a directory compiles to no objects")
+	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
+		"instead of the objects, print the variables for the UI of Argo CD")
+	cmd.Flags().StringVar(&r.dir, "out", "", "`DIR` that -o dir writes to, made where it is missing")
 	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
 	return cmd
+}
+
+// rendering is one run of render.
+type rendering struct {
+	env            *env
+	src            source
+	output, target choice
+	dir            string
+	allowEmpty     bool
+	announce       bool
+}
+
+func (r *rendering) run(ctx context.Context, args []string) error {
+	if (r.output.value == "dir") != (r.dir != "") {
+		return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
+	}
+	if err := r.src.askedBy(r.target.value, r.announce, r.env); err != nil {
+		return err
+	}
+	fsys, opts, err := r.src.open(args)
+	if err != nil {
+		return err
+	}
+	if r.announce {
+		return announceParameters(r.env, fsys, opts.Options)
+	}
+	compiled, diags := compile.Dir(ctx, fsys, opts)
+	if err := report(r.env, compiled, diags); err != nil {
+		return err
+	}
+	if len(compiled.Resources) == 0 && !r.allowEmpty && !r.src.allowsEmpty() {
+		return refuseEmpty(r.env.Stderr)
+	}
+	if r.target.value == "argocd" {
+		compiled = argocd.Annotate(compiled)
+	}
+	return r.write(compiled.Manifests())
+}
+
+func (r *rendering) write(manifests []map[string]any) error {
+	switch r.output.value {
+	case "json":
+		return writeJSON(r.env.Stdout, manifests)
+	case "dir":
+		written, deleted, err := kustomization.Write(r.dir, manifests)
+		if err == nil {
+			fmt.Fprintf(r.env.Stdout, "%s: %d files written, %d deleted\n", r.dir, written, deleted)
+		}
+		return err
+	}
+	return writeYAML(r.env.Stdout, manifests)
 }
 
 // writeYAML writes a stream of documents.

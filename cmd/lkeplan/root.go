@@ -10,9 +10,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
-
-	"github.com/lkeplan/lkeplan/config/eval"
 )
 
 // env is all that commands know of the process they run in.
@@ -43,68 +40,35 @@ func isTerminal(f *os.File) bool {
 
 func newRoot(env *env) *cobra.Command {
 	root := &cobra.Command{
-		Use:           "lkeplan",
-		Short:         "Node pools for LKE, written as HCL",
+		Use:   "lkeplan",
+		Short: "Node pools for LKE, written as HCL",
+		Long: `Node pools for LKE, written as HCL: lkeplan compiles a directory to objects for
+Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
+		Version:       version(),
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	root.AddCommand(
-		newInit(env),
-		newFmt(env),
-		newValidate(env),
-		newRender(env),
-		newConsole(env),
-		newGraph(env),
-		newSchema(env),
-		newDocs(env),
-		newDiff(env),
-		newPlan(env),
-		newShow(env),
-		newSnapshot(env),
-		newApply(env),
-		newImport(env),
-		newTakeover(env),
-		newCatalog(env),
-		newExplain(env),
-		newVersion(env),
-	)
+	group(root, "Write and check:",
+		newInit(env), newFmt(env), newValidate(env), newRender(env), newConsole(env), newGraph(env), newExplain(env))
+	group(root, "Compare and apply:",
+		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env))
+	group(root, "Adopt what exists:",
+		newImport(env), newTakeover(env))
+	group(root, "More:",
+		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
+	root.SetHelpCommandGroupID("More:")
+	root.SetCompletionCommandGroupID("More:")
+	root.SetUsageTemplate(fmt.Sprintf(usage, exitCodesText()))
+	root.SetVersionTemplate(versions())
 	for _, cmd := range append(root.Commands(), root) {
 		explainMistakes(cmd)
 		completeArguments(cmd)
 	}
 	return root
-}
-
-// explainMistakes lets a command say on one line what is wrong with its
-// arguments, and what was probably meant.
-func explainMistakes(cmd *cobra.Command) {
-	cmd.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		var unknown *pflag.NotExistError
-		if errors.As(err, &unknown) {
-			var names []string
-			cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-			return fmt.Errorf("%w.%s See lkeplan %s --help", err, eval.DidYouMean(unknown.GetSpecifiedName(), names), cmd.Name())
-		}
-		return err
-	})
-	if !cmd.HasSubCommands() {
-		return
-	}
-	cmd.Args = cobra.ArbitraryArgs
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 {
-			return cmd.Help()
-		}
-		var names []string
-		for _, c := range cmd.Commands() {
-			names = append(names, c.Name())
-		}
-		return fmt.Errorf("unknown command %q for %q.%s See %s --help", args[0], cmd.CommandPath(), eval.DidYouMean(args[0], names), cmd.CommandPath())
-	}
 }
 
 // An outcome is an exit code that is no error: what a command found.
@@ -113,9 +77,9 @@ type outcome int
 // The outcomes. An error of any kind exits with 1 instead.
 const (
 	fine    outcome = 0
-	changes outcome = 2 // there are some, and the command was asked to tell; for import, where there must be none
+	changes outcome = 2 // there are some, and the command was asked to say so; for import, where there must be none
 	refused outcome = 3 // by a guard or a policy
-	stale   outcome = 4 // the cluster has moved on from what a plan was made for
+	stale   outcome = 4 // the cluster has changed since a plan was saved
 )
 
 // Error implements error.
@@ -132,13 +96,19 @@ func (o outcome) asError() error {
 // errReported is returned by commands that have said themselves what is wrong.
 var errReported = errors.New("reported")
 
+// crashed asks for a report of a crash.
+const crashed = `lkeplan %s crashed: %v
+This is a bug. Please report it together with these lines and the files it happened with:
+
+%s`
+
 // run executes one command line and returns its exit code: 0 if all is well, 1
 // for every error, a mistake in the command line and a crash included, or that
 // of an outcome.
 func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			fmt.Fprintf(env.Stderr, "lkeplan %s crashed: %v\nThis is a bug. Please report it together with these lines and the files it happened with:\n\n%s", version(), cause, debug.Stack())
+			fmt.Fprintf(env.Stderr, crashed, version(), cause, debug.Stack())
 			code = 1
 		}
 	}()

@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -24,7 +24,7 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 		RunE: func(*cobra.Command, []string) error {
 			schema := schemas.JSONSchema()
 			if ofPlans {
-				schema = reports.JSONSchema()
+				schema = planjson.Schema()
 			}
 			enc := json.NewEncoder(env.Stdout)
 			enc.SetEscapeHTML(false)
@@ -32,6 +32,6 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 			return enc.Encode(schema)
 		},
 	}
-	cmd.Flags().BoolVar(&ofPlans, "plan", false, "of plans in JSON")
+	cmd.Flags().BoolVar(&ofPlans, "plan", false, "print the schema of plans")
 	return cmd
 }

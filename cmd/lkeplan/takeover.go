@@ -7,8 +7,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
+
+const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
+cluster, the fields that the directory sets become those of the field manager
+"lkeplan", and nobody else's. From then on a field that is removed from the
+directory is removed from the object, and no former owner prevents a new value.
+
+No value is changed and no node replaced. If an object differs from the
+directory, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their
+fields again, and delete the object when it is removed from their sources;
+lkeplan prints what to do about that.`
 
 func newTakeover(env *env) *cobra.Command {
 	var (
@@ -16,17 +29,9 @@ func newTakeover(env *env) *cobra.Command {
 		kubeconfig string
 	)
 	cmd := &cobra.Command{
-		Use:   "takeover [DIR]",
-		Short: "Own the fields of objects that others have made",
-		Long: `Take over the objects that the import blocks of a directory name: in the cluster,
-the fields that the directory sets become those of the field manager "lkeplan",
-and nobody else's. From then on a field that is taken out of the directory goes
-from the object too, and no old owner stands in the way of a new value.
-
-No value is changed and no node replaced. Where an object is not as the directory
-says, nothing is taken over. Flux, Argo CD, Helm or Terraform may set their fields
-again, and delete the object when it is taken out of their sources; what to do
-there is printed.`,
+		Use:     "takeover [DIR]",
+		Short:   "Own the fields of objects that others have made",
+		Long:    takeoverHelp,
 		Example: "  lkeplan takeover clusters/prod",
 		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -34,28 +39,28 @@ there is printed.`,
 			if err != nil {
 				return err
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
-			cluster, err := connect(kubeconfig)
+			cluster, err := kube.Connect(kubeconfig)
 			if err != nil {
 				return err
 			}
-			var owners engine.Owners
-			err = engine.TakeOver(cmd.Context(), compiled, cluster, func(t engine.Taken) {
+			var owners adopt.Owners
+			err = adopt.TakeOver(cmd.Context(), compiled, cluster, func(t adopt.Taken) {
 				what := "was ours"
 				if len(t.From) > 0 {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
 				}
 				fmt.Fprintf(env.Stdout, "%-15s %-24s %s\n", t.Kind, t.Name, what)
-				owners.Add(t.Kind+" "+t.Name, t.Owners)
+				owners.Add(manifest.Key{Kind: t.Kind, Name: t.Name}.String(), t.Owners)
 			})
 			printOwners(env.Stdout, owners)
 			return err
 		},
 	}
 	src.flags(cmd)
-	cmd.Flags().StringVar(&kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"), "kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
+	kubeconfigFlag(cmd, env, &kubeconfig)
 	return cmd
 }

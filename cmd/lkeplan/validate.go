@@ -10,7 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
 func newValidate(env *env) *cobra.Command {
@@ -25,8 +25,8 @@ cluster. DIR is the working directory where none is given.
 The result is printed for people, or in a format for programs: json; github,
 which a runner of GitHub Actions shows in the pull request; gitlab-codequality,
 which GitLab shows in the merge request; sarif for code scanning; junit for CI
-systems that show test reports. The exit code is 1 if
-there is an error, whatever the format.`,
+systems that show test reports. The exit code is 1 if there is an error,
+whatever the format.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
   lkeplan validate -o sarif clusters/prod > lkeplan.sarif`,
@@ -36,7 +36,7 @@ there is an error, whatever the format.`,
 			if err != nil {
 				return err
 			}
-			compiled, diags := engine.Compile(cmd.Context(), fsys, opts)
+			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
 			if output.value != "text" {
 				return reportAs(output.value, env, compiled, diags)
 			}
@@ -48,13 +48,13 @@ there is an error, whatever the format.`,
 		},
 	}
 	src.flags(cmd)
-	output.flag(cmd, "output", "o", "how to print the result")
+	output.flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }
 
 // report prints diagnostics and returns an error if there are errors among
 // them.
-func report(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
+func report(env *env, compiled compile.Result, diags hcl.Diagnostics) error {
 	if err := diag.Text(env.Stderr, diag.New(diags, compiled.Files), env.Color); err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func report(env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
 }
 
 // reportAs prints diagnostics in one of the formats for programs.
-func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagnostics) error {
+func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagnostics) error {
 	model := diag.New(diags, compiled.Files)
 	var err error
 	switch format {
@@ -89,7 +89,7 @@ func reportAs(format string, env *env, compiled engine.Compiled, diags hcl.Diagn
 
 // inventory says what a directory compiles to: "2 objects (1 NodePool, 1
 // LinodeNodeClass)". Pools come first, as they are what people count.
-func inventory(compiled engine.Compiled) string {
+func inventory(compiled compile.Result) string {
 	counts := map[string]int{}
 	var kinds []string
 	for i := len(compiled.Resources) - 1; i >= 0; i-- {

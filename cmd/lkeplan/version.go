@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
 )
@@ -15,9 +17,33 @@ func newVersion(env *env) *cobra.Command {
 		Example: "  lkeplan version",
 		Args:    noArguments,
 		Run: func(*cobra.Command, []string) {
-			fmt.Fprintf(env.Stdout, "lkeplan %s (%s, %s/%s)\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
+			fmt.Fprint(env.Stdout, versions())
 		},
 	}
+}
+
+// versions says what the program was built from: its own version and commit, and
+// those of Karpenter and Kubernetes that it agrees with.
+func versions() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		info = &debug.BuildInfo{}
+	}
+	required := map[string]string{}
+	for _, module := range info.Deps {
+		required[module.Path] = module.Version
+	}
+	commit := cmp.Or(setting(info, "vcs.revision"), "unknown") // the version of a release says it
+	if setting(info, "vcs.modified") == "true" {
+		commit += ", and changes that are not committed"
+	}
+	kubernetes := required["k8s.io/api"] // v0.36.4 is of Kubernetes v1.36.4
+	if minor, ok := strings.CutPrefix(kubernetes, "v0."); ok {
+		kubernetes = "v1." + minor
+	}
+	return fmt.Sprintf("lkeplan    %s (%s, %s/%s)\ncommit     %s\nKarpenter  %s\nKubernetes %s\n",
+		version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit,
+		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
 }
 
 // version is what the module proxy built the program from, or "devel" and the
@@ -30,10 +56,18 @@ func version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" {
-			return "devel-" + setting.Value[:min(12, len(setting.Value))]
-		}
+	if commit := setting(info, "vcs.revision"); commit != "" {
+		return "devel-" + commit[:min(12, len(commit))]
 	}
 	return "devel"
+}
+
+// setting is a setting of the build; "" where it is not known.
+func setting(info *debug.BuildInfo, key string) string {
+	for _, s := range info.Settings {
+		if s.Key == key {
+			return s.Value
+		}
+	}
+	return ""
 }

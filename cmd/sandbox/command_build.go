@@ -46,7 +46,8 @@ func extras(names []string) ([]binaries.Module, error) {
 	for _, name := range names {
 		i := slices.IndexFunc(binaries.Extras(), func(m binaries.Module) bool { return m.Name == name })
 		if i < 0 {
-			return nil, fmt.Errorf("there is no set of programs called %q; there are: %s", name, strings.Join(extraNames(), ", "))
+			return nil, fmt.Errorf("there is no set of programs called %q; there are: %s", name,
+				strings.Join(extraNames(), ", "))
 		}
 		found = append(found, binaries.Extras()[i])
 	}

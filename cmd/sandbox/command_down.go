@@ -64,7 +64,8 @@ func (a *app) toEnd(ctx context.Context, dir string) (*stack.Stack, error) {
 		return nil, err
 	}
 	if st.Bound && st.Owner.Alive() {
-		return nil, fmt.Errorf("the sandbox in %s belongs to `sandbox run` (process %d): it ends with that", dir, st.Owner.PID)
+		return nil, fmt.Errorf("the sandbox in %s belongs to `sandbox run` (process %d): it ends with that", dir,
+			st.Owner.PID)
 	}
 	return st, nil
 }

@@ -42,7 +42,7 @@ outlives this command, whatever ends it.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.runIn(cmd.Context(), s, args) },
 	}
 	s.register(cmd.Flags())
-	// The first word that is no flag is the command, and the rest is its own.
+	// The first word that is no flag is the command; flags behind it are the command's.
 	cmd.Flags().SetInterspersed(false)
 	return cmd
 }
@@ -74,7 +74,8 @@ func (a *app) runIn(ctx context.Context, s settings, args []string) error {
 }
 
 // command runs the command and returns its exit status.
-func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard, args []string, signals <-chan os.Signal) (int, error) {
+func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard, args []string,
+	signals <-chan os.Signal) (int, error) {
 	if ctx.Err() != nil {
 		return 0, context.Cause(ctx)
 	}
@@ -108,7 +109,7 @@ func (a *app) command(ctx context.Context, st *stack.Stack, guard *process.Guard
 // passOn passes signals on to the command, and kills it when it does not stop.
 //
 // A command that shares our terminal is in the terminal's foreground with us and
-// gets every ctrl-C from there; a second one would look like impatience. Any other
+// gets every ctrl-C from there; a second one would be taken for an order to quit at once. Any other
 // has a process group of its own, and the signal goes to all of that.
 func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}) {
 	target := -pid
@@ -134,7 +135,7 @@ func passOn(pid int, shared bool, signals <-chan os.Signal, done <-chan struct{}
 	}
 }
 
-// statusOf says how a command ended, in the way shells do.
+// statusOf is the exit status of a command as shells report it.
 func statusOf(err error) (int, error) {
 	if err == nil {
 		return 0, nil

@@ -7,8 +7,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/stack"
 )
 
-// simulate is what the sandbox starts itself with to run the Linode simulator as a
-// process like the others.
+// simulate is the hidden command with which the sandbox starts itself as the Linode
+// simulator, a process like the other components.
 func (a *app) simulate() *cobra.Command {
 	var config, address, kubeconfig string
 	cmd := &cobra.Command{

@@ -48,7 +48,7 @@ The exit status is 0 if a sandbox is running and everything in it is ready, else
 	return cmd
 }
 
-// inspect looks at the sandbox in dir, or at all that are running.
+// inspect returns the status of the sandbox in dir, or of all that are running.
 func (a *app) inspect(ctx context.Context, dir string) ([]stack.Status, error) {
 	states, err := a.states(dir)
 	if err != nil {
@@ -103,7 +103,8 @@ func (a *app) printOne(s stack.Status) error {
 	if s.AllReady {
 		word = "ready"
 	}
-	fmt.Fprintf(a.stdout, "%s: %s, since %s, %s tier in %s\n\n", s.Dir, word, s.Began.Format(time.DateTime), s.Cluster.Tier, s.Cluster.Region)
+	fmt.Fprintf(a.stdout, "%s: %s, since %s, %s tier in %s\n\n", s.Dir, word, s.Began.Format(time.DateTime),
+		s.Cluster.Tier, s.Cluster.Region)
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "COMPONENT\tPID\tPORTS\tVERSION\tHEALTH")
 	for _, name := range s.Names() {

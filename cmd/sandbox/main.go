@@ -42,7 +42,7 @@ func run(ctx context.Context, args, environ []string, stdin io.Reader, stdout, s
 	return 0
 }
 
-// exitStatus is an error that says nothing: what there was to say is said.
+// exitStatus is an error that has been reported already.
 type exitStatus int
 
 func (s exitStatus) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
@@ -83,7 +83,7 @@ func (a *app) say(format string, args ...any) {
 	}
 }
 
-// note prints a line that is told even to those who asked for quiet.
+// note prints a line even with --quiet.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "sandbox: "+format+"\n", args...)
 }
@@ -127,7 +127,7 @@ func (a *app) programs(ctx context.Context, more ...binaries.Module) (binaries.S
 	return store.Ensure(ctx, append(binaries.ControlPlane(), more...))
 }
 
-// noArguments is cobra.NoArgs in words that fit.
+// noArguments is cobra.NoArgs with a clearer message.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
 		return fmt.Errorf("%s takes no arguments, got %q", cmd.CommandPath(), args[0])

@@ -29,7 +29,8 @@ import (
 )
 
 // quickly are delays for tests.
-var quickly = []string{"--instance-delay", "50ms", "--join-delay", "100ms", "--ccm-delay", "50ms", "--delete-delay", "50ms", "--node-gone-delay", "50ms"}
+var quickly = []string{"--instance-delay", "50ms", "--join-delay", "100ms", "--ccm-delay", "50ms", "--delete-delay",
+	"50ms", "--node-gone-delay", "50ms"}
 
 // The whole way once: a pool made through the Linode API becomes a node, a pod of a
 // Deployment runs there, the pool goes and so does the node.
@@ -160,7 +161,8 @@ func TestSandboxesSideBySide(t *testing.T) {
 	environ := controlPlane(t)
 	one := up(t, environ)
 	status, stdout, stderr := sandbox(t, environ, "up", "--dir", one.Dir)
-	if status != 0 || !strings.Contains(stderr, "already running in "+one.Dir) || !strings.Contains(stdout, "export LINODE_URL="+one.Env["LINODE_URL"]+"\n") {
+	if status != 0 || !strings.Contains(stderr, "already running in "+one.Dir) ||
+		!strings.Contains(stdout, "export LINODE_URL="+one.Env["LINODE_URL"]+"\n") {
 		t.Errorf("up in a directory where one runs: status %d\n%s\n%s", status, stdout, stderr)
 	}
 	two := up(t, environ, "--tier", "enterprise")
@@ -169,13 +171,16 @@ func TestSandboxesSideBySide(t *testing.T) {
 			t.Errorf("both have %s=%s", name, one.Env[name])
 		}
 	}
-	if status, _, stderr := sandbox(t, environ, "down"); status != 1 || !strings.Contains(stderr, one.Dir) || !strings.Contains(stderr, two.Dir) {
+	if status, _, stderr := sandbox(t, environ, "down"); status != 1 || !strings.Contains(stderr, one.Dir) ||
+		!strings.Contains(stderr, two.Dir) {
 		t.Errorf("down with two running: status %d, %s", status, stderr)
 	}
-	if status, stdout, stderr := sandbox(t, environ, "status"); status != 0 || strings.Count(stdout, ": ready, since") != 2 {
+	if status, stdout, stderr := sandbox(t, environ, "status"); status != 0 ||
+		strings.Count(stdout, ": ready, since") != 2 {
 		t.Errorf("status of two: %d\n%s%s", status, stdout, stderr)
 	}
-	if status, stdout, _ := sandbox(t, environ, "logs", "--dir", one.Dir, "kube-apiserver"); status != 0 || !strings.Contains(stdout, "Version: v1.") {
+	if status, stdout, _ := sandbox(t, environ, "logs", "--dir", one.Dir, "kube-apiserver"); status != 0 ||
+		!strings.Contains(stdout, "Version: v1.") {
 		t.Errorf("logs: status %d, %d bytes", status, len(stdout))
 	}
 
@@ -216,7 +221,8 @@ func TestSandboxFails(t *testing.T) {
 	for _, flag := range []string{"--linode-port", "--apiserver-port"} {
 		dir := filepath.Join(t.TempDir(), "sandbox")
 		status, stdout, stderr := sandbox(t, environ, "up", "--dir", dir, flag, port)
-		if status != 1 || stdout != "" || !strings.Contains(stderr, "port "+port+" is taken") || strings.Count(stderr, "\n") != 1 {
+		if status != 1 || stdout != "" || !strings.Contains(stderr, "port "+port+" is taken") ||
+			strings.Count(stderr, "\n") != 1 {
 			t.Errorf("%s %s: status %d, it said\n%s", flag, port, status, stderr)
 		}
 		isDown(t, dir)
@@ -245,7 +251,8 @@ func interruptHalfWay(t *testing.T, environ []string) {
 		t.Fatal(err)
 	}
 	_ = cmd.Wait()
-	if status := cmd.ProcessState.ExitCode(); status != 1 || !strings.Contains(errs.String(), "interrupt signal received: nothing is left running") {
+	if status := cmd.ProcessState.ExitCode(); status != 1 ||
+		!strings.Contains(errs.String(), "interrupt signal received: nothing is left running") {
 		t.Errorf("status %d, it said\n%s", status, errs.String())
 	}
 	isDown(t, dir)
@@ -279,7 +286,8 @@ func TestSandboxRun(t *testing.T) {
 	environ := controlPlane(t)
 	dir := filepath.Join(t.TempDir(), "sandbox")
 	script := `kubectl get namespace default -o name && echo "$CLUSTER_NAME $LKE_CLUSTER_ID" && exit 7`
-	status, stdout, stderr := sandbox(t, environ, "run", "--dir", dir, "--cluster-name", "mine", "--cluster-id", "42", "--", "sh", "-c", script)
+	status, stdout, stderr := sandbox(t, environ, "run", "--dir", dir, "--cluster-name", "mine", "--cluster-id", "42",
+		"--", "sh", "-c", script)
 	if want := "namespace/default\nmine 42\n"; status != 7 || stdout != want {
 		t.Errorf("status %d, want 7; it printed %q, want %q\n%s", status, stdout, want, stderr)
 	}
@@ -329,7 +337,8 @@ func TestSandboxRunSignals(t *testing.T) {
 			}
 			err := cmd.Wait()
 			if status := cmd.ProcessState.ExitCode(); status != test.status || out.String() != test.stdout {
-				t.Errorf("status %d, want %d; %v; it printed %q, want %q\n%s", status, test.status, err, out.String(), test.stdout, errs.String())
+				t.Errorf("status %d, want %d; %v; it printed %q, want %q\n%s", status, test.status, err, out.String(), test.stdout,
+					errs.String())
 			}
 			eventually(t, 10*time.Second, func() error { return leftovers(dir) })
 			if test.signal != syscall.SIGKILL {
@@ -361,10 +370,12 @@ func TestSandboxComponents(t *testing.T) {
 	if _, err := victim.End(t.Context(), 10*time.Second); err != nil {
 		t.Fatal(err)
 	}
-	if status, stdout, _ := sandbox(t, environ, "status", "--dir", report.Dir); status != 1 || !strings.Contains(stdout, "ended") {
+	if status, stdout, _ := sandbox(t, environ, "status", "--dir", report.Dir); status != 1 ||
+		!strings.Contains(stdout, "ended") {
 		t.Errorf("status: %d\n%s", status, stdout)
 	}
-	if status, _, stderr := sandbox(t, environ, "up", "--dir", report.Dir); status != 1 || !strings.Contains(stderr, "is broken, kube-scheduler ended") {
+	if status, _, stderr := sandbox(t, environ, "up", "--dir", report.Dir); status != 1 ||
+		!strings.Contains(stderr, "is broken, kube-scheduler ended") {
 		t.Errorf("up: status %d, %s", status, stderr)
 	}
 }

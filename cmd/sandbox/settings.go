@@ -36,8 +36,9 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&s.dir, "dir", "", "the directory of the sandbox (default: a fresh one)")
 	flags.IntVar(&s.apiServerPort, "apiserver-port", 0, "the port of kube-apiserver (default: a free one)")
 	flags.IntVar(&s.linodePort, "linode-port", 0, "the port of the Linode API (default: a free one)")
-	flags.BoolVar(&s.flux, "flux", false, "run Flux's source-controller as well, and define the kinds of its notification-controller")
-	flags.BoolVar(&s.audit, "audit", false, "have kube-apiserver write each request into audit.log, beside the logs")
+	flags.BoolVar(&s.flux, "flux", false,
+		"run Flux's source-controller as well, and define the kinds of its notification-controller")
+	flags.BoolVar(&s.audit, "audit", false, "have kube-apiserver write each request into audit.log, next to the logs")
 
 	c := &s.simulated
 	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")
@@ -45,15 +46,19 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the LKE cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
 	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
-	flags.DurationVar(&c.InstanceDelay, "instance-delay", defaultInstanceDelay, "time until a slot of a pool has its instance")
+	flags.DurationVar(&c.InstanceDelay, "instance-delay", defaultInstanceDelay,
+		"time until a slot of a pool has its instance")
 	flags.DurationVar(&c.JoinDelay, "join-delay", defaultJoinDelay, "time until an instance has joined as a node")
 	flags.DurationVar(&c.CCMDelay, "ccm-delay", defaultCCMDelay, "time until the cloud controller has completed a node")
 	flags.DurationVar(&c.DeleteDelay, "delete-delay", defaultDeleteDelay, "time until a deleted instance is gone")
-	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", defaultNodeGoneDelay, "time until the node of an instance that is gone is removed")
-	flags.DurationVar(&c.ListDelay, "list-delay", defaultListDelay, "time until a pool of the enterprise tier lists a new node")
+	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", defaultNodeGoneDelay,
+		"time until the node of an instance that is gone is removed")
+	flags.DurationVar(&c.ListDelay, "list-delay", defaultListDelay,
+		"time until a pool of the enterprise tier lists a new node")
 	flags.Float64Var(&c.Jitter, "jitter", 0, "by what fraction the delays vary: 0.2 makes 10s into 8s to 12s")
 	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")
-	flags.StringVar(&c.RateLimit, "rate-limit", "off", "what the API allows: off, documented (200 lists and 1600 other calls a minute), or N/min")
+	flags.StringVar(&c.RateLimit, "rate-limit", "off",
+		"what the API allows: off, documented (200 lists and 1600 other calls a minute), or N/min")
 	flags.IntVar(&c.MaxInstances, "max-instances", 0, "the account's limit of instances (default: none)")
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }

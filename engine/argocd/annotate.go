@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -39,7 +39,7 @@ func treatments() map[string]treatment {
 // objects: the order, server-side apply, and what of them is not deleted just
 // because it is gone from the source. Pools that a guard protects are never
 // deleted. What the author has written himself stays as it is.
-func Annotate(compiled engine.Compiled) engine.Compiled {
+func Annotate(compiled compile.Result) compile.Result {
 	byKind := treatments()
 	compiled.Resources = slices.Clone(compiled.Resources)
 	for i, r := range compiled.Resources {

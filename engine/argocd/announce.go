@@ -8,7 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// An Announcement tells Argo CD of a parameter that an Application can set, for
+// An Announcement describes a parameter that an Application can set to Argo CD, for
 // the form in its UI.
 type Announcement struct {
 	Name           string            `json:"name"`
@@ -34,7 +34,9 @@ func Announce(variables []config.Variable) []Announcement {
 }
 
 func announce(v config.Variable) Announcement {
-	a := Announcement{Name: v.Name, Title: v.Name, Tooltip: v.Description, Required: v.Value == cty.NilVal, CollectionType: "string"}
+	a := Announcement{
+		Name: v.Name, Title: v.Name, Tooltip: v.Description, Required: v.Value == cty.NilVal, CollectionType: "string",
+	}
 	value := v.Value
 	if a.Required {
 		value = cty.NullVal(v.Type)

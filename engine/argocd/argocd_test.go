@@ -6,7 +6,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -23,7 +23,7 @@ func TestAnnotateLeavesWhatWasCompiledAsItIs(t *testing.T) {
 	manifest := map[string]any{"kind": "NodePool", "metadata": map[string]any{
 		"name": "a", "annotations": map[string]any{optionsAnnotation: "Prune=false,,"},
 	}}
-	compiled := engine.Compiled{Resources: []config.Object{{Manifest: manifest}}}
+	compiled := compile.Result{Resources: []config.Object{{Manifest: manifest}}}
 	got := Annotate(compiled).Resources[0].Manifest["metadata"]
 	want := map[string]any{"name": "a", "annotations": map[string]any{
 		optionsAnnotation: "Prune=false,ServerSideApply=true,Delete=confirm", waveAnnotation: "0",

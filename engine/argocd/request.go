@@ -153,7 +153,7 @@ func texts(values []string) (list []cty.Value) {
 // Below returns how many of the last names of a directory's absolute path are
 // also the last names of the Application's path: so far up, the repository
 // begins. Argo CD's copy of a repository need not have a .git; of a path given
-// by the annotation manifest-generate-paths, it may have a part alone.
+// by the annotation manifest-generate-paths, it may have only a part.
 func (r Request) Below(dir string) (depth int) {
 	have, want := names(dir), names(r.Path)
 	for depth < len(have) && depth < len(want) && have[len(have)-1-depth] == want[len(want)-1-depth] {

@@ -48,7 +48,7 @@ func TestEventsAreNews(t *testing.T) {
 	unchanged.refused, unchanged.revision, unchanged.event = lkeplanv1alpha1.ReasonGuarded, "main@sha1:4", "the whole plan"
 	stopped := unchanged.changed(true)
 	correcting := applied
-	correcting.undone = "NodePool web: spec.weight"
+	correcting.corrected = "NodePool web: spec.weight"
 	const (
 		news   = "Normal ReconciliationSucceeded map[lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1\n1 to create"
 		status = "Normal ReconciliationSucceeded map[lkeplan.dev/commit_status:update lkeplan.dev/originRevision:sha1:0 lkeplan.dev/revision:main@sha1:1] Applied revision: main@sha1:1"
@@ -166,5 +166,17 @@ func TestWhenANodePlanIsLookedAtAgain(t *testing.T) {
 		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {
 			t.Errorf("%s: in %s, want %s", tt.name, got, tt.want)
 		}
+	}
+}
+
+// TestCorrectionsAreAnnounced: of objects with a namespace too, and of none that is
+// not applied from here.
+func TestCorrectionsAreAnnounced(t *testing.T) {
+	buffer := plan.Drift{Kind: "CapacityBuffer", Namespace: "web", Name: "spare", Path: "spec.replicas", Live: int64(9), Owners: []string{"kubectl-edit"}}
+	kept, foreign := buffer, buffer
+	kept.Kept, foreign.Namespace = true, "other"
+	got := corrections(plan.Plan{Drift: []plan.Drift{buffer, kept, foreign}}, owned{buffer.Key(): true})
+	if want := "CapacityBuffer web/spare: spec.replicas was set to 9 by kubectl-edit, and is set back"; got != want {
+		t.Errorf("corrections = %q, want %q", got, want)
 	}
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -24,31 +26,52 @@ type inTurn struct {
 func takeTurns(c Compiler, most int) inTurn { return inTurn{c, make(chan struct{}, most)} }
 
 // Compile implements Compiler.
-func (t inTurn) Compile(ctx context.Context, req child.Request) (child.Result, error) {
+func (t inTurn) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	select {
 	case t.turns <- struct{}{}:
 	case <-ctx.Done():
-		return child.Result{}, ctx.Err()
+		return compile.Answer{}, ctx.Err()
 	}
 	defer func() { <-t.turns }()
 	return t.Compiler.Compile(ctx, req)
 }
 
-// compile compiles what was fetched, and refuses what is not for this cluster.
-func (w *Worker) compile(ctx context.Context, np *lkeplanv1alpha1.NodePlan, req child.Request) (child.Result, outcome, bool) {
-	result, err := w.Compiler.Compile(ctx, req)
-	revision := np.Status.LastAttemptedRevision
-	switch {
-	case errors.Is(err, child.ErrTimeout), errors.Is(err, child.ErrMemory):
-		return result, stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err), true
-	case err != nil:
-		return result, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err), true
-	case result.Failed:
-		return result, stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s", revision, strings.Join(result.Errors(), "\n")), true
-	case result.Cluster.Name != w.Cluster:
-		return result, stalled(lkeplanv1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q", revision, result.Cluster.Name, w.Cluster), true
+// compiled is a source that was compiled, and how to ask its policies.
+type compiled struct {
+	compile.Answer
+	request compile.Request
+	unread  string // why what was last applied could not be compiled in its place
+}
+
+// compile compiles the files of a revision, and what was last applied.
+func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
+	req := compile.Request{Root: rev.files, Dir: within(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	answer, err := w.Compiler.Compile(ctx, req)
+	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
+		return err
 	}
-	return result, outcome{}, false
+	rev.head = answer.Result
+	rev.head.Inventory = inventoryLabel(rev.target.NodePlan)
+	rev.base, err = w.base(ctx, rev.target, filepath.Join(filepath.Dir(rev.files), "base"), compiled{Answer: answer, request: req})
+	return err
+}
+
+// refuseUnfit refuses a revision that does not compile, or is for another
+// cluster.
+func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) error {
+	switch {
+	case errors.Is(err, compile.ErrTimeout), errors.Is(err, compile.ErrMemory):
+		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied: %v", revision, err)
+	case err != nil:
+		return failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err)
+	case answer.Failed:
+		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s",
+			revision, strings.Join(answer.Errors(), "\n"))
+	case answer.Cluster.Name != w.Cluster:
+		return stalled(lkeplanv1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q",
+			revision, answer.Cluster.Name, w.Cluster)
+	}
+	return nil
 }
 
 // within is a path that leads nowhere out of the directory that it is in.
@@ -59,67 +82,65 @@ func within(path string) string {
 	return "."
 }
 
-// based is a source whose guards and policies hold, and how to ask them.
-type based struct {
-	child.Result
-	ask    child.Request
-	unread string // why what is in force could not be asked in its place
+// base compiles what was last applied, in an empty directory, with the variables
+// of the target, for its guards and policies. Where nothing was applied yet,
+// those of the new revision hold.
+func (w *Worker) base(ctx context.Context, to target, dir string, head compiled) (compiled, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for what was last applied: %v", err)
+	}
+	path, known, err := w.Records.Load(ctx, to.NodePlan, dir)
+	if err != nil {
+		return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
+	}
+	if !known {
+		return head, nil
+	}
+	req := compile.Request{Root: dir, Dir: within(path), Vars: to.vars.Vars, IgnoreUndeclared: true}
+	unchanged, err := sameInput(req, head.request)
+	if err != nil {
+		return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
+	}
+	if unchanged {
+		return head, nil
+	}
+	answer, err := w.Compiler.Compile(ctx, req)
+	if err != nil {
+		// Without it a revision could lift the guards that hold for itself.
+		return head, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what was last applied: %v", err)
+	}
+	if answer.Failed {
+		// It was fine when it was applied; its variables are not what they were.
+		head.unread = strings.Join(append([]string{"It has errors now:"}, answer.Errors()...), "\n")
+		return head, nil
+	}
+	return compiled{Answer: answer, request: req}, nil
 }
 
-// readable refuses a change while what is in force cannot be compiled with the
-// variables as they are now. One commit could change them, and by that be the
+// readable refuses a change while what was last applied cannot be compiled with
+// the variables as they are now. One commit could change them, and by that be the
 // first that is held to its own guards.
-func (b based) readable(p plan.Plan) []plan.Verdict {
-	if b.unread == "" || p.Empty() {
+func (c compiled) readable(p plan.Plan) []plan.Verdict {
+	if c.unread == "" || p.Empty() {
 		return nil
 	}
 	return []plan.Verdict{{
-		Guard: "in_force", Status: plan.Blocked,
-		Detail: "The guards in force cannot be read with the variables as they are now. Take a value away only when nothing in force asks for it any more. " + b.unread,
+		Guard: "last_applied", Status: plan.Blocked,
+		Detail: "The guards of what was last applied cannot be read with the variables as they are now. " +
+			"Take a value away only when nothing that is applied asks for it any more. " + c.unread,
 	}}
 }
 
-// base compiles what is in force, with the variables that it has, for its guards
-// and policies. Where nothing is in force yet, those of the new revision hold.
-func (w *Worker) base(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string, head based, vars Variables) (based, outcome, bool) {
-	path, known, err := w.Records.Load(ctx, np, dir)
-	if err != nil {
-		return based{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
-	}
-	if !known {
-		return head, outcome{}, false
-	}
-	req := child.Request{Root: dir, Dir: within(path), Vars: vars.Vars, Spare: true}
-	unchanged, err := same(req, head.ask)
-	if err != nil {
-		return based{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what is in force: %v", err), true
-	}
-	if unchanged {
-		return head, outcome{}, false
-	}
-	result, err := w.Compiler.Compile(ctx, req)
-	if err != nil {
-		// Without it a revision could lift the guards that hold for itself.
-		return based{}, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what is in force: %v", err), true
-	}
-	if result.Failed {
-		// It was fine when it was applied; its variables are not what they were.
-		head.unread = strings.Join(append([]string{"It has errors now:"}, result.Errors()...), "\n")
-		return head, outcome{}, false
-	}
-	return based{Result: result, ask: req}, outcome{}, false
-}
-
-// same reports whether two requests are about the same directory of the same
-// files, of those that a configuration can read, with the same variables.
-func same(a, b child.Request) (bool, error) {
+// sameInput reports whether two requests are about the same directory of the
+// same readable files, with the same variables.
+func sameInput(a, b compile.Request) (bool, error) {
 	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
 		return false, nil
 	}
-	files, err := useful(a.Root)
+	files, err := fetch.Hashes(a.Root)
 	if err != nil {
 		return false, err
 	}
-	others, err := useful(b.Root)
+	others, err := fetch.Hashes(b.Root)
 	return maps.Equal(files, others), err
 }

@@ -9,8 +9,8 @@ import (
 	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -40,23 +40,23 @@ func write(dir string, files map[string]string) error {
 
 // asks is a compiler that counts what it is asked, and answers always the same.
 type asks struct {
-	answer child.Result
+	answer compile.Answer
 	plans  int // that policies were asked about
 	others int
 }
 
-func (a *asks) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	if req.Plan != nil {
 		a.plans++
-		return child.Result{Verdicts: []plan.Verdict{{Guard: "policy.few", Status: plan.Blocked}}}, nil
+		return compile.Answer{Verdicts: []plan.Verdict{{Guard: "policy.few", Status: plan.Blocked}}}, nil
 	}
 	a.others++
 	return a.answer, nil
 }
 
-// TestTheGuardsAreOfWhatIsInForce: and it is compiled only where it is not what
+// TestTheGuardsAreOfWhatWasLastApplied: and it is compiled only where it is not what
 // was compiled already.
-func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
+func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	const old, head = 1, 2 // deleted pools that the guards allow
 	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
 	with := func(name, text string) map[string]string {
@@ -74,7 +74,7 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 		compiles int
 		allows   int
 	}{
-		"nothing is in force":       {recorded{}, "4", 0, head},
+		"nothing was applied yet":   {recorded{}, "4", 0, head},
 		"the same":                  {recorded{"./fleet", files}, "4", 0, head},
 		"the same but for a README": {recorded{"fleet", with("README.md", "new")}, "4", 0, head},
 		"another path":              {recorded{"modules", files}, "4", 1, old},
@@ -89,12 +89,15 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: child.Result{Guards: config.Guards{MaxDeletedPools: old}}}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: old}}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
-			of := based{Result: child.Result{Guards: config.Guards{MaxDeletedPools: head}}, ask: child.Request{Root: root, Dir: "fleet", Vars: cpus("4")}}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), of, Variables{Vars: cpus(tt.cpus)})
-			if bad || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
-				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %+v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, o)
+			of := compiled{
+				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
+				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
+			}
+			base, err := w.base(t.Context(), target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}, t.TempDir(), of)
+			if err != nil || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
+				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
 			}
 		})
 	}
@@ -103,19 +106,20 @@ func TestTheGuardsAreOfWhatIsInForce(t *testing.T) {
 func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &plan.Plan{Current: new(catalog.Money)}
-		if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, based{Result: child.Result{Policies: policies}}); err != nil {
+		w, p := &Worker{Compiler: compiler}, &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money)}}}
+		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
+		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
-		if compiler.plans != want || p.Refused() != (want > 0) {
-			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Refused())
+		if compiler.plans != want || p.Plan.Refused() != (want > 0) {
+			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Plan.Refused())
 		}
 	}
 }
 
-// TestAChangeWaitsWhileWhatIsInForceCannotBeRead: one commit that takes a value
-// away that the guards in force need would else be the first to be held to its own.
-func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
+// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: one commit that takes a value
+// away that the guards last applied need would else be the first to be held to its own.
+func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
 	for name, tt := range map[string]struct {
 		failed  bool
@@ -129,19 +133,21 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: child.Result{Failed: tt.failed, Guards: guards}},
+				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			base, o, bad := w.base(t.Context(), &lkeplanv1alpha1.NodePlan{}, t.TempDir(), based{Result: child.Result{Guards: guards}, ask: child.Request{Root: t.TempDir(), Dir: "."}}, Variables{})
-			if bad {
-				t.Fatalf("%+v", o)
-			}
-			p := &plan.Plan{Current: new(catalog.Money), Changes: tt.changes}
-			if err := w.judge(t.Context(), &lkeplanv1alpha1.NodePlan{}, p, 0, engine.Compiled{}, base); err != nil {
+			head := compiled{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
+			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+			var err error
+			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			if p.Refused() != tt.refused {
-				t.Errorf("refused: %v, want %v: %+v", p.Refused(), tt.refused, p.Verdicts)
+			p := &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}}
+			if err := w.judge(t.Context(), rev, p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Plan.Refused() != tt.refused {
+				t.Errorf("refused: %v, want %v: %+v", p.Plan.Refused(), tt.refused, p.Plan.Verdicts)
 			}
 		})
 	}
@@ -150,10 +156,10 @@ func TestAChangeWaitsWhileWhatIsInForceCannotBeRead(t *testing.T) {
 // hanging is a compiler that answers when it is told to.
 type hanging struct{ begun, answer chan struct{} }
 
-func (h hanging) Compile(context.Context, child.Request) (child.Result, error) {
+func (h hanging) Compile(context.Context, compile.Request) (compile.Answer, error) {
 	h.begun <- struct{}{}
 	<-h.answer
-	return child.Result{}, nil
+	return compile.Answer{}, nil
 }
 
 func TestCompilationsTakeTurns(t *testing.T) {
@@ -164,7 +170,7 @@ func TestCompilationsTakeTurns(t *testing.T) {
 		ends := make(chan error, 3)
 		for range 3 {
 			go func() {
-				_, err := turns.Compile(ctx, child.Request{})
+				_, err := turns.Compile(ctx, compile.Request{})
 				ends <- err
 			}()
 		}

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -43,11 +43,11 @@ func TestAnEmptySource(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Status.Inventory = tt.status
-			cluster := &pooled{names: tt.there, leaving: tt.leaving, mark: mark(np)}
-			source := tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}
+			cluster := &pooled{names: tt.there, leaving: tt.leaving, mark: inventoryLabel(np)}
+			source := tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
-				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: none{}, Cache: nothing{}, Prices: prices,
+				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: none{}, Cache: nothing{}, Prices: prices,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 			}

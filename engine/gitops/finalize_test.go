@@ -9,7 +9,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -47,8 +46,8 @@ func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
 	return c.end("delete", obj)
 }
 
-func (c *pooled) Release(_ context.Context, obj map[string]any) error {
-	return c.end("release", obj)
+func (c *pooled) Orphan(_ context.Context, obj map[string]any) error {
+	return c.end("orphan", obj)
 }
 
 func (c *pooled) end(how string, obj map[string]any) error {
@@ -74,11 +73,11 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 		ends   []string
 		stays  bool
 	}{
-		{name: "they stay, and are nobody's", ends: []string{"release a", "release b"}},
+		{name: "they stay, and are nobody's", ends: []string{"orphan a", "orphan b"}},
 		{name: "they are deleted", spec: remove, ends: []string{"delete a", "delete b"}},
 		{name: "one kind must not be seen", spec: remove, unseen: "CapacityBuffer", ends: []string{"delete a", "delete b"}},
-		{name: "those of a suspended one stay", spec: suspended, ends: []string{"release a", "release b"}},
-		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"release a", "release b"}},
+		{name: "those of a suspended one stay", spec: suspended, ends: []string{"orphan a", "orphan b"}},
+		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"orphan a", "orphan b"}},
 		{name: "the API server is away", spec: remove, err: errors.New("connection refused"), stays: true},
 		{name: "the account has no rights any more", spec: remove, err: apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no binding"))},
 	}
@@ -86,10 +85,10 @@ func TestWhatBecomesOfTheObjectsOfADeletedNodePlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
-			cluster := &pooled{names: []string{"a", "b"}, mark: mark(np), unseen: tt.unseen, err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, mark: inventoryLabel(np), unseen: tt.unseen, err: tt.err}
 			r := &Reconciler{
-				EventRecorder: &told{}, Again: func(types.NamespacedName) {},
-				Worker: &Worker{Claims: NewClaims(), Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
+				EventRecorder: &told{},
+				Worker:        &Worker{Rivals: NewRivals(nil), Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil }},
 			}
 			_, err := r.finalize(t.Context(), np)
 			if stays := controllerutil.ContainsFinalizer(np, Finalizer); stays != tt.stays || (err != nil) != tt.stays {

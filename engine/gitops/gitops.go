@@ -15,7 +15,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -65,26 +65,26 @@ type MissingError struct{ Reason string }
 // Error implements error.
 func (e MissingError) Error() string { return e.Reason }
 
-// Compiler compiles a directory; child.Compiler is one.
+// Compiler compiles a directory; compile.Child is one.
 type Compiler interface {
-	Compile(ctx context.Context, req child.Request) (child.Result, error)
+	Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
 }
 
 // Cluster is the cluster as a NodePlan changes it; kube.Cluster is one.
 type Cluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
-	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
-	ApplyForced(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
+	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error
-	Release(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// mark is what the objects of a NodePlan carry as the label
-// kube.InventoryLabel. A label has 63 characters at most, so that names that
-// are longer together end in a digest.
-func mark(plan *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
+// inventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's
+// objects. A label has 63 characters at most, so that names that are longer
+// together end in a digest.
+func inventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
+	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
 // orElse is a duration, or another where it is not set.

@@ -16,12 +16,12 @@ type Variables struct {
 	Secrets []string
 }
 
-// hides replaces what must not be shown in an outcome, and in what guards and
+// mask replaces what must not be shown in an outcome, and in what guards and
 // policies say in the status. Only then may a text be cut: half a secret is not
 // found.
-func (v Variables) hides(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
+func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := strings.NewReplacer(v.pairs()...)
-	o.message, o.event, o.undone = hidden.Replace(o.message), hidden.Replace(o.event), hidden.Replace(o.undone)
+	o.message, o.event, o.corrected = hidden.Replace(o.message), hidden.Replace(o.event), hidden.Replace(o.corrected)
 	np.Status.Guards = np.Status.Guards[:min(len(np.Status.Guards), mostListed)]
 	for i := range np.Status.Guards {
 		np.Status.Guards[i].Message = shorten(hidden.Replace(np.Status.Guards[i].Message), maxVerdict)

@@ -21,7 +21,7 @@ func TestSecretsAreHidden(t *testing.T) {
 		{"one that begins like another", []string{"hunter2", "hunter2000"}, "it is hunter2000", "it is ***"},
 	}
 	for _, tt := range tests {
-		if o := (Variables{Secrets: tt.secrets}).hides(nodePlan("a", "fleet"), outcome{message: tt.message}); o.message != tt.want {
+		if o := (Variables{Secrets: tt.secrets}).mask(nodePlan("a", "fleet"), outcome{message: tt.message}); o.message != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, o.message, tt.want)
 		}
 	}
@@ -30,9 +30,9 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestNoSecretIsInAnOutcome(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
-	o := outcome{message: "a hunter2", event: "b hunter2", undone: "c hunter2"}
-	o = Variables{Secrets: []string{"hunter2"}}.hides(np, o)
-	if text := o.message + o.event + o.undone + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
+	o := outcome{message: "a hunter2", event: "b hunter2", corrected: "c hunter2"}
+	o = Variables{Secrets: []string{"hunter2"}}.mask(np, o)
+	if text := o.message + o.event + o.corrected + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
 		t.Error(text)
 	}
 }
@@ -44,7 +44,7 @@ func TestWhatPoliciesSayFitsIntoAStatus(t *testing.T) {
 	for range 1000 {
 		np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})
 	}
-	Variables{}.hides(np, outcome{})
+	Variables{}.mask(np, outcome{})
 	size := 0
 	for _, g := range np.Status.Guards {
 		size += len(g.Message)

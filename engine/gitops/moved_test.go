@@ -10,28 +10,28 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestAPoolThatMovesToAnotherNodePlan is not deleted by the one that it leaves,
 // and when that gives it up the other is told.
 func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
 	var told []types.NamespacedName
-	w := &Worker{Claims: NewClaims()}
+	w := &Worker{Rivals: NewRivals(func(other types.NamespacedName) { told = append(told, other) })}
 	leaves, gets := nodePlan("ns", "a"), types.NamespacedName{Namespace: "ns", Name: "b"}
-	w.Claims.Claim(gets, []string{"NodePool web"})
-	w.Claims.Tell = func(other types.NamespacedName) { told = append(told, other) }
+	w.Rivals.Declare(gets, []manifest.Key{{Kind: "NodePool", Name: "web"}})
 	of := func(action plan.Action, name string) plan.Plan {
 		return plan.Plan{Changes: []plan.Change{{Addr: "pool." + name, Kind: "NodePool", Name: name, Action: action}}}
 	}
-	o, bad := w.moved(leaves, of(plan.Delete, "web"))
-	if !bad || !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "NodePlan ns/b wants it") {
+	err := w.refuseMoved(leaves, of(plan.Delete, "web"))
+	if o := outcomeOf(outcome{}, err); err == nil || !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "NodePlan ns/b wants it") {
 		t.Errorf("it may be deleted: %+v", o)
 	}
 	for _, fine := range []plan.Plan{of(plan.Delete, "db"), of(plan.Forget, "web"), of(plan.Update, "web")} {
-		if o, bad := w.moved(leaves, fine); bad {
-			t.Errorf("%s %s is refused: %s", fine.Changes[0].Action, fine.Changes[0].Name, o.message)
+		if err := w.refuseMoved(leaves, fine); err != nil {
+			t.Errorf("%s %s is refused: %v", fine.Changes[0].Action, fine.Changes[0].Name, err)
 		}
-		w.free(leaves, fine)
+		w.notifyOrphaned(leaves, fine)
 	}
 	if !slices.Equal(told, []types.NamespacedName{gets}) {
 		t.Errorf("%v are told, want %v, and once", told, gets)
@@ -43,9 +43,10 @@ func TestAPoolThatMovesToAnotherNodePlan(t *testing.T) {
 func TestANodePlanThatIsGoneIsInNobodysWay(t *testing.T) {
 	var again []types.NamespacedName
 	gone, stays := types.NamespacedName{Namespace: "ns", Name: "a"}, types.NamespacedName{Namespace: "ns", Name: "b"}
-	r := &Reconciler{Client: nodePlans{}, Worker: &Worker{Claims: NewClaims()}, Again: func(np types.NamespacedName) { again = append(again, np) }}
+	r := &Reconciler{Client: nodePlans{}, Worker: &Worker{Rivals: NewRivals(func(np types.NamespacedName) { again = append(again, np) })}}
 	for _, np := range []types.NamespacedName{gone, stays} {
-		r.Worker.Claims.Claim(np, []string{"NodePool web"})
+		r.Worker.Rivals.Declare(np, []manifest.Key{{Kind: "NodePool", Name: "web"}})
+		again = nil
 	}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: gone}); err != nil || !slices.Equal(again, []types.NamespacedName{stays}) {
 		t.Errorf("%v are looked at again, want %v: %v", again, stays, err)

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -13,7 +14,8 @@ import (
 )
 
 // outcome is how a reconciliation has ended. Exactly one of three: it is done,
-// it is stalled until somebody does something, or it is tried again soon.
+// it is stalled until somebody does something, or it is tried again soon. The
+// last two are errors, by which a step ends the story early.
 type outcome struct {
 	reason  string
 	message string
@@ -25,8 +27,23 @@ type outcome struct {
 	failed  bool   // and is tried again
 	news    bool   // something has changed, and an event says so
 	refused string // of a plan that is not to be applied: why it could not be, as a reason
-	undone  string // what others had changed and was set back
-	event   string // what an event says in place of the message, and never the same; "" for the message
+	// corrected says what others had changed and was set back.
+	corrected string
+	event     string // what an event says in place of the message, and never the same; "" for the message
+}
+
+// Error implements error, for outcomes that are stalled or failed.
+func (o outcome) Error() string { return o.message }
+
+// outcomeOf is how a step has ended: as it says, or as its error does.
+func outcomeOf(o outcome, err error) outcome {
+	if err == nil {
+		return o
+	}
+	if early, ok := errors.AsType[outcome](err); ok {
+		return early
+	}
+	return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 }
 
 func done(reason, format string, args ...any) outcome {

@@ -8,66 +8,66 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// owned are live objects by their keys: true for those that carry the mark.
-type owned map[string]bool
+// owned has the keys of live objects that carry the NodePlan's inventory label.
+type owned map[manifest.Key]bool
 
-// foreign refuses to change objects that somebody else has applied, and fields
-// that others have set in objects that were not applied from here before.
-func foreign(p plan.Plan, ours owned) (outcome, bool) {
+// refuseForeign refuses to change objects that somebody else has applied, and
+// fields that others have set in objects that were not applied from here before.
+func refuseForeign(p plan.Plan, ours owned) error {
 	var lines []string
 	for _, c := range p.Changes {
-		if ours[keyOf(c)] {
+		if ours[c.Key()] {
 			continue
 		}
 		for _, conflict := range c.Conflicts {
-			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, keyOf(c), conflict.Owner))
+			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, c.Key(), conflict.Owner))
 		}
 	}
 	if len(lines) == 0 {
-		return outcome{}, false
+		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; "))
 }
 
-// moved refuses to delete what another NodePlan wants by now: its nodes would go
-// with it, and be made anew.
-func (w *Worker) moved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) (outcome, bool) {
+// refuseMoved refuses to delete what another NodePlan wants by now: its nodes
+// would go with it, and be made anew.
+func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
 	var lines []string
 	for _, c := range p.Changes {
 		if c.Action != plan.Delete {
 			continue
 		}
-		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
-			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", keyOf(c), other, c.Addr))
+		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
+			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", c.Key(), other, c.Addr))
 		}
 	}
 	if len(lines) == 0 {
-		return outcome{}, false
+		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; ")), true
+	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; "))
 }
 
-// free tells the NodePlans that want what was released.
-func (w *Worker) free(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
+// notifyOrphaned notifies the NodePlans that want what the plan has orphaned.
+func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	for _, c := range p.Changes {
-		if c.Action != plan.Forget || w.Claims.Tell == nil {
+		if c.Action != plan.Forget {
 			continue
 		}
-		for _, other := range w.Claims.Others(client.ObjectKeyFromObject(np), keyOf(c)) {
-			w.Claims.Tell(other)
+		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
+			w.Rivals.notify(other)
 		}
 	}
 }
 
-// uncontested is the plan without the conflicts about our own objects, which
+// withoutConflicts is the plan without the conflicts about our own objects, which
 // are settled by setting the fields back.
-func uncontested(p plan.Plan) plan.Plan {
+func withoutConflicts(p plan.Plan) plan.Plan {
 	p.Changes = slices.Clone(p.Changes)
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = nil
@@ -81,30 +81,19 @@ type forcing struct {
 	ours owned
 }
 
-// Apply implements engine's applier.
-func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error) {
-	if f.ours[kube.Key(obj)] {
-		return f.ApplyForced(ctx, obj)
+// Apply sets fields of our own objects that others have set.
+func (f forcing) Apply(ctx context.Context, obj, live map[string]any) (kube.Outcome, error) {
+	if f.ours[manifest.KeyOf(obj)] {
+		return f.ApplyForced(ctx, obj, live)
 	}
-	return f.Cluster.Apply(ctx, obj)
+	return f.Cluster.Apply(ctx, obj, live)
 }
 
-// ignore takes the fields out of head that others have set and may set, and
-// reports whether there were any.
-func ignore(head *engine.Compiled, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
-	found := false
-	for _, d := range drift {
-		if d.Kept || !slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) }) {
-			continue
-		}
-		for i, r := range head.Resources {
-			if r.Kind() == d.Kind && r.Name() == d.Name {
-				head.Resources[i].Manifest = without(r.Manifest, d.Path)
-				found = true
-			}
-		}
+// ignored reports whether others may set a field, by the rules of a NodePlan.
+func ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
+	return func(d plan.Drift) bool {
+		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
 	}
-	return found
 }
 
 // covers reports whether a rule is about a field, or one around it.
@@ -133,47 +122,4 @@ func pathOf(pointer string) string {
 		}
 	}
 	return b.String()
-}
-
-// without is an object without the field at a path of a plan. Of a list, which
-// is owned as a whole, all of it goes.
-func without(obj map[string]any, path string) map[string]any {
-	list, rest, inBrackets := strings.Cut(path, "[")
-	steps := strings.Split(list, ".")
-	if inBrackets {
-		if _, isMap := lookup(obj, steps).(map[string]any); isMap {
-			steps = append(steps, strings.TrimSuffix(rest, "]"))
-		}
-	}
-	return drop(obj, steps)
-}
-
-func lookup(obj map[string]any, steps []string) (value any) {
-	value = obj
-	for _, step := range steps {
-		m, _ := value.(map[string]any)
-		value = m[step]
-	}
-	return value
-}
-
-// drop copies what it changes.
-func drop(obj map[string]any, steps []string) map[string]any {
-	copied := make(map[string]any, len(obj))
-	for name, value := range obj {
-		copied[name] = value
-	}
-	if len(steps) == 1 {
-		delete(copied, steps[0])
-	} else if inner, ok := copied[steps[0]].(map[string]any); ok {
-		copied[steps[0]] = drop(inner, steps[1:])
-	}
-	return copied
-}
-
-func keyOf(c plan.Change) string {
-	if c.Namespace != "" {
-		return c.Kind + " " + c.Namespace + "/" + c.Name
-	}
-	return c.Kind + " " + c.Name
 }

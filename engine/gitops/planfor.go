@@ -13,36 +13,36 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// applier is the NodePlan through which a plan is applied, or would be, with
-// the variables of what is in force through it.
-type applier struct {
+// target is the NodePlan for which a revision is planned, with the variables of
+// what was last applied for it.
+type target struct {
 	*lkeplanv1alpha1.NodePlan
 	vars Variables
 }
 
-// through finds the NodePlan that a plan is for: another one, where it only
-// plans and says so, and else itself.
-func (w *Worker) through(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (applier, outcome, bool) {
+// targetOf finds the NodePlan that a revision is planned for: another one, where
+// np only plans and names one, and else np itself.
+func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (target, error) {
 	at, forAnother := plannedFor(np)
 	if !forAnother {
-		return applier{np, own}, outcome{}, false
+		return target{np, own}, nil
 	}
 	if w.SameNamespace && at.Namespace != np.Namespace {
-		return applier{}, stalled(lkeplanv1alpha1.ReasonAccessDenied, "it plans for NodePlan %s in another namespace, which this controller was told not to allow", at), true
+		return target{}, stalled(lkeplanv1alpha1.ReasonAccessDenied, "it plans for NodePlan %s in another namespace, which this controller was told not to allow", at)
 	}
 	other := &lkeplanv1alpha1.NodePlan{}
 	err := w.Cache.Get(ctx, at, other)
 	switch {
 	case apierrors.IsNotFound(err):
-		return applier{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s, which is not there", at), true
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s, which is not there", at)
 	case err != nil:
-		return applier{}, failed(lkeplanv1alpha1.ReasonDependency, "get NodePlan %s: %v", at, err), true
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "get NodePlan %s: %v", at, err)
 	}
 	vars, err := w.Vars(ctx, other)
 	if err != nil {
-		return applier{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s: %v", at, err), true
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s: %v", at, err)
 	}
-	return applier{other, vars}, outcome{}, false
+	return target{other, vars}, nil
 }
 
 // plannedFor returns the NodePlan that a plan-only one plans for.
@@ -58,13 +58,24 @@ func plannedFor(np *lkeplanv1alpha1.NodePlan) (at client.ObjectKey, forAnother b
 	return at, at != client.ObjectKeyFromObject(np)
 }
 
-// planned is the outcome of a NodePlan that only plans. It is ready, whatever
-// would become of the plan; but where guards or conflicts would stop it, the
-// event is a warning, and so the status of the commit a failure.
-func planned(p plan.Plan, ours owned) outcome {
+// planned is the outcome of a NodePlan that only plans: an event is worth it
+// where the plan differs from the one before.
+func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
+	o := plannedOutcome(p.Plan, p.ours).changed(planDiffers(before, &rev.np.Status))
+	var err error
+	if o.event, err = comment(rev.target.NodePlan, p.Plan, p.digest); err != nil {
+		return o, failed(lkeplanv1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", rev.Revision, err)
+	}
+	return o, nil
+}
+
+// plannedOutcome is ready, whatever would become of the plan; but where guards or
+// conflicts would stop it, the event is a warning, and so the status of the
+// commit a failure.
+func plannedOutcome(p plan.Plan, ours owned) outcome {
 	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p))
-	if conflict, bad := foreign(p, ours); bad {
-		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; as it is, "+conflict.message
+	if err := refuseForeign(p, ours); err != nil {
+		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; as it is, "+err.Error()
 	}
 	if p.Refused() {
 		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p)
@@ -72,9 +83,8 @@ func planned(p plan.Plan, ours owned) outcome {
 	return o
 }
 
-// plansAnew reports whether a plan is another one than before, or is judged in
-// another way.
-func plansAnew(before, after *lkeplanv1alpha1.NodePlanStatus) bool {
+// planDiffers reports whether a plan, or a verdict on it, differs from before.
+func planDiffers(before, after *lkeplanv1alpha1.NodePlanStatus) bool {
 	return before.Plan == nil || before.Plan.Digest != after.Plan.Digest || before.Plan.Revision != after.Plan.Revision ||
 		!slices.Equal(before.Guards, after.Guards)
 }
@@ -91,12 +101,12 @@ func indexPlanFor(obj client.Object) []string {
 	return []string{sourceKey("", at.Namespace, at.Name)}
 }
 
-// inForceChanged lets pass what makes another plan of one for a NodePlan: that
-// it comes or goes, has applied another revision, or is changed.
-type inForceChanged struct{ predicate.Funcs }
+// lastAppliedChanged lets pass what makes another plan for a NodePlan: that it
+// comes or goes, has applied another revision, or is changed.
+type lastAppliedChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
-func (inForceChanged) Update(e event.UpdateEvent) bool {
+func (lastAppliedChanged) Update(e event.UpdateEvent) bool {
 	before, ok := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
 	if !ok {
 		return false

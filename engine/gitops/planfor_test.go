@@ -16,7 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -69,9 +69,9 @@ func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 			np := nodePlan("a", "pr-7")
 			np.Spec.Mode, np.Spec.PlanFor = tt.mode, tt.planFor
 			w.SameNamespace = tt.sameNamespace
-			got, o, bad := w.through(t.Context(), np, Variables{Secrets: []string{"its own"}})
-			if bad {
-				if o.reason != tt.reason || !strings.Contains(o.message, tt.want) {
+			got, err := w.targetOf(t.Context(), np, Variables{Secrets: []string{"its own"}})
+			if err != nil {
+				if o := outcomeOf(outcome{}, err); o.reason != tt.reason || !strings.Contains(o.message, tt.want) {
 					t.Errorf("%s: %s", o.reason, o.message)
 				}
 				return
@@ -93,11 +93,11 @@ func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 // asked remembers the values with which directories were compiled.
 type asked struct{ values map[string]string }
 
-func (a asked) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (a asked) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	for _, v := range req.Vars {
 		a.values[filepath.Base(req.Root)] += v.Value
 	}
-	return child.Result{Cluster: config.Cluster{Name: "dev"}}, nil
+	return compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}, nil
 }
 
 // TestWhatIsInForceHasItsOwnVariables: it is compiled with those of the NodePlan
@@ -105,7 +105,7 @@ func (a asked) Compile(_ context.Context, req child.Request) (child.Result, erro
 func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
 	compiler := asked{map[string]string{}}
 	w := &Worker{
-		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{}},
+		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: recorded{files: map[string]string{}},
 		Cache: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil
@@ -137,11 +137,11 @@ func TestWhatIsSaidOfAPlan(t *testing.T) {
 	}{
 		{"one that is fine", plan.Plan{Changes: []plan.Change{update}}, nil, "", "1 to update"},
 		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, lkeplanv1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
-		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{"NodePool web": true}, "", "1 to update"},
+		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{web: true}, "", "1 to update"},
 		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
 	}
 	for _, tt := range tests {
-		o := planned(tt.plan, tt.ours)
+		o := plannedOutcome(tt.plan, tt.ours)
 		if o.reason != lkeplanv1alpha1.ReasonPlanned || o.stalled || o.failed || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
 			t.Errorf("%s: %+v", tt.name, o)
 		}
@@ -163,7 +163,7 @@ func TestWhenAPlanIsNew(t *testing.T) {
 		"the same of another commit":     {status("sha256:1", "main@sha1:0", "blocked"), true},
 		"one that is approved meanwhile": {status("sha256:1", "main@sha1:1", "allowed"), true},
 	} {
-		if got := plansAnew(tt.before, after); got != tt.want {
+		if got := planDiffers(tt.before, after); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
 	} {
 		after := before.DeepCopy()
 		change.change(after)
-		if got := (inForceChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
+		if got := (lastAppliedChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
 			t.Errorf("%s: %v, want %v", name, got, change.want)
 		}
 	}

@@ -31,7 +31,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -72,7 +73,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
 		},
 		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byMark, indexMark)
+			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byInventory, indexInventory)
 		},
 		func() error {
 			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
@@ -91,37 +92,36 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Client:        mgr.GetClient(),
 		EventRecorder: recorder,
 		Metrics:       controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
-		Worker:        worker(mgr, o),
-		Again: func(other types.NamespacedName) {
+		Worker: worker(mgr, o, func(other types.NamespacedName) {
 			again <- event.TypedGenericEvent[types.NamespacedName]{Object: other}
-		},
+		}),
 		DependencyInterval: o.DependencyInterval,
 	}
-	r.Worker.Claims.Tell = r.Again
 	return build(mgr, r, o, again)
 }
 
 // compilations are done at a time, whatever the number of NodePlans. Each may
-// take child.DefaultMemory; deploy/controller.yaml has room for as many.
+// take compile.DefaultMemory; kube/deploy/controller.yaml has room for as many.
 const compilations = 2
 
-// worker puts together what does the work.
-func worker(mgr manager.Manager, o Options) *Worker {
+// worker puts together what does the work. It calls notify for NodePlans that are
+// to be reconciled again because of another one.
+func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) *Worker {
 	compiler := o.Compiler
 	if compiler == nil {
-		compiler = child.Compiler{}
+		compiler = compile.Child{}
 	}
 	reader := mgr.GetAPIReader()
 	return &Worker{
 		Sources: ClusterSources{
 			Client: mgr.GetClient(), Reader: reader, SameNamespace: o.SameNamespace,
-			Fetch: NewFetcher(o.FetchRetries).Fetch, Git: Git{reader},
+			Fetch: fetch.NewArtifacts(o.FetchRetries).Fetch,
 		},
 		Compiler: takeTurns(compiler, compilations),
 		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),
 		Vars:     ReadVariables(reader),
 		Records:  ConfigMaps{mgr.GetClient(), reader},
-		Claims:   NewClaims(),
+		Rivals:   NewRivals(notify),
 		Cache:    mgr.GetClient(),
 		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices, SameNamespace: o.SameNamespace,
 		Now: time.Now,
@@ -164,7 +164,7 @@ func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.Typed
 				queue.Add(reconcile.Request{NamespacedName: e.Object})
 			},
 		})).
-		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(inForceChanged{})).
+		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(lastAppliedChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
 	for _, obj := range kept() {
 		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))

@@ -18,6 +18,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -27,14 +28,8 @@ type ClusterSources struct {
 	Client client.Client // with a cache of Flux's sources
 	Reader client.Reader // without a cache, for ConfigMaps and Secrets
 	Fetch  func(ctx context.Context, artifact meta.Artifact, dir string) error
-	Git    GitRepositories
 	// SameNamespace forbids sources of other namespaces.
 	SameNamespace bool
-}
-
-// GitRepositories are repositories that are asked for their commits directly.
-type GitRepositories interface {
-	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
 }
 
 // Find implements Sources.
@@ -45,7 +40,7 @@ func (s ClusterSources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 	case np.Spec.ConfigMapRef != nil:
 		return s.configMap(ctx, np)
 	case np.Spec.Git != nil:
-		return s.Git.Find(ctx, np)
+		return s.git(ctx, np)
 	}
 	return Artifact{}, errNoSource // the definition lets none such pass
 }
@@ -119,7 +114,7 @@ func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodeP
 		Revision: at.Name + "@sha256:" + hex.EncodeToString(sum.Sum(nil)),
 		Fetch: func(_ context.Context, dir string) error {
 			for name, content := range source.Data {
-				if !wanted(name) || len(content) > maxFile {
+				if !fetch.Readable(name, int64(len(content))) {
 					continue
 				}
 				// A key has no slashes, so it is a name in the directory.

@@ -25,21 +25,21 @@ func kept() []client.Object {
 	return []client.Object{&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}}
 }
 
-// byMark is the index of NodePlans by the mark of their objects.
-const byMark = ".mark"
+// byInventory is the index of NodePlans by the inventory label of their objects.
+const byInventory = ".inventoryLabel"
 
-func indexMark(obj client.Object) []string {
+func indexInventory(obj client.Object) []string {
 	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
 	if !ok {
 		return nil
 	}
-	return []string{mark(np)}
+	return []string{inventoryLabel(np)}
 }
 
 // keeper finds the NodePlan that keeps an object.
 func (r *Reconciler) keeper(ctx context.Context, obj client.Object) []reconcile.Request {
 	var list lkeplanv1alpha1.NodePlanList
-	if err := r.List(ctx, &list, client.MatchingFields{byMark: obj.GetLabels()[kube.InventoryLabel]}); err != nil {
+	if err := r.List(ctx, &list, client.MatchingFields{byInventory: obj.GetLabels()[kube.InventoryLabel]}); err != nil {
 		ctrl.LoggerFrom(ctx).Error(err, "the NodePlan of an object could not be found", "name", obj.GetName())
 		return nil
 	}
@@ -67,7 +67,7 @@ func (byOthers) Update(e event.UpdateEvent) bool {
 func (byOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
 
 func ofNodePlan(obj client.Object) bool {
-	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanMark+".")
+	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
 // writers are those who have written an object beside lkeplan, and when; not

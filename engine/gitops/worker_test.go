@@ -15,31 +15,32 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
-	"github.com/lkeplan/lkeplan/engine/child"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // tried is a source and a compiler that do as a test says.
 type tried struct {
 	findErr, fetchErr, compileErr error
 	verified                      bool
-	result                        child.Result
+	result                        compile.Answer
 }
 
 func (s tried) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: func(context.Context, string) error { return s.fetchErr }}, s.findErr
 }
 
-func (s tried) Compile(context.Context, child.Request) (child.Result, error) {
+func (s tried) Compile(context.Context, compile.Request) (compile.Answer, error) {
 	return s.result, s.compileErr
 }
 
 // TestWhatStopsAReconciliation: each in its own way, and none with anything
 // applied: there is no cluster to apply to.
 func TestWhatStopsAReconciliation(t *testing.T) {
-	dev := child.Result{Cluster: config.Cluster{Name: "dev"}}
+	dev := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}
 	tests := []struct {
 		name    string
 		tried   tried
@@ -52,16 +53,16 @@ func TestWhatStopsAReconciliation(t *testing.T) {
 		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
 		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
 		{name: "no signature", spec: lkeplanv1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: lkeplanv1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
-		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", child.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
-		{name: "a compilation that eats memory", tried: tried{compileErr: child.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
+		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", compile.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
+		{name: "a compilation that eats memory", tried: tried{compileErr: compile.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
 		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
-		{name: "another cluster", tried: tried{result: child.Result{Cluster: config.Cluster{Name: "prod"}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "another cluster", tried: tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "prod"}}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
 		{name: "no connection", tried: tried{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &Worker{
-				Sources: tt.tried, Compiler: tt.tried, Cluster: "dev", Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now,
+				Sources: tt.tried, Compiler: tt.tried, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Records: none{},
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
@@ -94,48 +95,55 @@ func TestPathsLeadNowhereOut(t *testing.T) {
 	}
 }
 
-func TestTwoThatWantOneObjectFindOut(t *testing.T) {
-	c := NewClaims()
+// Two objects that NodePlans may declare.
+var (
+	web = manifest.Key{Kind: "NodePool", Name: "web"}
+	db  = manifest.Key{Kind: "NodePool", Name: "db"}
+)
+
+func TestRivalsFindOutAboutEachOther(t *testing.T) {
+	var notified []types.NamespacedName
+	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	if rivals := c.Claim(a, []string{"NodePool web", "NodePool db"}); len(rivals) > 0 {
+	if rivals := r.Declare(a, []manifest.Key{web, db}); len(rivals) > 0 {
 		t.Errorf("the first has rivals: %v", rivals)
 	}
 	for _, who := range []types.NamespacedName{b, b} {
-		if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {a}}, c.Claim(who, []string{"NodePool web"})); diff != "" {
+		if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {a}}, r.Declare(who, []manifest.Key{web})); diff != "" {
 			t.Errorf("rivals of %s (-want +got):\n%s", who, diff)
 		}
 	}
-	if diff := cmp.Diff(map[string][]types.NamespacedName{"NodePool web": {b}}, c.Claim(a, []string{"NodePool web"})); diff != "" {
-		t.Errorf("rivals of the first, when it looks again (-want +got):\n%s", diff)
+	if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {b}}, r.Declare(a, []manifest.Key{web})); diff != "" {
+		t.Errorf("rivals of the first, reconciled again (-want +got):\n%s", diff)
 	}
-	if got := c.Drop(b); !slices.Equal(got, []types.NamespacedName{a}) {
-		t.Errorf("dropping b frees %v, want %v", got, a)
+	notified = nil
+	if r.Forget(b); !slices.Equal(notified, []types.NamespacedName{a}) {
+		t.Errorf("forgetting b notifies %v, want %v", notified, a)
 	}
-	if rivals := c.Claim(a, []string{"NodePool web"}); len(rivals) > 0 {
+	if rivals := r.Declare(a, []manifest.Key{web}); len(rivals) > 0 {
 		t.Errorf("rivals of nobody: %v", rivals)
 	}
 }
 
-func TestThoseWhoShareAreToldWhenItBeginsAndEnds(t *testing.T) {
-	var told []string
-	c := NewClaims()
-	c.Tell = func(other types.NamespacedName) { told = append(told, other.Name) }
+func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
+	var notified []string
+	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other.Name) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
 	for _, step := range []struct {
 		who     types.NamespacedName
-		objects []string
+		objects []manifest.Key
 		want    []string
 	}{
-		{a, []string{"NodePool web"}, nil},
-		{b, []string{"NodePool db"}, nil},
-		{b, []string{"NodePool db", "NodePool web"}, []string{"a"}},
-		{a, []string{"NodePool web"}, nil}, // which is what it wanted before
-		{b, []string{"NodePool db"}, []string{"a"}},
+		{a, []manifest.Key{web}, nil},
+		{b, []manifest.Key{db}, nil},
+		{b, []manifest.Key{db, web}, []string{"a"}},
+		{a, []manifest.Key{web}, nil}, // as before
+		{b, []manifest.Key{db}, []string{"a"}},
 	} {
-		told = nil
-		c.Claim(step.who, step.objects)
-		if !slices.Equal(told, step.want) {
-			t.Errorf("when %s wants %v, %v are told, want %v", step.who, step.objects, told, step.want)
+		notified = nil
+		r.Declare(step.who, step.objects)
+		if !slices.Equal(notified, step.want) {
+			t.Errorf("when %s declares %v, %v are notified, want %v", step.who, step.objects, notified, step.want)
 		}
 	}
 }
@@ -166,8 +174,9 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			head := engine.Compiled{Resources: []config.Object{resource()}}
-			if found := ignore(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+			head := compile.Result{Resources: []config.Object{resource()}}
+			head, found := compare.Without(head, tt.drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
+			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
 			want := tt.left
@@ -224,38 +233,38 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 
 func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
 	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
-	head := engine.Compiled{Resources: []config.Object{web}}
-	w := &Worker{Claims: NewClaims()}
+	head := compile.Result{Resources: []config.Object{web}}
+	w := &Worker{Rivals: NewRivals(nil)}
 	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
 	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly
 	for _, np := range []*lkeplanv1alpha1.NodePlan{applies, plans, applies} {
-		if o, bad := w.contested(np, head); bad {
-			t.Errorf("%s: %s", np.Name, o.message)
+		if err := w.refuseRivals(&revision{np: np, head: head}); err != nil {
+			t.Errorf("%s: %v", np.Name, err)
 		}
 	}
 }
 
-// failing compiles the new revision, and not what is in force.
+// failing compiles the new revision, and not what was last applied.
 type failing struct{ tried }
 
-func (f failing) Compile(_ context.Context, req child.Request) (child.Result, error) {
+func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	if strings.HasSuffix(req.Root, "base") {
-		return child.Result{}, errors.New("fork: no more processes")
+		return compile.Answer{}, errors.New("fork: no more processes")
 	}
 	return f.result, nil
 }
 
-func TestNoRevisionPassesWhileTheGuardsInForceCannotBeRead(t *testing.T) {
+func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
 	w := &Worker{
-		Sources: tried{}, Compiler: failing{tried{result: child.Result{Cluster: config.Cluster{Name: "dev"}}}}, Cluster: "dev",
-		Scratch: t.TempDir(), Claims: NewClaims(), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
+		Sources: tried{}, Compiler: failing{tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}}, Cluster: "dev",
+		Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
 		Vars: func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
 			t.Error("it went on")
 			return nil, errors.New("no cluster")
 		},
 	}
-	if o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what is in force") {
+	if o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what was last applied") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -16,7 +16,7 @@ import (
 	clock "k8s.io/utils/clock/testing"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/lint"
 )
 
@@ -35,11 +35,11 @@ var stricter = map[string]string{
 // refuse in words of their own, its own validation refuses too.
 func TestOwnersRefuse(t *testing.T) {
 	rules := map[string]bool{"bad-schedule": true, "duplicate-taint": true, "values-without-effect": true, "unknown-plan-label": true, "negative-limit": true, "capacity-type": true, "bad-label": true, "other-node-class": true}
-	documents, err := filepath.Glob("../testdata/bad/*.lke.hcl")
+	documents, err := filepath.Glob("../compile/testdata/bad/*.lke.hcl")
 	if err != nil || len(documents) == 0 {
 		t.Fatalf("no documents: %v", err)
 	}
-	base, err := os.ReadFile("../testdata/bad/base.lke.hcl")
+	base, err := os.ReadFile("../compile/testdata/bad/base.lke.hcl")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,9 +54,9 @@ func TestOwnersRefuse(t *testing.T) {
 			continue
 		}
 		files := fstest.MapFS{"base.lke.hcl": {Data: base}, "main.lke.hcl": {Data: src}}
-		compiled, diags := engine.Compile(context.Background(), files, engine.CompileOptions{})
+		compiled, diags := compile.Dir(context.Background(), files, compile.Options{})
 		for _, d := range diags {
-			rule, _ := d.Extra.(engine.RuleName)
+			rule, _ := d.Extra.(compile.RuleName)
 			if !rules[string(rule)] {
 				continue
 			}
@@ -74,7 +74,7 @@ func TestOwnersRefuse(t *testing.T) {
 	}
 }
 
-func karpenterRefuses(t *testing.T, compiled engine.Compiled) bool {
+func karpenterRefuses(t *testing.T, compiled compile.Result) bool {
 	t.Helper()
 	now := clock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
 	for _, r := range compiled.Resources {

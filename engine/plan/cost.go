@@ -173,7 +173,7 @@ func (p *Plan) cost(base, head State) error {
 	}
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		key := c.key()
+		key := c.Key()
 		if old, ok := before[key]; ok {
 			c.Before = &old
 		}

@@ -35,7 +35,7 @@ func Diff(base, head State) (Plan, error) {
 	}
 	p.fanOut(after)
 	for i := range p.Changes {
-		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].key()]
+		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
 	p.Changes = slices.DeleteFunc(p.Changes, func(c Change) bool {
 		return c.Action == Keep && c.Previous == "" && c.Effect == None && len(c.Conflicts) == 0
@@ -44,7 +44,7 @@ func Diff(base, head State) (Plan, error) {
 	if err := p.migrations(base, head); err != nil {
 		return p, err
 	}
-	if err := p.impact(base, head); err != nil {
+	if err := p.SetImpact(base, head); err != nil {
 		return p, err
 	}
 	return p, p.cost(base, head)
@@ -173,7 +173,7 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := text(after[c.key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		class := text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if addr, ok := rolled[class]; ok {
 			c.Because = append(c.Because, addr)
 			c.worsen(Roll, false)

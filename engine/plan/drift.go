@@ -12,16 +12,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Drifts compares objects of a cluster with what the head wants of them, and
 // returns the fields that others than the manager have set to something else.
 // The base is what was applied last, as far as that is known; it may be empty.
-func Drifts(base, head []config.Object, live func(config.Object) map[string]any, manager string) ([]Drift, error) {
+func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := byID(base)
 	var drifts []Drift
 	for _, o := range head {
-		there := live(o)
+		there := live[o.Key()]
 		if there == nil {
 			continue
 		}
@@ -58,7 +59,7 @@ func driftOf(o config.Object, applied, live map[string]any, all owners, manager 
 		}
 		_, contested := written[path]
 		drifts = append(drifts, Drift{
-			Addr: o.Addr.String(), Kind: o.Kind(), Name: o.Name(), Path: path,
+			Addr: o.Addr.String(), Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(), Path: path,
 			Applied: applied[path], Live: live[path], Owners: who, Kept: !contested,
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // liveOf is a pool as a cluster has it, with the managers of its fields.
@@ -20,7 +21,7 @@ func liveOf(t *testing.T, text string) map[string]any {
 }
 
 func TestDrifts(t *testing.T) {
-	manifest := map[string]any{
+	written := map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}},
 	}
@@ -28,7 +29,7 @@ func TestDrifts(t *testing.T) {
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}, "disruption": map[string]any{"consolidateAfter": "0s"}},
 	}
-	head := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest, Defaulted: defaulted}
+	head := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: written, Defaulted: defaulted}
 	owned := func(manager, fields string) string {
 		return `{"manager": "` + manager + `", "operation": "Update", "apiVersion": "karpenter.sh/v1", "fieldsType": "FieldsV1", "fieldsV1": ` + fields + `}`
 	}
@@ -58,7 +59,7 @@ func TestDrifts(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			live := liveOf(t, tt.live)
-			got, err := Drifts(nil, []config.Object{head}, func(config.Object) map[string]any { return live }, "lkeplan")
+			got, err := Drifts(nil, []config.Object{head}, map[manifest.Key]map[string]any{head.Key(): live}, "lkeplan")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -1,8 +1,10 @@
 package plan
 
-import "github.com/lkeplan/lkeplan/config"
+import (
+	"fmt"
 
-import "fmt"
+	"github.com/lkeplan/lkeplan/config"
+)
 
 // A migration is one that is being written.
 type migration struct {

@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -67,9 +68,9 @@ func TestMigrations(t *testing.T) {
 	}
 }
 
-func compiled(t *testing.T, src string) engine.Compiled {
+func compiled(t *testing.T, src string) compile.Result {
 	t.Helper()
-	c, diags := engine.Compile(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}}, engine.CompileOptions{})
+	c, diags := compile.Dir(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}}, compile.Options{})
 	if diags.HasErrors() {
 		t.Fatalf("%v\n%s", diags, src)
 	}
@@ -82,7 +83,7 @@ func diffOf(t *testing.T, base, head string) plan.Plan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, err := engine.Diff(compiled(t, base), compiled(t, head), prices, time.Time{})
+	p, err := compare.Revisions(compiled(t, base), compiled(t, head), prices, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,12 +73,13 @@ type Held struct {
 	Nodes int
 }
 
-// impact fills in, for each pool that changes, what becomes of its nodes. Which
+// SetImpact fills in, for each pool that changes, what becomes of its nodes, as
+// Diff has done for the nodes that it knew. Which
 // drift by the new objects and did not by the old ones is told by the
 // comparison that Karpenter makes for each NodeClaim (karpenter v1.14.1,
 // drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
 // class.
-func (p *Plan) impact(base, head State) error {
+func (p *Plan) SetImpact(base, head State) error {
 	before, err := judges(base)
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func (p *Plan) impact(base, head State) error {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Forget {
 			continue
 		}
-		key := c.key()
+		key := c.Key()
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		if c.Action == Delete {
 			c.Impact.Deleted = c.Impact.Of

@@ -48,7 +48,7 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		return nil, err
 	}
 	allowed := func(at time.Time) (int, error) {
-		n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, counted, karpv1.DisruptionReasonDrifted)
+		n, err := pool.GetAllowedDisruptionsByReason(ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
 		return min(n, counted), err
 	}
 	pace := &Pace{Closed: closed(pool, counted, now)}
@@ -93,7 +93,7 @@ func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 			continue
 		}
 		// One that cannot be read lets none go.
-		if n, err := b.GetAllowedDisruptions(frozen{at: at}, nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
 		text := b.Nodes
@@ -188,10 +188,14 @@ func concernsDrift(b karpv1.Budget) bool {
 	return len(b.Reasons) == 0
 }
 
-// frozen is a clock that stands.
-type frozen struct {
+// ClockAt is a clock that always shows one moment, for Karpenter's functions that
+// ask for the time. It cannot wait: it has no timers.
+func ClockAt(at time.Time) clock.Clock { return clockAt{at: at} }
+
+type clockAt struct {
 	clock.Clock
 	at time.Time
 }
 
-func (f frozen) Now() time.Time { return f.at }
+func (c clockAt) Now() time.Time                  { return c.at }
+func (c clockAt) Since(t time.Time) time.Duration { return c.at.Sub(t) }

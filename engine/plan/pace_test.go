@@ -85,7 +85,7 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 			t.Errorf("a window begins at %s, want %s", w.From, at)
 		}
 		for at = w.From; at.Before(w.Until); at = at.Add(time.Minute) {
-			n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, 5, karpv1.DisruptionReasonDrifted)
+			n, err := pool.GetAllowedDisruptionsByReason(ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
 			if err != nil || n != w.Nodes {
 				t.Fatalf("at %s: %d nodes in the window, Karpenter says %d, %v", at, w.Nodes, n, err)
 			}

@@ -19,10 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-func (c Change) key() manifest.Key {
-	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
-}
-
 func poolKey(name string) manifest.Key { return manifest.Key{Kind: "NodePool", Name: name} }
 
 // State is one revision: its objects, and what nodes can be made of where they
@@ -110,16 +106,26 @@ type Change struct {
 	Conflicts []Conflict
 }
 
+// Key says which object it happens to.
+func (c Change) Key() manifest.Key {
+	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
+}
+
 // Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
-	Addr, Kind, Name string
-	Path             string
-	Applied          any      // what the base says; nil where it says nothing
-	Live             any      // JSON-shaped
-	Owners           []string // field managers, sorted
+	Addr, Kind, Namespace, Name string
+	Path                        string
+	Applied                     any      // what the base says; nil where it says nothing
+	Live                        any      // JSON-shaped
+	Owners                      []string // field managers, sorted
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool
+}
+
+// Key says which object has drifted.
+func (d Drift) Key() manifest.Key {
+	return manifest.Key{Kind: d.Kind, Namespace: d.Namespace, Name: d.Name}
 }
 
 // Verdict is what a guard or a policy says of a plan.

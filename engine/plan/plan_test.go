@@ -7,23 +7,24 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/lkeplan/lkeplan/engine"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // compile compiles one directory of an archive; one that is not there is empty.
-func compile(t *testing.T, files fstest.MapFS, dir string) engine.Compiled {
+func compiledDir(t *testing.T, files fstest.MapFS, dir string) compile.Result {
 	t.Helper()
 	sub, err := fs.Sub(files, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if entries, _ := fs.ReadDir(sub, "."); len(entries) == 0 {
-		return engine.Compiled{}
+		return compile.Result{}
 	}
-	compiled, diags := engine.Compile(t.Context(), sub, engine.CompileOptions{})
+	compiled, diags := compile.Dir(t.Context(), sub, compile.Options{})
 	if diags.HasErrors() {
 		t.Fatalf("%s: %v", dir, diags)
 	}
@@ -41,12 +42,12 @@ func TestDiff(t *testing.T) {
 		t.Fatal(err)
 	}
 	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
-		head := compile(t, files, "head")
-		p, err := engine.Diff(compile(t, files, "base"), head, prices, friday)
+		head := compiledDir(t, files, "head")
+		p, err := compare.Revisions(compiledDir(t, files, "base"), head, prices, friday)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if same, err := engine.Diff(head, head, prices, friday); err != nil || !same.Empty() {
+		if same, err := compare.Revisions(head, head, prices, friday); err != nil || !same.Empty() {
 			t.Errorf("a directory differs from itself: %+v, %v", same.Changes, err)
 		}
 		want := map[string]string{}

@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// mostBars keeps a chart of many pools one that can be looked at.
+// mostBars keeps a chart of many pools readable.
 const mostBars = 12
 
 // share is a part of a chart's width, in percent.
@@ -47,21 +47,20 @@ type span struct {
 }
 
 // costChartOf shows all pools together, and those whose cost changes most.
-func costChartOf(all whole) *costChart {
+func costChartOf(r Report) *costChart {
 	var changed []plan.Change
-	for _, c := range all.changes {
+	for _, c := range r.Changes {
 		if ceilings(c.Before, c.After) != "" && !sameCost(c.Before, c.After) {
-			changed = append(changed, c.Change)
+			changed = append(changed, c)
 		}
 	}
-	s := all.sum
-	if len(changed) == 0 && s.Current == nil && s.Before == (plan.Cost{}) && s.After == (plan.Cost{}) {
+	if len(changed) == 0 && r.Current == nil && r.Before == (plan.Cost{}) && r.After == (plan.Cost{}) {
 		return nil
 	}
 	slices.SortStableFunc(changed, func(a, b plan.Change) int { return cmp.Compare(moves(b), moves(a)) })
 	chart := &costChart{More: max(0, len(changed)-mostBars)}
-	total := scale([]*plan.Cost{&s.Before, &s.After}, []*catalog.Money{s.Current})
-	bar := barOf("All pools together", &s.Before, &s.After, s.Current, total)
+	total := scale([]*plan.Cost{&r.Before, &r.After}, []*catalog.Money{r.Current})
+	bar := barOf("All pools together", &r.Before, &r.After, r.Current, total)
 	bar.Total = true
 	chart.Bars = append(chart.Bars, bar)
 	changed = changed[:min(len(changed), mostBars)]
@@ -84,14 +83,21 @@ func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
 // moves is by how much the cost of a pool changes; what nothing limits comes
 // first.
 func moves(c plan.Change) catalog.Money {
-	d, _ := minus(c.After, c.Before)
-	if d.Ceiling.Unlimited {
+	var before, after plan.Cost
+	if c.Before != nil {
+		before = *c.Before
+	}
+	if c.After != nil {
+		after = *c.After
+	}
+	if before.Ceiling.Unlimited || after.Ceiling.Unlimited {
 		return 1 << 62
 	}
-	return max(d.Ceiling.Monthly, -d.Ceiling.Monthly, d.Floor, -d.Floor)
+	ceiling, floor := after.Ceiling.Monthly-before.Ceiling.Monthly, after.Floor-before.Floor
+	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale is what the whole width of a chart stands for. Beside bars without an
+// scale is what the whole width of a chart stands for. Next to bars without an
 // end, the others take two thirds.
 func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
 	endless := false
@@ -152,7 +158,7 @@ type weekRow struct {
 	Name, Text string
 	Windows    []windowBar
 
-	others int // pools beside the first
+	others int // pools besides the first
 	rolled int // nodes of them all
 	impact *plan.Impact
 }
@@ -169,11 +175,11 @@ type windowBar struct {
 // in pixels.
 const weekHeight, leastHeight = 26, 15
 
-func weekChartOf(all whole) *weekChart {
+func weekChartOf(r Report) *weekChart {
 	chart := &weekChart{}
-	rows := map[string]int{} // by what is drawn
+	drawn := map[string]int{} // by what is drawn
 	var from, until time.Time
-	for _, c := range all.changes {
+	for _, c := range r.Changes {
 		if c.Effect != plan.Roll || c.Impact == nil || c.Impact.Pace == nil || len(c.Impact.Pace.Windows) == 0 {
 			continue
 		}
@@ -181,14 +187,15 @@ func weekChartOf(all whole) *weekChart {
 		if from.IsZero() {
 			from, until = windows[0].From, windows[len(windows)-1].Until
 		}
-		row := weekRow{Name: plainly(c.Addr), Windows: barsOf(c.Impact, from, until), impact: c.Impact, rolled: c.Impact.Rolled}
-		drawn := fmt.Sprint(row.Windows)
-		if i, same := rows[drawn]; same {
+		bars := barsOf(c.Impact, from, until)
+		row := weekRow{Name: plainly(c.Addr), Windows: bars, impact: c.Impact, rolled: c.Impact.Rolled}
+		key := fmt.Sprint(row.Windows)
+		if i, same := drawn[key]; same {
 			chart.Rows[i].others++
 			chart.Rows[i].rolled += row.rolled
 			continue
 		}
-		rows[drawn] = len(chart.Rows)
+		drawn[key] = len(chart.Rows)
 		chart.Rows = append(chart.Rows, row)
 	}
 	if len(chart.Rows) == 0 {
@@ -218,7 +225,8 @@ func (r *weekRow) say() {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
 		r.Text = plainly.when(r.impact.Pace)
 		if r.rolled > 0 {
-			r.Text = strings.TrimSuffix(fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text), "; ")
+			text := fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text)
+			r.Text = strings.TrimSuffix(text, "; ")
 		}
 	}
 	if r.Text == "" {
@@ -238,7 +246,9 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 			continue
 		}
 		begin, length := float64(w.From.Sub(from)), float64(w.Until.Sub(w.From))
-		bar := windowBar{X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole)}
+		bar := windowBar{
+			X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole),
+		}
 		bar.Height = leastHeight + (weekHeight-leastHeight)*w.Nodes/most
 		bar.Y = weekHeight - bar.Height
 		if im.Known && length/whole > 0.05 {

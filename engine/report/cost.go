@@ -39,13 +39,13 @@ func compared(before, after *plan.Cost, text func(plan.Cost) string) string {
 }
 
 // bill says what all pools together cost.
-func bill(s Summary) string {
-	parts := []string{"Most a month: " + ceilings(&s.Before, &s.After) + ", all pools together"}
-	if text := floors(&s.Before, &s.After); text != "" {
+func bill(r Report) string {
+	parts := []string{"Most a month: " + ceilings(&r.Before, &r.After) + ", all pools together"}
+	if text := floors(&r.Before, &r.After); text != "" {
 		parts = append(parts, "at least "+text)
 	}
-	if s.Current != nil {
-		parts = append(parts, "the nodes there now cost "+dollars(*s.Current))
+	if r.Current != nil {
+		parts = append(parts, "the live nodes cost "+dollars(*r.Current))
 	}
 	return strings.Join(parts, "; ") + "."
 }

@@ -4,10 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 const (
@@ -17,13 +17,13 @@ const (
 	mostSummary = 1 << 20
 )
 
-// GitHub writes what a reviewer should look at as commands to a runner of GitHub
+// GitHub writes what a reviewer should check as commands to a runner of GitHub
 // Actions, gravest first, and not more than it shows.
-func GitHub(w io.Writer, messages iter.Seq[Message], _ Options) error {
+func GitHub(w io.Writer, r Report, _ Options) error {
 	var shown []diag.Diagnostic
 	left := map[string]int{"error": mostAnnotations, "warning": mostAnnotations}
 	hidden := 0
-	for _, f := range findings(read(messages)) {
+	for _, f := range findings(r) {
 		if left[f.Severity]--; left[f.Severity] < 0 {
 			hidden++
 			continue
@@ -39,15 +39,15 @@ func GitHub(w io.Writer, messages iter.Seq[Message], _ Options) error {
 
 // GitHubSummary writes Markdown of the size that the summary of a step may have.
 // It is to be appended to $GITHUB_STEP_SUMMARY.
-func GitHubSummary(w io.Writer, messages iter.Seq[Message], o Options) error {
-	_, err := io.WriteString(w, fitting(read(messages), o, func(text string) bool { return len(text) <= mostSummary }))
+func GitHubSummary(w io.Writer, r Report, o Options) error {
+	_, err := io.WriteString(w, fitting(r, o, func(text string) bool { return len(text) <= mostSummary }))
 	return err
 }
 
 // GitHubOutput writes the outputs of a step, for later steps to act on. It is to
 // be appended to $GITHUB_OUTPUT.
-func GitHubOutput(w io.Writer, messages iter.Seq[Message], _ Options) error {
-	s := read(messages).sum
+func GitHubOutput(w io.Writer, r Report, _ Options) error {
+	s := r.Summary()
 	lists := func(addrs []string) string {
 		text, _ := json.Marshal(append([]string{}, addrs...)) // text can always be marshalled
 		return string(text)
@@ -55,11 +55,12 @@ func GitHubOutput(w io.Writer, messages iter.Seq[Message], _ Options) error {
 	var b strings.Builder
 	for _, output := range [][2]string{
 		{"changes", fmt.Sprint(s.Create + s.Update + s.Delete + s.Move + s.Forget)},
-		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)}, {"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
+		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)},
+		{"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
 		{"nodes_rolled", fmt.Sprint(s.NodesRolled)}, {"nodes_deleted", fmt.Sprint(s.NodesDeleted)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
-		{"cost_delta", costDelta(s)}, {"refused", fmt.Sprint(len(s.Refused) > 0)},
-		{"plan_digest", s.Digest}, {"exit_code", fmt.Sprint(s.ExitCode)},
+		{"cost_delta", costDelta(r)}, {"refused", fmt.Sprint(r.Refused())},
+		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {
 		// Values are one line, so that none can end itself and begin another.
 		fmt.Fprintf(&b, "%s=%s\n", output[0], diag.OneLine(output[1]))
@@ -70,9 +71,9 @@ func GitHubOutput(w io.Writer, messages iter.Seq[Message], _ Options) error {
 
 // costDelta is by how much the most that all pools can cost changes; "" where
 // nothing limits it.
-func costDelta(s Summary) string {
-	if s.Before.Ceiling.Unlimited || s.After.Ceiling.Unlimited {
+func costDelta(r Report) string {
+	if r.Before.Ceiling.Unlimited || r.After.Ceiling.Unlimited {
 		return ""
 	}
-	return string(*amountOf(s.After.Ceiling.Monthly - s.Before.Ceiling.Monthly))
+	return planjson.Dollars(r.After.Ceiling.Monthly - r.Before.Ceiling.Monthly)
 }

@@ -1,27 +1,27 @@
 package report
 
 import (
+	"encoding/json"
 	"io"
-	"iter"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // GitLabTerraform writes the counts that GitLab shows in a merge request for
 // artifacts:reports:terraform.
-func GitLabTerraform(w io.Writer, messages iter.Seq[Message], _ Options) error {
-	s := read(messages).sum
-	return encode(w, struct {
+func GitLabTerraform(w io.Writer, r Report, _ Options) error {
+	s := r.Summary()
+	return json.NewEncoder(w).Encode(struct {
 		Create int `json:"create"`
 		Update int `json:"update"`
 		Delete int `json:"delete"`
-	}{s.Create, s.Update, s.Delete}, "")
+	}{s.Create, s.Update, s.Delete})
 }
 
-// GitLabCodeQuality writes what a reviewer should look at for
+// GitLabCodeQuality writes what a reviewer should check, for
 // artifacts:reports:codequality.
-func GitLabCodeQuality(w io.Writer, messages iter.Seq[Message], _ Options) error {
-	return diag.CodeQuality(w, diagnostics(findings(read(messages))), func(d diag.Diagnostic) string {
+func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
+	return diag.CodeQuality(w, diagnostics(findings(r)), func(d diag.Diagnostic) string {
 		switch {
 		case d.Severity == "error":
 			return "blocker"

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"iter"
 	"slices"
 	"strings"
 
@@ -25,49 +24,44 @@ var (
 // HTML writes a plan as one page that needs nothing else: no script, no font, no
 // image, no request. Its policy lets a browser load nothing, whatever the plan
 // holds.
-func HTML(w io.Writer, messages iter.Seq[Message], _ Options) error {
-	page, err := template.New("page").Parse(pageHTML)
+func HTML(w io.Writer, r Report, _ Options) error {
+	page, err := template.New("page").Funcs(words).Parse(pageHTML)
 	if err != nil {
 		return fmt.Errorf("parse the page: %w", err)
 	}
-	return page.Execute(w, viewOf(read(messages)))
+	return page.Execute(w, viewOf(r))
+}
+
+// words are what the page says in the way of the other formats.
+var words = template.FuncMap{
+	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
+	"short": short, "value": value, "verdict": plainly.verdict, "versus": plainly.versus,
+	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 }
 
 // policy allows the one style sheet that is in the page.
 func policy() string {
 	digest := sha256.Sum256([]byte(pageCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'"
+	hash := base64.StdEncoding.EncodeToString(digest[:])
+	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
 }
 
 // view is what the page shows. All of it is text, which the template escapes.
 type view struct {
-	Policy  string
-	CSS     template.CSS // ours
-	Verdict string
-	Tone    string // good, warn or bad
-	Versus  string
-	Digest  string
-	Bill    string
-	Tiles   []tile
-	Guards  []verdictView
-	Passed  int
-	Cost    *costChart
-	Week    *weekChart
-	Groups  []group
-	Moves   []moveView
-	Drift   []driftView
-	Remarks []remark
-}
-
-// moveView is how a pool becomes another object and keeps its nodes.
-type moveView struct {
-	From, To, Reason string
-	Steps            []pair // what to do, and what to write for it
+	Report
+	Policy string
+	CSS    template.CSS // ours
+	Title  string
+	Tone   string // good, warn or bad
+	Tiles  []tile
+	Guards []plan.Verdict // those that have something to say
+	Passed int
+	Cost   *costChart
+	Week   *weekChart
+	Groups []group
 }
 
 type tile struct{ Label, Value, Note, Tone string }
-
-type verdictView struct{ Status, Tone, Text, Place string }
 
 // group is objects under one heading.
 type group struct {
@@ -79,7 +73,7 @@ type objectView struct {
 	Sign, Addr, What, Headline, Effect, Tone, Place string
 	Open                                            bool
 	Consequence                                     string
-	Warnings                                        []string // what holds nodes, and who stands in the way
+	Warnings                                        []string // what holds nodes, and conflicts
 	Fields                                          []fieldView
 	Costs                                           []pair
 }
@@ -89,63 +83,34 @@ type fieldView struct{ Path, Before, After, Effect, Tone, Place string }
 // pair is a name and a value.
 type pair struct{ Name, Value string }
 
-type driftView struct{ Addr, Path, Before, After, Owners, Then string }
-
-type remark struct{ Kind, Text, Place string }
-
-func viewOf(all whole) view {
-	s := all.sum
+func viewOf(r Report) view {
+	s := r.Summary()
 	v := view{
-		Policy: policy(), CSS: template.CSS(pageCSS), Verdict: sentence(s), Tone: "good", Versus: plainly.versus(all.Begin), Digest: plainly(s.Digest),
-		Tiles: tiles(s), Passed: s.Passed, Cost: costChartOf(all), Week: weekChartOf(all), Groups: groups(all.changes),
+		Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
+		Tiles: tiles(s), Passed: r.passed(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {
-	case len(s.Refused) > 0, len(s.Deleted) > 0:
+	case r.Refused(), len(s.Deleted) > 0:
 		v.Tone = "bad"
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"
 	}
-	if s.Changed {
-		v.Bill = bill(s)
-	}
-	for _, verdict := range all.verdicts {
+	for _, verdict := range r.Verdicts {
 		if verdict.Status != plan.Passed {
-			tone := map[plan.Status]string{plan.Blocked: "bad"}[verdict.Status]
-			v.Guards = append(v.Guards, verdictView{string(verdict.Status), tone, plainly.verdict(verdict.Verdict), at(verdict.Source)})
+			v.Guards = append(v.Guards, verdict)
 		}
-	}
-	for _, m := range all.migrations {
-		move := moveView{From: plainly(m.From), To: plainly(m.To), Reason: capital(plainly(m.Reason))}
-		for _, step := range m.Steps {
-			move.Steps = append(move.Steps, pair{plainly(step.Title), diag.Visible(strings.TrimSpace(step.HCL))})
-		}
-		v.Moves = append(v.Moves, move)
-	}
-	for _, d := range all.drift {
-		before, after := sides(d.Path, d.Applied, d.Live)
-		v.Drift = append(v.Drift, driftView{plainly(d.Addr), short(d.Path), before, after, plainly.list(d.Owners), drifted(d.Drift)})
-	}
-	for _, d := range all.diagnostics {
-		place := ""
-		if d.Range != nil {
-			place = fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)
-		}
-		v.Remarks = append(v.Remarks, remark{d.Severity, d.Summary + ". " + d.Detail, place})
-	}
-	for _, n := range all.notes {
-		v.Remarks = append(v.Remarks, remark{"not looked at", plainly(n.Text), ""})
 	}
 	return v
 }
 
 // sentence is the title of the page.
-func sentence(s Summary) string {
-	text := headline(s)
-	switch n := len(s.Refused); {
+func sentence(r Report) string {
+	text := headline(r)
+	switch n := len(r.refusing()); {
 	case n > 2:
 		text = "refused by " + count(n, "guard") + "; " + text
 	case n > 0:
-		text = "refused by " + plainly.list(s.Refused) + "; " + text
+		text = "refused by " + plainly.list(r.refusing()) + "; " + text
 	}
 	return capital(text)
 }
@@ -159,7 +124,7 @@ func capital(text string) string {
 }
 
 // tiles are the numbers at the top of the page.
-func tiles(s Summary) []tile {
+func tiles(s plan.Summary) []tile {
 	number := func(n int, one, many, tone string) tile {
 		t := tile{Label: many, Value: fmt.Sprint(n), Tone: tone}
 		switch n {
@@ -170,7 +135,11 @@ func tiles(s Summary) []tile {
 		}
 		return t
 	}
-	list := []tile{number(s.Create, "to create", "to create", "good"), number(s.Update, "to update", "to update", ""), number(s.Delete, "to delete", "to delete", "bad")}
+	list := []tile{
+		number(s.Create, "to create", "to create", "good"),
+		number(s.Update, "to update", "to update", ""),
+		number(s.Delete, "to delete", "to delete", "bad"),
+	}
 	if s.Move > 0 {
 		list = append(list, number(s.Move, "moved", "moved", ""))
 	}
@@ -191,7 +160,7 @@ func tiles(s Summary) []tile {
 }
 
 // groups puts the objects whose nodes go first.
-func groups(changes []Change) (list []group) {
+func groups(changes []plan.Change) (list []group) {
 	going, others := group{Title: "Nodes go"}, group{Title: "Nodes stay"}
 	n := 0
 	for _, c := range changes {
@@ -200,7 +169,7 @@ func groups(changes []Change) (list []group) {
 		}
 	}
 	for _, c := range changes {
-		o := objectOf(c.Change)
+		o := objectOf(c)
 		if grave(c.Effect) {
 			o.Open = n <= 20
 			going.Objects = append(going.Objects, o)
@@ -216,8 +185,9 @@ var tones = map[plan.Effect]string{plan.Roll: "warn", plan.DeleteNodes: "bad"}
 
 func objectOf(c plan.Change) objectView {
 	o := objectView{
-		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Headline: capital(plainly.headline(c)), Place: at(c.Source),
-		Tone: tones[c.Effect], Consequence: capital(plainly.consequence(c.Impact)), Warnings: plainly.obstacles(c.Impact),
+		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Place: at(c.Source),
+		Headline: capital(plainly.headline(c)), Consequence: capital(plainly.consequence(c.Impact)),
+		Tone: tones[c.Effect], Warnings: plainly.obstacles(c.Impact),
 	}
 	switch {
 	case c.Effect == plan.DeleteNodes:

@@ -114,7 +114,7 @@ func TestPoolsWithTheSameWindowsShareARow(t *testing.T) {
 			c.Impact.Pace = &pace
 		}
 	}
-	chart := weekChartOf(read(r.Messages()))
+	chart := weekChartOf(r)
 	pools := chart.More
 	for _, row := range chart.Rows {
 		pools += 1 + row.others

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 	"unicode/utf8"
 
@@ -15,23 +14,23 @@ import (
 // takes comments of 65,536.
 const MaxComment = 60_000
 
-// Markdown writes a plan as a comment for a pull request, of at most so many
+// Markdown writes a plan as a comment for a pull request, of at most MaxChars
 // characters where that is possible: what says least is left out first, and
 // deleted and replaced nodes never are. The first line is a marker by which a
-// bot finds its comment again. Whatever comes from the configuration stands in
-// code, where nothing of it is taken for Markdown, a mention or a reference.
-func Markdown(w io.Writer, messages iter.Seq[Message], o Options) error {
+// bot finds its comment again. What comes from the configuration is code, so that
+// nothing of it is taken for Markdown, a mention or a reference.
+func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(o.MaxChars, MaxComment)
-	_, err := io.WriteString(w, fitting(read(messages), o, func(text string) bool {
+	_, err := io.WriteString(w, fitting(r, o, func(text string) bool {
 		return utf8.RuneCountInString(text) <= most
 	}))
 	return err
 }
 
 // fitting is the longest comment that fits, and the shortest where none does.
-func fitting(all whole, o Options, fits func(string) bool) string {
+func fitting(r Report, o Options, fits func(string) bool) string {
 	for d := allDetails; ; d-- {
-		c := &comment{whole: all, detail: d}
+		c := &comment{Report: r, detail: d}
 		if text := c.write(o.Target); d == onlyNames || fits(text) {
 			return text
 		}
@@ -52,27 +51,27 @@ const (
 // comment is Markdown that is being written.
 type comment struct {
 	strings.Builder
-	whole
+	Report
 	detail detail
 }
 
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
 func (c *comment) write(target string) string {
-	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.sum))
+	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.Report))
 	c.guards()
 	c.table()
 	c.conflicts()
 	c.drifted()
 	c.warnings()
-	for _, change := range c.changes {
-		if c.detail == allDetails || c.detail == graveDetails && essential(change.Change) {
-			c.details(change.Change)
+	for _, change := range c.Changes {
+		if c.detail == allDetails || c.detail == graveDetails && essential(change) {
+			c.details(change)
 		}
 	}
 	if c.detail >= graveDetails {
-		for _, m := range c.migrations {
-			c.migration(m.Migration)
+		for _, m := range c.Migrations {
+			c.migration(m)
 		}
 	}
 	if c.detail < allDetails {
@@ -83,12 +82,12 @@ func (c *comment) write(target string) string {
 }
 
 // verdict is what a reviewer must know before anything else.
-func verdict(s Summary) string {
-	text := headline(s)
-	if len(s.Deleted)+len(s.Rolled) > 0 {
+func verdict(r Report) string {
+	text := headline(r)
+	if s := r.Summary(); len(s.Deleted)+len(s.Rolled) > 0 {
 		text = "⚠️ " + text
 	}
-	if len(s.Refused) > 0 {
+	if r.Refused() {
 		text = "🛑 refused; " + text
 	}
 	return text
@@ -99,21 +98,21 @@ func essential(c plan.Change) bool { return grave(c.Effect) || c.Action == plan.
 
 // guards lists what guards say, except that all is well.
 func (c *comment) guards() {
-	if c.detail == onlyNames && len(c.sum.Refused) > 0 {
-		c.printf("\n🛑 **blocked** by %s\n", code.list(c.sum.Refused))
+	if c.detail == onlyNames && c.Refused() {
+		c.printf("\n🛑 **blocked** by %s\n", code.list(c.refusing()))
 		return
 	}
 	separator := "\n"
-	for _, v := range c.verdicts {
+	for _, v := range c.Verdicts {
 		switch {
 		case v.Status == plan.Passed:
 			continue
 		case v.Status == plan.Blocked:
-			c.printf("%s- 🛑 **blocked** by %s", separator, code.verdict(v.Verdict))
+			c.printf("%s- 🛑 **blocked** by %s", separator, code.verdict(v))
 		case c.detail <= graveRows:
 			continue
 		default:
-			c.printf("%s- %s: %s", separator, v.Status, code.verdict(v.Verdict))
+			c.printf("%s- %s: %s", separator, v.Status, code.verdict(v))
 		}
 		if place := at(v.Source); place != "" {
 			c.printf(" (%s)", code(place))
@@ -121,14 +120,14 @@ func (c *comment) guards() {
 		c.printf("\n")
 		separator = ""
 	}
-	if n := c.sum.Passed; n > 0 {
+	if n := c.passed(); n > 0 {
 		c.printf("\n%s passed.\n", count(n, "guard"))
 	}
 }
 
 // table has a row for each object.
 func (c *comment) table() {
-	if len(c.changes) == 0 {
+	if len(c.Changes) == 0 {
 		return
 	}
 	if c.detail == onlyNames {
@@ -137,12 +136,14 @@ func (c *comment) table() {
 	}
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
-	for _, change := range c.changes {
-		if c.detail == graveRows && !essential(change.Change) {
+	for _, change := range c.Changes {
+		if c.detail == graveRows && !essential(change) {
 			hidden++
 			continue
 		}
-		c.printf("| %s | %s | %s | %s | %s |\n", code(change.Addr), action(change.Change), nodes(change.Change), from(change.Impact), ceilings(change.Before, change.After))
+		c.printf("| %s | %s | %s | %s | %s |\n",
+			code(change.Addr), action(change), nodes(change), from(change.Impact),
+			ceilings(change.Before, change.After))
 	}
 	if hidden > 0 {
 		c.printf("\n%s more without touching nodes.\n", count(hidden, "object"))
@@ -160,8 +161,8 @@ func (c *comment) names() {
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
 	} {
 		var addrs []string
-		for _, change := range c.changes {
-			if part.is(change.Change) {
+		for _, change := range c.Changes {
+			if part.is(change) {
 				addrs = append(addrs, change.Addr)
 			}
 		}
@@ -233,15 +234,16 @@ func from(im *plan.Impact) string {
 func (c *comment) conflicts() {
 	if c.detail == onlyNames {
 		n := 0
-		for _, change := range c.changes {
+		for _, change := range c.Changes {
 			n += len(change.Conflicts)
 		}
 		if n > 0 {
-			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n", count(n, "field"))
+			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
+				count(n, "field"))
 		}
 		return
 	}
-	for _, change := range c.changes {
+	for _, change := range c.Changes {
 		for _, found := range change.Conflicts {
 			c.printf("\n**Conflict** on %s: %s.\n", code(change.Addr), code.conflict(found))
 		}
@@ -250,27 +252,29 @@ func (c *comment) conflicts() {
 
 // drifted lists what others have set.
 func (c *comment) drifted() {
-	if len(c.drift) == 0 {
+	if len(c.Drift) == 0 {
 		return
 	}
 	if c.detail <= graveRows {
-		c.printf("\n%s set by others in the cluster.\n", count(len(c.drift), "field"))
+		c.printf("\n%s set by others in the cluster.\n", count(len(c.Drift), "field"))
 		return
 	}
-	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | |\n|---|---|---|---|---|\n")
-	for _, d := range c.drift {
+	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
+		"|\n|---|---|---|---|---|\n")
+	for _, d := range c.Drift {
 		before, after := sides(d.Path, d.Applied, d.Live)
-		c.printf("| %s | %s | %s | %s | %s |\n", code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d.Drift))
+		c.printf("| %s | %s | %s | %s | %s |\n",
+			code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
 	}
 }
 
-// warnings are those of compiling, and what could not be looked at.
+// warnings are those of compiling, and what could not be checked.
 func (c *comment) warnings() {
 	if c.detail <= graveRows {
 		return
 	}
 	separator := "\n"
-	for _, d := range c.diagnostics {
+	for _, d := range c.Diagnostics {
 		c.printf("%s- %s: %s", separator, d.Severity, code(abridged(d.Summary+". "+d.Detail)))
 		if d.Range != nil {
 			c.printf(" (%s)", code(fmt.Sprintf("%s:%d", d.Range.Filename, d.Range.Start.Line)))
@@ -278,8 +282,8 @@ func (c *comment) warnings() {
 		c.printf("\n")
 		separator = ""
 	}
-	for _, n := range c.notes {
-		c.printf("%s- not looked at: %s\n", separator, code(n.Text))
+	for _, text := range c.Notes {
+		c.printf("%s- not checked: %s\n", separator, code(text))
 		separator = ""
 	}
 }
@@ -331,16 +335,15 @@ func diffLines(c plan.Change) string {
 
 // footer says how much there is, what it costs, and what was compared.
 func (c *comment) footer() {
-	s := c.sum
-	if s.Changed {
-		c.printf("\n%s. %s\n", counts(s), bill(s))
+	if !c.Empty() {
+		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report))
 	}
 	var parts []string
-	if text := code.versus(c.Begin); text != "" {
+	if text := code.versus(c.Report); text != "" {
 		parts = append(parts, text)
 	}
-	if s.Digest != "" {
-		parts = append(parts, "plan "+code(s.Digest))
+	if c.Digest != "" {
+		parts = append(parts, "plan "+code(c.Digest))
 	}
 	if len(parts) > 0 {
 		c.printf("\n<sub>%s</sub>\n", strings.Join(parts, "; "))

@@ -38,7 +38,8 @@ func lines(text string) iter.Seq[string] {
 
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
-	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n", entities(m.From), code(m.Reason))
+	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
+		entities(m.From), code(m.Reason))
 	for i, step := range m.Steps {
 		c.printf("\n**%d.** %s\n", i+1, code(step.Title))
 		if step.HCL != "" {
@@ -51,25 +52,4 @@ func (c *comment) migration(m plan.Migration) {
 		}
 	}
 	c.printf("\n</details>\n")
-}
-
-// migration is a plan.Migration as JSON.
-type migration struct {
-	From   string `json:"from" doc:"The address in the base."`
-	To     string `json:"to" doc:"The address of the pool that takes over."`
-	Reason string `json:"reason"`
-	Steps  []step `json:"steps"`
-}
-
-type step struct {
-	Title string `json:"title"`
-	HCL   string `json:"hcl,omitempty" doc:"What to write for it."`
-}
-
-func migrationOf(m plan.Migration) migration {
-	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
-	for _, s := range m.Steps {
-		out.Steps = append(out.Steps, step(s))
-	}
-	return out
 }

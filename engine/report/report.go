@@ -1,11 +1,10 @@
 // Package report writes plans down: for people, for programs, and for the
 // systems that show what came out of a build.
 //
-// A plan becomes a stream of typed messages that always come in the same order,
-// and a format is a function of that stream. The package decides nothing: what
-// changes, and what it does to nodes, stands in the plan. It knows no files, no
-// terminal and no environment; how wide or colorful a page may be, its caller
-// says. Equal plans give equal bytes.
+// A format is a function of one Report: a plan, and what else is known of it. The
+// package decides nothing: what changes, and what it does to nodes, is in the
+// plan. It knows no files, no terminal and no environment; its caller says how
+// wide and colorful a page may be. Equal reports give equal bytes.
 //
 // What a plan holds may have been written by anybody who can open a pull
 // request. Nothing of it steers a terminal, a browser, a bot or a runner that
@@ -15,11 +14,11 @@ package report
 import (
 	"fmt"
 	"io"
-	"iter"
 	"slices"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/planjson"
 )
 
 // Report is what is written down: a plan, and what else is known of it.
@@ -32,7 +31,7 @@ type Report struct {
 
 // Options are how a report is written.
 type Options struct {
-	Target   string // the directory it is about, which tells reports side by side apart
+	Target   string // the directory it is about, which distinguishes several reports
 	Version  string // of the program
 	Color    bool   // of text: use the escape sequences of terminals
 	ASCII    bool   // of text: use no other characters
@@ -40,8 +39,8 @@ type Options struct {
 	MaxChars int    // of Markdown; 0: MaxComment
 }
 
-// Format writes a stream of messages.
-type Format func(w io.Writer, messages iter.Seq[Message], o Options) error
+// Format writes a report.
+type Format func(w io.Writer, r Report, o Options) error
 
 // formats are in the order in which they are named to people.
 var formats = []struct {
@@ -49,8 +48,8 @@ var formats = []struct {
 	write Format
 }{
 	{"text", Text},
-	{"json", JSON},
-	{"jsonl", JSONLines},
+	{"json", writeJSON},
+	{"jsonl", writeLines},
 	{"markdown", Markdown},
 	{"html", HTML},
 	{"github", GitHub},
@@ -60,7 +59,6 @@ var formats = []struct {
 	{"gitlab-codequality", GitLabCodeQuality},
 	{"sarif", SARIF},
 	{"junit", JUnit},
-	{"infracost", Infracost},
 }
 
 // Formats lists the names of all formats.
@@ -78,5 +76,36 @@ func Write(w io.Writer, format string, r Report, o Options) error {
 	if i < 0 {
 		return fmt.Errorf("there is no format %q", format)
 	}
-	return formats[i].write(w, r.Messages(), o)
+	return formats[i].write(w, r, o)
+}
+
+// document is the report in JSON.
+func (r Report) document(o Options) planjson.Document {
+	return planjson.New(r.Plan, r.Diagnostics, r.Digest, o.Version)
+}
+
+func writeJSON(w io.Writer, r Report, o Options) error { return r.document(o).Write(w) }
+
+func writeLines(w io.Writer, r Report, o Options) error {
+	return r.document(o).WriteLines(w, r.ExitCode)
+}
+
+// refusing are the guards and policies that block the plan.
+func (r Report) refusing() (names []string) {
+	for _, v := range r.Verdicts {
+		if v.Status == plan.Blocked && !slices.Contains(names, v.Guard) {
+			names = append(names, v.Guard)
+		}
+	}
+	return names
+}
+
+// passed counts the guards and policies that have nothing to say.
+func (r Report) passed() (n int) {
+	for _, v := range r.Verdicts {
+		if v.Status == plan.Passed {
+			n++
+		}
+	}
+	return n
 }

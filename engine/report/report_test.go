@@ -1,10 +1,11 @@
 package report
 
 import (
+	"encoding/json"
 	"flag"
-	"fmt"
 	"html/template"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -71,23 +72,21 @@ func TestEqualPlansGiveEqualBytes(t *testing.T) {
 	}
 }
 
-// TestMessagesComeInOrder: the first is Begin, the last Summary, and whoever
-// stops reading gets no more.
-func TestMessagesComeInOrder(t *testing.T) {
-	var kinds []string
-	for m := range rich().Messages() {
-		kind := strings.ToLower(strings.TrimPrefix(fmt.Sprintf("%T", m), "report."))
-		if len(kinds) == 0 || kinds[len(kinds)-1] != kind {
-			kinds = append(kinds, kind)
+// TestLinesComeInOrder: programs that read the stream know after a line of one
+// type that none of an earlier type follows.
+func TestLinesComeInOrder(t *testing.T) {
+	var types []string
+	for text := range strings.Lines(written(t, "jsonl", rich(), Options{})) {
+		var line struct{ Type string }
+		if err := json.Unmarshal([]byte(text), &line); err != nil {
+			t.Fatal(err)
 		}
+		types = append(types, line.Type)
 	}
-	if diff := cmp.Diff([]string{"begin", "diagnostic", "change", "migration", "drift", "verdict", "note", "summary"}, kinds); diff != "" {
+	want := []string{
+		"begin", "diagnostic", "resource_change", "migration", "resource_drift", "guard", "note", "change_summary",
+	}
+	if diff := cmp.Diff(want, slices.Compact(types)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
-	}
-	n := 0
-	for range rich().Messages() {
-		if n++; n == 3 {
-			break
-		}
 	}
 }

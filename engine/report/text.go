@@ -3,7 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"iter"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -12,42 +11,37 @@ import (
 // Text writes a plan for people: a paragraph for each object, a line for each
 // field with what it does to nodes, what others changed, what guards say, and
 // the sum last. Diagnostics are not in it; they are shown with their source.
-func Text(w io.Writer, messages iter.Seq[Message], o Options) error {
+func Text(w io.Writer, r Report, o Options) error {
 	p := newPage(o)
-	var drift drifts
-	for m := range messages {
-		if m, ok := m.(Drift); ok {
-			drift.add(p, m.Drift)
-			continue
-		}
-		drift.end(p)
-		switch m := m.(type) {
-		case Begin:
-			if text := plainly.versus(m); text != "" {
-				p.line(0, styled{text: text})
-			}
-		case Change:
-			p.change(m.Change)
-		case Migration:
-			p.migration(m.Migration)
-		case Verdict:
-			if m.Status != plan.Passed {
-				p.section("Guards")
-				p.verdict(m.Verdict)
-			}
-		case Note:
-			p.section("Not looked at")
-			p.sentence(2, styled{text: plainly(m.Text)})
-		case Summary:
-			p.section("")
-			p.summary(m)
+	if text := plainly.versus(r); text != "" {
+		p.line(0, styled{text: text})
+	}
+	for _, c := range r.Changes {
+		p.change(c)
+	}
+	for _, m := range r.Migrations {
+		p.migration(m)
+	}
+	p.drift(r.Drift)
+	for _, v := range r.Verdicts {
+		if v.Status != plan.Passed {
+			p.section("Guards")
+			p.verdict(v)
 		}
 	}
+	for _, text := range r.Notes {
+		p.section("Not checked")
+		p.sentence(2, styled{text: plainly(text)})
+	}
+	p.section("")
+	p.summary(r)
 	_, err := io.WriteString(w, p.String())
 	return err
 }
 
-var signs = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: "."}
+var signs = map[plan.Action]string{
+	plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: ".",
+}
 
 // change writes the paragraph of an object.
 func (p *page) change(c plan.Change) {
@@ -96,31 +90,22 @@ func costRows(c plan.Change) (rows []row) {
 	return rows
 }
 
-// drifts are the fields of one object that others have set.
-type drifts struct {
-	addr string
-	rows []row
-}
-
-// add takes one more field. They come by object.
-func (d *drifts) add(p *page, field plan.Drift) {
-	if addr := plainly(field.Addr); addr != d.addr {
-		d.end(p)
-		d.addr = addr
-	}
-	r := row{name: short(field.Path), words: "by " + plainly.list(field.Owners) + "; " + drifted(field)}
-	r.before, r.after = sides(field.Path, field.Applied, field.Live)
-	d.rows = append(d.rows, r)
-}
-
-// end writes the fields that there are.
-func (d *drifts) end(p *page) {
-	if len(d.rows) > 0 {
+// drift writes a table for each object of which others have set fields. They come
+// sorted by object.
+func (p *page) drift(fields []plan.Drift) {
+	var rows []row
+	for i, d := range fields {
+		r := row{name: short(d.Path), words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
+		r.before, r.after = sides(d.Path, d.Applied, d.Live)
+		rows = append(rows, r)
+		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
+			continue
+		}
 		p.section("Drift: set by others in the cluster, not by this change")
-		p.line(2, styled{text: d.addr})
-		p.table(6, d.rows)
+		p.line(2, styled{text: plainly(d.Addr)})
+		p.table(6, rows)
+		rows = nil
 	}
-	*d = drifts{}
 }
 
 // verdict writes what a guard says, with the numbers that it went by.
@@ -137,24 +122,24 @@ func (p *page) verdict(v plan.Verdict) {
 }
 
 // summary writes the sum.
-func (p *page) summary(s Summary) {
-	if !s.Changed {
+func (p *page) summary(r Report) {
+	if r.Empty() {
 		p.line(0, styled{text: "No changes."})
 	} else {
-		p.sentence(0, styled{"Plan: " + counts(s) + ".", p.bold})
-		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(s) + "."})
-		p.sentence(0, styled{text: bill(s)})
+		p.sentence(0, styled{"Plan: " + counts(r.Summary()) + ".", p.bold})
+		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(r.Summary()) + "."})
+		p.sentence(0, styled{text: bill(r)})
 	}
 	switch {
-	case len(s.Refused) > 0:
-		p.sentence(0, styled{"Refused by " + plainly.list(s.Refused) + ".", p.bad})
-	case s.Passed > 0:
-		p.sentence(0, styled{text: "Guards: " + fmt.Sprint(s.Passed) + " passed."})
+	case r.Refused():
+		p.sentence(0, styled{"Refused by " + plainly.list(r.refusing()) + ".", p.bad})
+	case r.passed() > 0:
+		p.sentence(0, styled{text: fmt.Sprintf("Guards: %d passed.", r.passed())})
 	}
 }
 
 // nodes says which pools lose nodes.
-func (v voice) nodes(s Summary) string {
+func (v voice) nodes(s plan.Summary) string {
 	amount := func(n int) string {
 		if n == 0 {
 			return ""

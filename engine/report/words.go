@@ -27,12 +27,12 @@ func (v voice) list(names []string) string {
 
 // versus says what is compared with what; "" where that is not known. The
 // working directory need not be named.
-func (v voice) versus(b Begin) string {
+func (v voice) versus(r Report) string {
 	text := ""
-	if head := b.Head.String(); head != "" && head != "." {
+	if head := r.Head.String(); head != "" && head != "." {
 		text = v(head) + " "
 	}
-	if base := b.Base.String(); base != "" {
+	if base := r.Base.String(); base != "" {
 		text += "compared with " + v(base)
 	}
 	return strings.TrimSpace(text)
@@ -53,7 +53,8 @@ func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 func grave(e plan.Effect) bool { return e == plan.Roll || e == plan.DeleteNodes }
 
 // headline says what becomes of the nodes of all pools.
-func headline(s Summary) string {
+func headline(r Report) string {
+	s := r.Summary()
 	nodes := func(n int) string {
 		if n == 0 {
 			return "nodes"
@@ -70,14 +71,14 @@ func headline(s Summary) string {
 	switch {
 	case len(parts) > 0:
 		return strings.Join(parts, ", ")
-	case s.Changed:
+	case !r.Empty():
 		return "no node is replaced or deleted"
 	}
 	return "no changes"
 }
 
 // counts says how many objects there are of each action.
-func counts(s Summary) string {
+func counts(s plan.Summary) string {
 	text := fmt.Sprintf("%d to create, %d to update, %d to delete", s.Create, s.Update, s.Delete)
 	if s.Move > 0 {
 		text += fmt.Sprintf(", %d moved", s.Move)
@@ -197,15 +198,15 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 		return nil
 	}
 	for _, h := range im.Holds {
-		switch h.Reason {
+		switch nodes := count(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
-			lines = append(lines, fmt.Sprintf("%s held by the PodDisruptionBudget %s, which allows no eviction", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:
-			lines = append(lines, fmt.Sprintf("%s held by karpenter.sh/do-not-disrupt on %s", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held by karpenter.sh/do-not-disrupt on "+v(h.Object))
 		case plan.NoRoom:
 			lines = append(lines, "no node can be replaced: "+v(h.Object))
 		default:
-			lines = append(lines, fmt.Sprintf("%s held: %s", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held: "+v(h.Object))
 		}
 	}
 	switch {
@@ -217,7 +218,7 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 	return lines
 }
 
-// conflict says that an apply would be refused.
+// conflict says why an apply is refused.
 func (v voice) conflict(c plan.Conflict) string {
 	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
 }

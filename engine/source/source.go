@@ -1,9 +1,8 @@
-// Package source gives a directory of configuration as it is at one revision:
-// a local directory as it stands, or, inside a Git repository, as the checked
-// out commit has it, whatever lies uncommitted beside it.
+// Package source gives a directory of configuration as a commit of its local Git
+// repository has it, whatever lies uncommitted in the working tree.
 //
-// It reads local files alone: it clones nothing, knows no network and does not
-// look into the files.
+// It reads local files only: it clones nothing, knows no network and does not
+// parse the files.
 package source
 
 import (
@@ -16,17 +15,16 @@ import (
 	"github.com/go-git/go-git/v5"
 )
 
-// Source is where the configuration comes from.
+// Source is a directory of configuration.
 type Source struct {
-	root *os.Root        // of a plain directory
-	repo *git.Repository // nil for a plain directory
-	dir  string          // within root or repository, with slashes
+	repo *git.Repository // nil for a directory outside of any repository
+	dir  string          // in the repository, with slashes; "" is its root
 }
 
-// Revision is the configuration at one moment.
+// Revision is the configuration of one commit.
 type Revision struct {
-	ID  string // changes whenever the files do: the commit, or a digest of the files
-	FS  fs.FS  // of the repository, or of the directory
+	ID  string // the commit's hash
+	FS  fs.FS  // of the repository
 	Dir string // the directory of the configuration within FS; "" is its root
 }
 
@@ -46,21 +44,20 @@ func Open(path string) (*Source, error) {
 	}
 	repo, err := git.PlainOpenWithOptions(abs, &git.PlainOpenOptions{DetectDotGit: true})
 	if errors.Is(err, git.ErrRepositoryNotExists) {
-		root, err := os.OpenRoot(abs)
-		return &Source{root: root}, err
+		return &Source{}, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("open the Git repository of %s: %w", path, err)
 	}
-	dir, err := within(repo, abs)
+	dir, err := dirIn(repo, abs)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in its Git repository: %w", path, err)
 	}
 	return &Source{repo: repo, dir: dir}, nil
 }
 
-// within returns the path of a directory inside the repository's work tree.
-func within(repo *git.Repository, abs string) (string, error) {
+// dirIn returns the path of a directory in the repository's working tree.
+func dirIn(repo *git.Repository, abs string) (string, error) {
 	tree, err := repo.Worktree()
 	if err != nil {
 		return "", err
@@ -77,17 +74,4 @@ func within(repo *git.Repository, abs string) (string, error) {
 		return "", err
 	}
 	return filepath.ToSlash(rel), nil
-}
-
-// Revision returns the configuration as it is now.
-func (s *Source) Revision() (Revision, error) {
-	if s.repo == nil {
-		id, err := digest(s.root.FS())
-		return Revision{ID: id, FS: s.root.FS()}, err
-	}
-	head, err := s.head()
-	if err != nil {
-		return Revision{}, err
-	}
-	return s.commit(head.Hash)
 }

@@ -1,6 +1,7 @@
 package source
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -33,16 +34,17 @@ func gitRun(t *testing.T, dir string, args ...string) {
 	}
 }
 
-func revision(t *testing.T, s *Source) Revision {
+// head is the configuration of the commit that is checked out.
+func head(t *testing.T, s *Source) Revision {
 	t.Helper()
-	r, err := s.Revision()
+	r, err := s.At("HEAD")
 	if err != nil {
 		t.Fatal(err)
 	}
 	return r
 }
 
-func TestGitShowsTheCommitAndNotWhatLiesBesideIt(t *testing.T) {
+func TestARevisionIsTheCommitAndNotTheWorkingTree(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"clusters/dev/main.lke.hcl": "one", "modules/a/a.lke.hcl": "module"})
 	if err := os.Symlink("/etc/passwd", filepath.Join(repo, "clusters/dev/link.lke.hcl")); err != nil {
@@ -57,7 +59,7 @@ func TestGitShowsTheCommitAndNotWhatLiesBesideIt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := revision(t, s)
+	first := head(t, s)
 	if first.Dir != "clusters/dev" {
 		t.Errorf("Dir = %q, want clusters/dev", first.Dir)
 	}
@@ -69,7 +71,7 @@ func TestGitShowsTheCommitAndNotWhatLiesBesideIt(t *testing.T) {
 	}
 
 	gitRun(t, repo, "commit", "-qam", "two")
-	second := revision(t, s)
+	second := head(t, s)
 	if second.ID == first.ID {
 		t.Error("a new commit did not change the revision")
 	}
@@ -85,29 +87,21 @@ func TestTreeIsAFileSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(revision(t, s).FS, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
+	if err := fstest.TestFS(head(t, s).FS, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
 		t.Error(err)
 	}
 }
 
-func TestDirectoryRevisionFollowsContent(t *testing.T) {
-	dir := t.TempDir()
-	write(t, dir, map[string]string{"main.lke.hcl": "one"})
-	s, err := Open(dir)
+func TestAPlainDirectoryHasNoRevisions(t *testing.T) {
+	s, err := Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	first := revision(t, s)
-	if again := revision(t, s); again.ID != first.ID {
-		t.Error("the revision changed although nothing else did")
+	if _, err := s.At("HEAD"); !errors.Is(err, ErrNoRepository) {
+		t.Errorf("At: %v, want %v", err, ErrNoRepository)
 	}
-	write(t, dir, map[string]string{"notes.txt": "not configuration"})
-	if again := revision(t, s); again.ID != first.ID {
-		t.Error("a file that is not configuration changed the revision")
-	}
-	write(t, dir, map[string]string{"main.lke.hcl": "two"})
-	if again := revision(t, s); again.ID == first.ID {
-		t.Error("a changed file did not change the revision")
+	if _, err := s.MergeBase(); !errors.Is(err, ErrNoRepository) {
+		t.Errorf("MergeBase: %v, want %v", err, ErrNoRepository)
 	}
 }
 

@@ -1,11 +1,7 @@
 package source
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"path"
@@ -126,39 +122,4 @@ func (d *treeDir) ReadDir(n int) ([]fs.DirEntry, error) {
 		entries[i] = fs.FileInfoToDirEntry(info)
 	}
 	return entries, nil
-}
-
-// The most that digest reads. The compiler has limits of its own; these only
-// keep a directory that was given by mistake from being read for minutes.
-const (
-	maxDigestFiles = 2000
-	maxDigestBytes = 64 << 20
-)
-
-// digest is a digest of the names and the content of all files of a directory
-// that can be configuration.
-func digest(fsys fs.FS) (string, error) {
-	sum, files, size := sha256.New(), 0, 0
-	err := fs.WalkDir(fsys, ".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && strings.HasPrefix(entry.Name(), ".") && name != "." {
-			return fs.SkipDir
-		}
-		if !entry.Type().IsRegular() || !(strings.HasSuffix(name, ".hcl") || strings.HasSuffix(name, ".json")) {
-			return nil
-		}
-		content, err := fs.ReadFile(fsys, name)
-		if err != nil {
-			return err
-		}
-		if files, size = files+1, size+len(content); files > maxDigestFiles || size > maxDigestBytes {
-			return fmt.Errorf("more than %d files or %d MiB; is this a directory of configuration?", maxDigestFiles, maxDigestBytes>>20)
-		}
-		fmt.Fprintf(sum, "%s\x00%d\x00", name, len(content))
-		_, err = io.Copy(sum, bytes.NewReader(content))
-		return err
-	})
-	return "sha256:" + hex.EncodeToString(sum.Sum(nil)), err
 }

@@ -1,26 +1,20 @@
-// Package lkeapi talks to the Linode API about one thing: the node pools of an
-// LKE cluster. It sends each request once, tells errors apart by what they
-// mean, and keeps inside the rate limits that the answers announce.
+// Package lkeapi talks to the Linode API about LKE clusters and their node pools.
+// It is linodego behind a transport that sends each request once and keeps inside
+// the rate limits that the answers announce, and errors are classified by what they
+// mean.
 //
 // It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.
-//
-// The requests are our own and not linodego's because, at v1.69.1, linodego
-// leaves out the value of a taint when it is empty (the API requires it),
-// takes a 5xx whose body holds no error list for success, flattens every error
-// to a string, and repeats a POST after a 503 with sleeps that no context
-// ends.
 package lkeapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
-	"sync/atomic"
 	"time"
+
+	"github.com/linode/linodego"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -28,26 +22,23 @@ import (
 // DefaultURL is where the Linode API is served.
 const DefaultURL = "https://api.linode.com"
 
-// pageSize is the largest page the API serves (research: 25 to 500).
-const pageSize = 500
+// version of the API: pools of Enterprise clusters show and take their version,
+// firewall and update strategy under v4beta only.
+const version = "v4beta"
 
 // Client calls the Linode API with one token. It is safe for concurrent use.
 type Client struct {
-	base    string // with the version, without a slash at the end
-	token   secret
-	scopes  atomic.Pointer[[]string]
-	http    *http.Client
-	limiter *limiter
-	observe func(Call)
+	api       *linodego.Client
+	transport *transport
 }
 
-// Options are what a Client may be given beside URL and token.
+// Options are what a Client may be given besides URL and token.
 type Options struct {
 	// Transport carries the requests; nil means http.DefaultTransport.
 	Transport http.RoundTripper
 	// Timeout bounds one request, 30 seconds where it is zero.
 	Timeout time.Duration
-	// Observe is told of each request when it has ended. It must be quick and
+	// Observe is called with each request when it has ended. It must be quick and
 	// safe for concurrent use.
 	Observe func(Call)
 }
@@ -60,8 +51,8 @@ type Call struct {
 	Class    Class         // ClassNone on success
 	Waited   time.Duration // for the rate limit, before sending
 	Duration time.Duration // of the request itself
-	Limit    int           // requests in a minute, of the kind that the request is of; 0 where the answer does not say
-	Left     int           // what is left of them; -1 where the answer does not say
+	Limit    int           // requests of this kind in a minute; 0 where the answer does not say
+	Left     int           // how many of them are left; -1 where the answer does not say
 }
 
 // New returns a client for the API at baseURL (DefaultURL where it is empty),
@@ -78,18 +69,27 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 	if strings.TrimSpace(token) == "" {
 		return nil, fmt.Errorf("no Linode API token is given")
 	}
-	if opts.Timeout == 0 {
-		opts.Timeout = 30 * time.Second
+	t := &transport{
+		base: opts.Transport, timeout: opts.Timeout, token: newSecret(strings.TrimSpace(token)),
+		limiter: newLimiter(), observe: opts.Observe,
 	}
-	return &Client{
-		// Pools of Enterprise clusters show and take their version, firewall
-		// and update strategy under v4beta only.
-		base:    Root(baseURL) + "/v4beta",
-		token:   newSecret(strings.TrimSpace(token)),
-		http:    &http.Client{Transport: opts.Transport, Timeout: opts.Timeout},
-		limiter: newLimiter(),
-		observe: opts.Observe,
-	}, nil
+	if t.base == nil {
+		t.base = http.DefaultTransport
+	}
+	if t.timeout == 0 {
+		t.timeout = 30 * time.Second
+	}
+	return &Client{api: behind(t, baseURL), transport: t}, nil
+}
+
+// behind returns linodego's client without its retries, which would repeat a POST
+// after a 503 and sleep without a context, without its cache, and with nothing
+// taken from the environment.
+func behind(t *transport, baseURL string) *linodego.Client {
+	api := linodego.NewClient(&http.Client{Transport: t})
+	api.SetBaseURL(Root(baseURL)).SetAPIVersion(version).SetRetryCount(0).SetUserAgent("lkeplan").SetDebug(false)
+	api.UseCache(false)
+	return &api
 }
 
 // Root is the URL of an API without its version: some write it with one. It is
@@ -105,8 +105,8 @@ func Root(baseURL string) string {
 // Cluster returns the cluster with this id. Class NotFound where the account
 // has none.
 func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
-	var cluster Cluster
-	if err := c.do(ctx, http.MethodGet, fmt.Sprintf("lke/clusters/%d", id), nil, &cluster); err != nil {
+	cluster, err := one(ctx, func(ctx context.Context) (*Cluster, error) { return c.api.GetLKECluster(ctx, id) })
+	if err != nil {
 		return Cluster{}, fmt.Errorf("get cluster %d: %w", id, err)
 	}
 	return cluster, nil
@@ -114,7 +114,7 @@ func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
 
 // Clusters returns all clusters that the token can see.
 func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
-	clusters, err := list[Cluster](ctx, c, "lke/clusters")
+	clusters, err := all(ctx, c.api.ListLKEClusters)
 	if err != nil {
 		return nil, fmt.Errorf("list clusters: %w", err)
 	}
@@ -123,15 +123,15 @@ func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
 
 // Versions returns the Kubernetes versions that clusters of a tier can have.
 func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
-	rows, err := list[struct {
-		ID string `json:"id"`
-	}](ctx, c, "lke/tiers/"+url.PathEscape(string(tier))+"/versions")
+	versions, err := all(ctx, func(ctx context.Context, o *linodego.ListOptions) ([]linodego.LKETierVersion, error) {
+		return c.api.ListLKETierVersions(ctx, string(tier), o)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list the versions of tier %s: %w", tier, err)
 	}
-	ids := make([]string, len(rows))
-	for i, row := range rows {
-		ids[i] = row.ID
+	ids := make([]string, len(versions))
+	for i, v := range versions {
+		ids[i] = v.ID
 	}
 	return ids, nil
 }
@@ -139,7 +139,8 @@ func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, err
 // Firewall returns an error of class NotFound where the account has no firewall
 // of that number, and of class Auth where the token lacks firewall:read_only.
 func (c *Client) Firewall(ctx context.Context, id int) error {
-	if err := c.do(ctx, http.MethodGet, fmt.Sprintf("networking/firewalls/%d", id), nil, nil); err != nil {
+	_, err := one(ctx, func(ctx context.Context) (*linodego.Firewall, error) { return c.api.GetFirewall(ctx, id) })
+	if err != nil {
 		return fmt.Errorf("get firewall %d: %w", id, err)
 	}
 	return nil
@@ -147,7 +148,9 @@ func (c *Client) Firewall(ctx context.Context, id int) error {
 
 // Pools returns all node pools of a cluster with all their slots.
 func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
-	pools, err := list[Pool](ctx, c, fmt.Sprintf("lke/clusters/%d/pools", cluster))
+	pools, err := all(ctx, func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {
+		return c.api.ListLKENodePools(ctx, cluster, o)
+	})
 	if err != nil {
 		return nil, fmt.Errorf("list pools of cluster %d: %w", cluster, err)
 	}
@@ -158,19 +161,20 @@ func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
 // have no instance yet. It is sent once: after an error of class Unknown the
 // pool may exist.
 func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Pool, error) {
-	var pool Pool
-	if err := c.do(ctx, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), spec, &pool); err != nil {
+	pool, err := c.send(ctx, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), specToSend(spec))
+	if err != nil {
 		return Pool{}, fmt.Errorf("create pool of %d %s in cluster %d: %w", spec.Count, spec.Type, cluster, err)
 	}
 	return pool, nil
 }
 
-// GrowPool sets the count of a pool. Callers only ever raise it: of a pool
-// whose count is lowered LKE itself picks the nodes that go.
+// GrowPool sets the count of a pool. Callers only ever raise it: when a count is
+// lowered, LKE picks the nodes to delete.
 func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, error) {
-	var grown Pool
-	body := map[string]int{"count": count}
-	if err := c.do(ctx, http.MethodPut, fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool), body, &grown); err != nil {
+	grown, err := one(ctx, func(ctx context.Context) (*Pool, error) {
+		return c.api.UpdateLKENodePool(ctx, cluster, pool, PoolChange{Count: count})
+	})
+	if err != nil {
 		return Pool{}, fmt.Errorf("grow pool %d of cluster %d to %d: %w", pool, cluster, count, err)
 	}
 	return grown, nil
@@ -179,16 +183,27 @@ func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, 
 // ChangePool changes a pool in place: its nodes get new labels and taints, and
 // stay. What the change leaves out is not sent, the count never.
 func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolChange) error {
-	if err := c.do(ctx, http.MethodPut, fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool), change, nil); err != nil {
+	change.Count = 0
+	path := fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool)
+	if _, err := c.send(ctx, http.MethodPut, path, changeToSend(change)); err != nil {
 		return fmt.Errorf("change pool %d of cluster %d: %w", pool, cluster, err)
 	}
 	return nil
 }
 
+// send sends a pool in a body of ours; why not in linodego's, poolSpec says.
+func (c *Client) send(ctx context.Context, method, path string, body any) (pool Pool, err error) {
+	err = do(ctx, func(ctx context.Context) error {
+		_, err := c.api.R(ctx).SetBody(body).SetResult(&pool).Execute(method, path)
+		return err
+	})
+	return pool, err
+}
+
 // DeletePool deletes a pool and all its nodes. A pool that is not there is not
 // an error: the goal is reached.
 func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
-	err := c.do(ctx, http.MethodDelete, fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool), nil, nil)
+	err := do(ctx, func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) })
 	if err != nil && ClassOf(err) != ClassNotFound {
 		return fmt.Errorf("delete pool %d of cluster %d: %w", pool, cluster, err)
 	}
@@ -198,40 +213,32 @@ func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
 // DeleteSlot deletes one slot of a pool, its node and its Linode, and lowers
 // the pool's count by one. A slot that is not there is not an error.
 func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error {
-	err := c.do(ctx, http.MethodDelete, fmt.Sprintf("lke/clusters/%d/nodes/%s", cluster, url.PathEscape(slot)), nil, nil)
+	err := do(ctx, func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) })
 	if err != nil && ClassOf(err) != ClassNotFound {
 		return fmt.Errorf("delete node %s of cluster %d: %w", slot, cluster, err)
 	}
 	return nil
 }
 
-// page is the envelope of every list.
-type page[T any] struct {
-	Data  []T `json:"data"`
-	Pages int `json:"pages"`
+// one gets one object.
+func one[T any](ctx context.Context, get func(context.Context) (*T, error)) (object T, err error) {
+	err = do(ctx, func(ctx context.Context) error {
+		got, err := get(ctx)
+		if err == nil {
+			object = *got
+		}
+		return err
+	})
+	return object, err
 }
 
-func list[T any](ctx context.Context, c *Client, path string) ([]T, error) {
-	var all []T
-	for n := 1; ; n++ {
-		var p page[T]
-		query := url.Values{"page": {strconv.Itoa(n)}, "page_size": {strconv.Itoa(pageSize)}}
-		if err := c.do(ctx, http.MethodGet, path+"?"+query.Encode(), nil, &p); err != nil {
-			return nil, err
-		}
-		all = append(all, p.Data...)
-		if n >= p.Pages {
-			return all, nil
-		}
-	}
-}
-
-// marshal is apart so that a body that cannot be encoded is seen before
-// anything waits for the rate limit.
-func marshal(body any) (string, error) {
-	if body == nil {
-		return "", nil
-	}
-	raw, err := json.Marshal(body)
-	return string(raw), err
+// all reads all pages of a list, in the largest pages that the API serves.
+func all[T any](
+	ctx context.Context, list func(context.Context, *linodego.ListOptions) ([]T, error),
+) (rows []T, err error) {
+	err = do(ctx, func(ctx context.Context) (err error) {
+		rows, err = list(ctx, &linodego.ListOptions{PageSize: 500})
+		return err
+	})
+	return rows, err
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/linode/linodego"
 )
 
 // serve answers every request by handler and returns a client for it.
@@ -40,11 +41,17 @@ func TestClassOfAnswers(t *testing.T) {
 		{429, `{"errors":[{"reason":"Too many requests"}]}`, ClassBusy},
 		{400, `{"errors":[{"reason":"Linode busy."}]}`, ClassBusy},
 		{400, `{"errors":[{"reason":"Account Limit reached. Please open a support ticket."}]}`, ClassAccountLimit},
-		{400, `{"errors":[{"reason":"Insufficient capacity for instance type g6-standard-2 in region us-ord"}]}`, ClassNoCapacity},
+		{
+			400, `{"errors":[{"reason":"Insufficient capacity for instance type g6-standard-2 in region us-ord"}]}`,
+			ClassNoCapacity,
+		},
 		{400, `{"errors":[{"reason":"No open slots for this plan!"}]}`, ClassNoCapacity},
 		// A reason with a field is about the request, even one with such words.
 		{400, `{"errors":[{"reason":"capacity is not a valid tag","field":"tags"}]}`, ClassValidation},
-		{400, `{"errors":[{"reason":"Invalid count","field":"count"},{"reason":"No open slots for this plan!"}]}`, ClassValidation},
+		{
+			400, `{"errors":[{"reason":"Invalid count","field":"count"},{"reason":"No open slots for this plan!"}]}`,
+			ClassValidation,
+		},
 		{400, `<html>400 Bad Request</html>`, ClassValidation},
 		{500, `{}`, ClassUnknown},
 		{502, `<html>Bad Gateway</html>`, ClassUnknown},
@@ -79,9 +86,44 @@ func TestNoAnswerIsUnknownAndNothingIsSentTwice(t *testing.T) {
 	}
 }
 
+// TestNoStatusIsTriedAgain: linodego would repeat these, a POST too.
+func TestNoStatusIsTriedAgain(t *testing.T) {
+	for _, status := range []int{408, 429, 502, 503} {
+		var requests atomic.Int32
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+			requests.Add(1)
+			w.Header().Set("Retry-After", "0")
+			w.WriteHeader(status)
+		})
+		if _, err := c.CreatePool(t.Context(), 1, PoolSpec{}); err == nil || requests.Load() != 1 {
+			t.Errorf("%d: the request was sent %d times: %v", status, requests.Load(), err)
+		}
+	}
+}
+
+// TestAnAnswerThatIsNoJSONIsNoAnswer: above all no list without pools.
+func TestAnAnswerThatIsNoJSONIsNoAnswer(t *testing.T) {
+	for _, body := range []string{"", "<html>maintenance</html>", `{"data":[{"id":1}],"pages":1`, `{"data":"none"}`} {
+		c := serve(t, func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, body) })
+		if pools, err := c.Pools(t.Context(), 1); ClassOf(err) != ClassUnknown {
+			t.Errorf("%q: %d pools, %v", body, len(pools), err)
+		}
+	}
+}
+
+func TestTheEnvironmentChangesNothing(t *testing.T) {
+	t.Setenv("LINODE_URL", "http://127.0.0.1:1")
+	t.Setenv("LINODE_API_VERSION", "v4")
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) { fmt.Fprintf(w, `{"id":1,"label":%q}`, r.URL.Path) })
+	cluster, err := c.Cluster(t.Context(), 1)
+	if err != nil || cluster.Label != "/v4beta/lke/clusters/1" {
+		t.Errorf("asked for %q: %v", cluster.Label, err)
+	}
+}
+
 func TestWhatWasNotSentIsNotUnknown(t *testing.T) {
 	c := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
-	c.limiter.states[bucketOther].blocked = farFuture
+	c.transport.limiter.states[bucketOther].blocked = farFuture
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := c.CreatePool(ctx, 1, PoolSpec{})
@@ -116,12 +158,31 @@ func TestAnEmptyTaintValueIsSent(t *testing.T) {
 		}
 		io.WriteString(w, `{}`)
 	})
-	if _, err := c.CreatePool(t.Context(), 1, PoolSpec{Type: "x", Count: 2, Taints: []Taint{{Key: "a", Effect: "NoSchedule"}}}); err != nil {
+	if _, err := c.CreatePool(t.Context(), 1, PoolSpec{
+		Type: "x", Count: 2, Taints: []Taint{{Key: "a", Effect: "NoSchedule"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]any{"type": "x", "count": 2.0, "taints": []any{map[string]any{"key": "a", "value": "", "effect": "NoSchedule"}}}
+	want := map[string]any{
+		"type": "x", "count": 2.0, "disks": nil, "tags": nil, "labels": nil,
+		"taints": []any{map[string]any{"key": "a", "value": "", "effect": "NoSchedule"}},
+	}
 	if diff := cmp.Diff(want, body); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestWhatLinodegoDoesNotMend fails when linodego sends empty taint values, or
+// keeps the errors of its transport: then poolSpec, or operation, can go.
+func TestWhatLinodegoDoesNotMend(t *testing.T) {
+	raw, err := json.Marshal(linodego.LKENodePoolTaint{Key: "a", Effect: "NoSchedule"})
+	if err != nil || strings.Contains(string(raw), "value") {
+		t.Errorf("linodego sends %s: pools can be made by CreateLKENodePool", raw)
+	}
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
+	var answer *Error
+	if _, err := c.api.GetLKECluster(t.Context(), 1); err == nil || errors.As(err, &answer) {
+		t.Errorf("linodego wraps the transport's error %v: nothing has to carry it past linodego", err)
 	}
 }
 
@@ -133,7 +194,7 @@ func TestOnlyWhatChangesIsSent(t *testing.T) {
 		}
 		io.WriteString(w, `{}`)
 	})
-	change := PoolChange{Labels: map[string]string{}, Taints: []Taint{}, Autoscaler: &Autoscaler{}}
+	change := PoolChange{Count: 5, Labels: &Labels{}, Taints: &[]Taint{}, Autoscaler: &Autoscaler{}}
 	if err := c.ChangePool(t.Context(), 1, 2, change); err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +229,8 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 func TestRootHasNoVersion(t *testing.T) {
 	for url, want := range map[string]string{
 		"": DefaultURL, "https://api.linode.com": DefaultURL, "https://api.linode.com/": DefaultURL,
-		"https://api.linode.com/v4": DefaultURL, "https://api.linode.com/v4beta/": DefaultURL, "http://127.0.0.1:8080": "http://127.0.0.1:8080",
+		"https://api.linode.com/v4": DefaultURL, "https://api.linode.com/v4beta/": DefaultURL,
+		"http://127.0.0.1:8080": "http://127.0.0.1:8080",
 	} {
 		if got := Root(url); got != want {
 			t.Errorf("Root(%q) = %q, want %q", url, got, want)
@@ -178,7 +240,7 @@ func TestRootHasNoVersion(t *testing.T) {
 
 func TestRouteHasNoNumbers(t *testing.T) {
 	for path, want := range map[string]string{
-		"lke/clusters/12/pools?page=1":              "lke/clusters/{}/pools",
+		"/v4beta/lke/clusters/12/pools":             "lke/clusters/{}/pools",
 		"lke/clusters/12/nodes/855500-0147dc250000": "lke/clusters/{}/nodes/{}",
 	} {
 		if got := route(path); got != want {

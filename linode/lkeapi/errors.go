@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// ClassOf tells what err means. An error that no answer came with is
-// ClassUnknown, for the request may have been carried out.
+// ClassOf returns what err means. Without an answer it is ClassUnknown: the request
+// may have been carried out.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -94,9 +94,8 @@ func ClassOf(err error) Class {
 
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
-// a bad tag. The texts for capacity are the ones known from the existing
-// provider and from older API answers; what LKE says today was never recorded
-// (research/linode.md 7.1).
+// a bad tag. The texts for capacity are those of older API answers; what LKE
+// says today was never recorded.
 func classOfReasons(reasons []Reason) Class {
 	class := ClassValidation
 	for _, r := range reasons {
@@ -122,20 +121,21 @@ type notSentError struct{ err error }
 func (e *notSentError) Error() string { return e.err.Error() }
 func (e *notSentError) Unwrap() error { return e.err }
 
-// Explain turns an error of the first calls at start-up into a sentence that
-// tells a person what to do. It returns err itself where there is nothing to
-// add.
+// Explain turns an error of the first calls at start-up into a sentence that says
+// what to do. It returns err itself where there is nothing to add.
 func Explain(err error, baseURL string) error {
 	if baseURL == "" {
 		baseURL = DefaultURL
 	}
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
-		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s", baseURL, err, ScopePools)
+		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s",
+			baseURL, err, ScopePools)
 	case class == ClassUnknown && errors.Is(err, context.Canceled):
 		return err
 	case class == ClassUnknown:
-		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network", baseURL, err)
+		return fmt.Errorf("the Linode API at %s does not answer as it should: %w; check LINODE_URL and the network",
+			baseURL, err)
 	}
 	return err
 }

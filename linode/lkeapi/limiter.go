@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 )
@@ -20,8 +19,8 @@ const (
 	buckets
 )
 
-func bucketFor(method, path string) bucket {
-	if method == http.MethodGet && strings.Contains(path, "page=") {
+func bucketFor(req *http.Request) bucket {
+	if req.Method == http.MethodGet && req.URL.Query().Has("page") {
 		return bucketList
 	}
 	return bucketOther
@@ -93,9 +92,9 @@ func (l *limiter) take(b bucket, now time.Time) time.Duration {
 	return 0
 }
 
-// learn takes over what an answer says of its bucket. Every header is
-// optional: recorded answers carry the limit alone, or nothing.
-func (l *limiter) learn(b bucket, status int, h http.Header) {
+// update reads the headers of an answer to a request of the bucket. Every header is
+// optional: recorded answers carry only the limit, or nothing.
+func (l *limiter) update(b bucket, status int, h http.Header) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := &l.states[b], time.Now()

@@ -5,20 +5,20 @@ import (
 	"strings"
 )
 
-// ScopePools is the one scope that everything needs which this package does.
+// ScopePools is the scope that all calls for clusters and pools need.
 const ScopePools = "lke:read_write"
 
-// Scopes returns what the token may do, as the last answer said it, such as
-// lke:read_write; nothing where no answer has said it.
+// Scopes returns the token's scopes, such as lke:read_write, as the last answer
+// named them; nil where no answer has.
 func (c *Client) Scopes() []string {
-	if s := c.scopes.Load(); s != nil {
+	if s := c.transport.scopes.Load(); s != nil {
 		return *s
 	}
 	return nil
 }
 
-// MayUse reports whether the token has a scope. It says yes where no answer has
-// told the scopes: then the first call that is refused tells.
+// MayUse reports whether the token has a scope. It is true where no answer has
+// named the scopes: then the first refused call shows it.
 func (c *Client) MayUse(scope string) bool {
 	scopes := c.Scopes()
 	return scopes == nil || covers(scopes, scope)

@@ -1,75 +1,72 @@
 package lkeapi
 
-import (
-	"github.com/lkeplan/lkeplan/linode/catalog"
+import "github.com/linode/linodego"
+
+// The objects of the API are linodego's. Of a Pool, Linodes are the slots: places
+// for a node, whose InstanceID is 0 while there is no Linode. The name of a slot's
+// node and Linode is lke<cluster>-<slot id>.
+type (
+	Cluster    = linodego.LKECluster
+	Pool       = linodego.LKENodePool
+	Slot       = linodego.LKENodePoolLinode
+	Taint      = linodego.LKENodePoolTaint
+	Labels     = linodego.LKENodePoolLabels
+	Autoscaler = linodego.LKENodePoolAutoscaler
 )
 
-// Cluster is an LKE cluster, as far as a provider of capacity needs it (API:
-// GET /lke/clusters/{id}).
-type Cluster struct {
-	ID      int          `json:"id"`
-	Label   string       `json:"label"`
-	Region  string       `json:"region"`
-	Tier    catalog.Tier `json:"tier"`
-	Version string       `json:"k8s_version"`
-	Status  string       `json:"status"`
-}
-
-// Pool is a node pool of a cluster (API: GET /lke/clusters/{id}/pools).
-type Pool struct {
-	ID             int               `json:"id"`
-	Type           string            `json:"type"`
-	Count          int               `json:"count"`
-	Slots          []Slot            `json:"nodes"`
-	Tags           []string          `json:"tags"`
-	Labels         map[string]string `json:"labels"`
-	Taints         []Taint           `json:"taints"`
-	DiskEncryption string            `json:"disk_encryption"`
-	FirewallID     *int              `json:"firewall_id"`
-	Version        *string           `json:"k8s_version"`
-	Autoscaler     Autoscaler        `json:"autoscaler"`
-}
-
-// Autoscaler is LKE's own autoscaler of a pool.
-type Autoscaler struct {
-	Enabled bool `json:"enabled"`
-}
-
-// Slot is a place for a node in a pool. The name of its node and of its Linode
-// is lke<cluster>-<slot id>.
-type Slot struct {
-	ID         string `json:"id"`
-	InstanceID int    `json:"instance_id"` // 0: the API says null, no Linode yet
-	Status     string `json:"status"`      // ready or not_ready
-}
-
-// Taint is a taint of a pool. LKE requires all three fields; an empty value is
-// sent as "".
-type Taint struct {
-	Key    string `json:"key"`
-	Value  string `json:"value"`
-	Effect string `json:"effect"`
-}
-
-// PoolSpec is what a pool is made from. Version, FirewallID and UpdateStrategy
+// PoolSpec is what a pool is made from. K8sVersion, FirewallID and UpdateStrategy
 // are for Enterprise clusters and must be left out elsewhere.
-type PoolSpec struct {
-	Type           string            `json:"type"`
-	Count          int               `json:"count"`
-	Tags           []string          `json:"tags,omitempty"`
-	Labels         map[string]string `json:"labels,omitempty"`
-	Taints         []Taint           `json:"taints,omitempty"`
-	DiskEncryption string            `json:"disk_encryption,omitempty"`
-	FirewallID     *int              `json:"firewall_id,omitempty"`
-	Version        string            `json:"k8s_version,omitempty"`
-	UpdateStrategy string            `json:"update_strategy,omitempty"`
+type PoolSpec = linodego.LKENodePoolCreateOptions
+
+// PoolChange is what of a pool can be changed in place. A nil field is left as it
+// is; an empty list or map takes everything away.
+type PoolChange = linodego.LKENodePoolUpdateOptions
+
+// poolSpec and poolChange are sent in the place of linodego's options. linodego
+// (v1.69.1) leaves out the value of a taint where it is empty, and LKE requires it;
+// it also sends the bounds of an autoscaler that is off, as zeros.
+type poolSpec struct {
+	PoolSpec
+	Taints []taint `json:"taints"`
 }
 
-// PoolChange is what of a pool can be changed in place. A nil field is left as
-// it is; an empty list or map takes everything away.
-type PoolChange struct {
-	Tags       []string          `json:"tags,omitzero"`
-	Labels     map[string]string `json:"labels,omitzero"`
-	Taints     []Taint           `json:"taints,omitzero"`
-	Autoscaler *Autoscaler       `json:"autoscaler,omitempty"`
+type poolChange struct {
+	PoolChange
+	Taints     *[]taint    `json:"taints,omitempty"`
+	Autoscaler *autoscaler `json:"autoscaler,omitempty"`
+}
+
+type taint struct {
+	Key    string                          `json:"key"`
+	Value  string                          `json:"value"`
+	Effect linodego.LKENodePoolTaintEffect `json:"effect"`
+}
+
+type autoscaler struct {
+	Enabled bool `json:"enabled"`
+	Min     int  `json:"min,omitempty"`
+	Max     int  `json:"max,omitempty"`
+}
+
+func specToSend(s PoolSpec) poolSpec {
+	return poolSpec{PoolSpec: s, Taints: taintsToSend(s.Taints)}
+}
+
+func changeToSend(c PoolChange) poolChange {
+	out := poolChange{PoolChange: c}
+	if c.Taints != nil {
+		out.Taints = new(taintsToSend(*c.Taints))
+	}
+	if c.Autoscaler != nil {
+		out.Autoscaler = new(autoscaler(*c.Autoscaler))
+	}
+	return out
+}
+
+func taintsToSend(taints []Taint) []taint {
+	out := make([]taint, len(taints))
+	for i, t := range taints {
+		out[i] = taint(t)
+	}
+	return out
 }

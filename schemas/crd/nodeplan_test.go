@@ -20,9 +20,9 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-const nodePlanDoc = "../../docs/nodeplan.md"
+const nodePlanDoc = "../nodeplan.md"
 
-// TestNodePlanReference holds the tables of docs/nodeplan.md to the CRD.
+// TestNodePlanReference holds the tables of schemas/nodeplan.md to the CRD.
 // With -update, or by make generate, they are rewritten.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)

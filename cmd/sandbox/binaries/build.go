@@ -16,15 +16,15 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// stillEvery is how often a build that takes long says that it goes on.
+// stillEvery is how often a long build reports that it goes on.
 const stillEvery = 30 * time.Second
 
-// job is what there is to do for one module, and the directory where it is done:
+// job builds what is missing of one module, in this directory:
 //
 //	go.mod, go.sum   the embedded module
-//	bin/             the programs, each complete or not there at all
+//	bin/             the programs, each complete or absent
 //	assets/          the files copied from the sources
-//	build.log        what the go command said last
+//	build.log        the last output of the go command
 type job struct {
 	module  Module
 	dir     string
@@ -45,15 +45,16 @@ func (j job) done() bool {
 	return len(j.missing) == 0
 }
 
-// build makes what is missing; place words which one of all it is. Only one process
-// works in a directory at a time; the others wait and find the work done.
+// build makes what is missing; place returns "2 of 5" for messages. One process works
+// in a directory at a time; the others wait and find the work done.
 func (j job) build(ctx context.Context, place func() string) error {
 	if j.done() {
 		return nil
 	}
 	goCommand, err := exec.LookPath("go")
 	if err != nil {
-		return fmt.Errorf("build %s: no go command in PATH: install Go, or point KUBEBUILDER_ASSETS at ready-made binaries", j.module.Name)
+		return fmt.Errorf("build %s: no go command in PATH: install Go, or point KUBEBUILDER_ASSETS at ready-made binaries",
+			j.module.Name)
 	}
 	if err := j.furnish(); err != nil {
 		return fmt.Errorf("build %s: %w", j.module.Name, err)
@@ -78,7 +79,7 @@ func (j job) build(ctx context.Context, place func() string) error {
 }
 
 // furnish writes the module's files. The directory's name is a digest of them, so
-// whoever else writes them writes the same.
+// another process that writes them writes the same.
 func (j job) furnish() error {
 	mod, sum, err := j.module.source()
 	if err != nil {
@@ -130,7 +131,7 @@ func (j job) buildProgram(ctx context.Context, goCommand string, p Program, plac
 	return nil
 }
 
-// reassure says now and then that a build goes on, until the returned function is
+// reassure reports now and then that a build goes on, until the returned function is
 // called.
 func (j job) reassure(p Program, began time.Time) (stop func()) {
 	done := make(chan struct{})
@@ -159,8 +160,7 @@ func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
 	if exists(j.asset(a)) {
 		return nil
 	}
-	// With a program from elsewhere nothing was built and the source may not be
-	// there yet.
+	// If the program was prebuilt, nothing has fetched the source yet.
 	if err := j.run(ctx, io.Discard, goCommand, "mod", "download", a.Module); err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (j job) copyAsset(ctx context.Context, goCommand string, a Asset) error {
 	return replaceFile(j.asset(a), file, 0o644)
 }
 
-// run runs the go command in the workshop. What it complains about is in the log.
+// run runs the go command in the job's directory. Its errors go to the log.
 func (j job) run(ctx context.Context, stdout io.Writer, goCommand string, args ...string) error {
 	log, err := os.Create(j.log())
 	if err != nil {
@@ -215,7 +215,7 @@ func replaceFile(path string, content io.Reader, mode os.FileMode) error {
 	return os.Rename(file.Name(), path)
 }
 
-// roughly words a duration as a person would.
+// roughly prints a duration in round numbers.
 func roughly(d time.Duration) string {
 	switch {
 	case d < time.Minute:

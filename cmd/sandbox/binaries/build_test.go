@@ -29,7 +29,8 @@ func greeter(t *testing.T, main string) Module {
 	write("go.mod", "module example.com/greeter\n\ngo 1.26\n")
 	write("main.go", "package main\n\n"+main)
 	write("stage.yaml", "kind: Stage\n")
-	mod := fmt.Sprintf("module sandbox.invalid/greeter\n\ngo 1.26\n\nrequire example.com/greeter v1.2.3\n\nreplace example.com/greeter => %s\n", src)
+	mod := fmt.Sprintf("module sandbox.invalid/greeter\n\ngo 1.26\n\nrequire example.com/greeter v1.2.3\n\n"+
+		"replace example.com/greeter => %s\n", src)
 	return Module{
 		Name:     "greeter",
 		Source:   fstest.MapFS{"greeter.mod": {Data: []byte(mod)}, "greeter.sum": {}},

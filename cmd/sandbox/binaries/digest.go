@@ -8,15 +8,14 @@ import (
 	"strings"
 )
 
-// toolchain is what a build depends on besides its module. The sandbox's own
-// compiler stands for the go command, which need not even be there once
-// everything is built.
+// toolchain is what a build depends on besides its module. The compiler of the
+// sandbox stands for the go command, which is not needed once everything is built.
 func toolchain() string {
 	return strings.Join([]string{runtime.Version(), runtime.GOOS, runtime.GOARCH}, " ")
 }
 
-// digest names a build of the module: it changes with whatever would make the
-// result a different one, and with nothing else.
+// digest names a build of the module: it changes with everything that changes the
+// result, and with nothing else.
 func (m Module) digest(toolchain string) (string, error) {
 	mod, sum, err := m.source()
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package binaries has the programs a sandbox is made of: it knows which they
-// are, from which modules they come, and builds those that are not there yet.
+// Package binaries has the programs of a sandbox: it lists them, with the modules
+// that they are built from, and builds the missing ones.
 //
 // The programs are built from source by the go command, out of small modules
 // whose go.mod and go.sum are embedded here, so that a sandbox needs nothing but
@@ -23,7 +23,7 @@ var files embed.FS
 type Module struct {
 	Name string
 	// Source has go.mod and go.sum as NAME.mod and NAME.sum, because a directory
-	// with a file called go.mod can not be embedded.
+	// with a file called go.mod cannot be embedded.
 	Source fs.FS
 	// Main is the required module whose version is the version of the set.
 	Main     string
@@ -44,7 +44,7 @@ type Program struct {
 	// Usual is what the first build takes on two cores, given that the programs
 	// before it in the list are built.
 	Usual time.Duration
-	// Test tells that the package is one of tests, which becomes a program.
+	// Test says that the program is the test binary of the package.
 	Test bool
 }
 
@@ -53,7 +53,7 @@ type Asset struct {
 	Module, Path, Name string
 }
 
-// The names of programs and assets that others ask for.
+// The names of programs and assets that other packages use.
 const (
 	Etcd              = "etcd"
 	APIServer         = "kube-apiserver"
@@ -63,16 +63,15 @@ const (
 	KWOK              = "kwok"
 	KarpenterSuite    = "karpenter-regression"
 	SourceController  = "source-controller"
-	// NotificationController is in no sandbox: who needs it starts it.
+	// NotificationController runs in no sandbox: a test that needs it starts it.
 	NotificationController = "notification-controller"
 )
 
-// Stages are the assets that tell KWOK how nodes and pods come up and go.
+// Stages are the assets with KWOK's stages: how nodes and pods get ready and end.
 func Stages() []string { return assets(kwok()) }
 
-// FluxDefinitions are the assets that define Flux's kinds of sources, alerts and
-// receivers.
-func FluxDefinitions() []string { return assets(Flux()...) }
+// FluxCRDs are the CRDs of Flux's sources, alerts and receivers.
+func FluxCRDs() []string { return assets(Flux()...) }
 
 func assets(modules ...Module) []string {
 	var names []string
@@ -89,8 +88,7 @@ func ControlPlane() []Module {
 	return []Module{kubernetes(), kwok()}
 }
 
-// Extras lists the modules that a sandbox has only where somebody asks for them
-// by name.
+// Extras lists the modules that are only built when they are named.
 func Extras() []Module {
 	return []Module{karpenter(), flux(), notifier()}
 }
@@ -109,18 +107,19 @@ func flux() Module {
 		Programs: []Program{
 			{Name: SourceController, Package: module, Usual: 3 * time.Minute},
 		},
-		Assets: definitions(module, "source.toolkit.fluxcd.io_", "buckets", "externalartifacts", "gitrepositories", "helmcharts", "helmrepositories", "ocirepositories"),
+		Assets: crds(module, "source.toolkit.fluxcd.io_", "buckets", "externalartifacts", "gitrepositories",
+			"helmcharts", "helmrepositories", "ocirepositories"),
 	}
 }
 
-// notification has the definitions of Flux's notification-controller alone: in a
-// sandbox the program would have nobody to notify.
+// notification has only the CRDs of Flux's notification-controller: in a sandbox
+// the program would have nobody to notify.
 func notification() Module {
 	const module = "github.com/fluxcd/notification-controller"
 	return Module{
 		Name: "flux-notification", Source: embedded(),
 		Main:   module,
-		Assets: definitions(module, "notification.toolkit.fluxcd.io_", "alerts", "providers", "receivers"),
+		Assets: crds(module, "notification.toolkit.fluxcd.io_", "alerts", "providers", "receivers"),
 	}
 }
 
@@ -131,7 +130,7 @@ func notifier() Module {
 	return m
 }
 
-func definitions(module, prefix string, plurals ...string) []Asset {
+func crds(module, prefix string, plurals ...string) []Asset {
 	var all []Asset
 	for _, plural := range plurals {
 		name := prefix + plural + ".yaml"
@@ -177,9 +176,8 @@ func kubernetes() Module {
 	}
 }
 
-// kubernetesVersion stamps what the release scripts would stamp. Without it
-// kubectl and the version endpoint speak of v0.0.0-master, and clients that
-// parse the version refuse it.
+// kubernetesVersion stamps what the release scripts stamp. Without it kubectl and
+// the version endpoint report v0.0.0-master, which some clients refuse.
 func kubernetesVersion(version string) []string {
 	parts := strings.SplitN(strings.TrimPrefix(version, "v"), ".", 3)
 	var pairs []string

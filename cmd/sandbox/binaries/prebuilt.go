@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// askVersion runs a program that somebody else built to learn what it is.
+// askVersion asks a prebuilt program for its version.
 func askVersion(ctx context.Context, path string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -29,7 +29,7 @@ func askVersion(ctx context.Context, path string) (string, error) {
 	return version, nil
 }
 
-// versionIn finds the first version number in what a program says about itself:
+// versionIn finds the first version number in the output of a program:
 // "Kubernetes v1.36.4", "etcd Version: 3.6.8", "Client Version: v1.36.4".
 func versionIn(text string) string {
 	match := regexp.MustCompile(`\bv?(\d+\.\d+\.\d+[^\s,"]*)`).FindStringSubmatch(text)

@@ -8,14 +8,14 @@ import (
 	"slices"
 )
 
-// Store is the directory where built programs are kept. Several sandboxes, also
-// of different versions, can use one at the same time.
+// Store is the directory where built programs are kept. Several sandboxes, even of
+// different versions, can use it at the same time.
 type Store struct {
 	Dir string
 	// Prebuilt is a directory whose programs are used instead of building them
 	// (KUBEBUILDER_ASSETS); empty means none.
 	Prebuilt string
-	// Say gets the lines about progress.
+	// Say reports progress, a line at a time.
 	Say func(format string, args ...any)
 }
 
@@ -64,7 +64,7 @@ func (s Store) Ensure(ctx context.Context, modules []Module) (Set, error) {
 	return set, nil
 }
 
-// plan says where everything of a module is, or will be, and what is missing.
+// plan returns where everything of a module is, or will be, and what is missing.
 func (s Store) plan(ctx context.Context, m Module, set *Set) (job, error) {
 	digest, err := m.digest(toolchain())
 	if err != nil {
@@ -87,7 +87,7 @@ func (s Store) plan(ctx context.Context, m Module, set *Set) (job, error) {
 	return j, nil
 }
 
-// find says where a program is, or will be once it is built.
+// find returns where a program is, or will be once it is built.
 func (s Store) find(ctx context.Context, j job, p Program) (Installed, error) {
 	version, err := j.module.Version(p)
 	if err != nil {

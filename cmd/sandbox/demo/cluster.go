@@ -21,11 +21,11 @@ import (
 type cluster struct {
 	kube      kubernetes.Interface
 	dynamic   dynamic.Interface
-	nodesSeen map[string]bool // by name, at the last look
+	nodesSeen map[string]bool // by name, when they were last listed
 	plans     []string        // of those, sorted
 }
 
-// node is as much of a Node as the story needs.
+// node is the part of a Node that the demo reads.
 type node struct {
 	Name   string
 	Labels map[string]string
@@ -68,7 +68,7 @@ func (c *cluster) nodes(ctx context.Context) ([]node, error) {
 	return nodes, nil
 }
 
-// describe says which nodes were there at the last look.
+// describe names the nodes that were last listed.
 func (c *cluster) describe() string {
 	if len(c.plans) == 1 {
 		return "1 node: " + c.plans[0]
@@ -76,7 +76,7 @@ func (c *cluster) describe() string {
 	return fmt.Sprintf("%d nodes: %s", len(c.plans), strings.Join(c.plans, ", "))
 }
 
-// anyNode returns the name of a node of the last look.
+// anyNode returns the name of a node that was last listed.
 func (c *cluster) anyNode() string {
 	for name := range c.nodesSeen {
 		return name
@@ -144,9 +144,11 @@ func (c *cluster) deploy(ctx context.Context, name string) error {
 				Spec: corev1.PodSpec{
 					TerminationGracePeriodSeconds: &grace,
 					Containers: []corev1.Container{{
-						Name:      name,
-						Image:     "registry.k8s.io/pause:3.10",
-						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("1")}},
+						Name:  name,
+						Image: "registry.k8s.io/pause:3.10",
+						Resources: corev1.ResourceRequirements{Requests: corev1.ResourceList{
+							corev1.ResourceCPU: resource.MustParse("1"),
+						}},
 					}},
 				},
 			},

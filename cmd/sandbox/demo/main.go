@@ -40,6 +40,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	}
 	err = d.play(ctx)
 	d.controller.stop()
+	if d.forge != nil {
+		d.forge()
+	}
 	if err != nil {
 		fmt.Fprintf(stderr, "\ndemo: %v\n", err)
 		fmt.Fprintf(stderr, "The controller's log is %s.\n", d.controller.log)
@@ -58,6 +61,7 @@ type demo struct {
 	cluster    *cluster
 	linode     linode
 	controller *controller
+	forge      func() error // ends the server of the repository; nil before it runs
 	started    time.Time
 }
 
@@ -108,7 +112,7 @@ func (d *demo) play(ctx context.Context) error {
 	return d.summary(ctx)
 }
 
-// summary prints what it all came to, and fails where something is left over.
+// summary prints the totals, and fails if something is left over.
 func (d *demo) summary(ctx context.Context) error {
 	stats, err := d.linode.stats(ctx)
 	if err != nil {

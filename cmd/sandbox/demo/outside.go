@@ -5,7 +5,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
+	"net/http/cgi"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,7 +37,25 @@ func (r repository) create(ctx context.Context, from string) error {
 	if err := os.CopyFS(r.dir, os.DirFS(from)); err != nil {
 		return err
 	}
-	return command(ctx, r.dir, "git", "init", "-q")
+	return command(ctx, r.dir, "git", "init", "-q", "-b", "main")
+}
+
+// serve serves the repository on loopback as a forge does, until stop is called.
+func (r repository) serve() (url string, stop func() error, err error) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		return "", nil, err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := &http.Server{Handler: &cgi.Handler{
+		Path: git, Args: []string{"http-backend"},
+		Env: []string{"GIT_PROJECT_ROOT=" + filepath.Dir(r.dir), "GIT_HTTP_EXPORT_ALL=1"},
+	}}
+	go server.Serve(listener)
+	return fmt.Sprintf("http://%s/%s", listener.Addr(), filepath.Base(r.dir)), server.Close, nil
 }
 
 // commit commits everything and returns the short id.
@@ -43,7 +63,8 @@ func (r repository) commit(ctx context.Context, message string) (string, error) 
 	if err := command(ctx, r.dir, "git", "add", "-A"); err != nil {
 		return "", err
 	}
-	err := command(ctx, r.dir, "git", "-c", "user.name=demo", "-c", "user.email=demo@example.com", "-c", "commit.gpgsign=false", "commit", "-qm", message)
+	err := command(ctx, r.dir, "git", "-c", "user.name=demo", "-c", "user.email=demo@example.com", "-c",
+		"commit.gpgsign=false", "commit", "-qm", message)
 	if err != nil {
 		return "", err
 	}
@@ -70,20 +91,20 @@ func (r repository) edit(pairs ...string) error {
 	return os.WriteFile(file, []byte(text), 0o644)
 }
 
-// controller is the controller as a process beside this one.
+// controller is the controller, a process of its own.
 type controller struct {
 	bin, log string
 	cmd      *exec.Cmd
 	ended    chan error
 }
 
-func (c *controller) start(configDir string) error {
+func (c *controller) start() error {
 	log, err := os.Create(c.log)
 	if err != nil {
 		return err
 	}
 	defer log.Close() // the process has its own
-	c.cmd = exec.Command(c.bin, "--config", configDir, "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
+	c.cmd = exec.Command(c.bin, "--metrics-bind-address", "0", "--health-probe-bind-address", "0")
 	c.cmd.Stdout, c.cmd.Stderr = log, log
 	if err := c.cmd.Start(); err != nil {
 		return err
@@ -93,10 +114,10 @@ func (c *controller) start(configDir string) error {
 	return nil
 }
 
-// died returns a channel that tells when the process has ended by itself.
+// died returns a channel that is closed when the process has ended by itself.
 func (c *controller) died() <-chan error { return c.ended }
 
-// stop asks the process to end, and makes it where it does not.
+// stop asks the process to end, and kills it if it does not.
 func (c *controller) stop() {
 	if c.ended == nil {
 		return

@@ -3,16 +3,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"time"
 )
 
-// steps is the story that is told.
+// steps are the steps of the demo, in order.
 func (d *demo) steps() []step {
 	return []step{
 		{"kubectl apply -f schemas/crd/", d.install},
 		{"git commit: examples/quickstart becomes a repository", d.firstCommit},
-		{"controller --config: the repository is applied", d.startController},
+		{"kubectl apply NodePlan: the repository is applied", d.startController},
 		{"kubectl scale deployment inflate --replicas 5", d.scaleUp},
 		{"git commit: the pool gets a label; its nodes roll", d.rollOut},
 		{"kubectl delete node: drained, its Linode deleted", d.deleteNode},
@@ -37,11 +38,34 @@ func (d *demo) firstCommit(ctx context.Context) (string, error) {
 	return d.repo.commit(ctx, "Provide nodes for everybody")
 }
 
+// nodePlan has the controller follow the branch main of a repository. A forge
+// would be asked less often.
+const nodePlan = `apiVersion: lkeplan.dev/v1alpha1
+kind: NodePlan
+metadata: {name: platform, namespace: default}
+spec:
+  interval: 10m
+  retryInterval: 1s
+  git: {url: %q, interval: 1s}
+`
+
 func (d *demo) startController(ctx context.Context) (string, error) {
-	if err := d.controller.start(d.repo.dir); err != nil {
+	url, stop, err := d.repo.serve()
+	if err != nil {
 		return "", err
 	}
-	err := d.until(ctx, 30*time.Second, func(ctx context.Context) (bool, string, error) {
+	d.forge = stop
+	if err := d.controller.start(); err != nil {
+		return "", err
+	}
+	plan := filepath.Join(d.dir, "nodeplan.yaml")
+	if err := os.WriteFile(plan, fmt.Appendf(nil, nodePlan, url), 0o644); err != nil {
+		return "", err
+	}
+	if err := kubectl(ctx, "apply", "-f", plan); err != nil {
+		return "", err
+	}
+	err = d.until(ctx, 30*time.Second, func(ctx context.Context) (bool, string, error) {
 		ready, err := d.cluster.poolReady(ctx, "general")
 		return ready, "NodePool general is not ready", err
 	})
@@ -110,7 +134,7 @@ func (d *demo) scaleDown(ctx context.Context) (string, error) {
 	})
 }
 
-// state is what is there at one moment.
+// state is what exists at one moment.
 type state struct {
 	nodes   []node
 	claims  int
@@ -132,13 +156,14 @@ func (s state) consistent() bool {
 // its node.
 func (d *demo) settled(ctx context.Context, within time.Duration, holds func(state) bool) error {
 	return d.until(ctx, within, func(ctx context.Context) (bool, string, error) {
-		s, err := d.look(ctx)
-		seen := fmt.Sprintf("%d nodes, %d NodeClaims, %d slots at LKE, %d pods running", len(s.nodes), s.claims, s.linode.Slots, s.running)
+		s, err := d.read(ctx)
+		seen := fmt.Sprintf("%d nodes, %d NodeClaims, %d slots at LKE, %d pods running", len(s.nodes), s.claims,
+			s.linode.Slots, s.running)
 		return err == nil && s.consistent() && holds(s), seen, err
 	})
 }
 
-func (d *demo) look(ctx context.Context) (s state, err error) {
+func (d *demo) read(ctx context.Context) (s state, err error) {
 	if s.nodes, err = d.cluster.nodes(ctx); err != nil {
 		return s, err
 	}
@@ -152,9 +177,10 @@ func (d *demo) look(ctx context.Context) (s state, err error) {
 	return s, err
 }
 
-// until asks again and again, and ends with what was seen last when it takes
-// too long, or when the controller has ended.
-func (d *demo) until(ctx context.Context, within time.Duration, holds func(context.Context) (ok bool, seen string, err error)) error {
+// until polls, and fails with what was last seen when it takes too long or when
+// the controller has ended.
+func (d *demo) until(ctx context.Context, within time.Duration,
+	holds func(context.Context) (ok bool, seen string, err error)) error {
 	ctx, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	last := "nothing"
@@ -172,7 +198,7 @@ func (d *demo) until(ctx context.Context, within time.Duration, holds func(conte
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("waited %s; last seen: %s", within, last)
+			return fmt.Errorf("timed out after %s; last seen: %s", within, last)
 		case err := <-d.controller.died():
 			return fmt.Errorf("the controller ended: %w", err)
 		case <-tick.C:

@@ -1,8 +1,8 @@
 // Package process starts, recognises and ends operating system processes.
 //
-// A pid alone says little: the number is handed out again once its process is
-// gone. Everything here that sends a signal therefore works on an Identity, a
-// pid together with the moment its process began. The package knows nothing of
+// A pid does not identify a process: the kernel reuses the number once the process
+// is gone. Everything here that sends a signal therefore takes an Identity, a pid
+// together with the moment its process began. The package knows nothing of
 // what the processes do; that is package stack.
 package process
 
@@ -18,8 +18,8 @@ import (
 // ErrGone says that no process with this identity is running any more.
 var ErrGone = errors.New("process is gone")
 
-// pollEvery is how often a process that is not our child is looked at while we
-// wait for its end: there is no portable way to be told.
+// pollEvery is how often to check whether a process that is not our child has
+// ended: there is no portable way to be notified.
 const pollEvery = 10 * time.Millisecond
 
 // Identity names one process for as long as it lives, and none after it.
@@ -53,8 +53,8 @@ func (id Identity) Alive() bool {
 // Signal sends sig to the process, or returns ErrGone and sends nothing when the
 // pid belongs to another process by now.
 func (id Identity) Signal(sig syscall.Signal) error {
-	// The handle is taken before the check: on Linux it is a pidfd, which can
-	// not come to mean another process between the check and the signal.
+	// The handle is taken before the check: on Linux it is a pidfd, which cannot
+	// refer to another process between the check and the signal.
 	handle, err := os.FindProcess(id.PID)
 	if err != nil {
 		return fmt.Errorf("find process %d: %w", id.PID, err)
@@ -88,7 +88,7 @@ func (id Identity) Wait(ctx context.Context) error {
 }
 
 // End asks the process to stop, waits for it as long as grace lasts, and kills it
-// then. A process that is already gone is no error. killed tells that asking was
+// then. A process that is already gone is no error. killed says that asking was
 // not enough.
 func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, err error) {
 	if err := id.Signal(syscall.SIGTERM); err != nil {
@@ -102,7 +102,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, e
 	if err := id.Signal(syscall.SIGKILL); err != nil {
 		return true, ignoreGone(err)
 	}
-	// SIGKILL can not be refused, but the kernel may take a moment.
+	// SIGKILL cannot be refused, but the kernel may take a moment.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
 	defer cancel()
 	if err := id.Wait(last); err != nil {

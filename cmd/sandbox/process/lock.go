@@ -13,8 +13,8 @@ import (
 const lockEvery = 50 * time.Millisecond
 
 // Lock takes the file as a lock against other processes and waits while another
-// has it; waiting is called once before it does. The kernel lets go of the lock
-// when its holder dies, so that none is ever stale. The file stays.
+// has it; waiting is called once before it does. The kernel releases the lock when
+// its holder dies, so that none is ever stale. The file stays.
 func Lock(ctx context.Context, path string, waiting func()) (unlock func(), err error) {
 	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {

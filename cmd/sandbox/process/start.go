@@ -30,7 +30,7 @@ type Process struct {
 // Exited is closed when the process has ended; Err is valid from then on.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err says how the process ended; nil means with status zero.
+// Err is how the process ended; nil means with status zero.
 func (p *Process) Err() error { return p.err }
 
 // Start begins a process that outlives this one. It is in a session of its own,
@@ -110,9 +110,8 @@ func start(c Command, attr *syscall.SysProcAttr) (*Process, error) {
 		return nil, err
 	}
 	p := &Process{exited: make(chan struct{})}
-	// Before anybody waits for it the child has a start time even if it is
-	// already dead, but it would count as gone then; so ask the kernel's table
-	// as it is and let the caller find out through Exited.
+	// A child has a start time until it is waited for, even if it is dead already.
+	// So read the kernel's table as it is; the caller learns of the death from Exited.
 	p.Identity, err = Identify(cmd.Process.Pid)
 	if err != nil {
 		p.Identity = Identity{PID: cmd.Process.Pid}
@@ -124,7 +123,7 @@ func start(c Command, attr *syscall.SysProcAttr) (*Process, error) {
 	return p, nil
 }
 
-// Tail returns the last n lines of a log, or nothing if it can not be read.
+// Tail returns the last n lines of a log, or nothing if it cannot be read.
 func Tail(path string, n int) string {
 	const most = 64 << 10
 	file, err := os.Open(path)

@@ -68,7 +68,8 @@ func TestCatalogFile(t *testing.T) {
 	if err := os.WriteFile(bad, []byte("plans? none\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{good: "", bad: "catalog: ", filepath.Join(t.TempDir(), "none"): "no such file"} {
+	for file, want := range map[string]string{good: "", bad: "catalog: ",
+		filepath.Join(t.TempDir(), "none"): "no such file"} {
 		c := example()
 		c.Catalog = file
 		_, err := c.New()

@@ -58,12 +58,15 @@ func (w wiring) url(scheme, component, name string) string {
 func (c Config) components() map[string]component {
 	list := []component{
 		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
-		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs, grace: 30 * time.Second},
-		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"}, args: controllerManagerArgs},
+		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs,
+			grace: 30 * time.Second},
+		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"},
+			args: controllerManagerArgs},
 		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"}, args: schedulerArgs},
 		{name: kwok, program: binaries.KWOK, ports: []string{"health"}, args: kwokArgs},
 		{name: linode, ports: []string{"api"}, fixed: c.LinodePort, args: linodeArgs},
-		{name: sourceController, program: binaries.SourceController, ports: []string{"artifacts", "health"}, args: sourceControllerArgs, env: sourceControllerEnv},
+		{name: sourceController, program: binaries.SourceController, ports: []string{"artifacts", "health"},
+			args: sourceControllerArgs, env: sourceControllerEnv},
 	}
 	all := map[string]component{}
 	for _, each := range list {

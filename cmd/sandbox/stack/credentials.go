@@ -13,14 +13,14 @@ import (
 // masters is the group that may do everything.
 const masters = "system:masters"
 
-// user is somebody the API server knows by a token.
+// user is an account that the API server knows by a token.
 type user struct {
 	name, group, token string
 }
 
 // users are the administrator and the components, each under a name of its own,
-// so that logs and managed fields say who did what. The token file is read in
-// this order.
+// so that logs and managed fields show who did what. They are in the order of the
+// token file.
 type users map[string]user
 
 // newUsers makes up tokens. kube-controller-manager is an administrator because
@@ -43,7 +43,7 @@ func newUsers() users {
 }
 
 // NewToken returns a token nobody can guess. Each sandbox has its own, so that a
-// client pointed at the wrong one is told so instead of changing it.
+// client pointed at the wrong one gets an error instead of changing it.
 func NewToken() string { return strings.ToLower(rand.Text()) }
 
 // tokenFile renders the file for --token-auth-file.

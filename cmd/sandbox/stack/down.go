@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// stopOrder lists who is ended together: whoever uses a component goes before it.
+// stopOrder lists what is ended together: the users of a component end before it.
 func stopOrder() [][]string {
 	return [][]string{{sourceController, linode, kwok, scheduler, controllerManager}, {apiServer}, {etcd}}
 }
@@ -28,8 +28,7 @@ func Open(dir string, registry Registry) (*Stack, error) {
 }
 
 // Down ends the processes of the sandbox, waits until they are gone, and removes
-// what it wrote. Processes that only happen to have a pid it once had are left
-// alone.
+// what it wrote. Processes that merely reuse one of its pids are not touched.
 func (s *Stack) Down(ctx context.Context) error {
 	unlock, err := process.Lock(ctx, layout(s.Dir).lock(), func() {})
 	if errors.Is(err, fs.ErrNotExist) {

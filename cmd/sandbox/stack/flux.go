@@ -15,12 +15,12 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
 )
 
-// startFlux defines Flux's kinds, and starts source-controller, which would not
-// start without them.
+// startFlux creates Flux's CRDs, and starts source-controller, which does not start
+// without them.
 func (l *launch) startFlux(ctx context.Context) error {
-	for _, file := range l.assets(binaries.FluxDefinitions()) {
+	for _, file := range l.assets(binaries.FluxCRDs()) {
 		define := func(ctx context.Context) error { return l.check.defined(ctx, file) }
-		if err := l.await(ctx, apiServer, "take the definition "+path.Base(file), define); err != nil {
+		if err := l.await(ctx, apiServer, "take the CRD "+path.Base(file), define); err != nil {
 			return err
 		}
 	}
@@ -29,8 +29,8 @@ func (l *launch) startFlux(ctx context.Context) error {
 
 const definitionsPath = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
-// defined returns nil when the API server serves the kind that a file defines.
-// It gives the server the file where it does not have it.
+// defined returns nil when the API server serves the kind of the CRD in a file. It
+// creates the CRD if the server does not have it.
 func (c *checker) defined(ctx context.Context, file string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
@@ -43,7 +43,7 @@ func (c *checker) defined(ctx context.Context, file string) error {
 	if err != nil && !apierrors.IsAlreadyExists(err) {
 		return err
 	}
-	// The files are called GROUP_PLURAL.yaml, the definitions PLURAL.GROUP.
+	// The files are called GROUP_PLURAL.yaml, the CRDs PLURAL.GROUP.
 	group, plural, _ := strings.Cut(strings.TrimSuffix(path.Base(file), ".yaml"), "_")
 	return established(ctx, server, plural+"."+group)
 }
@@ -53,15 +53,15 @@ func established(ctx context.Context, server rest.Interface, name string) error 
 	if err != nil {
 		return err
 	}
-	var definition struct {
+	var crd struct {
 		Status struct {
 			Conditions []metav1.Condition `json:"conditions"`
 		} `json:"status"`
 	}
-	if err := json.Unmarshal(raw, &definition); err != nil {
+	if err := json.Unmarshal(raw, &crd); err != nil {
 		return err
 	}
-	for _, condition := range definition.Status.Conditions {
+	for _, condition := range crd.Status.Conditions {
 		if condition.Type == "Established" && condition.Status == metav1.ConditionTrue {
 			return nil
 		}
@@ -81,16 +81,17 @@ func sourceControllerArgs(w wiring) []string {
 		"--enable-leader-election=false",
 		"--kube-api-qps=" + apiRate,
 		"--kube-api-burst=" + apiRate,
-		// A sandbox is to show what happens when, so nothing comes by chance later.
+		// Without jitter a sandbox shows what happens when.
 		"--interval-jitter-percentage=0",
 	}
 }
 
-// sourceControllerEnv is how it is told of the API server: it has no flag for it.
+// sourceControllerEnv has the kubeconfig: source-controller has no flag for it.
 func sourceControllerEnv(w wiring) []string {
 	return []string{"KUBECONFIG=" + w.configOf(sourceController)}
 }
 
 // auditPolicy has each request written down once, when it is answered.
-const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
+const auditPolicy = `{"apiVersion": "audit.k8s.io/v1", "kind": "Policy",
+  "omitStages": ["RequestReceived"], "rules": [{"level": "Metadata"}]}
 `

@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// portAttempts is how often a component is started anew because somebody else was
-// faster at its port.
+// portAttempts is how often a component is started on another port because a process
+// took the first one.
 const portAttempts = 5
 
 // launch is one attempt to start a stack.
@@ -68,7 +68,7 @@ func (l *launch) run(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	// The API server would wait for this connection when it is to stop.
+	// The API server waits for this connection when it stops.
 	l.check.kube.CloseIdleConnections()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -83,8 +83,8 @@ func (l *launch) startControllerManager(ctx context.Context) error {
 	return l.await(ctx, controllerManager, "serve accounts", l.check.accounts)
 }
 
-// startNodes starts the simulated cloud after KWOK has shown that it works, for the
-// cloud would wonder about the node it shows it with.
+// startNodes starts the simulated cloud after the probe of KWOK, whose node the cloud
+// does not know.
 func (l *launch) startNodes(ctx context.Context) error {
 	if err := l.start(ctx, kwok); err != nil {
 		return err
@@ -114,11 +114,11 @@ func (l *launch) start(ctx context.Context, name string) error {
 		if !taken || c.fixed != 0 || attempt == portAttempts || ctx.Err() != nil {
 			return err
 		}
-		l.config.Say("somebody took the port of %s; starting it on another", name)
+		l.config.Say("another process took the port of %s; starting it on another port", name)
 	}
 }
 
-// spawn starts the component's process and writes it down.
+// spawn starts the component's process and records it in the state.
 func (l *launch) spawn(c component) error {
 	ports, err := c.choosePorts()
 	if err != nil {
@@ -157,8 +157,8 @@ func (l *launch) spawn(c component) error {
 	return l.stack.save()
 }
 
-// introduce tells everybody where the API server is going to be. Nobody else
-// checks anything at that time, so the checker can be changed.
+// introduce writes the kubeconfigs, now that the API server's port is known. No
+// other component is checked at that time, so the checker can be changed.
 func (l *launch) introduce(where layout, port int) error {
 	if err := writeKubeconfigs(where, l.users, l.config.Cluster.Name, port); err != nil {
 		return err
@@ -202,7 +202,8 @@ func (l *launch) watch(ctx context.Context, name string) {
 	}()
 }
 
-// await polls ready while the component's process lives. what words the failure.
+// await polls ready while the component's process lives. what completes the error
+// "NAME did not ...".
 func (l *launch) await(ctx context.Context, name, what string, ready func(context.Context) error) error {
 	p := l.process(name)
 	err := poll(ctx, p.Exited(), ready)
@@ -210,7 +211,7 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 		return nil
 	}
 	if errors.Is(ctx.Err(), context.Canceled) {
-		// Somebody gave up, or another component failed: not this one's fault.
+		// The context ended, or another component failed: not this one's fault.
 		return context.Cause(ctx)
 	}
 	if errors.Is(err, errExited) {
@@ -219,10 +220,11 @@ func (l *launch) await(ctx context.Context, name, what string, ready func(contex
 	return l.blame(name, what, err)
 }
 
-// blame words what a component did not do, with the end of its log.
+// blame is the error about what a component did not do, with the end of its log.
 func (l *launch) blame(name, what string, err error) error {
 	log := layout(l.stack.Dir).log(name)
-	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log), process.Tail(log, 8))
+	return fmt.Errorf("%s did not %s: %w\nits log %s ends with:\n%s", name, what, err, filepath.Base(log),
+		process.Tail(log, 8))
 }
 
 func (l *launch) process(name string) *process.Process {

@@ -1,6 +1,6 @@
-// Package stack runs a control plane and the simulated cloud beside it: it writes
-// what the components need, starts them in order, waits until each one really
-// answers, remembers what it started, and ends exactly that.
+// Package stack runs a control plane and the simulated cloud next to it: it writes
+// what the components need, starts them in order, waits until each one answers,
+// records what it started, and ends exactly that.
 //
 // It does not build programs (package binaries) and knows nothing about what the
 // simulated cloud does (package simulator).
@@ -58,7 +58,8 @@ func (l layout) furnish() error {
 
 // clear removes the sandbox's entries, but not its logs, its state and its lock.
 func (l layout) clear() error {
-	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(), l.path("pki")} {
+	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(),
+		l.path("pki")} {
 		if err := os.RemoveAll(entry); err != nil {
 			return err
 		}

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// pollEvery is how long to wait before a question is asked again.
+// pollEvery is how long to wait between two polls.
 const pollEvery = 20 * time.Millisecond
 
-// errExited ends a poll because the process that was asked is gone.
+// errExited ends a poll because the polled process is gone.
 var errExited = errors.New("the process ended")
 
-// poll asks until ready returns nil. It gives up when the context ends or gone is
-// closed; the error then tells the last answer.
+// poll calls ready until it returns nil. It gives up when the context ends or gone is
+// closed; the error then has the last answer.
 func poll(ctx context.Context, gone <-chan struct{}, ready func(context.Context) error) error {
 	ticker := time.NewTicker(pollEvery)
 	defer ticker.Stop()

@@ -13,8 +13,8 @@ const loopback = "127.0.0.1"
 // address joins a port to the loopback address.
 func address(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
 
-// freePort asks the kernel for a port nobody uses. Somebody may take it before it
-// is used; that shows in the component's log, and it is started again.
+// freePort asks the kernel for a free port. Another process may take it before it is
+// used; that shows in the component's log, and the component is started again.
 func freePort() (int, error) {
 	listener, err := net.Listen("tcp", address(0))
 	if err != nil {
@@ -31,7 +31,8 @@ type PortTakenError struct {
 }
 
 func (e *PortTakenError) Error() string {
-	return fmt.Sprintf("port %d is taken by another process: choose another one with %s, or leave it out and a free one is found", e.Port, e.Flag)
+	return fmt.Sprintf("port %d is taken by another process: choose another one with %s, "+
+		"or leave it out and a free one is found", e.Port, e.Flag)
 }
 
 // requirePort checks that a port the user asked for is free; zero means that any
@@ -47,7 +48,7 @@ func requirePort(port int, flag string) error {
 	return listener.Close()
 }
 
-// saysPortTaken finds the complaint of a component that came too late to its port.
+// saysPortTaken finds in a log that the component could not listen on its port.
 func saysPortTaken(log string) bool {
 	return strings.Contains(log, "address already in use")
 }

@@ -11,8 +11,8 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// probeNode is the node that shows that KWOK plays nodes. It is gone again before
-// anybody is told that the sandbox is ready.
+// probeNode is the node that shows that KWOK plays nodes. It is gone again before the
+// sandbox is reported ready.
 const probeNode = "sandbox-probe"
 
 // probe is one step of showing that KWOK plays nodes; each is repeated until it
@@ -27,9 +27,9 @@ type probe struct {
 // listens.
 func (c *checker) probes() []probe {
 	return []probe{
-		{"let a node be made", c.makeProbe},
+		{"accept a node", c.makeProbe},
 		{"make a node ready", c.probeReady},
-		{"let a node go", c.removeProbe},
+		{"delete a node", c.removeProbe},
 	}
 }
 
@@ -79,8 +79,7 @@ func (c *checker) removeProbe(ctx context.Context) error {
 	return nil
 }
 
-// orStill gives a deletion that was accepted, and so has to be looked at again, an
-// error to be.
+// orStill returns an error for a deletion that was accepted: it has to be polled.
 func orStill(err error) error {
 	if err == nil {
 		return errors.New("it was there a moment ago")

@@ -16,7 +16,7 @@ import (
 // without being named. It is a directory with a small file for each of them.
 type Registry string
 
-// add writes a sandbox down.
+// add records a sandbox.
 func (r Registry) add(dir string) error {
 	if err := os.MkdirAll(string(r), 0o755); err != nil {
 		return fmt.Errorf("register the sandbox: %w", err)
@@ -27,7 +27,7 @@ func (r Registry) add(dir string) error {
 	return nil
 }
 
-// remove forgets a sandbox, which may be forgotten already.
+// remove removes a sandbox from the list, if it is there.
 func (r Registry) remove(dir string) error {
 	if err := os.Remove(r.entry(dir)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("unregister the sandbox: %w", err)
@@ -40,8 +40,8 @@ func (r Registry) entry(dir string) string {
 	return filepath.Join(string(r), hex.EncodeToString(sum[:8]))
 }
 
-// List returns the sandboxes that are written down, the oldest first; running or
-// not is for the caller to ask. Entries whose directory is gone are dropped.
+// List returns the recorded sandboxes, the oldest first, whether they run or not.
+// Entries whose directory is gone are dropped.
 func (r Registry) List() ([]*State, error) {
 	entries, err := os.ReadDir(string(r))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -11,12 +11,11 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// State is what a sandbox remembers of itself, in sandbox.json. It is written
-// after every start, so that a sandbox whose start was cut off can still be
-// taken down.
+// State is the record of a sandbox, in sandbox.json. It is written after every start
+// of a component, so that a sandbox whose start was interrupted can be taken down.
 type State struct {
 	Dir string `json:"dir"`
-	// MadeDir tells whether the sandbox made its directory and so removes it.
+	// MadeDir says that the sandbox made its directory and so removes it.
 	MadeDir bool `json:"madeDir"`
 	// Owner is the process of `sandbox run`, or of `sandbox up` while it works.
 	Owner process.Identity `json:"owner"`
@@ -26,7 +25,7 @@ type State struct {
 	// ReadySeconds is how long it took until everything answered; zero before.
 	ReadySeconds float64 `json:"readySeconds"`
 	Cluster      Cluster `json:"cluster"`
-	// Flux tells that source-controller is one of the components.
+	// Flux says that source-controller is one of the components.
 	Flux       bool        `json:"flux,omitempty"`
 	Components []Component `json:"components"`
 	// BinDirs are the directories of the programs, for PATH.
@@ -133,7 +132,7 @@ func (s *State) Dead() []string {
 // Ready reports whether the sandbox was seen ready once.
 func (s *State) Ready() bool { return s.ReadySeconds > 0 }
 
-// Program says where a file of that name is among the sandbox's programs, or "".
+// Program returns the path of a program of the sandbox, or "" if it has none of the name.
 func (s *State) Program(name string) string {
 	for _, dir := range s.BinDirs {
 		path := dir + string(os.PathSeparator) + name

@@ -22,7 +22,8 @@ func example(dir string) *State {
 		Dir: dir, MadeDir: true, Owner: gone, Began: time.Date(2026, 8, 1, 12, 0, 0, 0, time.UTC), ReadySeconds: 2.5,
 		Cluster: Cluster{Name: "sandbox", ID: 100001, Tier: "standard", Region: "us-ord", LinodeToken: "secret"},
 		Components: []Component{
-			{Name: etcd, Identity: gone, Ports: map[string]int{"client": 2379, "peer": 2380}, Version: "v3.6.8", Log: "etcd.log"},
+			{Name: etcd, Identity: gone, Ports: map[string]int{"client": 2379, "peer": 2380}, Version: "v3.6.8",
+				Log: "etcd.log"},
 			{Name: kwok, Identity: process.Identity{PID: os.Getpid(), Start: "1"}, Ports: map[string]int{"health": 1}},
 			{Name: linode, Identity: gone, Ports: map[string]int{"api": 8080}},
 		},

@@ -10,7 +10,7 @@ import (
 // Status is how a sandbox is at the moment.
 type Status struct {
 	*State
-	// AllReady tells that every component answers.
+	// AllReady says that every component answers.
 	AllReady bool              `json:"ready"`
 	Health   map[string]string `json:"health"`
 	// Simulator is what the Linode simulator counted; null if it does not answer.

@@ -13,8 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
 )
 
-// readyWithin is how long all of a start may take. It takes seconds; the rest is
-// for machines that do much else.
+// readyWithin is how long all of a start may take. It takes seconds on an idle machine.
 const readyWithin = 2 * time.Minute
 
 // Config says what to start.
@@ -29,30 +28,30 @@ type Config struct {
 	Simulator any
 	// APIServerPort and LinodePort are ports the user asked for; zero means any.
 	APIServerPort, LinodePort int
-	// Flux tells to start source-controller too; its programs must be there.
+	// Flux starts source-controller too; its program must be built.
 	Flux bool
 	// Audit has the API server write down each request.
 	Audit bool
 	// Guard, if not nil, makes the components die with this process.
 	Guard    *process.Guard
 	Registry Registry
-	// Say gets the lines about progress.
+	// Say reports progress, a line at a time.
 	Say func(format string, args ...any)
 }
 
 // Stack is a sandbox, running or not.
 type Stack struct {
 	*State
-	// Found tells that Up started nothing because it was running already.
+	// Found says that Up started nothing because the sandbox was running already.
 	Found bool
 	// processes are the components that are children of this process.
 	processes map[string]*process.Process
 	registry  Registry
 }
 
-// Up starts a sandbox and returns when everything in it answers. If it can not,
-// or the context ends before, everything it started is ended again, and only the
-// logs are left.
+// Up starts a sandbox and returns when everything in it answers. If it cannot, or the
+// context ends before, everything it started is ended again, and only the logs are
+// left.
 func Up(ctx context.Context, c Config) (*Stack, error) {
 	if err := errors.Join(
 		requirePort(c.APIServerPort, "--apiserver-port"),
@@ -127,8 +126,8 @@ func (s *Stack) abandon(ctx context.Context, reason error) error {
 	return fmt.Errorf("%w\nnothing is left running; the logs are in %s", reason, layout(s.Dir).logs())
 }
 
-// makeDirectory returns the absolute path of the directory; made tells that it was
-// not there before.
+// makeDirectory returns the absolute path of the directory; made says that it is
+// new.
 func makeDirectory(dir string) (path string, made bool, err error) {
 	if dir == "" {
 		path, err := os.MkdirTemp("", "lkeplan-sandbox-")
@@ -148,8 +147,8 @@ func makeDirectory(dir string) (path string, made bool, err error) {
 	return path, err == nil, err
 }
 
-// takeOver looks at what is in the directory: a sandbox that runs is returned; the
-// leftovers of one that does not are cleared away; what is not ours is refused.
+// takeOver returns a running sandbox in the directory, clears away the leftovers of one
+// that does not run, and refuses a directory that is not a sandbox's.
 func takeOver(dir string) (*State, error) {
 	old, err := Load(dir)
 	if errors.Is(err, ErrNoSandbox) {
@@ -165,7 +164,8 @@ func takeOver(dir string) (*State, error) {
 		return nil, fmt.Errorf("the start of the sandbox in %s was cut off: end it with `sandbox down --dir %s`", dir, dir)
 	}
 	if dead := old.Dead(); len(dead) > 0 {
-		return nil, fmt.Errorf("the sandbox in %s is broken, %s ended: end it with `sandbox down --dir %s`", dir, dead[0], dir)
+		return nil, fmt.Errorf("the sandbox in %s is broken, %s ended: end it with `sandbox down --dir %s`", dir, dead[0],
+			dir)
 	}
 	return old, nil
 }

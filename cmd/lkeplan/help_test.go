@@ -1,0 +1,26 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// TestHelpFitsATerminal of 80 columns.
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, cmd := range commands(newRoot(processEnv())) {
+		args := append(strings.Fields(cmd.CommandPath())[1:], "--help")
+		var out bytes.Buffer
+		env := &env{Stdin: &out, Stdout: &out, Stderr: &out, Getenv: func(string) string { return "" }}
+		if code := run(t.Context(), args, env); code != 0 {
+			t.Fatalf("%v exits with %d: %s", args, code, out.String())
+		}
+		for line := range strings.Lines(out.String()) {
+			line = strings.TrimSuffix(line, "\n")
+			if n := utf8.RuneCountInString(line); n > 80 || strings.HasSuffix(line, " ") {
+				t.Errorf("%s: %d columns: %q", cmd.CommandPath(), n, line)
+			}
+		}
+	}
+}

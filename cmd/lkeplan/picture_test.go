@@ -1,0 +1,131 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/report/picture"
+)
+
+// TestPictureOfDiff holds the picture in the README to what the program prints:
+// the comparison of a pull request with its base, with the nodes of a snapshot.
+// With -update, or by make generate, it is drawn anew.
+func TestPictureOfDiff(t *testing.T) {
+	file, err := filepath.Abs("../../examples/pictures/diff.svg")
+	if err != nil {
+		t.Fatal(err)
+	}
+	changedRepository(t)
+	const command = "lkeplan diff --base git:main --cluster snapshot:prod.json clusters/prod"
+	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
+	shown += string(lkeplan(t, "diff", "--base", "git:main", "--cluster", "snapshot:prod.json", "clusters/prod",
+		"--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z"))
+	got := picture.SVG("lkeplan diff", picture.Lines(shown))
+	if *update {
+		if err := os.WriteFile(file, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("the picture is out of date; run make generate (-file +program)\n%s", diff)
+	}
+}
+
+// changedRepository makes the working directory a repository in which the pool of
+// a commit has changed, next to a snapshot of nodes that are as the commit says.
+func changedRepository(t *testing.T) {
+	t.Helper()
+	inputs, err := filepath.Abs("testdata/picture")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	for name, value := range map[string]string{
+		"NAME": "T", "EMAIL": "t@example.com", "DATE": "2026-11-20T09:00:00Z",
+	} {
+		t.Setenv("GIT_AUTHOR_"+name, value)
+		t.Setenv("GIT_COMMITTER_"+name, value)
+	}
+	put := func(name, from string) {
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(filepath.Join(inputs, from))
+		if err == nil {
+			err = os.WriteFile(name, text, 0o644)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put("clusters/prod/main.lke.hcl", "before.lke.hcl")
+	for _, args := range [][]string{
+		{"init", "--quiet", "--initial-branch", "main", "--object-format", "sha1"}, {"add", "."},
+		{"commit", "--quiet", "--message", "Pools of prod"},
+	} {
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	put("prod.json", "snapshot.json")
+	hashed(t, "prod.json")
+	put("clusters/prod/main.lke.hcl", "after.lke.hcl")
+}
+
+// hashed gives the nodes of a snapshot the annotations that Karpenter gives them:
+// the hash of the pool that they were made from.
+func hashed(t *testing.T, file string) {
+	t.Helper()
+	var list struct{ Items []json.RawMessage }
+	if err := json.Unmarshal(lkeplan(t, "render", "-o", "json", "clusters/prod"), &list); err != nil {
+		t.Fatal(err)
+	}
+	var pool karpv1.NodePool
+	if err := json.Unmarshal(list.Items[len(list.Items)-1], &pool); err != nil || pool.Name != "web" {
+		t.Fatalf("the last object is %s, %v", pool.Name, err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := compare.ReadSnapshot(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range snapshot.Nodes {
+		snapshot.Nodes[i].Annotations = map[string]string{
+			karpv1.NodePoolHashAnnotationKey:        pool.Hash(),
+			karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion,
+		}
+	}
+	var out bytes.Buffer
+	if err := snapshot.Write(&out); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// lkeplan runs the program and returns what it prints.
+func lkeplan(t *testing.T, args ...string) []byte {
+	t.Helper()
+	var out, errs bytes.Buffer
+	env := &env{Stdin: &bytes.Buffer{}, Stdout: &out, Stderr: &errs, Getenv: func(string) string { return "" }}
+	if code := run(t.Context(), args, env); code != 0 {
+		t.Fatalf("%v exits with %d: %s", args, code, errs.String())
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,111 @@
+package argo
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// An Application is what a plugin's server is told of one.
+type Application struct {
+	Name, Namespace, Project string
+	Repository               string // its URL
+	Path                     string // of its directory in the repository
+	TargetRevision           string
+	Revision                 string
+	KubeVersion              string
+	APIVersions              []string
+	Env                      []Env
+	Parameters               []Parameter
+
+	// Sent is the part of the repository that the server gets, where the
+	// Application has the annotation manifest-generate-paths; else all of it.
+	Sent string
+}
+
+// Env is one of spec.source.plugin.env.
+type Env struct{ Name, Value string }
+
+// A Parameter is one of spec.source.plugin.parameters.
+type Parameter struct {
+	Name   string
+	String *string
+	Array  []string
+	Map    map[string]string
+}
+
+// MarshalJSON writes the one value that is there, empty ones too.
+func (p Parameter) MarshalJSON() ([]byte, error) {
+	fields := map[string]any{"name": p.Name}
+	if p.String != nil {
+		fields["string"] = *p.String
+	}
+	if p.Array != nil {
+		fields["array"] = p.Array
+	}
+	if p.Map != nil {
+		fields["map"] = p.Map
+	}
+	return json.Marshal(fields)
+}
+
+// environ is what the repository server adds to the environment. It knows more
+// when it generates than when it only asks for parameters.
+func (a Application) environ(generating bool) []string {
+	about := [][2]string{
+		{"ARGOCD_APP_NAME", a.Name},
+		{"ARGOCD_APP_REVISION", a.Revision},
+		{"ARGOCD_APP_SOURCE_REPO_URL", a.Repository},
+		{"ARGOCD_APP_SOURCE_PATH", a.Path},
+		{"ARGOCD_APP_SOURCE_TARGET_REVISION", a.TargetRevision},
+	}
+	if generating {
+		about = append(about, [][2]string{
+			{"ARGOCD_APP_NAMESPACE", a.Namespace},
+			{"ARGOCD_APP_PROJECT_NAME", a.Project},
+			{"ARGOCD_APP_REVISION_SHORT", a.Revision[:min(7, len(a.Revision))]},
+			{"ARGOCD_APP_REVISION_SHORT_8", a.Revision[:min(8, len(a.Revision))]},
+			{"KUBE_VERSION", a.KubeVersion},
+			{"KUBE_API_VERSIONS", strings.Join(a.APIVersions, ",")},
+		}...)
+	}
+	known := map[string]string{}
+	var environ []string
+	for _, v := range about {
+		known[v[0]] = v[1]
+		environ = append(environ, v[0]+"="+v[1])
+	}
+	for _, e := range a.Env {
+		environ = append(environ,
+			"ARGOCD_ENV_"+e.Name+"="+os.Expand(e.Value, func(name string) string { return known[name] }))
+	}
+	return append(environ, a.parameters()...)
+}
+
+// parameters are there twice: as one text, and each for itself.
+func (a Application) parameters() []string {
+	all, err := json.Marshal(a.Parameters)
+	if err != nil {
+		panic(err) // texts in lists and maps can be encoded
+	}
+	environ := []string{"ARGOCD_APP_PARAMETERS=" + string(all)}
+	for _, p := range a.Parameters {
+		name := "PARAM_" + escaped(p.Name)
+		if p.String != nil {
+			environ = append(environ, name+"="+*p.String)
+		}
+		for i, value := range p.Array {
+			environ = append(environ, fmt.Sprintf("%s_%d=%s", name, i, value))
+		}
+		for key, value := range p.Map {
+			environ = append(environ, name+"_"+escaped(key)+"="+value)
+		}
+	}
+	return environ
+}
+
+var notInNames = regexp.MustCompile("[^A-Z0-9_]")
+
+func escaped(name string) string { return notInNames.ReplaceAllString(strings.ToUpper(name), "_") }

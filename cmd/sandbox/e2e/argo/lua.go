@@ -1,0 +1,219 @@
+package argo
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	lua "github.com/yuin/gopher-lua"
+)
+
+// maxRun is how long a script may take.
+const maxRun = time.Second
+
+// Run runs a script with the object as obj, and returns what it returns. It has
+// the libraries that Argo CD opens for scripts in its ConfigMap: base, package
+// and table, and of os what tells the time. Empty tables come back as lists.
+func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
+	state := lua.NewState(lua.Options{SkipOpenLibs: true})
+	defer state.Close()
+	for _, lib := range []struct {
+		name string
+		open lua.LGFunction
+	}{{lua.LoadLibName, lua.OpenPackage}, {lua.BaseLibName, lua.OpenBase}, {lua.TabLibName, lua.OpenTable},
+		{lua.OsLibName, openClock}} {
+		if err := state.CallByParam(lua.P{Fn: state.NewFunction(lib.open), Protect: true},
+			lua.LString(lib.name)); err != nil {
+			return nil, fmt.Errorf("open library %s: %w", lib.name, err)
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, maxRun)
+	defer cancel()
+	state.SetContext(ctx)
+	value, err := encode(state, obj)
+	if err != nil {
+		return nil, err
+	}
+	state.SetGlobal("obj", value)
+	if err := state.DoString(script); err != nil {
+		return nil, err
+	}
+	return decode(state.Get(-1))
+}
+
+// openClock opens the library os without what reaches files and processes.
+func openClock(state *lua.LState) int {
+	lua.OpenOs(state)
+	all := state.CheckTable(-1)
+	var others []string
+	all.ForEach(func(key, _ lua.LValue) {
+		if name := key.String(); name != "time" && name != "date" {
+			others = append(others, name)
+		}
+	})
+	for _, name := range others {
+		all.RawSetString(name, lua.LNil)
+	}
+	return 1
+}
+
+// encode turns a value of JSON into one of Lua.
+func encode(state *lua.LState, value any) (lua.LValue, error) {
+	switch value := value.(type) {
+	case nil:
+		return lua.LNil, nil
+	case bool:
+		return lua.LBool(value), nil
+	case string:
+		return lua.LString(value), nil
+	case float64:
+		return lua.LNumber(value), nil
+	case int64:
+		return lua.LNumber(value), nil
+	case []any:
+		table := state.NewTable()
+		for _, item := range value {
+			inner, err := encode(state, item)
+			if err != nil {
+				return nil, err
+			}
+			table.Append(inner)
+		}
+		return table, nil
+	case map[string]any:
+		table := state.NewTable()
+		for key, item := range value {
+			inner, err := encode(state, item)
+			if err != nil {
+				return nil, err
+			}
+			table.RawSetString(key, inner)
+		}
+		return table, nil
+	}
+	return nil, fmt.Errorf("no value of JSON: %T", value)
+}
+
+// decode turns a value of Lua into one of JSON. A table whose first key is a
+// number is a list.
+func decode(value lua.LValue) (any, error) {
+	switch value := value.(type) {
+	case *lua.LNilType:
+		return nil, nil
+	case lua.LBool:
+		return bool(value), nil
+	case lua.LString:
+		return string(value), nil
+	case lua.LNumber:
+		if whole := int64(value); lua.LNumber(whole) == value {
+			return whole, nil
+		}
+		return float64(value), nil
+	case *lua.LTable:
+		return decodeTable(value)
+	}
+	return nil, fmt.Errorf("a script returned a %s", value.Type())
+}
+
+func decodeTable(table *lua.LTable) (any, error) {
+	list, entries := []any{}, map[string]any{}
+	var failed error
+	table.ForEach(func(key, item lua.LValue) {
+		inner, err := decode(item)
+		if err != nil {
+			failed = err
+		}
+		if name, named := key.(lua.LString); named {
+			entries[string(name)] = inner
+		} else {
+			list = append(list, inner)
+		}
+	})
+	switch {
+	case failed != nil:
+		return nil, failed
+	case len(entries) == 0:
+		return list, nil
+	case len(list) > 0:
+		return nil, fmt.Errorf("a table with keys of several kinds")
+	}
+	return entries, nil
+}
+
+// restored gives an object that went through Lua its empty maps back: Argo CD
+// takes a list that came of one for what it was.
+func restored(now, before any) any {
+	switch now := now.(type) {
+	case map[string]any:
+		if old, ok := before.(map[string]any); ok {
+			for key := range now {
+				now[key] = restored(now[key], old[key])
+			}
+		}
+	case []any:
+		if _, wasMap := before.(map[string]any); wasMap && len(now) == 0 {
+			return map[string]any{}
+		}
+		if old, ok := before.([]any); ok {
+			for i := range min(len(now), len(old)) {
+				now[i] = restored(now[i], old[i])
+			}
+		}
+	}
+	return now
+}
+
+// Health is what Argo CD shows of an object.
+type Health struct {
+	Status  string `json:"status"`
+	Message string `json:"message"`
+}
+
+// HealthOf asks a script for the health of an object. One that Argo CD would
+// not know is an error.
+func HealthOf(ctx context.Context, script string, obj map[string]any) (Health, error) {
+	result, err := Run(ctx, script, obj)
+	if err != nil {
+		return Health{}, err
+	}
+	entries, _ := result.(map[string]any)
+	status, _ := entries["status"].(string)
+	if !slices.Contains([]string{"Healthy", "Progressing", "Degraded", "Suspended", "Missing", "Unknown"}, status) {
+		return Health{}, fmt.Errorf("no health: %v", result)
+	}
+	message, _ := entries["message"].(string)
+	return Health{status, message}, nil
+}
+
+// Actions asks a script which actions an object has: true for those that are
+// disabled.
+func Actions(ctx context.Context, script string, obj map[string]any) (map[string]bool, error) {
+	result, err := Run(ctx, script, obj)
+	if err != nil {
+		return nil, err
+	}
+	entries, isMap := result.(map[string]any)
+	if !isMap {
+		return nil, fmt.Errorf("no actions: %v", result)
+	}
+	actions := map[string]bool{}
+	for name, about := range entries {
+		options, _ := about.(map[string]any)
+		actions[name], _ = options["disabled"].(bool)
+	}
+	return actions, nil
+}
+
+// Act carries out an action on an object, and returns what becomes of it.
+func Act(ctx context.Context, script string, obj map[string]any) (map[string]any, error) {
+	result, err := Run(ctx, script, obj)
+	if err != nil {
+		return nil, err
+	}
+	after, isMap := restored(result, obj).(map[string]any)
+	if !isMap {
+		return nil, fmt.Errorf("no object: %v", result)
+	}
+	return after, nil
+}

@@ -1,0 +1,93 @@
+package e2e
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// TestMachinesAndClaimsThatOthersTakeAway: a node is deleted in Cloud Manager,
+// the host of another dies and LKE makes that one anew, and of a third somebody
+// takes the NodeClaim away by force. The pods get NodeClaims again, of which one
+// may take over the machine that was left without, and in the end no machine is
+// there that has none.
+func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "16")
+	up := s.until("16 pods run on 4 nodes", time.Minute, func(now state) bool {
+		return now.running == 16 &&
+			now.matched()
+	})
+
+	deleted, died, forced := up.claims[0], up.claims[1], up.claims[2]
+	if err := s.linodeAPI().DeleteSlot(t.Context(), s.clusterID(),
+		strings.TrimPrefix(deleted.Status.NodeName, "lke"+s.env["LKE_CLUSTER_ID"]+"-")); err != nil {
+		t.Fatal(err)
+	}
+	s.lose(died)
+	s.kube("", "patch", "nodeclaim", forced.Name, "--type=json", "-p", `[{"op":"remove","path":"/metadata/finalizers"}]`)
+	s.kube("", "delete", "nodeclaim", forced.Name)
+
+	again := s.until("all pods run, and none of the three claims is left", 4*time.Minute, func(now state) bool {
+		left := slices.ContainsFunc(now.claims, func(nc karpv1.NodeClaim) bool {
+			return slices.Contains([]string{deleted.Name, died.Name, forced.Name}, nc.Name)
+		})
+		return !left && now.running == 16 && now.pending == 0 && len(now.nodes) == 4 && now.matched()
+	})
+	owned := func(id string) bool {
+		return slices.ContainsFunc(again.claims, func(nc karpv1.NodeClaim) bool { return nc.Status.ProviderID == id })
+	}
+	if owned(deleted.Status.ProviderID) || owned(died.Status.ProviderID) {
+		t.Error("a claim has a machine that is gone")
+	}
+	s.kube("", "delete", "deployment", "inflate")
+	down := s.until("nothing is left", 2*time.Minute, state.empty)
+	if down.linode.Made != down.linode.Deleted {
+		t.Errorf("%d instances were made and %d deleted", down.linode.Made, down.linode.Deleted)
+	}
+}
+
+// lose has the host of a NodeClaim's machine die.
+func (s *sandbox) lose(nc karpv1.NodeClaim) {
+	s.t.Helper()
+	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/instances/"+strings.TrimPrefix(nc.Status.ProviderID,
+		"linode://")+"/lose", "", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("lose the instance of %s: %s", nc.Name, resp.Status)
+	}
+}
+
+// linodeAPI is Cloud Manager: another client of the same account.
+func (s *sandbox) linodeAPI() *lkeapi.Client {
+	s.t.Helper()
+	api, err := lkeapi.New(s.env["LINODE_URL"], s.env["LINODE_TOKEN"], lkeapi.Options{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return api
+}
+
+func (s *sandbox) clusterID() int {
+	s.t.Helper()
+	id, err := strconv.Atoi(s.env["LKE_CLUSTER_ID"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return id
+}

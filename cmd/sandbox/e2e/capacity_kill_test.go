@@ -1,0 +1,80 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+)
+
+// TestTheControllerMayBeKilledAtEachCall kills the process while a Linode call
+// of each kind is under way: once before LKE has done anything, and once when
+// it has done all and nobody is there for the answer. What is made and what is
+// left is as if nothing had happened.
+func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []string{"standard", "enterprise"} {
+		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
+			s := startSandbox(t, "--tier", tier, "--list-delay", "5s")
+			s.installCRDs()
+			c := s.startController()
+			s.run("lkeplan", "apply", "testdata/four")
+			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+			steps := []struct {
+				pods         int
+				method, path string
+			}{
+				{4, http.MethodPost, "/lke/clusters/*/pools"},
+				{12, http.MethodPut, "/lke/clusters/*/pools/*"},
+				{4, http.MethodDelete, "/lke/clusters/*/nodes/*"},
+				{0, http.MethodDelete, "/lke/clusters/*/pools/*"},
+			}
+			for _, step := range steps {
+				s.inject(fmt.Sprintf(`[{"method":%q,"path":%q,"count":1,"hang":true},
+					{"method":%[1]q,"path":%[2]q,"after":1,"count":1,"hang":true,"after_work":true}]`, step.method, step.path))
+				hung := s.hung()
+				s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(step.pods))
+				for kill := range 2 {
+					s.until(fmt.Sprintf("%s %s hangs", step.method, step.path), 2*time.Minute,
+						func(state) bool { return s.hung() > hung+kill })
+					c.kill()
+					c = s.startController()
+				}
+				s.clearFaults()
+				s.until(fmt.Sprintf("%d pods run, each node with its claim", step.pods), 2*time.Minute, func(now state) bool {
+					return now.running == step.pods && now.pending == 0 && now.matched() && len(now.nodes) == step.pods/4
+				})
+			}
+			down := s.until("nothing is left", time.Minute, state.empty)
+			if down.linode.Made != 3 || down.linode.Deleted != 3 {
+				t.Errorf("%d instances were made and %d deleted, want 3 of each", down.linode.Made, down.linode.Deleted)
+			}
+		})
+	}
+}
+
+// hung counts the Linode calls that got no answer because of a fault.
+func (s *sandbox) hung() (n int) {
+	s.t.Helper()
+	for _, call := range s.calls() {
+		if call.Fault == "hang" {
+			n++
+		}
+	}
+	return n
+}
+
+// clearFaults ends what inject began.
+func (s *sandbox) clearFaults() {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodDelete, s.env["LINODE_URL"]+"/simulator/faults", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+}

@@ -1,0 +1,103 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// TestTheGuideWorksAsWritten walks through the guide of the existing provider,
+// with both versions of the class that are served.
+func TestTheGuideWorksAsWritten(t *testing.T) {
+	t.Parallel()
+	for _, version := range []string{"v1alpha1", "v1"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			s := startSandbox(t)
+			s.installCRDs()
+			s.startController()
+			s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", version), "apply", "-f", "-")
+			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+			s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+			up := s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
+
+			victim := up.nodes[0]
+			s.kube("", "delete", "node", victim.Name, "--wait=false")
+			s.until("the node is cordoned, drained and gone, and its pods run elsewhere", time.Minute, func(s state) bool {
+				for _, n := range s.nodes {
+					if n.Name == victim.Name {
+						return false
+					}
+				}
+				return s.running == 5 && s.matched()
+			})
+
+			s.kube("", "scale", "deployment", "inflate", "--replicas", "1")
+			s.until("consolidation has found the cheapest node for one pod", 2*time.Minute, func(s state) bool {
+				return s.running == 1 && s.matched() && len(s.nodes) == 1 && s.linode.HourlyCost < up.linode.HourlyCost
+			})
+			s.kube("", "delete", "deployment", "inflate")
+			s.until("consolidation has removed the last node", 90*time.Second, state.empty)
+		})
+	}
+}
+
+// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plans of 4, all at once. On
+// Enterprise LKE lists new nodes late.
+func TestABurstMakesWhatItNeeds(t *testing.T) {
+	t.Parallel()
+	for _, tier := range []string{"standard", "enterprise"} {
+		t.Run(tier, func(t *testing.T) {
+			t.Parallel()
+			recorded := burst(t, startSandbox(t, "--tier", tier, "--list-delay", "5s"))
+			if tier == "standard" {
+				recorded.recording.check(t, recorded.calls)
+			}
+		})
+	}
+}
+
+// burstSeen is how a burst went, and in how many calls of the Linode API.
+type burstSeen struct {
+	recording recording
+	calls     int
+}
+
+func burst(t *testing.T, s *sandbox) (seen burstSeen) {
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/four")
+	s.resetStats()
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}
+	seen.recording.begin("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
+	most := 0
+	up := s.until("100 pods run", 2*time.Minute, func(s state) bool {
+		most = max(most, len(s.claims))
+		seen.recording.see(s)
+		return s.running == 100 && s.matched()
+	})
+	seen.recording.end(up)
+	seen.calls = up.linode.Calls
+	if up.linode.Made != 25 || most != 25 {
+		t.Errorf("%d instances were made and there were up to %d NodeClaims, want 25 of each", up.linode.Made, most)
+	}
+	if up.linode.Calls > 50 {
+		t.Errorf("%d Linode calls for 25 nodes, want at most 2 for each", up.linode.Calls)
+	}
+	for _, n := range up.nodes {
+		if n.Labels[corev1.LabelTopologyZone] != "us-ord" {
+			t.Errorf("node %s has zone %q", n.Name, n.Labels[corev1.LabelTopologyZone])
+		}
+	}
+	s.kube("", "delete", "deployment", "inflate")
+	down := s.until("nothing is left", 2*time.Minute, state.empty)
+	if down.linode.Made != 25 || down.linode.Deleted != 25 {
+		t.Errorf("%d instances were made and %d deleted, want 25 of each", down.linode.Made, down.linode.Deleted)
+	}
+	t.Logf("%d Linode calls until all pods ran, %d more until nothing was left", up.linode.Calls,
+		down.linode.Calls-up.linode.Calls)
+	return seen
+}

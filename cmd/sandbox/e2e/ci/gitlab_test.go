@@ -1,0 +1,113 @@
+package ci_test
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
+)
+
+// merges is a merge request of GitLab, checked out.
+type merges struct {
+	*trial
+	template ci.Template
+	base     string
+}
+
+func newMerges(t *testing.T) *merges {
+	t.Helper()
+	m := &merges{trial: newTrial(t)}
+	m.installed()
+	var err error
+	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+		map[string]string{"version": "v0.3.0"}); err != nil {
+		t.Fatal(err)
+	}
+	m.template.Path = m.runner.Path
+	m.base = m.git("-C", m.repo, "rev-parse", "HEAD")
+	return m
+}
+
+// job runs a job, and fails the test where it does not exit with the code or
+// leaves out a report that it promises.
+func (m *merges) job(name string, code int) string {
+	m.t.Helper()
+	log, got, err := m.template.Run(name, m.repo, map[string]string{
+		"CI_MERGE_REQUEST_DIFF_BASE_SHA": m.base, "CI_MERGE_REQUEST_TITLE": hostile, "CI_COMMIT_REF_NAME": hostile,
+	})
+	if err != nil || got != code {
+		m.t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
+	}
+	if _, err := os.Stat(filepath.Join(m.repo, "pwned")); err == nil {
+		m.t.Error("a hostile name was run")
+	}
+	return log
+}
+
+// report reads one of the reports of a job.
+func (m *merges) report(name string, into any) {
+	m.t.Helper()
+	text, err := os.ReadFile(filepath.Join(m.repo, ".lkeplan", name))
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		m.t.Fatalf("%s: %v\n%s", name, err, text)
+	}
+}
+
+func TestMergeRequestHasReports(t *testing.T) {
+	m := newMerges(t)
+	m.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
+	m.commit("A change")
+	m.job("lkeplan:validate:prod", 0)
+	m.contains(m.job("lkeplan:diff:prod", 0), `"720h" → "336h"  rolls nodes`)
+	var counts map[string]int
+	m.report("terraform.json", &counts)
+	if counts["update"] != 1 || len(counts) != 3 {
+		t.Errorf("the widget counts %v", counts)
+	}
+	var quality []struct{ Severity string }
+	m.report("codequality.json", &quality)
+	if len(quality) != 1 || quality[0].Severity != "major" {
+		t.Errorf("code quality says %v", quality)
+	}
+	for _, name := range m.template.Jobs["lkeplan:diff:prod"].Artifacts.Paths {
+		if info, err := os.Stat(filepath.Join(m.repo, name)); err != nil || info.Size() == 0 {
+			t.Errorf("%s is not there: %v", name, err)
+		}
+	}
+}
+
+func TestMergeRequestWithErrorsHasThemAsCodeQuality(t *testing.T) {
+	m := newMerges(t)
+	m.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h")+"\npool \"x\" {\n  wieght = 1\n}\n")
+	m.commit("A mistake")
+	m.job("lkeplan:validate:prod", 1)
+	m.job("lkeplan:diff:prod", 1)
+	var quality []struct{ Description string }
+	m.report("codequality.json", &quality)
+	if len(quality) != 2 {
+		t.Errorf("code quality says %v", quality)
+	}
+}
+
+func TestMergeRequestThatAGuardRefuses(t *testing.T) {
+	m := newMerges(t)
+	whole := clusterFile("prod", "720h")
+	m.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
+	m.commit("Delete a pool")
+	m.contains(m.job("lkeplan:diff:prod", 3), "LKEPLAN_ALLOW", "Refused by max_deleted_pools.")
+}
+
+func TestTemplateTakesOneVersionAlone(t *testing.T) {
+	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
+		if _, err := ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+			map[string]string{"version": version}); err == nil {
+			t.Errorf("it takes %q", version)
+		}
+	}
+}

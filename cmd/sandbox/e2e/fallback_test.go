@@ -1,0 +1,114 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// TestWithoutCapacityTheNextPlanIsTried: LKE refuses the cheapest plan that
+// fits. The very NodeClaims that asked for it get the next one.
+func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/fallback")
+	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
+	s.kube(workload("any", 3), "apply", "-f", "-")
+	up := s.until("the pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
+	for _, n := range up.nodes {
+		if plan := n.Labels[corev1.LabelInstanceTypeStable]; plan != "g6-dedicated-4" {
+			t.Errorf("node %s is a %s", n.Name, plan)
+		}
+	}
+	if up.linode.Made != 3 || len(up.claims) != 3 {
+		t.Errorf("%d instances were made and there are %d NodeClaims, want 3 of each", up.linode.Made, len(up.claims))
+	}
+	tried := s.poolsAskedFor()
+	if len(tried) != 2 || !strings.Contains(tried[0].Body, "g6-standard-4") ||
+		!strings.Contains(tried[1].Body, "g6-dedicated-4") {
+		t.Fatalf("pools were asked for by %+v", tried)
+	}
+	if took := tried[1].At.Sub(tried[0].At); took > 5*time.Second {
+		t.Errorf("the next plan was tried after %s", took)
+	} else {
+		t.Logf("the next plan was tried after %s", took)
+	}
+}
+
+// TestCapacityThatComesBackIsUsedAgain: while LKE has none of the cheapest plan
+// the pod gets a node of the next one. When the plan is to be had again, and the
+// time is over for which it was left alone, the core finds the node dearer than
+// need be.
+func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
+	t.Parallel()
+	const ttl = 15 * time.Second
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController("--unavailable-offerings-ttl", ttl.String())
+	s.run("lkeplan", "apply", "testdata/fallback")
+	s.kube("", "patch", "nodepool", "any", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"5s"}}}`)
+	on := func(plan string) func(state) bool {
+		return func(now state) bool {
+			return now.running == 1 && now.matched() && len(now.nodes) == 1 &&
+				now.nodes[0].Labels[corev1.LabelInstanceTypeStable] == plan
+		}
+	}
+	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
+	s.kube(workload("any", 1), "apply", "-f", "-")
+	s.until("the pod runs on the next plan", time.Minute, on("g6-dedicated-4"))
+	s.clearFaults()
+	s.until("the pod runs on the cheapest plan", 2*time.Minute, on("g6-standard-4"))
+	tried := s.poolsAskedFor()
+	if len(tried) != 3 || !strings.Contains(tried[2].Body, "g6-standard-4") {
+		t.Fatalf("pools were asked for by %+v", tried)
+	}
+	if pause := tried[2].At.Sub(tried[0].At); pause < ttl {
+		t.Errorf("the plan without capacity was tried again after %s, want not before %s", pause, ttl)
+	}
+}
+
+// poolsAskedFor returns the calls so far that asked for a new pool.
+func (s *sandbox) poolsAskedFor() (asked []lkesim.Call) {
+	s.t.Helper()
+	for _, call := range s.calls() {
+		if call.Method == http.MethodPost && strings.HasSuffix(call.Path, "/pools") {
+			asked = append(asked, call)
+		}
+	}
+	return asked
+}
+
+// inject makes something go wrong at LKE.
+func (s *sandbox) inject(fault string) {
+	s.t.Helper()
+	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/faults", "application/json", strings.NewReader(fault))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("inject %s: %s", fault, resp.Status)
+	}
+}
+
+// calls returns the Linode calls so far.
+func (s *sandbox) calls() (calls []lkesim.Call) {
+	s.t.Helper()
+	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/calls")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&calls); err != nil {
+		s.t.Fatal(err)
+	}
+	return calls
+}

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// TestOptionalFeatures runs Karpenter's features behind their gates, and the
+// admission policy for Nodes, all together.
+func TestOptionalFeatures(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.kube("", "apply", "-f", "../../../kube/deploy/node-admission.yaml")
+	first := s.watchNodes()
+	s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer", "--node-admission-params",
+		"kube-system/lkeplan-pools")
+	byHand := s.poolByHand()
+	s.run("lkeplan", "apply", "testdata/fallback")
+	s.kube(file(t, "features.yaml"), "apply", "-f", "-")
+	s.kube(workload("any", 1), "apply", "-f", "-")
+
+	up := s.until("a pod runs, one is spared for, and a static pool has its node", time.Minute, func(now state) bool {
+		return now.running == 1 && len(of(now, "any")) == 2 && len(of(now, "fixed")) == 1 && initialized(now) == 3
+	})
+	for _, n := range of(up, "any") {
+		if plan := n.Labels[corev1.LabelInstanceTypeStable]; plan != "g6-dedicated-4" {
+			t.Errorf("node %s is a %s: the NodeOverlay makes dedicated plans the cheapest", n.Name, plan)
+		}
+	}
+
+	sick := of(up, "fixed")[0].Name
+	since := time.Now().Add(-31 * time.Minute).UTC().Format(time.RFC3339)
+	s.until("the node that was not ready for long is repaired by another", time.Minute, func(now state) bool {
+		fixed := of(now, "fixed")
+		if len(fixed) > 0 && fixed[0].Name == sick && ready(fixed[0]) {
+			// KWOK, which plays the kubelet, may just be saying that the node is well.
+			s.tries(s.env["KUBECONFIG"], "", "patch", "node", sick, "--subresource=status", "--type=strategic", "-p",
+				fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sick",
+					"lastTransitionTime":%q,"lastHeartbeatTime":%[1]q}]}}`, since))
+		}
+		return len(fixed) == 1 && fixed[0].Name != sick && initialized(now) == 3
+	})
+
+	for name, taints := range first() {
+		unregistered := karpv1.UnregisteredNoExecuteTaint
+		tainted := false
+		for _, taint := range taints {
+			tainted = tainted || taint.MatchTaint(&unregistered)
+		}
+		if ours := name != byHand; ours != tainted {
+			t.Errorf("node %s registered with %v", name, taints)
+		}
+	}
+}
+
+// TestABufferKeepsItsNodes: they are without pods, and the pool gives back at once
+// what is empty.
+func TestABufferKeepsItsNodes(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController("--feature-gates", "CapacityBuffer")
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
+	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })
+	s.never("one of them goes, or another comes", 35*time.Second, func(now state) bool {
+		return len(now.claims) != 2 || now.linode.Made != 2
+	})
+	s.kube("", "delete", "capacitybuffer", "spare")
+	s.until("nothing is left", 2*time.Minute, state.empty)
+}
+
+// of returns the nodes of a NodePool.
+func of(now state, pool string) (nodes []corev1.Node) {
+	for _, n := range now.nodes {
+		if n.Labels[karpv1.NodePoolLabelKey] == pool {
+			nodes = append(nodes, n)
+		}
+	}
+	return nodes
+}
+
+func ready(node corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
+}
+
+// initialized counts the nodes that the core has taken over.
+func initialized(now state) (n int) {
+	for _, node := range now.nodes {
+		if node.Labels[karpv1.NodeInitializedLabelKey] == "true" && node.DeletionTimestamp.IsZero() {
+			n++
+		}
+	}
+	return n
+}
+
+// watchNodes notes the taints that each Node has when it is first seen.
+func (s *sandbox) watchNodes() func() map[string][]corev1.Taint {
+	s.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := c.Watch(s.t.Context(), &corev1.NodeList{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[string][]corev1.Taint{}
+	go func() {
+		for ev := range w.ResultChan() {
+			if node, ok := ev.Object.(*corev1.Node); ok && ev.Type == watch.Added {
+				mu.Lock()
+				seen[node.Name] = node.Spec.Taints
+				mu.Unlock()
+			}
+		}
+	}()
+	return func() map[string][]corev1.Taint {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Stop()
+		return seen
+	}
+}
+
+// poolByHand makes a node pool that is not lkeplan's, and returns the name of
+// its Node when that has joined.
+func (s *sandbox) poolByHand() string {
+	s.t.Helper()
+	cluster := s.clusterID()
+	pool, err := s.linodeAPI().CreatePool(s.t.Context(), cluster, lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	name := fmt.Sprintf("lke%d-%s", cluster, pool.Linodes[0].ID)
+	s.until("the node made by hand has joined", 20*time.Second, func(now state) bool {
+		return len(now.nodes) == 1 && now.nodes[0].Name == name && now.nodes[0].Spec.ProviderID != ""
+	})
+	return name
+}

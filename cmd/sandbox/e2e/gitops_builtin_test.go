@@ -1,0 +1,116 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
+)
+
+// TestExamplesWithoutFluxOrArgoCD: what kustomize makes of the HCL is applied by
+// its NodePlan, under a name of its own, Argo CD would show it as healthy, and its
+// action approves what guards hold back. The server takes the NodePlan of a
+// repository that nobody can reach.
+func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.kube("", "create", "namespace", "lkeplan-system")
+	for _, name := range []string{"rbac.yaml", "tenant.yaml"} {
+		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
+	}
+	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f",
+		"../../../examples/gitops-builtin/git")
+	for _, want := range []string{"nodeplan.lkeplan.dev/prod", "secret/fleet ", "secret/fleet-ssh"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("no %s among:\n%s", want, said)
+		}
+	}
+
+	s.startController()
+	raw, err := json.Marshal(map[string]any{"apiVersion": "v1", "kind": "List",
+		"items": s.kustomize("../../../examples/gitops-builtin/configmap")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	here := strings.ReplaceAll(string(raw), `name   = \"prod\"`, `name   = \"sandbox\"`)
+	s.kube(here, "apply", "--server-side", "-f", "-")
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
+	if got := s.pools(); len(got) != 2 || !slices.Contains(got, "batch") {
+		t.Errorf("pools %v, want batch and general", got)
+	}
+	for kind, of := range map[string]string{
+		"lkeplan.dev/NodePlan":                 "nodeplan/prod",
+		"karpenter.sh/NodePool":                "nodepool/batch",
+		"karpenter.k8s.linode/LinodeNodeClass": "linodenodeclass/default",
+	} {
+		health, err := argo.HealthOf(t.Context(), readText(t, customizations+"/"+kind+"/health.lua"), s.live(of))
+		if err != nil || health.Status != "Healthy" {
+			t.Errorf("Argo CD would show %s as %+v, %v", of, health, err)
+		}
+	}
+	if name := s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+		"jsonpath={.spec.configMapRef.name}"); !strings.HasPrefix(name, "fleet-") {
+		t.Errorf("the NodePlan names the ConfigMap %s, which has no digest in its name", name)
+	}
+	s.approveLikeArgoCD()
+}
+
+// live is an object as the server has it, in the examples' namespace where it has
+// one.
+func (s *sandbox) live(name string) (obj map[string]any) {
+	s.t.Helper()
+	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-system", "get", name, "-o", "json")), &obj); err != nil {
+		s.t.Fatal(err)
+	}
+	return obj
+}
+
+// approveLikeArgoCD has a revision without a pool wait for approval, and approves
+// it by the action.
+func (s *sandbox) approveLikeArgoCD() {
+	s.t.Helper()
+	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
+	text, _, found := strings.Cut(readText(s.t, "../../../examples/gitops-builtin/configmap/main.lke.hcl"),
+		"pool \"batch\"")
+	if !found {
+		s.t.Fatal("the example has no pool batch")
+	}
+	fewer := map[string]any{"data": map[string]string{"main.lke.hcl": strings.Replace(text, `"prod"`, `"sandbox"`, 1)}}
+	s.patch("nodeplan/prod", map[string]any{"spec": map[string]any{"guards": map[string]any{"maxDeletedPools": 0}}})
+	s.patch("configmap/"+s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+		"jsonpath={.spec.configMapRef.name}"), fewer)
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod",
+		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
+
+	waiting := s.live("nodeplan/prod")
+	health, err := argo.HealthOf(s.t.Context(), readText(s.t, customizations+"/lkeplan.dev/NodePlan/health.lua"), waiting)
+	if err != nil || health.Status != "Suspended" || !strings.Contains(health.Message, "waits for approval") {
+		s.t.Errorf("Argo CD would show a plan that waits as %+v, %v", health, err)
+	}
+	disabled, err := argo.Actions(s.t.Context(), readText(s.t, actions+"discovery.lua"), waiting)
+	if off, offered := disabled["approve"]; err != nil || off || !offered {
+		s.t.Errorf("approval is not offered: %v, %v", disabled, err)
+	}
+	approved, err := argo.Act(s.t.Context(), readText(s.t, actions+"approve/action.lua"), waiting)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.patch("nodeplan/prod", map[string]any{"spec": approved["spec"]})
+	s.kube("", "wait", "nodepool/batch", "--for=delete", "--timeout=60s")
+	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
+}
+
+// patch merges a change into an object, as the server of Argo CD does.
+func (s *sandbox) patch(name string, change map[string]any) {
+	s.t.Helper()
+	raw, err := json.Marshal(change)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.kube("", "-n", "lkeplan-system", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
+}

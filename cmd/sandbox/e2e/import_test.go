@@ -1,0 +1,188 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// TestImportedObjectsDoNotDiffer: objects that kubectl has made, each from a
+// manifest of another kind, are written as HCL, and the first comparison with
+// the cluster finds nothing to do.
+func TestImportedObjectsDoNotDiffer(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	manifests, err := filepath.Glob("testdata/manifests/*.yaml")
+	if err != nil || len(manifests) < 12 {
+		t.Fatalf("%d manifests: %v", len(manifests), err)
+	}
+	for _, name := range manifests {
+		s.kube("", "apply", "-f", name)
+	}
+	before := s.poolsByName()
+	dir := filepath.Join(t.TempDir(), "cluster")
+	out := s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
+	if !strings.Contains(out, "applying this changes nothing and replaces no node") {
+		t.Errorf("import said:\n%s", out)
+	}
+	if !strings.Contains(out, "kubectl owns") || strings.Contains(out, "DIFFERS") {
+		t.Errorf("import said:\n%s", out)
+	}
+	s.run("lkeplan", "validate", dir)
+	s.unchanged(dir)
+
+	// What kubectl prints of them is as good as the cluster.
+	pools := s.command(bin(t, "lkeplan"), nil, "import", "--from", "-", "--cluster", "sandbox", "--region", "us-ord")
+	pools.Stdin = strings.NewReader(s.kube("", "get",
+		"nodepools,linodenodeclasses,nodeoverlays,capacitylimits,capacitybuffers", "-A", "-o", "yaml",
+		"--show-managed-fields"))
+	if out, err := pools.CombinedOutput(); err != nil ||
+		!strings.Contains(string(out), "14 objects: applying this changes nothing and replaces no node") {
+		t.Errorf("import of what kubectl prints: %v\n%s", err, out)
+	}
+
+	// What kubectl has made is ours as far as it says the same: an apply is not
+	// refused, and changes nothing but the mark that it puts on objects.
+	s.run("lkeplan", "apply", "--wait", "none", dir)
+	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed") {
+		t.Errorf("the second apply said:\n%s", out)
+	}
+	s.unchanged(dir)
+	for name, pool := range s.poolsByName() {
+		if pool.Hash() != before[name].Hash() || pool.Generation != before[name].Generation {
+			t.Errorf("the pool %s has changed", name)
+		}
+	}
+}
+
+// unchanged fails the test where a comparison with the cluster finds anything.
+func (s *sandbox) unchanged(dir string) {
+	s.t.Helper()
+	out := s.run("lkeplan", "diff", "--base", "live", "--detailed-exitcode", dir)
+	if !strings.Contains(out, "No changes.") {
+		s.t.Errorf("the comparison with the cluster:\n%s", out)
+	}
+}
+
+func (s *sandbox) poolsByName() map[string]*karpv1.NodePool {
+	s.t.Helper()
+	var list karpv1.NodePoolList
+	if err := s.client.List(s.t.Context(), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	pools := map[string]*karpv1.NodePool{}
+	for i := range list.Items {
+		pools[list.Items[i].Name] = &list.Items[i]
+	}
+	return pools
+}
+
+// TestTakenOverFieldsAreOurs: once an object is taken over from kubectl and from
+// somebody who applies, what is taken out of the HCL goes from it, what is new in
+// the HCL is in nobody's way, and its nodes stay.
+func TestTakenOverFieldsAreOurs(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.kube("", "apply", "-f", "testdata/manifests/01-class-empty.yaml", "-f", "testdata/manifests/05-pool-on-demand.yaml")
+	s.kube(file(t, "manifests/08-pool-budgets.yaml"), "apply", "--server-side", "--field-manager=kustomize-controller",
+		"-f", "-")
+	s.kube("", "label", "nodepool", "budgets", "kustomize.toolkit.fluxcd.io/name=infra",
+		"kustomize.toolkit.fluxcd.io/namespace=flux-system")
+	before := s.poolsByName()
+
+	dir := filepath.Join(t.TempDir(), "cluster")
+	out := s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
+	if !strings.Contains(out, "Flux (Kustomization flux-system/infra) owns NodePool budgets") ||
+		!strings.Contains(out, "kustomize.toolkit.fluxcd.io/prune: disabled") {
+		t.Errorf("import does not say what to do about Flux:\n%s", out)
+	}
+	if out := s.run("lkeplan", "takeover", dir); !strings.Contains(out, "taken over from kubectl-client-side-apply") ||
+		!strings.Contains(out, "taken over from kustomize-controller") {
+		t.Errorf("takeover said:\n%s", out)
+	}
+	if out := s.run("lkeplan", "takeover", dir); strings.Contains(out, "taken over from") {
+		t.Errorf("a second takeover said:\n%s", out)
+	}
+	for name, pool := range s.poolsByName() {
+		if pool.Generation != before[name].Generation || pool.Hash() != before[name].Hash() {
+			t.Errorf("taking over changed the pool %s", name)
+		}
+		for _, e := range pool.ManagedFields {
+			if strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) && e.Manager != "lkeplan" {
+				t.Errorf("%s still owns fields of the pool %s: %s", e.Manager, name, e.FieldsV1.GetRawString())
+			}
+		}
+		if _, noted := pool.Annotations["kubectl.kubernetes.io/last-applied-configuration"]; noted {
+			t.Errorf("kubectl's note is still on the pool %s", name)
+		}
+	}
+	s.unchanged(dir)
+	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
+
+	// A default that kubectl had owned is set, and what kubectl had set is taken
+	// out: a number, a map as a whole, and the budgets.
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
+	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
+	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 2 changed, 1 unchanged")
+	var pool unstructured.Unstructured
+	pool.SetAPIVersion("karpenter.sh/v1")
+	pool.SetKind("NodePool")
+	if err := s.client.Get(t.Context(), client.ObjectKey{Name: "on-demand"}, &pool); err != nil {
+		t.Fatal(err)
+	}
+	spec := pool.Object["spec"].(map[string]any)
+	if spec["weight"] != nil || spec["limits"] != nil {
+		t.Errorf("what is no longer in the HCL is still in the object: %v", spec)
+	}
+	after := s.poolsByName()
+	if d := after["on-demand"].Spec.Template.Spec.ExpireAfter.Duration; d == nil || d.Hours() != 500 {
+		t.Errorf("expireAfter is %v", d)
+	}
+	if d := after["budgets"].Spec.Template.Spec.ExpireAfter.Duration; d == nil || d.Hours() != 720 {
+		t.Errorf("expireAfter is not the default again: %v", d)
+	}
+	s.unchanged(dir)
+}
+
+// TestTakeoverIsRefusedWhereValuesDiffer: taking over is no way to change a
+// value, nor to lose one.
+func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.kube("", "apply", "-f", "testdata/manifests/01-class-empty.yaml", "-f", "testdata/manifests/05-pool-on-demand.yaml")
+	dir := filepath.Join(t.TempDir(), "cluster")
+	s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
+	s.kube("", "patch", "nodepool", "on-demand", "--type=merge", "-p", `{"spec":{"weight":11}}`)
+	out, err := s.command(bin(t, "lkeplan"), nil, "takeover", dir).CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "pool.on_demand: spec.weight") {
+		t.Errorf("takeover said %v:\n%s", err, out)
+	}
+	owners := s.kube("", "get", "nodepool", "on-demand", "--show-managed-fields", "-o", "yaml")
+	if strings.Contains(owners, "manager: lkeplan") {
+		t.Errorf("something was taken over:\n%s", owners)
+	}
+}
+
+// replaceIn replaces text in a file, which must be there.
+func replaceIn(t *testing.T, name, before, after string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), before) {
+		t.Fatalf("%q is not in %s:\n%s", before, name, text)
+	}
+	if err := os.WriteFile(name, []byte(strings.Replace(string(text), before, after, 1)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,130 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// limited are the pools of testdata/limits, by what caps them.
+var limited = []string{"cost", "cpu", "memory", "nodes", "own"}
+
+// TestNoBurstGoesBeyondALimit asks five pools, each with room for three nodes,
+// for six at once, and kills the controller while it makes them. No pool ever
+// has a fourth node, and nothing is made to be taken back; when the limits are
+// raised the rest follows.
+func TestNoBurstGoesBeyondALimit(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	first := s.startController()
+	s.run("lkeplan", "apply", "testdata/limits")
+	for _, pool := range limited {
+		s.kube(workload(pool, 6), "apply", "-f", "-")
+	}
+	s.until("some claims wait for their machines", 30*time.Second, func(now state) bool {
+		return within(t, now, 3) >= 2
+	})
+	first.kill()
+	second := s.startController()
+	s.until("some machines are there", 30*time.Second, func(now state) bool {
+		within(t, now, 3)
+		return now.linode.Live >= 4
+	})
+	second.kill()
+	s.startController()
+	s.until("each pool is at its limit", time.Minute, func(now state) bool {
+		return within(t, now, 3) == 15 && now.running == 15 && now.matched()
+	})
+	s.never("there is one node more", 12*time.Second, func(now state) bool {
+		return within(t, now, 3) > 15 || now.linode.Made != 15
+	})
+	for _, name := range limited[:4] {
+		s.full(name)
+	}
+	s.kube("", "patch", "capacitylimit", "nodes", "--type=merge", "-p", `{"spec":{"nodes":6}}`)
+	s.kube("", "patch", "capacitylimit", "cpu", "--type=merge", "-p", `{"spec":{"cpu":"24"}}`)
+	s.kube("", "patch", "capacitylimit", "memory", "--type=merge", "-p", `{"spec":{"memory":"48Gi"}}`)
+	s.kube("", "patch", "capacitylimit", "cost", "--type=merge", "-p", `{"spec":{"monthlyCost":"288"}}`)
+	s.kube("", "patch", "nodepool", "own", "--type=merge", "-p", `{"spec":{"limits":{"nodes":"6"}}}`)
+	up := s.until("all pods run", time.Minute, func(now state) bool {
+		within(t, now, 6)
+		return now.running == 30 && now.matched()
+	})
+	if up.linode.Made != 30 {
+		t.Errorf("%d instances were made for 30 nodes", up.linode.Made)
+	}
+}
+
+// within fails the test where a pool has more machines than it may, and returns
+// how many claims have or get one.
+func within(t *testing.T, now state, most int) int {
+	t.Helper()
+	byPool, sum := map[string]int{}, 0
+	for _, nc := range now.claims {
+		if nc.Status.ProviderID != "" {
+			byPool[nc.Labels[karpv1.NodePoolLabelKey]]++
+			sum++
+		}
+	}
+	for pool, n := range byPool {
+		if n > most {
+			t.Fatalf("NodePool %s has %d nodes and may have %d; %s", pool, n, most, now)
+		}
+	}
+	if now.linode.Live > most*len(limited) {
+		t.Fatalf("LKE has %d instances, and the limits allow %d", now.linode.Live, most*len(limited))
+	}
+	return sum
+}
+
+// full checks what a limit that is reached says of itself.
+func (s *sandbox) full(name string) {
+	s.t.Helper()
+	s.until("CapacityLimit "+name+" says that it is reached", 10*time.Second, func(state) bool {
+		var cl lkeplanv1alpha1.CapacityLimit
+		if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: name}, &cl); err != nil {
+			s.t.Fatal(err)
+		}
+		return meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReached) &&
+			meta.IsStatusConditionTrue(cl.Status.Conditions, lkeplanv1alpha1.ConditionReady) &&
+			cl.Status.Used.Nodes != nil && *cl.Status.Used.Nodes == 3
+	})
+	s.until("an event on the pods names CapacityLimit "+name, 20*time.Second, func(state) bool {
+		return s.hasEvent("Pod", name+"-", "CapacityLimit "+name+" ") &&
+			s.hasEvent("NodePool", name, "CapacityLimit "+name+" ")
+	})
+}
+
+// hasEvent reports whether an object of the kind has an event with the text.
+func (s *sandbox) hasEvent(kind, name, text string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
+			strings.Contains(e.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// workload is a Deployment whose pods need a node each of a pool.
+func workload(pool string, pods int) string {
+	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q},"spec":{"replicas":%d,
+		"selector":{"matchLabels":{"app":%q}},"template":{"metadata":{"labels":{"app":%q}},"spec":{
+		"terminationGracePeriodSeconds":0,"nodeSelector":{"karpenter.sh/nodepool":%q},
+		"containers":[{"name":"c","image":"registry.k8s.io/pause:3.10","resources":{"requests":{"cpu":"3"}}}]}}}}`,
+		pool, pods, pool, pool, pool)
+}

@@ -1,0 +1,154 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http/cgi"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// repository is a Git repository that is served over HTTP.
+type repository struct {
+	t   *testing.T
+	dir string
+	url string
+}
+
+// serveGit makes an empty repository and serves it.
+func serveGit(t *testing.T) *repository {
+	t.Helper()
+	path, err := exec.LookPath("git")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := t.TempDir()
+	r := &repository{t: t, dir: filepath.Join(root, "fleet")}
+	git(t, root, "init", "-q", "-b", "main", "fleet")
+	server := httptest.NewServer(&cgi.Handler{Path: path, Args: []string{"http-backend"},
+		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}})
+	t.Cleanup(server.Close)
+	r.url = server.URL + "/fleet"
+	return r
+}
+
+// commit writes a file, commits it, and returns the commit.
+func (r *repository) commit(name, text string) string {
+	r.t.Helper()
+	path := filepath.Join(r.dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+		r.t.Fatal(err)
+	}
+	git(r.t, r.dir, "add", "-A")
+	git(r.t, r.dir, "commit", "-qm", "change")
+	out, err := exec.Command("git", "-C", r.dir, "rev-parse", "HEAD").Output()
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// applied reports whether a NodePlan is done with a commit.
+func applied(commit string) func(*lkeplanv1alpha1.NodePlan) bool {
+	return func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && strings.HasSuffix(np.Status.LastAppliedRevision, commit)
+	}
+}
+
+const nodePlanOfGit = `
+apiVersion: lkeplan.dev/v1alpha1
+kind: NodePlan
+metadata: {name: fleet, namespace: default}
+spec:
+  interval: 10m
+  retryInterval: 1s
+  path: clusters/dev
+  git: {url: URL, interval: 1s}
+`
+
+// TestANodePlanOutlivesWhatFails: from a repository that is asked directly, with
+// a module beside the directory; the controller is killed in the middle of an
+// apply, and the repository is away for a while. For the API server see
+// TestAMinuteWithoutTheAPIServer.
+func TestANodePlanOutlivesWhatFails(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	repo := serveGit(t)
+	repo.commit("modules/web/web.lke.hcl",
+		"variable \"node_class\" {\n}\n\npool \"web\" {\n  node_class   = var.node_class\n  requirements = { cpu = 4 }\n}\n")
+	var many []string
+	for i := range 80 {
+		many = append(many, fmt.Sprintf("p%02d", i))
+	}
+	module := "\nmodule \"web\" {\n  source     = \"../../modules/web\"\n  node_class = node_class.default\n}\n"
+	first := repo.commit("clusters/dev/main.lke.hcl", fleet(module, many...))
+	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
+
+	running := s.startController()
+	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
+		if time.Since(started) > time.Minute {
+			t.Fatal("in a minute no pool was applied")
+		}
+	}
+	running.kill()
+	if n := len(s.pools()); n == len(many)+1 {
+		t.Log("the controller was killed when all pools were applied; no middle was seen")
+	}
+	s.startController()
+	s.untilPlan("fleet", "the first commit is applied, to its end", applied(first))
+	if n := len(s.pools()); n != len(many)+1 {
+		t.Errorf("%d pools, want %d", n, len(many)+1)
+	}
+
+	// The repository is away: what is in force stays.
+	hidden := repo.dir + ".away"
+	if err := os.Rename(repo.dir, hidden); err != nil {
+		t.Fatal(err)
+	}
+	gone := s.untilPlan("fleet", "it says that the source is gone", because(lkeplanv1alpha1.ReasonArtifactFailed))
+	if conditions.IsStalled(gone) || gone.Status.LastAppliedRevision == "" || len(gone.Status.Inventory) != len(many)+2 {
+		t.Errorf("without its source: %+v", gone.Status.Conditions)
+	}
+	if err := os.Rename(hidden, repo.dir); err != nil {
+		t.Fatal(err)
+	}
+	s.untilPlan("fleet", "the source is back", applied(first))
+}
+
+// process returns the number of a process of the sandbox.
+func (s *sandbox) process(name string) int {
+	s.t.Helper()
+	entries, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, path := range entries {
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			continue // it has ended
+		}
+		args := strings.Split(string(raw), "\x00")
+		if filepath.Base(args[0]) == name && strings.Contains(string(raw), s.dir) {
+			pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			if err != nil {
+				s.t.Fatal(err)
+			}
+			return pid
+		}
+	}
+	s.t.Fatalf("the sandbox runs no %s", name)
+	return 0
+}

@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// nodePlan returns a NodePlan as it is now.
+func (s *sandbox) nodePlan(name string) *lkeplanv1alpha1.NodePlan {
+	s.t.Helper()
+	np := &lkeplanv1alpha1.NodePlan{}
+	if err := s.client.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, np); err != nil {
+		s.t.Fatal(err)
+	}
+	return np
+}
+
+// untilPlan waits for a NodePlan to be in some state.
+func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodePlan) bool) *lkeplanv1alpha1.NodePlan {
+	s.t.Helper()
+	const within = time.Minute
+	started := time.Now()
+	for {
+		np := s.nodePlan(name)
+		if holds(np) {
+			return np
+		}
+		if time.Since(started) > within {
+			raw, _ := json.MarshalIndent(np.Status, "", " ")
+			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", within, what, raw)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// because reports whether a NodePlan has come to an end with its present spec,
+// and its Ready condition has a reason.
+func because(reason string) func(*lkeplanv1alpha1.NodePlan) bool {
+	return func(np *lkeplanv1alpha1.NodePlan) bool {
+		working := conditions.GetReason(np, meta.ReconcilingCondition) == meta.ProgressingReason
+		return np.Status.ObservedGeneration == np.Generation && !working &&
+			conditions.GetReason(np, meta.ReadyCondition) == reason
+	}
+}
+
+// source writes the HCL of a ConfigMap.
+func (s *sandbox) source(name, text string) {
+	s.t.Helper()
+	s.kube(configMap("default", name, text), "apply", "--server-side", "-f", "-")
+}
+
+// fleet is a configuration of pools.
+func fleet(more string, pools ...string) string {
+	text := "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n" + more
+	for _, name := range pools {
+		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n"+
+			"  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
+	}
+	return text
+}
+
+const nodePlanOfConfigMap = `
+apiVersion: lkeplan.dev/v1alpha1
+kind: NodePlan
+metadata: {name: NAME, namespace: default}
+spec:
+  interval: 10m
+  configMapRef: {name: NAME}
+`
+
+// TestANodePlanKeepsTheClusterAsItsSourceSays: from a ConfigMap, through bad
+// revisions, edits by hand, guards and approval, to its end.
+func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.source("fleet", fleet("", "a", "b", "c"))
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
+	first := s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
+	if got := s.pools(); len(got) != 3 || len(first.Status.Inventory) != 4 {
+		t.Fatalf("pools %v, inventory %v", got, first.Status.Inventory)
+	}
+
+	// Nobody else takes its objects from it.
+	mustContain(t, s.ends(1, "apply", "--wait", "none", pooled(t, "", "a")), "NodePlan default.fleet")
+
+	// A bad revision changes nothing, and says where it is bad.
+	s.source("fleet", fleet("", "a")+"\npool \"b\" {\n  node_class = node_class.nosuch\n}\n")
+	bad := s.untilPlan("fleet", "the bad revision is refused", because(lkeplanv1alpha1.ReasonCompileFailed))
+	message := conditions.GetMessage(bad, meta.ReadyCondition)
+	mustContain(t, message, "main.lke.hcl:", "nosuch")
+	if !conditions.IsStalled(bad) || bad.Status.LastAppliedRevision != first.Status.LastAppliedRevision ||
+		len(s.pools()) != 3 {
+		t.Errorf("after a bad revision: %+v, pools %v", bad.Status, s.pools())
+	}
+
+	// One for another cluster neither.
+	s.source("fleet", strings.Replace(fleet("", "a"), `"sandbox"`, `"elsewhere"`, 1))
+	s.untilPlan("fleet", "the revision for another cluster is refused", because(lkeplanv1alpha1.ReasonWrongCluster))
+
+	// Two deletions wait for approval; one does not.
+	s.source("fleet", fleet("", "a"))
+	waiting := s.untilPlan("fleet", "it waits for approval", because(lkeplanv1alpha1.ReasonGuarded))
+	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted",
+		waiting.Status.Plan.Digest)
+	if len(s.pools()) != 3 {
+		t.Errorf("pools %v were deleted without approval", s.pools())
+	}
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
+		waiting.Status.Plan.Digest))
+	s.untilPlan("fleet", "the approved plan is applied", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 1
+	})
+
+	// What is edited by hand is reported and set back.
+	s.kube("", "patch", "nodepool", "a", "--type=merge", "--field-manager=kubectl-edit", "-p", `{"spec":{"weight":50}}`)
+	s.untilPlan("fleet", "the weight is set back, and an event says whose it was", func(*lkeplanv1alpha1.NodePlan) bool {
+		return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.spec.weight}") == "10" &&
+			strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
+				"spec.weight was set to 50 by kubectl-edit, and is set back")
+	})
+
+	// What is deleted by hand comes back.
+	s.kube("", "delete", "nodepool", "a", "--wait=false")
+	s.untilPlan("fleet", "the deleted pool is there again", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return s.kube("", "get", "nodepool", "a", "--ignore-not-found", "-o",
+			"jsonpath={.metadata.deletionTimestamp}{.spec.weight}") == "10"
+	})
+	s.kube("", "annotate", "nodeplan", "fleet", "reconcile.fluxcd.io/requestedAt=now", "--overwrite")
+	s.untilPlan("fleet", "it was reconciled again", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return np.Status.LastHandledReconcileAt == "now" && because(lkeplanv1alpha1.ReasonSucceeded)(np)
+	})
+
+	// An empty source prunes nothing.
+	s.source("fleet", "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n")
+	s.untilPlan("fleet", "the empty revision is refused", because(lkeplanv1alpha1.ReasonGuarded))
+
+	// Its end leaves the objects.
+	s.kube("", "delete", "nodeplan", "fleet", "--timeout=30s")
+	if got := s.pools(); len(got) != 1 {
+		t.Errorf("pools %v after the NodePlan was deleted, want one", got)
+	}
+}

@@ -1,0 +1,219 @@
+package e2e
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// ends runs lkeplan, and fails the test where it does not exit with the code.
+func (s *sandbox) ends(code int, args ...string) string {
+	s.t.Helper()
+	out, err := s.command(bin(s.t, "lkeplan"), nil, args...).CombinedOutput()
+	got := 0
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		got = exit.ExitCode()
+	}
+	if got != code {
+		s.t.Fatalf("lkeplan %s exited with %d, want %d:\n%s", strings.Join(args, " "), got, code, out)
+	}
+	return string(out)
+}
+
+// pooled writes a directory of pools with 4 CPUs, and something more.
+func pooled(t testing.TB, more string, pools ...string) string {
+	t.Helper()
+	text := "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n" + more
+	for _, name := range pools {
+		text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n"+
+			"  requirements = { class = \"standard\", cpu = 4 }\n  weight       = 10\n}\n", name)
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// pools are the names of the NodePools, sorted.
+func (s *sandbox) pools() []string {
+	s.t.Helper()
+	var list karpv1.NodePoolList
+	if err := s.client.List(s.t.Context(), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for _, p := range list.Items {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+func mustContain(t testing.TB, text string, parts ...string) {
+	t.Helper()
+	for _, part := range parts {
+		if !strings.Contains(text, part) {
+			t.Errorf("%q is not in:\n%s", part, text)
+		}
+	}
+}
+
+// TestASavedPlanIsCarriedOutExactlyOrNotAtAll: with nobody else in the cluster
+// it is applied, and applied again; when somebody has been there it is not.
+func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	plan := filepath.Join(t.TempDir(), "a.plan")
+	var many []string
+	for i := range 40 {
+		many = append(many, fmt.Sprintf("p%02d", i))
+	}
+	dir := pooled(t, "", many...)
+	s.ends(0, "plan", "--out", plan, dir)
+	mustContain(t, s.ends(0, "show", plan), "pool.p00", "41 to create")
+
+	s.killAfter(3, "apply", "--wait", "none", plan)
+	if n := len(s.pools()); n == 0 || n == len(many) {
+		t.Errorf("%d pools after the apply was killed, want some of %d", n, len(many))
+	}
+	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "applied 41 objects")
+	if diff := cmp.Diff(many, s.pools()); diff != "" {
+		t.Errorf("pools after the second apply (-want +got):\n%s", diff)
+	}
+	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 0 changed, 41 unchanged")
+	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
+
+	// What controllers write makes no plan stale; what somebody sets does.
+	heavier := pooled(t, "", many...)
+	rewrite(t, heavier, "weight       = 10", "weight       = 20")
+	s.ends(0, "plan", "--out", plan, heavier)
+	s.kube("", "annotate", "nodepool", "p00", "karpenter.sh/nodepool-hash=1", "--overwrite")
+	s.kube("", "patch", "nodepool", "p01", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
+	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01", "spec.weight is 50")
+	local := s.ends(0, "diff", "--base", "live", "-o", "json", heavier)
+	mustContain(t, local, "somebody")
+	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json",
+		heavier)); diff != "" {
+		t.Errorf("what the API server says is another thing (-local +server):\n%s", diff)
+	}
+	s.kube("", "delete", "nodepool", "p01")
+	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted")
+	s.ends(0, "apply", "--wait", "none", dir)
+	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and created again")
+	s.ends(0, "plan", "--out", plan, heavier)
+	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 40 changed, 1 unchanged")
+	mustContain(t, s.ends(0, "diff", "--base", "plan:"+plan, heavier), "No changes")
+	mustContain(t, s.ends(2, "diff", "--detailed-exitcode", "--base", "plan:"+plan, dir), "40 to update")
+}
+
+// killAfter starts lkeplan and kills it when it has written some lines.
+func (s *sandbox) killAfter(lines int, args ...string) {
+	s.t.Helper()
+	cmd := s.command(bin(s.t, "lkeplan"), nil, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for read := bufio.NewScanner(out); lines > 0 && read.Scan(); lines-- {
+	}
+	cmd.Process.Kill()
+	cmd.Wait()
+}
+
+// rewrite replaces text in the directory's file.
+func rewrite(t testing.TB, dir, from, to string) {
+	t.Helper()
+	path := filepath.Join(dir, "main.lke.hcl")
+	raw, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(raw), from) {
+		t.Fatalf("%q is not in %s: %v", from, path, err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(raw), from, to)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestPruneDeletesWhatItAppliedAndNothingElse: and no more of it than the
+// guards let pass.
+func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.ends(0, "apply", "--wait", "none", pooled(t, "", "a", "b", "c", "d"))
+	s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", "v1"), "apply", "-f", "-") // somebody else's
+	others := slices.DeleteFunc(s.pools(), func(name string) bool { return len(name) == 1 })
+
+	less := pooled(t, "\nremoved {\n  from = pool.d\n}\n", "a")
+	mustContain(t, s.ends(0, "apply", "--wait", "none", less),
+		"NodePool b was applied from here and is no longer in the directory; --prune deletes it.")
+	mustContain(t, s.ends(3, "apply", "--prune", "--wait", "none", less), "max_deleted_pools")
+	if got := len(s.pools()); got != 4+len(others) {
+		t.Errorf("%d pools after a refused plan", got)
+	}
+	plan := filepath.Join(t.TempDir(), "a.plan")
+	s.ends(3, "plan", "--prune", "--out", plan, less)
+	s.ends(3, "apply", "--wait", "none", plan)
+	mustContain(t, s.ends(0, "apply", "--wait", "none", "--allow", "max_deleted_pools:pool.b", plan), "2 deleted",
+		"orphaned")
+	if diff := cmp.Diff(slices.Sorted(slices.Values(append([]string{"a", "d"}, others...))), s.pools()); diff != "" {
+		t.Errorf("pools that are left (-want +got):\n%s", diff)
+	}
+	// What was orphaned is nobody's any more.
+	mustContain(t, s.ends(0, "plan", "--prune", pooled(t, "", "a")), "No changes")
+}
+
+// TestARollIsForetoldAndFollowed: what holds it is named before it begins, and
+// apply waits for its end.
+func TestARollIsForetoldAndFollowed(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	dir := pooled(t, "", "web")
+	s.ends(0, "apply", dir)
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
+	s.kube(`{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "inflate"},
+		"spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "inflate"}}}}`, "apply", "-f", "-")
+
+	labelled := pooled(t, "", "web")
+	rewrite(t, labelled, "weight       = 10", "labels       = { team = \"web\" }")
+	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "2 of 2 nodes", "default/inflate")
+	snapshot := filepath.Join(t.TempDir(), "snapshot.json")
+	if err := os.WriteFile(snapshot, []byte(s.run("lkeplan", "snapshot")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	offline := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": ""}, "diff", "--base", "dir:"+dir, "--cluster",
+		"snapshot:"+snapshot, labelled)
+	out, err := offline.CombinedOutput()
+	if err != nil {
+		t.Fatalf("diff with a snapshot: %v\n%s", err, out)
+	}
+	mustContain(t, string(out), "2 of 2 nodes", "default/inflate")
+
+	s.kube("", "delete", "poddisruptionbudget", "inflate")
+	mustContain(t, s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled), "0 of 2 nodes as they should be",
+		"2 of 2 nodes as they should be")
+	for _, n := range s.state().nodes {
+		if n.Labels["team"] != "web" && n.DeletionTimestamp.IsZero() {
+			t.Errorf("node %s has not been replaced", n.Name)
+		}
+	}
+}

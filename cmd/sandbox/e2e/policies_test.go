@@ -1,0 +1,62 @@
+package e2e
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// smallSteps is a policy about how many objects one change may make and delete.
+func smallSteps(objects int) string {
+	return fmt.Sprintf(`
+policy "small_steps" {
+  condition     = plan.objects.created + plan.objects.deleted <= %d
+  error_message = "${plan.objects.created} objects created and ${plan.objects.deleted} deleted, at most %[1]d allowed."
+}
+`, objects)
+}
+
+// TestPoliciesHoldFromTheFirstRevisionOn: the first revision is judged by its own
+// policies, for there are no others; each later one by those in force, so that
+// it cannot lift them for itself. What they refuse can be approved.
+func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.source("fleet", fleet(smallSteps(3), "a", "b", "c"))
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
+	refuses := func(what, says string) *lkeplanv1alpha1.NodePlan {
+		t.Helper()
+		np := s.untilPlan("fleet", what, func(np *lkeplanv1alpha1.NodePlan) bool {
+			return because(lkeplanv1alpha1.ReasonGuarded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
+				says)
+		})
+		if !conditions.IsStalled(np) {
+			t.Errorf("a plan that a policy refuses is tried again: %+v", np.Status.Conditions)
+		}
+		return np
+	}
+	refuses("the first revision is refused by its own policy",
+		"4 objects created and 0 deleted, at most 3 allowed.")
+	if got := s.pools(); len(got) != 0 {
+		t.Errorf("pools %v are there though a policy has refused them", got)
+	}
+
+	s.source("fleet", fleet(smallSteps(3), "a", "b"))
+	s.untilPlan("fleet", "a first revision within its policy is applied", because(lkeplanv1alpha1.ReasonSucceeded))
+
+	s.source("fleet", fleet(smallSteps(10), "a", "b", "c", "d", "e", "f"))
+	np := refuses("a revision that lifts the policy for itself is refused",
+		"4 objects created and 0 deleted, at most 3 allowed.")
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
+		np.Status.Plan.Digest))
+	s.untilPlan("fleet", "it is applied when somebody has approved of it", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 6
+	})
+}

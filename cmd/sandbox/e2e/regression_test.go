@@ -1,0 +1,143 @@
+//go:build regression
+
+package e2e
+
+import (
+	"bufio"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+var (
+	focus         = flag.String("focus", "", "a regular expression of the specs to run; empty for all")
+	controllerLog = flag.String("controller-log", "", "a file for the log of the controller")
+)
+
+// apart are the specs that need a sandbox of their own.
+var apart = []struct {
+	name  string
+	specs []string // as the suite names them
+	flags []string // of the sandbox
+	plan  string   // of all nodes; empty for any
+}{
+	// Karpenter's suite refuses such Nodes by a label that they have when they are
+	// made; those of LKE join bare, so the simulator has to keep them back.
+	{"machines that never join", []string{
+		"NodeClaim StandaloneNodeClaim should delete a NodeClaim after the registration timeout " +
+			"when the node doesn't register",
+	}, []string{"--join-delay", "2h"}, ""},
+	// The suite names KWOK's plans of 2 CPUs. Of those the system has a part,
+	// which LKE's nodes leave to pods.
+	{"nodes for one pod of a CPU",
+		[]string{"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods"}, nil, "g6-standard-1"},
+	{"nodes of two CPUs", []string{
+		"CapacityBuffer NodePool Limits should not provision buffer capacity beyond NodePool CPU limit",
+		"CapacityBuffer Edge Cases should coexist with real pods on the same node",
+	}, nil, "g6-standard-2"},
+}
+
+// TestKarpentersOwnSuite runs the regression tests that Karpenter has for its
+// providers, but for those of testdata/regression/skipped.txt. All of them take
+// more than an hour: make regression, with FOCUS for a part.
+func TestKarpentersOwnSuite(t *testing.T) {
+	wanted, err := regexp.Compile(*focus)
+	if err != nil {
+		t.Fatalf("-focus: %v", err)
+	}
+	suite, skip := buildSuite(t), skipped(t)
+	for _, part := range apart {
+		skip = append(skip, part.specs...)
+	}
+	t.Run("all", func(t *testing.T) {
+		judge(t, suite, startSandbox(t), "", *focus, skip)
+	})
+	for _, part := range apart {
+		specs := slices.DeleteFunc(slices.Clone(part.specs), func(spec string) bool { return !wanted.MatchString(spec) })
+		if len(specs) == 0 {
+			continue
+		}
+		t.Run(part.name, func(t *testing.T) {
+			judge(t, suite, startSandbox(t, part.flags...), part.plan, strings.Join(specs, "|"), nil)
+		})
+	}
+}
+
+// buildSuite returns the path of Karpenter's tests.
+func buildSuite(t *testing.T) string {
+	t.Helper()
+	build := exec.Command(bin(t, "sandbox"), "build", "karpenter")
+	build.Stderr = os.Stderr
+	out, err := build.Output()
+	if err != nil {
+		t.Fatalf("sandbox build karpenter: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[0] == "karpenter-regression" {
+			return fields[2]
+		}
+	}
+	t.Fatalf("sandbox build karpenter names no karpenter-regression:\n%s", out)
+	return ""
+}
+
+// judge has Karpenter's suite judge the controller in a sandbox.
+func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []string) {
+	t.Helper()
+	s.installCRDs()
+	c := s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer")
+	class, err := filepath.Abs("testdata/regression/nodeclass.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := filepath.Join(t.TempDir(), "nodepool.yaml")
+	text := file(t, "regression/nodepool.yaml")
+	if plan != "" {
+		const requirements = "      requirements:\n"
+		text = strings.Replace(text, requirements,
+			requirements+"        - {key: node.kubernetes.io/instance-type, operator: In, values: ["+plan+"]}\n", 1)
+	}
+	if err := os.WriteFile(pool, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run := s.command(suite, nil, "-test.timeout", "3h", "-ginkgo.timeout", "3h", "-ginkgo.no-color", "-ginkgo.v",
+		"-ginkgo.focus", focus, "-ginkgo.skip", strings.Join(skip, "|"), "-default-nodeclass", class, "-default-nodepool",
+		pool)
+	run.Stdout, run.Stderr = os.Stdout, os.Stderr
+	if err := run.Run(); err != nil {
+		t.Errorf("Karpenter's suite: %v", err)
+	}
+	if *controllerLog != "" {
+		if err := os.WriteFile(*controllerLog, []byte(c.log.String()), 0o644); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// skipped reads the expressions of the specs that do not apply. Each has a
+// reason.
+func skipped(t *testing.T) (expressions []string) {
+	t.Helper()
+	list, err := os.Open("testdata/regression/skipped.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer list.Close()
+	for lines := bufio.NewScanner(list); lines.Scan(); {
+		line := strings.TrimSpace(lines.Text())
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		expression, reason, _ := strings.Cut(line, "  ")
+		if strings.TrimSpace(reason) == "" {
+			t.Fatalf("testdata/regression/skipped.txt: %q has no reason", expression)
+		}
+		expressions = append(expressions, expression)
+	}
+	return expressions
+}

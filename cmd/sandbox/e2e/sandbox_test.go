@@ -1,0 +1,323 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// built is what the tests run.
+var built = programs.Of("lkeplan", "controller", "sandbox")
+
+func TestMain(m *testing.M) { os.Exit(built.Run(m)) }
+
+// bin returns the path of one of our programs.
+func bin(t testing.TB, name string) string {
+	t.Helper()
+	return built.Path(t, name)
+}
+
+// sandbox is a running sandbox of the test's own.
+type sandbox struct {
+	t       testing.TB
+	dir     string
+	env     map[string]string
+	kubectl string
+	client  client.Client
+}
+
+// startSandbox starts a sandbox, with short delays where the flags do not say
+// otherwise, and ends it with the test.
+func startSandbox(t testing.TB, flags ...string) *sandbox {
+	t.Helper()
+	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms",
+		"--node-gone-delay", "500ms"}
+	linode.Register()
+	s := &sandbox{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
+	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick,
+		flags)...)
+	up.Stderr = os.Stderr // the first build takes minutes and says so
+	out, err := up.Output()
+	if err != nil {
+		t.Fatalf("sandbox up: %v", err)
+	}
+	t.Cleanup(func() {
+		if out, err := exec.Command(bin(t, "sandbox"), "down", "--dir", s.dir).CombinedOutput(); err != nil {
+			t.Errorf("sandbox down: %v\n%s", err, out)
+		}
+	})
+	var answer struct {
+		Env     map[string]string `json:"env"`
+		Kubectl string            `json:"kubectl"`
+	}
+	if err := json.Unmarshal(out, &answer); err != nil {
+		t.Fatalf("sandbox up: %v\n%s", err, out)
+	}
+	s.env, s.kubectl = answer.Env, answer.Kubectl
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.QPS, cfg.Burst = 100, 200
+	if s.client, err = client.New(cfg, client.Options{Scheme: scheme.Scheme}); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// command returns a program that runs with the environment of the sandbox;
+// overrides replace or, where empty, remove variables.
+func (s *sandbox) command(path string, overrides map[string]string, args ...string) *exec.Cmd {
+	cmd := exec.Command(path, args...)
+	cmd.Env = []string{"HOME=" + s.t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	for key, value := range s.env {
+		if override, ok := overrides[key]; ok {
+			value = override
+		}
+		cmd.Env = append(cmd.Env, key+"="+value)
+	}
+	return cmd
+}
+
+// kube runs kubectl with input, and fails the test when it fails.
+func (s *sandbox) kube(input string, args ...string) string {
+	s.t.Helper()
+	cmd := s.command(s.kubectl, nil, args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// installCRDs installs the CRDs as the documentation says.
+func (s *sandbox) installCRDs() {
+	s.t.Helper()
+	s.kube("", "apply", "-f", "../../../schemas/crd/")
+	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+}
+
+// controller is a running controller.
+type controller struct {
+	t     testing.TB
+	cmd   *exec.Cmd
+	log   journal
+	ended chan error
+}
+
+// startController runs the controller and ends it, cleanly, with the test. When
+// the test fails its log is shown.
+func (s *sandbox) startController(args ...string) *controller {
+	s.t.Helper()
+	c, err := s.runController(args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(c.stop)
+	return c
+}
+
+func (s *sandbox) runController(args ...string) (*controller, error) {
+	c := &controller{t: s.t, ended: make(chan error, 1)}
+	c.cmd = s.command(bin(s.t, "controller"), nil,
+		append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
+	if err := c.cmd.Start(); err != nil {
+		return nil, err
+	}
+	go func() { c.ended <- c.cmd.Wait() }()
+	return c, nil
+}
+
+// kill ends the controller without a warning.
+func (c *controller) kill() {
+	c.t.Helper()
+	c.cmd.Process.Kill()
+	<-c.ended
+	close(c.ended)
+}
+
+// stop asks the controller to end, and fails the test where it does not.
+func (c *controller) stop() {
+	life := c.log.String() // what comes after it is only how each worker ends
+	c.cmd.Process.Signal(syscall.SIGTERM)
+	select {
+	case err, first := <-c.ended:
+		if err != nil {
+			c.t.Errorf("the controller did not end cleanly: %v", err)
+		}
+		if first {
+			close(c.ended)
+		}
+	case <-time.After(20 * time.Second):
+		c.cmd.Process.Kill()
+		<-c.ended
+		c.t.Error("the controller did not end within 20 seconds of being asked")
+	}
+	if c.t.Failed() {
+		c.t.Logf("the controller's log:\n%s", tail(life, 80))
+	}
+}
+
+// journal is what a program that still runs has written so far.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func tail(text string, lines int) string {
+	all := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.Join(all[max(0, len(all)-lines):], "\n")
+}
+
+// stats asks the simulator what it counted.
+func (s *sandbox) stats() lkesim.Stats {
+	s.t.Helper()
+	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/stats")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	var stats lkesim.Stats
+	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
+		s.t.Fatal(err)
+	}
+	return stats
+}
+
+// resetStats sets the simulator's counters to zero.
+func (s *sandbox) resetStats() {
+	s.t.Helper()
+	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/reset", "", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	resp.Body.Close()
+}
+
+// state is what is there at one moment.
+type state struct {
+	nodes   []corev1.Node // without the system's
+	claims  []karpv1.NodeClaim
+	running int // pods
+	pending int
+	linode  lkesim.Stats
+}
+
+func (s state) String() string {
+	return fmt.Sprintf("%d nodes, %d NodeClaims, %d slots and %d instances at LKE, %d pods running, %d not",
+		len(s.nodes), len(s.claims), s.linode.Slots, s.linode.Live, s.running, s.pending)
+}
+
+// empty reports whether no capacity is left anywhere.
+func (s state) empty() bool {
+	return len(s.nodes)+len(s.claims)+s.linode.Slots+s.linode.Live+s.linode.Pools == 0
+}
+
+// matched reports whether each NodeClaim has its slot and its ready node.
+func (s state) matched() bool {
+	for _, n := range s.nodes {
+		if n.Labels[karpv1.NodeInitializedLabelKey] != "true" || !n.DeletionTimestamp.IsZero() {
+			return false
+		}
+	}
+	return len(s.nodes) == len(s.claims) && len(s.claims) == s.linode.Slots && s.linode.Slots == s.linode.Live
+}
+
+func (s *sandbox) state() state {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	var nodes corev1.NodeList
+	var claims karpv1.NodeClaimList
+	var pods corev1.PodList
+	for _, list := range []client.ObjectList{&nodes, &claims, &pods} {
+		if err := s.client.List(ctx, list); err != nil {
+			s.t.Fatal(err)
+		}
+	}
+	nodes.Items = slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == systemNode })
+	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
+	for _, p := range pods.Items {
+		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
+			now.running++
+		} else {
+			now.pending++
+		}
+	}
+	return now
+}
+
+// until polls the state until it holds, and fails the test with the last state when the time is up.
+func (s *sandbox) until(what string, within time.Duration, holds func(state) bool) state {
+	s.t.Helper()
+	started := time.Now()
+	deadline := started.Add(within)
+	for {
+		now := s.state()
+		if holds(now) {
+			s.t.Logf("after %s: %s", time.Since(started).Round(100*time.Millisecond), what)
+			return now
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", within, what, now,
+				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"),
+				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// never polls the state for a while, and fails the test when it holds.
+func (s *sandbox) never(what string, during time.Duration, holds func(state) bool) {
+	s.t.Helper()
+	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
+		if now := s.state(); holds(now) {
+			s.t.Fatalf("%s, which must not happen: %s", what, now)
+		}
+	}
+}
+
+// file reads a file of testdata.
+func file(t testing.TB, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}

@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// tries runs kubectl in somebody's name and returns what it said, and whether it
+// was refused.
+func (s *sandbox) tries(kubeconfig, input string, args ...string) (said string, refused bool) {
+	s.t.Helper()
+	cmd := s.command(s.kubectl, map[string]string{"KUBECONFIG": kubeconfig}, args...)
+	cmd.Stdin = strings.NewReader(input)
+	out, err := cmd.CombinedOutput()
+	return string(out), err != nil
+}
+
+// TestTenantsKeepOutOfEachOthersWay: with kube/deploy/tenancy.yaml what a NodePlan has
+// applied is changed by the accounts of its namespace alone, and a namespace can
+// be bound to plans.
+func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.kube("", "apply", "-f", "../../../kube/deploy/rbac.yaml")
+	tenancy := "../../../kube/deploy/tenancy.yaml"
+	s.kube("", "create", "namespace", "lkeplan-system")
+	s.kube("", "apply", "-f", tenancy)
+	for _, team := range []string{"red", "blue"} {
+		s.kube("", "create", "namespace", team)
+		s.kube("", "create", "serviceaccount", "lkeplan", "-n", team)
+		s.kube("", "create", "clusterrolebinding", team, "--clusterrole=lkeplan-apply", "--serviceaccount="+team+":lkeplan")
+		s.kube("", "create", "rolebinding", "edit", "-n", team, "--clusterrole=edit", "--serviceaccount="+team+":lkeplan")
+	}
+	red, blue := s.account("red", "lkeplan"), s.account("blue", "lkeplan")
+	const class = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
+		"metadata":{"name":"fleet","labels":{"lkeplan.dev/part-of":"nodeplan.OWNER.fleet"}},"spec":{}}`
+	ofRed, ofBlue := strings.Replace(class, "OWNER", "red", 1), strings.Replace(class, "OWNER", "blue", 1)
+	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
+
+	// The API server takes a moment until it asks a new policy.
+	s.until("the policies are in force", 30*time.Second, func(state) bool {
+		_, objects := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
+		_, records := s.tries(red, configMap("red", "lkeplan.fleet.in-force", ""), append(apply, "--dry-run=server")...)
+		return objects && records
+	})
+	for _, step := range []struct {
+		what, as, input string
+		args            []string
+		refused         bool
+	}{
+		{"a team makes what is its own", red, ofRed, apply, false},
+		{"a team changes what is its own", red, "", []string{"annotate", "linodenodeclass", "fleet", "a=1"}, false},
+		{"another team changes it", blue, "", []string{"annotate", "linodenodeclass", "fleet", "b=2"}, true},
+		{"another team takes it over", blue, ofBlue, apply, true},
+		{"another team takes the label off", blue, "", []string{"label", "linodenodeclass", "fleet", "lkeplan.dev/part-of-"},
+			true},
+		{"another team deletes it", blue, "", []string{"delete", "linodenodeclass", "fleet"}, true},
+		{"a team gives it away", red, ofBlue, apply, true},
+		{"the administrator changes it", s.env["KUBECONFIG"], "", []string{"annotate", "linodenodeclass", "fleet", "c=3"},
+			false},
+		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
+			`"fleet"`, `"free"`, 1), apply, false},
+		{"the controller notes what is in force", s.env["KUBECONFIG"],
+			configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
+		{"a team writes another", red, configMap("red", "lkeplan.fleet.in-force", ""), apply, true},
+		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.in-force", "-n", "red"}, true},
+		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"},
+			true},
+		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.in-force", ""), apply, true},
+		{"a team writes a ConfigMap", red, configMap("red", "fleet", ""), apply, false},
+		{"a team deletes what is its own", red, "", []string{"delete", "linodenodeclass", "fleet"}, false},
+	} {
+		said, refused := s.tries(step.as, step.input, step.args...)
+		if refused != step.refused {
+			t.Errorf("%s: refused %v, want %v\n%s", step.what, refused, step.refused, said)
+		}
+		if refused && !strings.Contains(said, "belongs to the NodePlan") {
+			t.Errorf("%s: refused without saying whose it is:\n%s", step.what, said)
+		}
+	}
+	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with what is in force there
+	s.planOnly()
+}
+
+// planOnly shows that a namespace can be bound to plans.
+func (s *sandbox) planOnly() {
+	s.t.Helper()
+	s.kube("", "create", "namespace", "preview")
+	s.kube("", "label", "namespace", "preview", "lkeplan.dev/mode=PlanOnly")
+	apply := strings.NewReplacer("NAME", "fleet", "namespace: default", "namespace: preview").Replace(nodePlanOfConfigMap)
+	said, refused := "", false
+	s.until("a NodePlan that applies is refused", 20*time.Second, func(state) bool {
+		said, refused = s.tries(s.env["KUBECONFIG"], apply, "apply", "--dry-run=server", "-f", "-")
+		return refused
+	})
+	mustContain(s.t, said, "spec.mode: PlanOnly")
+	s.kube(apply+"  mode: PlanOnly\n", "apply", "-f", "-")
+	if said, refused := s.tries(s.env["KUBECONFIG"], "", "patch", "nodeplan", "fleet", "-n", "preview", "--type=merge",
+		"-p", `{"spec":{"mode":"Apply"}}`); !refused {
+		s.t.Errorf("a NodePlan was made to apply: %s", said)
+	}
+}
+
+// TestNodePlansShareNothingAndWait: two that want one object both stop and name
+// each other until one gives it up, and one that depends on another waits.
+func TestNodePlansShareNothingAndWait(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController("--requeue-dependency", "1s")
+	s.source("one", fleet("", "a"))
+	s.source("two", strings.ReplaceAll(fleet("", "b"), "default", "second"))
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "two")+"  dependsOn: [{name: one}]\n", "apply", "-f", "-")
+	waiting := s.untilPlan("two", "it waits for the other", because(lkeplanv1alpha1.ReasonDependency))
+	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "default/one")
+	if got := s.pools(); len(got) != 0 {
+		t.Errorf("pools %v were made before what they depend on", got)
+	}
+
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "one"), "apply", "-f", "-")
+	for _, plan := range []string{"one", "two"} {
+		s.untilPlan(plan, "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
+	}
+
+	s.kube("", "patch", "nodeplan", "two", "--type=json", "-p", `[{"op":"remove","path":"/spec/dependsOn"}]`)
+	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
+	for plan, other := range map[string]string{"one": "two", "two": "one"} {
+		np := s.untilPlan(plan, "it is in conflict", because(lkeplanv1alpha1.ReasonConflict))
+		mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "NodePool a", "default/"+other)
+		if !conditions.IsStalled(np) {
+			t.Errorf("NodePlan %s is in conflict and not stalled", plan)
+		}
+	}
+	s.source("two", strings.ReplaceAll(fleet("", "b"), "default", "second"))
+	for _, plan := range []string{"one", "two"} {
+		s.untilPlan(plan, "it is ready again", because(lkeplanv1alpha1.ReasonSucceeded))
+	}
+	if got := s.pools(); len(got) != 2 {
+		t.Errorf("pools %v, want a and b", got)
+	}
+	s.movesAPool()
+}
+
+// movesAPool shows that a pool which goes from one NodePlan to another is not
+// deleted on the way.
+func (s *sandbox) movesAPool() {
+	s.t.Helper()
+	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }
+	before := uid()
+	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
+	s.untilPlan("two", "it wants what the other has", because(lkeplanv1alpha1.ReasonConflict))
+	s.source("one", fleet(""))
+	s.untilPlan("one", "it does not delete what the other wants", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
+			"removed { from = pool.a, delete = false }")
+	})
+	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
+	for _, plan := range []string{"one", "two"} {
+		s.untilPlan(plan, "the pool has moved", because(lkeplanv1alpha1.ReasonSucceeded))
+	}
+	if after := uid(); after != before {
+		s.t.Errorf("the pool has the uid %s, and had %s: it was deleted", after, before)
+	}
+}

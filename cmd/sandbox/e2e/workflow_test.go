@@ -1,0 +1,202 @@
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
+)
+
+// deployment is a repository whose workflows are run for the cluster of a
+// sandbox.
+type deployment struct {
+	t      *testing.T
+	repo   string
+	origin string
+	runner *ci.Runner
+}
+
+func newDeployment(t *testing.T, s *sandbox) *deployment {
+	t.Helper()
+	here, err := filepath.Abs("../../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	kubeconfig, err := os.ReadFile(s.env["KUBECONFIG"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
+	d.runner = &ci.Runner{
+		Dir: t.TempDir(), Checkout: d.origin, Fetch: "refs/heads/main", Here: here, Path: t.TempDir(),
+		GitHub:    map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{}},
+		Secrets:   map[string]any{"KUBECONFIG_READ": string(kubeconfig), "KUBECONFIG_WRITE": string(kubeconfig)},
+		Vars:      map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
+		Inputs:    map[string]any{"allow": ""},
+		Artifacts: map[string]map[string][]byte{},
+	}
+	if _, err := ci.Install(d.runner.Path, bin(t, "lkeplan")); err != nil {
+		t.Fatal(err)
+	}
+	git(t, d.origin, "init", "--quiet", "--bare")
+	git(t, d.repo, "init", "--quiet", "--initial-branch=main")
+	return d
+}
+
+// push makes a directory that of the cluster, and pushes it to a reference.
+func (d *deployment) push(dir, ref string) {
+	d.t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "main.lke.hcl"))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(d.repo, "clusters/prod"), 0o755); err != nil {
+		d.t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(d.repo, "clusters/prod/main.lke.hcl"), text, 0o644); err != nil {
+		d.t.Fatal(err)
+	}
+	git(d.t, d.repo, "add", "--all")
+	git(d.t, d.repo, "commit", "--quiet", "--message", "A change")
+	git(d.t, d.repo, "push", "--quiet", "--force", d.origin, "HEAD:"+ref)
+}
+
+// job runs a job, and fails the test where it does not fail in the step, or at
+// all where none is named.
+func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Result {
+	d.t.Helper()
+	w, err := ci.ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	res, err := d.runner.Job(w, name, map[string]any{"directory": "clusters/prod"},
+		map[string]map[string]string{"plan": needs.Outputs, "clusters": needs.Outputs})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	if res.Failed != failing {
+		d.t.Fatalf("%s failed in %q, want %q\n%s", name, res.Failed, failing, res.Log)
+	}
+	if left, _ := filepath.Glob(filepath.Join(res.Temp, "kubeconfig")); len(left) > 0 {
+		d.t.Errorf("%s leaves the kubeconfig behind", name)
+	}
+	return res
+}
+
+// plan runs the job that plans, and drops what the last one has saved.
+func (d *deployment) plan(failing string) ci.Result {
+	d.t.Helper()
+	delete(d.runner.Artifacts, "prod.plan")
+	return d.job("apply.yml", "plan", failing, ci.Result{})
+}
+
+// TestWorkflowsPlanApplyAndSnapshot runs the workflows of the examples that need
+// a cluster: what was planned is applied, out of date plans and refused ones are
+// not, and a pull request from a fork knows how many nodes it replaces.
+func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	d := newDeployment(t, s)
+
+	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web"), "refs/heads/main")
+	planned := d.plan("")
+	mustContain(t, planned.Summary, "2 to create")
+	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "applied 2 objects: 2 created")
+	if again := d.plan(""); !d.job("apply.yml", "apply", "", again).Skipped {
+		t.Error("a plan without changes is applied")
+	}
+
+	// Nodes, and what is known of them in a pull request.
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
+	for range 2 {
+		d.job("snapshot.yml", "snapshot", "", ci.Result{})
+	}
+	git(t, d.repo, "fetch", "--quiet", d.origin, "lkeplan-snapshots/prod:snapshot")
+	git(t, d.repo, "cat-file", "-e", "snapshot:snapshot.json")
+	d.pullRequest(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web"))
+
+	// Somebody is faster than the approval.
+	heavier := pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web")
+	rewrite(t, heavier, "weight       = 10", "weight       = 20")
+	git(t, d.repo, "checkout", "--quiet", "main")
+	d.push(heavier, "refs/heads/main")
+	planned = d.plan("")
+	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
+	mustContain(t, d.job("apply.yml", "apply", "Apply", planned).Log, "::error title=Out of date::", "spec.weight is 50")
+	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":10}}`)
+
+	// A guard refuses, and somebody lets it pass by name.
+	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n"), "refs/heads/main")
+	refused := d.plan("Plan")
+	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
+	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web"
+	planned = d.plan("")
+	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "1 deleted")
+	if left := s.pools(); len(left) > 0 {
+		t.Errorf("pools %q are left", left)
+	}
+}
+
+// pullRequest runs the first stage for a fork that gives nodes another label.
+func (d *deployment) pullRequest(dir string) {
+	d.t.Helper()
+	rewrite(d.t, dir, "weight       = 10", "labels       = { team = \"web\" }")
+	git(d.t, d.repo, "checkout", "--quiet", "-b", "change")
+	d.push(dir, "refs/pull/7/merge")
+	push, github := d.runner.Fetch, d.runner.GitHub
+	d.runner.Fetch = "refs/pull/7/merge"
+	d.runner.GitHub = map[string]any{
+		"event_name": "pull_request", "repository": "acme/fleet", "server_url": "https://github.com", "run_id": "1",
+		"token": "t", "base_ref": "main",
+		"event": map[string]any{"pull_request": map[string]any{"number": 7,
+			"head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
+	}
+	d.job("fork-plan.yml", "plan", "", ci.Result{Outputs: map[string]string{"directories": `["clusters/prod"]`}})
+	if text := string(d.runner.Artifacts["lkeplan-0"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
+		d.t.Errorf("the comment does not count nodes:\n%s", text)
+	}
+	d.runner.Fetch, d.runner.GitHub = push, github
+}
+
+// TestTemplatePlansAndApplies runs the jobs of the template for GitLab that need
+// a cluster.
+func TestTemplatePlansAndApplies(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	d := newDeployment(t, s)
+	template, err := ci.ReadTemplate("../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+		map[string]string{"version": "v0.3.0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	template.Path = d.runner.Path
+	job := func(name string, code int, allow string) string {
+		t.Helper()
+		log, got, err := template.Run("lkeplan:"+name+":prod", d.repo, map[string]string{
+			"KUBECONFIG_READ": s.env["KUBECONFIG"], "KUBECONFIG_WRITE": s.env["KUBECONFIG"], "LKEPLAN_ALLOW": allow,
+		})
+		if err != nil || got != code {
+			t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
+		}
+		return log
+	}
+	guards := "\nguards {\n  max_deleted_pools = 0\n}\n"
+	d.push(pooled(t, guards, "web"), "refs/heads/main")
+	mustContain(t, job("plan", 0, ""), "2 to create")
+	mustContain(t, job("apply", 0, ""), "applied 2 objects: 2 created")
+	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":50}}`)
+	mustContain(t, job("apply", 4, ""), "run the pipeline again for a new plan")
+	d.push(pooled(t, guards), "refs/heads/main")
+	mustContain(t, job("plan", 3, ""), "Refused by max_deleted_pools", "LKEPLAN_ALLOW")
+	job("plan", 0, "max_deleted_pools:pool.web")
+	mustContain(t, job("apply", 0, ""), "1 deleted")
+}

@@ -1,0 +1,100 @@
+package adopt
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// remainder compares each object with what it compiles to.
+func remainder(validator *kube.Validator, originals []original, compiled compile.Result) ([]Difference, error) {
+	compiledAs := map[manifest.Key]config.Object{}
+	for _, r := range compiled.Resources {
+		compiledAs[r.Key()] = r
+	}
+	var rest []Difference
+	for _, o := range originals {
+		key := manifest.KeyOf(o.authored)
+		id := key.String()
+		r, ok := compiledAs[key]
+		if !ok {
+			rest = append(rest, Difference{Object: id, Why: "its block does not compile"})
+			continue
+		}
+		found, err := o.compare(validator, r)
+		if err != nil {
+			return nil, fmt.Errorf("compare %s: %w", id, err)
+		}
+		for _, f := range found {
+			f.Object = id
+			rest = append(rest, f)
+		}
+	}
+	slices.SortStableFunc(rest, func(a, b Difference) int {
+		return cmp.Or(strings.Compare(a.Object, b.Object), strings.Compare(a.Path, b.Path))
+	})
+	return slices.Compact(rest), nil
+}
+
+// compare compares one object twice: as it would be created, which finds what is
+// not written, and as an apply would leave the live one, which finds what that
+// changes or is refused for.
+func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
+	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
+	if err != nil {
+		return nil, err
+	}
+	live := runtime.DeepCopyJSON(o.live)
+	live["apiVersion"] = r.Manifest["apiVersion"]
+	if live, err = validator.Defaulted(live); err != nil {
+		return nil, err
+	}
+	predicted, conflicts, err := validator.Predict(live, kube.Spelled(r.Manifest, live))
+	if err != nil {
+		return nil, err
+	}
+	changed, err := differences(live, predicted)
+	if err != nil {
+		return nil, err
+	}
+	rest = append(rest, changed...)
+	for _, c := range conflicts {
+		rest = append(rest, Difference{Path: strings.TrimPrefix(c.Field, "."), Why: fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner)})
+	}
+	before, err := templateHash(live)
+	if err != nil {
+		return nil, err
+	}
+	if after, err := templateHash(predicted); err != nil || before != after {
+		rest = append(rest, Difference{Why: "its hash changes, so its nodes would be replaced"})
+	}
+	return rest, nil
+}
+
+// templateHash is the digest by which nodes are found to have drifted; "" for
+// objects that no nodes are made from.
+func templateHash(obj map[string]any) (string, error) {
+	var typed interface{ Hash() string }
+	switch manifest.Kind(obj) {
+	case "NodePool":
+		typed = &karpv1.NodePool{}
+	case "LinodeNodeClass":
+		typed = &linodev1alpha1.LinodeNodeClass{}
+	default:
+		return "", nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
+		return "", err
+	}
+	return typed.Hash(), nil
+}

@@ -1,0 +1,61 @@
+package adopt
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// ClusterOf returns what objects that are imported say about their cluster: the
+// region that its nodes are in, or else that its pools ask for; and its tier, if
+// one of its classes has what only one tier has. What they do not say, or not
+// with one voice, is empty.
+func ClusterOf(objects, nodes []map[string]any) config.Cluster {
+	regions := map[string]bool{}
+	for _, node := range nodes {
+		if region := manifest.Label(node, schemas.RegionLabel); region != "" {
+			regions[region] = true
+		}
+	}
+	tier := ""
+	for _, obj := range objects {
+		if len(nodes) == 0 {
+			maps.Copy(regions, regionsAskedFor(obj))
+		}
+		spec, _ := obj["spec"].(map[string]any)
+		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind && (spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
+			tier = "enterprise"
+		}
+	}
+	names := slices.Collect(maps.Keys(regions))
+	if len(names) != 1 {
+		names = []string{""}
+	}
+	return config.Cluster{Region: names[0], Tier: tier}
+}
+
+// regionsAskedFor are the regions in a pool's requirements.
+func regionsAskedFor(pool map[string]any) map[string]bool {
+	var at any = pool
+	for key := range strings.SplitSeq("spec.template.spec.requirements", ".") {
+		fields, _ := at.(map[string]any)
+		at = fields[key]
+	}
+	list, _ := at.([]any)
+	regions := map[string]bool{}
+	for _, element := range list {
+		entry, _ := element.(map[string]any)
+		values, _ := entry["values"].([]any)
+		if (entry["key"] == schemas.ZoneLabel || entry["key"] == schemas.RegionLabel) && entry["operator"] == "In" {
+			for _, v := range values {
+				regions[fmt.Sprint(v)] = true
+			}
+		}
+	}
+	return regions
+}

@@ -1,0 +1,238 @@
+// Package adopt brings objects that others made under a configuration: Import
+// writes them as HCL that compiles to the same, and TakeOver has lkeplan own the
+// fields that the configuration sets.
+//
+// It changes no value of an object: where one would change, it says so and
+// leaves the object alone.
+package adopt
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/encode"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Imported is a directory made from objects.
+type Imported struct {
+	Files    []config.File // in the order to read them
+	Blocks   []encode.Block
+	Compiled compile.Result  // what the files compile to
+	Diags    hcl.Diagnostics // of compiling them
+	// Remainder is what the files do not say as the objects do: applying them
+	// would change it.
+	Remainder []Difference
+	Owners    Owners
+}
+
+// Owned are the objects of one owner.
+type Owned struct {
+	kube.Owner
+	Objects []string // as manifest.Key writes them
+}
+
+// Exact reports whether applying the files changes nothing.
+func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErrors() }
+
+// An original is one object that is imported.
+type original struct {
+	live      map[string]any // as it is in the cluster, in the version that compiles
+	authored  map[string]any // without what others write on it
+	defaulted map[string]any // the same, as the API server stores it
+}
+
+// Importable reports whether there is a block for objects of this version and
+// kind.
+func Importable(obj map[string]any) bool {
+	_, ok := targetOf(obj)
+	return ok
+}
+
+// targetOf returns what an object compiles from. Versions of a group say the
+// same.
+func targetOf(obj map[string]any) (schemas.Object, bool) {
+	apiVersion, _ := obj["apiVersion"].(string)
+	group, _, _ := strings.Cut(apiVersion, "/")
+	for _, table := range schemas.Document() {
+		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) && strings.HasPrefix(table.Object.APIVersion, group+"/") {
+			return *table.Object, true
+		}
+	}
+	return schemas.Object{}, false
+}
+
+// Import writes objects as files of a directory for a cluster, and checks what
+// it wrote: the files are compiled, and each object is compared with what would
+// be applied to it. The objects must be importable. Comments are put before the
+// block of the cluster.
+func Import(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
+	linode.Register()
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		return Imported{}, err
+	}
+	originals, toEncode, err := prepare(validator, objects)
+	if err != nil {
+		return Imported{}, err
+	}
+	var result Imported
+	if result.Blocks, err = encode.Blocks(toEncode); err != nil {
+		return Imported{}, err
+	}
+	result.Files = filesOf(result.Blocks, comments+encode.Cluster(cluster))
+	if result.Compiled, result.Diags, err = compileFiles(ctx, result.Files); err != nil {
+		return Imported{}, err
+	}
+	for _, live := range objects {
+		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
+	}
+	result.Remainder, err = remainder(validator, originals, result.Compiled)
+	return result, err
+}
+
+// prepare returns objects as they are to be compared, and as they are to be
+// written.
+func prepare(validator *kube.Validator, objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
+	seen := map[manifest.Key]bool{}
+	for _, live := range objects {
+		object, ok := targetOf(live)
+		if !ok {
+			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
+		}
+		authored := kube.Authored(live)
+		authored["apiVersion"] = object.APIVersion
+		if object == *schemas.Buffer.Object {
+			inNamespace(authored)
+		}
+		if seen[manifest.KeyOf(authored)] {
+			return nil, nil, fmt.Errorf("%s is given twice", manifest.KeyOf(authored))
+		}
+		seen[manifest.KeyOf(authored)] = true
+		if err := readable(validator, live, object.APIVersion); err != nil {
+			return nil, nil, err
+		}
+		defaulted, err := validator.Defaulted(authored)
+		if err != nil {
+			return nil, nil, err
+		}
+		least, err := validator.Minimal(authored)
+		if err != nil {
+			return nil, nil, err
+		}
+		originals = append(originals, original{live: live, authored: authored, defaulted: defaulted})
+		toEncode = append(toEncode, config.Object{Manifest: least, Defaulted: defaulted})
+	}
+	return originals, toEncode, nil
+}
+
+// readable refuses objects with fields of a type that no API server would take.
+// Whatever else is wrong with an object is found when its HCL is compiled.
+func readable(validator *kube.Validator, live map[string]any, apiVersion string) error {
+	obj := maps.Clone(live)
+	obj["apiVersion"] = apiVersion
+	_, errs := validator.Validate(obj, nil)
+	for _, err := range errs {
+		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
+			return fmt.Errorf("%s: %w", manifest.KeyOf(obj), err)
+		}
+	}
+	return nil
+}
+
+// inNamespace gives an object the namespace that kubectl would.
+func inNamespace(obj map[string]any) {
+	metadata := obj["metadata"].(map[string]any)
+	if metadata["namespace"] == nil {
+		metadata["namespace"] = "default"
+	}
+}
+
+// perFile keeps files small enough to be read again.
+const perFile = 100
+
+// files puts blocks into files by their type.
+func filesOf(blocks []encode.Block, cluster string) []config.File {
+	list := []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
+	names := map[string]string{
+		schemas.NodeClass.Type: "node_classes", schemas.Pool.Type: "pools", schemas.Limits.Type: "limits",
+		schemas.Overlay.Type: "overlays", schemas.Buffer.Type: "buffers",
+	}
+	var imports []string
+	for len(blocks) > 0 {
+		chunk := blocks[:sameType(blocks)]
+		blocks = blocks[len(chunk):]
+		name := names[chunk[0].Addr.Type]
+		for n := 2; slices.ContainsFunc(list, func(f config.File) bool { return f.Name == name+".lke.hcl" }); n++ {
+			name = fmt.Sprintf("%s_%d", names[chunk[0].Addr.Type], n)
+		}
+		var texts []string
+		for _, b := range chunk {
+			texts = append(texts, b.HCL)
+			imports = append(imports, encode.Import(b))
+		}
+		list = append(list, config.File{Name: name + ".lke.hcl", Data: []byte(strings.Join(texts, "\n"))})
+	}
+	if len(imports) > 0 && len(imports) <= config.MaxImports {
+		list = append(list, config.File{Name: "imports.lke.hcl", Data: []byte(importsComment + strings.Join(imports, "\n"))})
+	}
+	return list
+}
+
+// sameType is how many of the first blocks go into one file.
+func sameType(blocks []encode.Block) int {
+	n := slices.IndexFunc(blocks, func(b encode.Block) bool { return b.Addr.Type != blocks[0].Addr.Type })
+	if n < 0 {
+		n = len(blocks)
+	}
+	return min(n, perFile)
+}
+
+const importsComment = `# Permission to take these objects over from whoever made them. Once that is
+# done, this file can be deleted.
+
+`
+
+// compileFiles compiles files that are nowhere yet.
+func compileFiles(ctx context.Context, files []config.File) (compile.Result, hcl.Diagnostics, error) {
+	dir, err := os.MkdirTemp("", "lkeplan-import-*")
+	if err != nil {
+		return compile.Result{}, nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			return compile.Result{}, nil, err
+		}
+	}
+	compiled, diags := compile.Dir(ctx, os.DirFS(dir), compile.Options{})
+	return compiled, diags, nil
+}
+
+// Owners lists owners once, with all that they own.
+type Owners []Owned
+
+// Add notes the owners of an object.
+func (all *Owners) Add(object string, owners []kube.Owner) {
+	for _, owner := range owners {
+		at := slices.IndexFunc(*all, func(o Owned) bool { return o.Tool == owner.Tool && o.What == owner.What })
+		if at < 0 {
+			at = len(*all)
+			*all = append(*all, Owned{Owner: owner})
+		}
+		(*all)[at].Objects = append((*all)[at].Objects, object)
+	}
+}

@@ -1,0 +1,131 @@
+package adopt
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// maxManifests bounds what is read from one file, in bytes.
+const maxManifests = 16 << 20
+
+// ReadFiles reads the objects that can be imported from files, from the files of
+// directories, and for "-" from standard input. Others are the kinds of objects
+// that were passed over, sorted.
+func ReadFiles(from []string, stdin io.Reader) (objects []map[string]any, others []string, err error) {
+	kinds := map[string]bool{}
+	for _, name := range manifestFiles(from) {
+		found, err := readFile(name, stdin)
+		if err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, files.Cause(err))
+		}
+		for _, object := range found {
+			if Importable(object) {
+				objects = append(objects, object)
+			} else {
+				kinds[manifest.Kind(object)] = true
+			}
+		}
+	}
+	return objects, slices.Sorted(maps.Keys(kinds)), nil
+}
+
+// manifestFiles lists the files of directories in place of these.
+func manifestFiles(from []string) (names []string) {
+	for _, name := range from {
+		entries, err := os.ReadDir(name)
+		if err != nil || name == "-" {
+			names = append(names, name) // a file; or it is missing, and opening it says so
+			continue
+		}
+		for _, entry := range entries {
+			if slices.Contains([]string{".yaml", ".yml", ".json"}, filepath.Ext(entry.Name())) && !entry.IsDir() {
+				names = append(names, filepath.Join(name, entry.Name()))
+			}
+		}
+	}
+	return names
+}
+
+func readFile(name string, stdin io.Reader) ([]map[string]any, error) {
+	if name == "-" {
+		return ReadManifests(stdin)
+	}
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	return ReadManifests(file)
+}
+
+// ReadManifests reads objects as people write them for kubectl: YAML or JSON,
+// several documents, and lists. Whole numbers become int64.
+func ReadManifests(r io.Reader) (objects []map[string]any, err error) {
+	limited := &io.LimitedReader{R: r, N: maxManifests + 1}
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(limited))
+	for n := 1; ; n++ {
+		text, err := documents.Read()
+		if limited.N == 0 {
+			return nil, fmt.Errorf("more than %d MiB", maxManifests>>20)
+		}
+		if errors.Is(err, io.EOF) {
+			return objects, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		found, err := manifestsIn(text)
+		if err != nil {
+			return nil, fmt.Errorf("document %d: %w", n, err)
+		}
+		objects = append(objects, found...)
+	}
+}
+
+// manifestsIn reads one document: an object, a list of them, or nothing.
+func manifestsIn(text []byte) ([]map[string]any, error) {
+	raw, err := yaml.YAMLToJSONStrict(text)
+	if err != nil {
+		return nil, err
+	}
+	var value any
+	if err := utiljson.Unmarshal(raw, &value); err != nil {
+		return nil, err
+	}
+	if value == nil {
+		return nil, nil
+	}
+	obj, _ := value.(map[string]any)
+	if items, isList := obj["items"].([]any); isList {
+		var list []map[string]any
+		for _, item := range items {
+			inner, _ := item.(map[string]any)
+			if !named(inner) {
+				return nil, errors.New("an item of the list is no Kubernetes object with a kind and a name")
+			}
+			list = append(list, inner)
+		}
+		return list, nil
+	}
+	if !named(obj) {
+		return nil, errors.New("this is no Kubernetes object with a kind and a name")
+	}
+	return []map[string]any{obj}, nil
+}
+
+func named(object map[string]any) bool {
+	return manifest.Kind(object) != "" && manifest.Name(object) != ""
+}

@@ -1,0 +1,147 @@
+// Package apply brings a cluster to what a plan says: objects are applied in the
+// order in which they refer to one another, what is left over is deleted or
+// detached, and whoever wants to can wait until all is ready.
+//
+// It decides nothing: what is to change is in the plan, and who may say so was
+// asked before.
+package apply
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// executor is the cluster as Run changes it; kube.Cluster is one.
+type executor interface {
+	applier
+	ender
+}
+
+// ender ends the management of objects; kube.Cluster is one.
+type ender interface {
+	Delete(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
+}
+
+// ConflictError says which fields others have set. Nothing was applied.
+type ConflictError struct{ Changes []plan.Change }
+
+// Error implements error.
+func (e ConflictError) Error() string {
+	text := "somebody else set other values; nothing was applied:"
+	for _, c := range e.Changes {
+		for _, conflict := range c.Conflicts {
+			text += fmt.Sprintf("\n  %s %s: %s was set by %q", c.Kind, c.Name, conflict.Path, conflict.Owner)
+		}
+	}
+	return text + "\nremove the fields from the configuration, or have their owners give them up"
+}
+
+// Run does what a comparison says: it applies the objects, node classes before
+// the pools that refer to them, and then deletes what is left over, pools before
+// their classes. It reports each step, and stops at the first that fails; to run
+// it again is to go on there. It returns the objects that are being deleted. A
+// ConflictError says that others have set fields.
+func Run(ctx context.Context, to executor, found compare.Comparison, report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+	if len(contested) > 0 {
+		return nil, ConflictError{contested}
+	}
+	if err := objects(ctx, to, found.Targets, report); err != nil {
+		return nil, err
+	}
+	return end(ctx, to, found.Plan.Changes, report)
+}
+
+// end deletes or orphans what a plan ends.
+func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
+	for _, c := range ending(changes) {
+		obj := objectOf(c)
+		event := Deleted
+		if c.Action == plan.Forget {
+			event, err = Orphaned, to.Orphan(ctx, obj)
+		} else {
+			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
+		}
+		if err != nil {
+			return deleted, err
+		}
+		report(Progress{Kind: c.Kind, Name: c.Name, Event: event})
+	}
+	return deleted, nil
+}
+
+// ending are the changes that end an object, those of node classes last.
+func ending(changes []plan.Change) []plan.Change {
+	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
+		return c.UID == "" || (c.Action != plan.Delete && c.Action != plan.Forget)
+	})
+	slices.SortStableFunc(ends, func(a, b plan.Change) int {
+		return cmp.Compare(rank(a), rank(b))
+	})
+	return ends
+}
+
+func rank(c plan.Change) int {
+	if c.Kind == schemas.NodeClass.Object.Kind {
+		return 1
+	}
+	return 0
+}
+
+// objectOf names an object as the API server does.
+func objectOf(c plan.Change) map[string]any {
+	metadata := map[string]any{"name": c.Name, "uid": c.UID}
+	if c.Namespace != "" {
+		metadata["namespace"] = c.Namespace
+	}
+	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
+}
+
+// Detach ends the management of all objects of an owner, the value of their
+// inventory label: they are orphaned, or deleted, pools before their classes. Where
+// the objects of one kind may not be listed, those of the others are detached all
+// the same, and the error says so.
+func Detach(ctx context.Context, to ender, view compare.View, owner string, remove bool) error {
+	var changes []plan.Change
+	var forbidden error
+	for _, kind := range compare.Kinds() {
+		objects, err := view.Objects(ctx, kind)
+		if apierrors.IsForbidden(err) {
+			forbidden = err
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			if manifest.Label(obj, kube.InventoryLabel) == owner {
+				changes = append(changes, endOf(obj, remove))
+			}
+		}
+	}
+	_, err := end(ctx, to, changes, func(Progress) {})
+	return cmp.Or(err, forbidden)
+}
+
+func endOf(obj map[string]any, remove bool) plan.Change {
+	key := manifest.KeyOf(obj)
+	c := plan.Change{
+		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
+		UID: manifest.UID(obj), Action: plan.Forget,
+	}
+	if remove {
+		c.Action = plan.Delete
+	}
+	return c
+}

@@ -1,0 +1,187 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// How often a cluster is polled. One poll is a list of each kind, however many
+// objects there are.
+const (
+	pollObjects    = 500 * time.Millisecond
+	pollNodes      = 2 * time.Second
+	mostUnfinished = 20 // that an error names
+)
+
+// WaitReady returns when all objects are ready that can be, and reports each one
+// as it gets there. When ctx ends first the error names those that are not, and
+// why.
+func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
+	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool { return !becomesReady(obj) })
+	states := map[manifest.Key]string{}
+	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
+		live, err := list(ctx, in, waiting)
+		if err != nil {
+			return false, err
+		}
+		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
+			at := manifest.KeyOf(obj)
+			if live[at] == nil {
+				states[at] = "it has been deleted meanwhile"
+				return false
+			}
+			ready, state := kube.Readiness(live[at])
+			if states[at] = state; ready {
+				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Ready})
+			}
+			return ready
+		})
+		return len(waiting) == 0, nil
+	}, func() error { return unfinished(waiting, states) })
+}
+
+// WaitGone returns when none of the objects exists any more. Pools go after their
+// nodes.
+func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
+	waiting := slices.Clone(objects)
+	states := map[manifest.Key]string{}
+	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
+		live, err := list(ctx, in, waiting)
+		if err != nil {
+			return false, err
+		}
+		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
+			at := manifest.KeyOf(obj)
+			current := live[at]
+			if current == nil || manifest.UID(current) != manifest.UID(obj) {
+				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Gone})
+				return true
+			}
+			finalizers, _ := manifest.Lookup(current, "metadata", "finalizers")
+			states[at] = fmt.Sprintf("it is being deleted, and waits for %v", finalizers)
+			return false
+		})
+		return len(waiting) == 0, nil
+	}, func() error { return unfinished(waiting, states) })
+}
+
+// WaitRolled returns when each node matches its pool and class, and reports how
+// far each pool is. When ctx ends first the error says how many nodes of which
+// pools do not.
+func WaitRolled(ctx context.Context, in compare.View, head compile.Result, report func(Progress)) error {
+	reported := map[string]Progress{}
+	var left []plan.Rolling
+	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {
+		var err error
+		if left, err = compare.Rolling(ctx, in, head); err != nil {
+			return false, err
+		}
+		done := true
+		for _, r := range left {
+			p := Progress{Kind: "NodePool", Name: r.Pool, Event: Rolls, Rolled: r.Of - r.Outdated, Of: r.Of}
+			_, rolls := reported[r.Pool]
+			if (rolls || r.Outdated > 0) && reported[r.Pool] != p {
+				report(p)
+				reported[r.Pool] = p
+			}
+			done = done && r.Outdated == 0
+		}
+		return done, nil
+	}, func() error {
+		var errs []error
+		for _, r := range left {
+			if r.Outdated > 0 {
+				errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them", r.Pool, r.Outdated, r.Of))
+			}
+		}
+		return errors.Join(errs...)
+	})
+}
+
+// poll asks repeatedly whether something is done. When ctx ends first it returns
+// what is missing.
+func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error), missing func() error) error {
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		ok, err := done(ctx)
+		if ok || (err != nil && !over(ctx)) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			if err := missing(); err != nil {
+				return err
+			}
+			return ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// over reports whether the time is up. A client with a rate limit says so by an
+// error of its own, some moments before ctx does.
+func over(ctx context.Context) bool {
+	deadline, bounded := ctx.Deadline()
+	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
+}
+
+// list lists each kind of the objects once, and returns the live objects.
+func list(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
+	var found []map[string]any
+	asked := map[schemas.Object]bool{}
+	for _, obj := range objects {
+		kind := schemas.Object{APIVersion: manifest.APIVersion(obj), Kind: manifest.Kind(obj)}
+		if asked[kind] {
+			continue
+		}
+		asked[kind] = true
+		list, err := in.Objects(ctx, kind)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, list...)
+	}
+	byKey := make(map[manifest.Key]map[string]any, len(found))
+	for _, obj := range found {
+		byKey[manifest.KeyOf(obj)] = obj
+	}
+	return byKey, nil
+}
+
+// becomesReady reports whether a controller says of an object that it is ready. A
+// CapacityBuffer has other conditions, which come and go with the pods.
+func becomesReady(obj map[string]any) bool { return manifest.Kind(obj) != schemas.Buffer.Object.Kind }
+
+// unfinished names the objects that are not done in time, sorted.
+func unfinished(objects []map[string]any, states map[manifest.Key]string) error {
+	var lines []string
+	for _, obj := range objects {
+		at := manifest.KeyOf(obj)
+		state := states[at]
+		if state == "" {
+			state = "it was not read yet"
+		}
+		lines = append(lines, fmt.Sprintf("%s is not ready: %s", at, state))
+	}
+	slices.Sort(lines)
+	errs := make([]error, 0, mostUnfinished+1)
+	for i, line := range lines {
+		if i == mostUnfinished {
+			errs = append(errs, fmt.Errorf("and %d more", len(lines)-i))
+			break
+		}
+		errs = append(errs, errors.New(line))
+	}
+	return errors.Join(errs...)
+}

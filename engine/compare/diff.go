@@ -1,0 +1,45 @@
+package compare
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Revisions says what going from base to head does, at the prices of a catalogue, and
+// when the budgets let it happen from a moment on. Both must have compiled
+// without errors; one that is empty is a directory that is not there.
+func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
+	linode.Register()
+	return plan.Diff(stateOf(base, prices, now), stateOf(head, prices, now))
+}
+
+func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
+	return plan.State{Objects: c.Resources, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
+}
+
+// offers are the plans that the cluster's region sells.
+func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
+	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
+	var offers []plan.Offer
+	for _, it := range instancetype.New(prices, cluster.Region, tier).List() {
+		if len(it.Offerings.Available()) == 0 {
+			continue
+		}
+		price, _ := prices.Price(it.Name, cluster.Region)
+		offers = append(offers, plan.Offer{
+			Name:         it.Name,
+			Requirements: it.Requirements,
+			MilliCPU:     it.Capacity.Cpu().MilliValue(),
+			MemoryBytes:  it.Capacity.Memory().Value(),
+			Monthly:      price.PerMonth(),
+		})
+	}
+	return offers
+}

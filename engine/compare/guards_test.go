@@ -1,0 +1,143 @@
+package compare
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// compiled compiles one document for the cluster dev.
+func compiled(t *testing.T, text string) compile.Result {
+	t.Helper()
+	files := fstest.MapFS{"main.lke.hcl": {Data: []byte("cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n" + text)}}
+	c, diags := compile.Dir(t.Context(), files, compile.Options{Options: config.Options{Dir: "."}})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return c
+}
+
+func TestGuards(t *testing.T) {
+	friday := time.Date(2026, 11, 20, 17, 0, 0, 0, time.UTC)
+	pool := func(name, expiry string) string {
+		return fmt.Sprintf("pool %q {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n  expire_after = %q\n}\n", name, expiry)
+	}
+	const class = "node_class \"default\" {}\n"
+	three := class + pool("a", "720h") + pool("b", "720h") + pool("c", "720h")
+	nodes := []plan.Node{{Pool: "a"}, {Pool: "a"}, {Pool: "b"}, {Pool: "c"}}
+	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n    reason   = \"Ask the duty officer.\"\n  }\n}\n"
+	tests := []struct {
+		name       string
+		base, head string
+		nodes      []plan.Node
+		allow      []string
+		want       []string // verdicts that are not passed
+	}{
+		{name: "one pool may go", base: three, head: class + pool("a", "720h") + pool("b", "720h")},
+		{name: "two may not", base: three, head: class + pool("a", "720h"),
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"), allow: []string{"max_deleted_pools:pool.b"},
+			want: []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "nothing is left", base: three, head: "",
+			want: []string{"allow_empty: blocked: Nothing is left of 4 objects.", "max_deleted_pools: blocked: 3 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n", head: ""},
+		{name: "a change lifts no guard of its own", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" + pool("a", "720h"),
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n", head: class + pool("a", "720h") + pool("b", "720h"),
+			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
+		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
+			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and at most 25% may be in one change."}},
+		{name: "as many nodes as may be replaced", base: three + "guards {\n  max_rolled_nodes = \"2\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
+		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a cluster; add --cluster."}},
+		{name: "more nodes than may be deleted", base: three + "guards {\n  max_deleted_nodes = 1\n}\n", head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
+			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
+		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. Ask the duty officer."}},
+		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
+		{name: "a policy", base: three + "policy \"small\" {\n  condition     = plan.objects.changed < 1\n  error_message = \"It changes ${plan.objects.changed} objects.\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"policy.small: blocked: It changes 1 objects."}},
+		{name: "a policy about what is not known", base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster; add --cluster."}},
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			base, head := compiled(t, tt.base), compiled(t, tt.head)
+			before, after := stateOf(base, prices, friday), stateOf(head, prices, friday)
+			before.Nodes, after.Nodes = stamped(t, tt.nodes, base), stamped(t, tt.nodes, base)
+			p, err := plan.Diff(before, after)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := Guard(&p, base, head, tt.allow); err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, v := range p.Verdicts {
+				if v.Status != plan.Passed {
+					got = append(got, fmt.Sprintf("%s: %s: %s", strings.TrimSpace(v.Guard+" "+v.Addr), v.Status, v.Detail))
+				}
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("verdicts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// stamped are nodes that were made by the pools as they are: they have their
+// hashes, and labels that fit. There are none where no cluster was asked.
+func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
+	t.Helper()
+	made := make([]plan.Node, len(nodes))
+	for i, n := range nodes {
+		n.Settled = true
+		n.Labels = map[string]string{"karpenter.k8s.linode/instance-cpu": "4", "karpenter.sh/capacity-type": "on-demand"}
+		for _, r := range c.Resources {
+			if r.Kind() == "NodePool" && r.Name() == n.Pool {
+				var typed karpv1.NodePool
+				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Defaulted, &typed); err != nil {
+					t.Fatal(err)
+				}
+				n.Annotations = map[string]string{karpv1.NodePoolHashAnnotationKey: typed.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion}
+			}
+		}
+		made[i] = n
+	}
+	if nodes == nil {
+		return nil
+	}
+	return made
+}
+
+func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
+	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: plan.ProtectedPool, Addr: "pool.db", Status: plan.Blocked}, {Guard: plan.MaxDeletedPools, Status: plan.Passed}}}
+	for permission, want := range map[string]string{
+		"protected":                 "write GUARD:ADDRESS",
+		"protected:":                "write GUARD:ADDRESS",
+		"protected:pool.web":        "what does: protected:pool.db",
+		"max_deleted_pools:pool.db": "what does: protected:pool.db",
+	} {
+		if err := p.Allow([]string{permission}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", permission, err, want)
+		}
+	}
+	if err := p.Allow([]string{"protected:pool.db"}); err != nil || p.Refused() {
+		t.Errorf("the plan is refused although it is allowed: %v, %+v", err, p.Verdicts)
+	}
+}

@@ -1,0 +1,202 @@
+// Package compare reads two states of a configuration, or a configuration and a
+// cluster, and has package plan say what going from one to the other does. A
+// cluster is a View: the live one, by lists only, or a Snapshot of it. A plan
+// can be saved, and checked against the cluster before it is applied.
+//
+// It changes nothing in a cluster and prints nothing.
+package compare
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// LiveOptions are the inputs of Live besides the configuration and the cluster.
+type LiveOptions struct {
+	// Base is the configuration that was last applied, as far as it is known: what
+	// differs from it in the cluster is drift.
+	Base   compile.Result
+	Prices *catalog.Catalog
+	Now    time.Time
+	// Prune puts objects into the plan that were applied from an earlier state of
+	// the configuration and are no longer in it.
+	Prune bool
+	// Predict says what applying a desired object makes of the live one, which is
+	// nil where there is none; nil works it out locally.
+	Predict Predictor
+	// Ignore reports whether others may set a field, so that the configuration no
+	// longer does; nil for none.
+	Ignore func(plan.Drift) bool
+}
+
+// Comparison is a plan, with what it takes to apply it.
+type Comparison struct {
+	Plan    plan.Plan
+	Targets []Target // of the objects of head, in their order
+}
+
+// Live says what applying head to a cluster does: to its objects, field by
+// field as a server-side apply would leave them, to each of its nodes, and what
+// others have changed in it. The cluster is only read.
+func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (Comparison, error) {
+	linode.Register()
+	objects, nodes, notes, err := read(ctx, head, cluster, true)
+	if err != nil {
+		return Comparison{}, err
+	}
+	live := index(objects)
+	drift, err := plan.Drifts(opts.Base.Resources, head.Resources, live, kube.FieldManager)
+	if err != nil {
+		return Comparison{}, err
+	}
+	if without, found := Without(head, drift, opts.Ignore); found {
+		head = without
+		if drift, err = plan.Drifts(opts.Base.Resources, head.Resources, live, kube.FieldManager); err != nil {
+			return Comparison{}, err
+		}
+	}
+	targets, err := targetsOf(ctx, head, live, opts.Predict)
+	if err != nil {
+		return Comparison{}, err
+	}
+	before := plan.State{Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now}
+	after := before
+	after.Removed = head.Removed
+	addTargets(&before, &after, head, targets)
+	if over := leftOver(head, objects); opts.Prune {
+		before.Objects = append(before.Objects, over...)
+	} else {
+		for _, o := range over {
+			notes = append(notes, fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
+		}
+	}
+	p, err := diff(ctx, before, after, cluster, notes)
+	p.Drift = drift
+	return Comparison{p, targets}, err
+}
+
+// RevisionsOn compares two configurations as Revisions does, and says of a
+// cluster how many of its nodes that means, and what others have changed in it.
+func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
+	linode.Register()
+	objects, nodes, notes, err := read(ctx, head, cluster, false)
+	if err != nil {
+		return plan.Plan{}, err
+	}
+	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
+	before.Nodes, after.Nodes = nodes, nodes
+	p, err := diff(ctx, before, after, cluster, notes)
+	if err != nil {
+		return p, err
+	}
+	p.Drift, err = plan.Drifts(base.Resources, head.Resources, index(objects), kube.FieldManager)
+	return p, err
+}
+
+// diff compares two states on the nodes of a cluster. Only where nodes are rolled
+// is it worth reading every pod for what holds them.
+func diff(ctx context.Context, before, after plan.State, cluster View, notes []string) (plan.Plan, error) {
+	p, err := plan.Diff(before, after)
+	if err != nil {
+		return p, err
+	}
+	if p.Summary().NodesRolled > 0 {
+		held, more, err := cluster.Holds(ctx, after.Nodes, after.Now)
+		if err != nil {
+			return p, err
+		}
+		after.Nodes, notes = held, slices.Concat(more, notes)
+		if err := p.SetImpact(before, after); err != nil {
+			return p, err
+		}
+	}
+	p.Notes = append(p.Notes, notes...)
+	return p, nil
+}
+
+// read lists the objects of the kinds that head has, or of all kinds, and the
+// nodes. Of a kind that head does not have, it is no error that this user may
+// not list it.
+func read(ctx context.Context, head compile.Result, cluster View, all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
+	needed := map[schemas.Object]bool{}
+	for _, o := range head.Resources {
+		needed[schemas.Object{APIVersion: o.APIVersion(), Kind: o.Kind()}] = true
+	}
+	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool { return !all && !needed[k] })
+	lists, errs := make([][]map[string]any, len(asked)), make([]error, len(asked)+1)
+	var wg sync.WaitGroup
+	for i, kind := range asked {
+		wg.Go(func() { lists[i], errs[i] = cluster.Objects(ctx, kind) })
+	}
+	wg.Go(func() { nodes, errs[len(asked)] = cluster.Nodes(ctx) })
+	wg.Wait()
+	for i, kind := range asked {
+		if apierrors.IsForbidden(errs[i]) && !needed[kind] {
+			errs[i] = nil
+			notes = append(notes, fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
+		}
+	}
+	// One cause fails every list; the first says it.
+	return slices.Concat(lists...), nodes, notes, cmp.Or(errs...)
+}
+
+// leftOver are the live objects that carry the configuration's inventory label
+// and are no longer in it. Those that are deleted already were in an earlier
+// plan.
+func leftOver(head compile.Result, live []map[string]any) (objects []config.Object) {
+	owner := head.Owner()
+	if owner == "" {
+		return nil
+	}
+	declared := map[manifest.Key]bool{}
+	for _, o := range head.Resources {
+		declared[o.Key()] = true
+	}
+	addrs := map[manifest.Key]config.Addr{}
+	for _, r := range head.Removed {
+		addrs[manifest.Key{Kind: r.Kind, Name: r.Name}] = r.Addr
+	}
+	for _, obj := range live {
+		key := manifest.KeyOf(obj)
+		if manifest.Label(obj, kube.InventoryLabel) != owner || declared[key] || manifest.Deleted(obj) {
+			continue
+		}
+		addr, known := addrs[key]
+		if !known {
+			addr = config.Addr{Type: schemas.TypeOf(key.Kind), Name: key.Name}
+		}
+		objects = append(objects, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+	}
+	return objects
+}
+
+func index(objects []map[string]any) map[manifest.Key]map[string]any {
+	m := make(map[manifest.Key]map[string]any, len(objects))
+	for _, o := range objects {
+		m[manifest.KeyOf(o)] = o
+	}
+	return m
+}
+
+func conflictsOf(found []kube.Conflict) (conflicts []plan.Conflict) {
+	for _, c := range found {
+		conflicts = append(conflicts, plan.Conflict{Path: strings.TrimPrefix(c.Field, "."), Owner: c.Owner})
+	}
+	return conflicts
+}

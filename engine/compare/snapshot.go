@@ -1,0 +1,174 @@
+package compare
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// A Snapshot is what a comparison needs to know of a cluster, written down: for
+// pull requests that must not reach the cluster itself. Secrets are not in it,
+// nor anything of pods but which PodDisruptionBudgets and how many pods hold a
+// node.
+type Snapshot struct {
+	FormatVersion string           `json:"format_version"`
+	Taken         time.Time        `json:"taken"`
+	Objects       []map[string]any `json:"objects"`
+	Nodes         []plan.Node      `json:"nodes"`
+	Notes         []string         `json:"notes"` // what could not be read
+}
+
+// snapshotVersion is the version of the form. Another major one is not read.
+const snapshotVersion = "1.0"
+
+// maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
+const maxSnapshot = 64 << 20
+
+// TakeSnapshot reads a cluster.
+func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, error) {
+	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{}, Notes: []string{}}
+	for _, kind := range Kinds() {
+		objects, err := cluster.Objects(ctx, kind)
+		if apierrors.IsForbidden(err) {
+			s.Notes = append(s.Notes, fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
+			continue
+		}
+		if err != nil {
+			return s, err
+		}
+		for _, obj := range objects {
+			s.Objects = append(s.Objects, redacted(obj))
+		}
+	}
+	nodes, err := cluster.Nodes(ctx)
+	if err != nil {
+		return s, err
+	}
+	held, notes, err := cluster.Holds(ctx, nodes, now)
+	if err != nil {
+		return s, err
+	}
+	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
+	return s, nil
+}
+
+// redacted is an object without what no comparison reads: its status, and the
+// annotations and labels that others than lkeplan have set, which may say
+// anything.
+func redacted(obj map[string]any) map[string]any {
+	obj = runtime.DeepCopyJSON(obj)
+	delete(obj, "status")
+	managed, _ := manifest.Lookup(obj, "metadata", "managedFields")
+	ours := set(managed)
+	for _, part := range []string{"annotations", "labels"} {
+		maps.DeleteFunc(manifest.Map(obj, "metadata", part), func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
+	}
+	return obj
+}
+
+// set lists the labels and annotations that lkeplan has set.
+func set(managedFields any) map[string]bool {
+	names := map[string]bool{}
+	entries, _ := managedFields.([]any)
+	for _, e := range entries {
+		entry, _ := e.(map[string]any)
+		if entry["manager"] != kube.FieldManager {
+			continue
+		}
+		for _, part := range []string{"annotations", "labels"} {
+			for name := range manifest.Map(entry, "fieldsV1", "f:metadata", "f:"+part) {
+				names[part+" "+strings.TrimPrefix(name, "f:")] = true
+			}
+		}
+	}
+	return names
+}
+
+// anonymous leaves out which pods hold a node, and the annotations of nodes
+// that Karpenter does not compare.
+func anonymous(nodes []plan.Node) []plan.Node {
+	for i := range nodes {
+		nodes[i].Annotations = maps.Clone(nodes[i].Annotations)
+		maps.DeleteFunc(nodes[i].Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, "karpenter.") })
+		holds := slices.Clone(nodes[i].Holds)
+		for j := range holds {
+			if what, _, ok := strings.Cut(holds[j].Object, " "); ok && holds[j].Reason == plan.HeldByDoNotDisrupt {
+				holds[j].Object = what
+			}
+		}
+		nodes[i].Holds = holds
+	}
+	return nodes
+}
+
+// Write writes the snapshot. Equal snapshots give equal bytes.
+func (s Snapshot) Write(w io.Writer) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", " ")
+	return enc.Encode(s)
+}
+
+// ReadSnapshot reads what Write has written.
+func ReadSnapshot(r io.Reader) (Snapshot, error) {
+	var s Snapshot
+	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
+	if err != nil {
+		return s, err
+	}
+	if len(raw) > maxSnapshot {
+		return s, fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
+	}
+	var list metav1.TypeMeta
+	if json.Unmarshal(raw, &list) == nil && list.Kind != "" {
+		return s, fmt.Errorf("it is a Kubernetes %s, not a snapshot; make one with: lkeplan snapshot", list.Kind)
+	}
+	if err := utiljson.Unmarshal(raw, &s); err != nil {
+		return s, fmt.Errorf("it is not a snapshot; make one with: lkeplan snapshot (%w)", err)
+	}
+	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan", s.FormatVersion)
+	}
+	return s, nil
+}
+
+// View is the cluster as it was when the snapshot was taken.
+func (s Snapshot) View() View { return taken{s} }
+
+// taken is the View of a snapshot.
+type taken struct{ Snapshot }
+
+// Objects implements View.
+func (t taken) Objects(_ context.Context, kind schemas.Object) (objects []map[string]any, err error) {
+	for _, obj := range t.Snapshot.Objects {
+		if manifest.Kind(obj) == kind.Kind {
+			objects = append(objects, runtime.DeepCopyJSON(obj))
+		}
+	}
+	return objects, nil
+}
+
+// Nodes implements View.
+func (t taken) Nodes(context.Context) ([]plan.Node, error) {
+	return append([]plan.Node{}, t.Snapshot.Nodes...), nil
+}
+
+// Holds implements View: the nodes of a snapshot know what held them.
+func (t taken) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
+	return nodes, t.Notes, nil
+}

@@ -1,0 +1,89 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// cluster is a cluster of written objects, by kind.
+type cluster map[string][]string
+
+func (c cluster) List(_ context.Context, _, kind string) (objects []map[string]any, err error) {
+	for _, text := range c[kind] {
+		var obj map[string]any
+		if err := utiljson.Unmarshal([]byte(text), &obj); err != nil {
+			return nil, err
+		}
+		objects = append(objects, obj)
+	}
+	return objects, nil
+}
+
+var busy = cluster{
+	"NodePool": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web", "uid": "1",
+		"labels": {"team": "web", "stage": "prod"}, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "note": "hunter2"},
+		"managedFields": [{"manager": "lkeplan", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}}]},
+		"spec": {"weight": 10}, "status": {"nodes": 1}}`},
+	"NodeClaim": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "web-abc", "labels": {"karpenter.sh/nodepool": "web"},
+		"annotations": {"karpenter.sh/nodepool-hash": "7", "note": "hunter2"}, "creationTimestamp": "2026-11-01T00:00:00Z"},
+		"spec": {"expireAfter": "720h", "nodeClassRef": {"name": "default"}, "requirements": [], "resources": {}},
+		"status": {"nodeName": "lke1-1", "capacity": {"cpu": "4", "memory": "8Gi"}}}`},
+	"Node": {`{"metadata": {"name": "lke1-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}`},
+	"Pod": {`{"metadata": {"namespace": "payments", "name": "hunter2", "annotations": {"karpenter.sh/do-not-disrupt": "true"}},
+		"spec": {"nodeName": "lke1-1"}, "status": {"phase": "Running"}}`},
+}
+
+func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
+	now := time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC)
+	taken, err := TakeSnapshot(t.Context(), LiveView(busy), now)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	if err := taken.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(written.String(), "hunter2") || strings.Contains(written.String(), `"prod"`) {
+		t.Errorf("the snapshot has what others have set:\n%s", written.String())
+	}
+	read, err := ReadSnapshot(bytes.NewReader(written.Bytes()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(taken, read); diff != "" {
+		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
+	}
+	nodes, _ := read.View().Nodes(t.Context())
+	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour || len(nodes[0].Holds) != 1 {
+		t.Errorf("nodes of the snapshot: %+v", nodes)
+	}
+	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)
+	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
+		t.Errorf("pools of the snapshot: %+v", pools)
+	}
+}
+
+func TestWhatIsNoSnapshotIsNotRead(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                              "not a snapshot",
+		"[]":                            "not a snapshot",
+		"{}":                            `format version ""`,
+		`{"format_version": "2.0"}`:     `format version "2.0"`,
+		`{"kind": "NodePoolList"}`:      "Kubernetes NodePoolList",
+		`{"format_version": "1.0", `:    "not a snapshot",
+		`{"nodes": [{"made": "soon"}]}`: "not a snapshot",
+	} {
+		if _, err := ReadSnapshot(strings.NewReader(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want an error with %q", text, err, want)
+		}
+	}
+}

@@ -1,0 +1,155 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// View is a cluster as a comparison sees it: the cluster itself, by Live, or a
+// Snapshot of it.
+type View interface {
+	// Objects returns all objects of a kind; none where the cluster does not know
+	// the kind.
+	Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error)
+	// Nodes returns a node for each NodeClaim; never nil.
+	Nodes(ctx context.Context) ([]plan.Node, error)
+	// Holds returns nodes with what holds them, and notes of what could not be
+	// read.
+	Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error)
+}
+
+// lister is the cluster as it is read; kube.Cluster is one. It is asked for
+// lists and changes nothing.
+type lister interface {
+	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
+}
+
+// LiveView reads a cluster, by lists and nothing else.
+func LiveView(cluster lister) View { return live{cluster} }
+
+type live struct{ cluster lister }
+
+func (l live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+	objects, err := l.cluster.List(ctx, kind.APIVersion, kind.Kind)
+	if meta.IsNoMatchError(err) && kind != *schemas.Pool.Object && kind != *schemas.NodeClass.Object {
+		return nil, nil
+	}
+	return objects, err
+}
+
+func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
+	claims, err := l.cluster.List(ctx, "karpenter.sh/v1", "NodeClaim")
+	if err != nil {
+		return nil, err
+	}
+	nodes := make([]plan.Node, len(claims))
+	for i, obj := range claims {
+		var claim karpv1.NodeClaim
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &claim); err != nil {
+			return nil, fmt.Errorf("read NodeClaim %s: %w", manifest.Name(obj), err)
+		}
+		nodes[i] = NodeOf(&claim)
+	}
+	return nodes, nil
+}
+
+// NodeOf is a NodeClaim as a plan knows it, without what holds it. The claim is
+// only read, and the node shares its labels and annotations.
+func NodeOf(claim *karpv1.NodeClaim) plan.Node {
+	n := plan.Node{
+		Name: claim.Name, Node: claim.Status.NodeName,
+		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,
+		Made:        claim.CreationTimestamp.Time,
+		MilliCPU:    claim.Status.Capacity.Cpu().MilliValue(),
+		MemoryBytes: claim.Status.Capacity.Memory().Value(),
+		Settled:     initialized(claim),
+		Leaving:     !claim.DeletionTimestamp.IsZero(),
+		Patient:     claim.Spec.TerminationGracePeriod == nil,
+	}
+	if claim.Spec.NodeClassRef != nil {
+		n.Class = claim.Spec.NodeClassRef.Name
+	}
+	if d := claim.Spec.ExpireAfter.Duration; d != nil {
+		n.ExpireAfter = *d
+	}
+	return n
+}
+
+func initialized(claim *karpv1.NodeClaim) bool {
+	return slices.ContainsFunc(claim.Status.Conditions, func(c status.Condition) bool {
+		return c.Type == karpv1.ConditionTypeInitialized && c.Status == metav1.ConditionTrue
+	})
+}
+
+// Holds lists nodes, pods and disruption budgets. A list that this user may not
+// have is left out, and noted.
+func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+	var (
+		machines []corev1.Node
+		pods     []corev1.Pod
+		budgets  []policyv1.PodDisruptionBudget
+		notes    []string
+	)
+	for _, read := range []struct {
+		what string
+		list func() error
+	}{
+		{"nodes", func() (err error) { machines, err = listOf[corev1.Node](ctx, l.cluster, "v1", "Node"); return }},
+		{"pods", func() (err error) { pods, err = listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod"); return }},
+		{"poddisruptionbudgets", func() (err error) {
+			budgets, err = listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
+			return
+		}},
+	} {
+		err := read.list()
+		if apierrors.IsForbidden(err) {
+			notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", read.what))
+			continue
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+	}
+	held, err := Hold(nodes, machines, pods, budgets, now)
+	return held, notes, err
+}
+
+// listOf reads a list into its type.
+func listOf[T any](ctx context.Context, from lister, apiVersion, kind string) ([]T, error) {
+	objects, err := from.List(ctx, apiVersion, kind)
+	if err != nil {
+		return nil, err
+	}
+	typed := make([]T, len(objects))
+	for i, obj := range objects {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &typed[i]); err != nil {
+			return nil, fmt.Errorf("read %s %s: %w", kind, manifest.Name(obj), err)
+		}
+	}
+	return typed, nil
+}
+
+// Kinds are the kinds of object that a configuration compiles to.
+func Kinds() (kinds []schemas.Object) {
+	for _, block := range schemas.Document() {
+		if block.Object != nil {
+			kinds = append(kinds, *block.Object)
+		}
+	}
+	return kinds
+}

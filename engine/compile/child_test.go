@@ -1,0 +1,173 @@
+package compile_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// TestMain lets the test's program be the compile.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case compile.ChildCommand:
+			os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+		case "hog":
+			os.Exit(hog())
+		}
+	}
+	os.Exit(m.Run())
+}
+
+// hog takes memory without end, as a compilation would that no other bound
+// holds. Its request is no JSON, after which the memory is limited all the same.
+func hog() int {
+	compile.ChildMain(context.Background(), strings.NewReader(""), os.Stdout, os.Stdout)
+	var held [][]byte
+	for {
+		block := make([]byte, 16<<20)
+		for i := 0; i < len(block); i += 4096 {
+			block[i] = 1
+		}
+		held = append(held, block)
+		if len(held) > 1024 {
+			fmt.Fprintln(os.Stderr, "16 GiB were given")
+			return 0
+		}
+	}
+}
+
+func directory(t *testing.T, text string) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+const good = `cluster {
+  name   = "dev"
+  region = "us-ord"
+}
+
+variable "cpus" {
+  type = number
+}
+
+guards {
+  max_deleted_pools = 2
+}
+
+node_class "default" {}
+
+pool "web" {
+  node_class   = node_class.default
+  requirements = { cpu = var.cpus }
+}
+
+policy "few" {
+  condition     = plan.nodes.rolled < 3
+  error_message = "It rolls ${plan.nodes.rolled} nodes."
+}
+`
+
+func TestCompileInAChild(t *testing.T) {
+	var current catalog.Money
+	p := plan.Plan{Current: &current, Nodes: 9, Changes: []plan.Change{{Kind: "NodePool", Impact: &plan.Impact{Known: true, Rolled: 5}}}}
+	asked, err := compile.PlanJSON(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := compile.Child{}.Compile(t.Context(), compile.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}}, Plan: asked})
+	if err != nil || result.Failed {
+		t.Fatalf("%v, %v", err, result.Errors())
+	}
+	if result.Cluster.Name != "dev" || result.Guards.MaxDeletedPools != 2 || len(result.Resources) != 2 {
+		t.Errorf("the result is not what was compiled: %+v", result)
+	}
+	if len(result.Verdicts) != 1 || result.Verdicts[0].Status != plan.Blocked || result.Verdicts[0].Detail != "It rolls 5 nodes." {
+		t.Errorf("verdicts = %+v", result.Verdicts)
+	}
+}
+
+// TestValuesOfALaterRevisionMayBeSpare: where it is said, and only those that
+// nothing declares.
+func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
+	req := compile.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}, {Name: "later", Value: "1"}}}
+	for _, spare := range []bool{false, true} {
+		req.IgnoreUndeclared = spare
+		result, err := compile.Child{}.Compile(t.Context(), req)
+		if err != nil || result.Failed == spare {
+			t.Errorf("spare: %v: %v, errors %v", spare, err, result.Errors())
+		}
+	}
+	req.Vars = req.Vars[1:]
+	if result, err := (compile.Child{}).Compile(t.Context(), req); err != nil || !result.Failed {
+		t.Errorf("a value is missing, and nobody says so: %v", err)
+	}
+}
+
+func TestErrorsComeBackWithTheirPlaces(t *testing.T) {
+	result, err := compile.Child{}.Compile(t.Context(), compile.Request{Root: directory(t, "cluster {\n  name = \"dev\"\n}\n\npool \"web\" {\n  node_class = node_class.nosuch\n}\n"), Dir: "."})
+	if err != nil || !result.Failed {
+		t.Fatalf("%v, failed: %v", err, result.Failed)
+	}
+	lines := result.Errors()
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "main.lke.hcl:1: ") || !strings.HasPrefix(lines[1], "main.lke.hcl:6: ") {
+		t.Errorf("errors:\n%s", strings.Join(lines, "\n"))
+	}
+}
+
+func TestAChildThatHangsIsEnded(t *testing.T) {
+	began := time.Now()
+	_, err := compile.Child{Program: []string{"sleep", "60"}, Timeout: 200 * time.Millisecond}.Compile(t.Context(), compile.Request{})
+	if !errors.Is(err, compile.ErrTimeout) || time.Since(began) > 10*time.Second {
+		t.Errorf("after %s: %v", time.Since(began), err)
+	}
+}
+
+func TestAChildThatEatsMemoryIsEnded(t *testing.T) {
+	_, err := compile.Child{Program: []string{os.Args[0], "hog"}, Memory: 256 << 20}.Compile(t.Context(), compile.Request{})
+	if !errors.Is(err, compile.ErrMemory) {
+		t.Errorf("%v, want %v", err, compile.ErrMemory)
+	}
+}
+
+func TestAChildSeesNoEnvironment(t *testing.T) {
+	t.Setenv("LINODE_TOKEN", "hunter2")
+	dir := t.TempDir()
+	script := filepath.Join(dir, "env.sh")
+	if err := os.WriteFile(script, []byte("#!/bin/sh\nenv > "+dir+"/seen\nexit 1\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := (compile.Child{Program: []string{script}}).Compile(t.Context(), compile.Request{}); err == nil {
+		t.Error("a program that fails gave a result")
+	}
+	seen, err := os.ReadFile(filepath.Join(dir, "seen"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for line := range strings.Lines(string(seen)) {
+		if name, _, _ := strings.Cut(line, "="); name != "PWD" && name != "_" && name != "SHLVL" && name != "OLDPWD" {
+			names = append(names, name)
+		}
+	}
+	if diff := cmp.Diff([]string{"GOMEMLIMIT", "GOTRACEBACK", "LKEPLAN_CHILD_MEMORY"}, slices.Sorted(slices.Values(names))); diff != "" {
+		t.Errorf("the child's environment (-want +got):\n%s", diff)
+	}
+}

@@ -1,0 +1,198 @@
+// Package compile turns a directory of HCL into the objects that it declares:
+// validated as the API server would, defaulted, and searched for mistakes that
+// no schema knows. It does so in this process or in a Child that is bounded and
+// knows no secret; the result is the same.
+//
+// It knows no cluster, and not what a change does: package compare does.
+package compile
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"regexp"
+	"runtime"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Options are the inputs of Dir besides the files.
+type Options struct {
+	config.Options
+
+	// Validator checks the objects; nil stands for the one with the CRDs that are
+	// compiled in.
+	Validator *kube.Validator
+
+	// Old returns an object as it is now, for rules about changes; nil where
+	// it does not exist, and for all where there is nothing to compare with.
+	// It is called from several goroutines.
+	Old func(apiVersion, kind, name string) map[string]any
+
+	// Catalog has the plans that pools can use; nil stands for the one that is
+	// compiled in. What does not fit it is an error where it is known to be
+	// Current, and else a warning.
+	Catalog *catalog.Catalog
+	Current bool
+}
+
+// Result is a directory that has been compiled and validated. Its JSON has all
+// that applying it takes.
+type Result struct {
+	Cluster   config.Cluster       `json:"cluster"`
+	Resources []config.Object      `json:"resources"` // sorted by address
+	Imports   []config.Import      `json:"imports"`   // objects that may be taken over
+	Removed   []config.Removal     `json:"removed"`   // objects that are no longer declared
+	Guards    config.Guards        `json:"guards"`    // bounds for the next change
+	Inventory string               `json:"-"`         // of the inventory label; "": the cluster's name
+	Policies  []config.Policy      `json:"-"`         // rules for the next change; they judge where they were compiled
+	Files     map[string]*hcl.File `json:"-"`         // for showing source with diagnostics
+}
+
+// Manifests returns the objects to apply, without defaults: a field that is
+// not written is not owned.
+func (c Result) Manifests() []map[string]any {
+	manifests := make([]map[string]any, len(c.Resources))
+	for i, r := range c.Resources {
+		manifests[i] = r.Manifest
+	}
+	return manifests
+}
+
+// Dir reads a directory, compiles it and validates what comes out, without
+// a cluster. Where the diagnostics have errors, the result has the files for
+// showing them and is not to be applied.
+func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics) {
+	module, diags := config.Load(fsys, opts.Options)
+	result := Result{Files: module.Files}
+	if diags.HasErrors() {
+		return result, diags // what was not read would be missed everywhere
+	}
+	compiled, compileDiags := module.Compile()
+	diags = append(diags, compileDiags...)
+	result.Cluster = compiled.Cluster
+	result.Imports, result.Removed, result.Policies = compiled.Imports, compiled.Removed, compiled.Policies
+	result.Guards = compiled.Guards
+	diags = append(diags, checkFreezes(compiled.Guards)...)
+
+	validator := opts.Validator
+	if validator == nil {
+		var err error
+		if validator, err = kube.BuiltinValidator(); err != nil {
+			return result, append(diags, failure("CRDs are broken", err))
+		}
+	}
+	invalid := map[config.Addr]bool{}
+	for i, v := range validate(ctx, validator, compiled.Objects, opts) {
+		r := compiled.Objects[i]
+		invalid[r.Addr] = len(v.errs) > 0
+		diags = append(diags, explain(r, v.errs)...)
+		r.Defaulted = v.defaulted
+		result.Resources = append(result.Resources, r)
+	}
+	if err := ctx.Err(); err != nil {
+		return result, append(diags, failure("Compilation was stopped", err))
+	}
+	return result, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))
+}
+
+// A verdict is what validation said about one object.
+type verdict struct {
+	defaulted map[string]any
+	errs      field.ErrorList
+}
+
+// validate checks objects on all processors. It stops early when ctx is done.
+func validate(ctx context.Context, validator *kube.Validator, resources []config.Object, opts Options) []verdict {
+	verdicts := make([]verdict, len(resources))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, r := range resources {
+		group.Go(func() error {
+			if ctx.Err() == nil {
+				verdicts[i].defaulted, verdicts[i].errs = validator.Validate(r.Manifest, opts.old(r))
+			}
+			return nil
+		})
+	}
+	_ = group.Wait() // no function returns an error
+	return verdicts
+}
+
+func (o Options) old(r config.Object) map[string]any {
+	if o.Old == nil {
+		return nil
+	}
+	return o.Old(r.APIVersion(), r.Kind(), r.Name())
+}
+
+func failure(summary string, err error) *hcl.Diagnostic {
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: err.Error() + "."}
+}
+
+// explain turns the API server's errors about an object into diagnostics at
+// the lines its fields come from.
+func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
+	for _, err := range errs {
+		origin := r.Origins.Find(err.Field)
+		detail := complaint(err)
+		if err.Field != "" {
+			detail = err.Field + ": " + detail
+		}
+		if strings.Contains(detail, "should match") && origin.Arg != nil {
+			detail += fmt.Sprintf(" In words, %s is: %s", origin.Arg.Name, origin.Arg.Doc)
+		}
+		if r.Addr.Module != "" {
+			detail += fmt.Sprintf(" This is %s.", r.Addr)
+		}
+		at := origin.Range
+		diags = append(diags, &hcl.Diagnostic{
+			Severity:    hcl.DiagError,
+			Summary:     "Invalid " + r.Kind(),
+			Detail:      detail,
+			Subject:     &at,
+			Expression:  origin.Expression,
+			EvalContext: origin.Context,
+		})
+	}
+	return diags
+}
+
+// Errors from OpenAPI say the field's path once more; those from CEL do not.
+var pathPrefix = regexp.MustCompile(`^\S+ in body `)
+
+// A CEL rule that refers to a missing field says so before it says what it is
+// about.
+var brokenRule = regexp.MustCompile(`^no such key: \S+ evaluating rule: `)
+
+// complaint is what is wrong with a field, as a sentence without its subject.
+func complaint(err *field.Error) string {
+	switch err.Type {
+	case field.ErrorTypeRequired:
+		return "a value is required."
+	case field.ErrorTypeNotSupported:
+		return fmt.Sprintf("%q is not one of the values that are possible; %s.%s", err.BadValue, err.Detail, didYouMean(err))
+	}
+	detail := pathPrefix.ReplaceAllString(err.Detail, "")
+	return strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
+}
+
+var quoted = regexp.MustCompile(`"([^"]*)"`)
+
+// didYouMean suggests the likeliest of the values that an error lists.
+func didYouMean(err *field.Error) string {
+	var values []string
+	for _, m := range quoted.FindAllStringSubmatch(err.Detail, -1) {
+		values = append(values, m[1])
+	}
+	return eval.DidYouMean(fmt.Sprint(err.BadValue), values)
+}

@@ -1,0 +1,132 @@
+package compile
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A RuleName is the extra of a diagnostic that a rule of package lint found.
+type RuleName string
+
+// DiagnosticRule is the name, for package diag.
+func (n RuleName) DiagnosticRule() string { return string(n) }
+
+// embedded is read when it is first needed, once in a process.
+var embedded = sync.OnceValues(catalog.Embedded)
+
+// findings returns what the rules of package lint say of a directory, at the
+// lines it comes from. Warnings are for directories without errors: what is
+// missing because of an error must not be taken for intended.
+func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
+	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Current}
+	if in.Catalog == nil {
+		in.Catalog, _ = embedded() // a test reads it
+	}
+	resources := map[config.Addr]config.Object{}
+	for _, r := range compiled.Resources {
+		if invalid[r.Addr] {
+			continue
+		}
+		resources[r.Addr] = r
+		in.Objects = append(in.Objects, r)
+	}
+	in.Partial = diags.HasErrors()
+	var found hcl.Diagnostics
+	titles := lint.Titles()
+	for _, f := range lint.Check(in) {
+		found = append(found, diagnostic(f, titles[f.Name], resources, compiled.Files))
+	}
+	if in.Partial || found.HasErrors() {
+		return found
+	}
+	return silence(found, diag.Ignores(compiled.Files), titles)
+}
+
+func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
+	d := &hcl.Diagnostic{
+		Severity: hcl.DiagError,
+		Summary:  title,
+		Detail:   f.Message + more(f.Name),
+		Extra:    RuleName(f.Name),
+	}
+	if f.Severity == lint.Warning {
+		d.Severity = hcl.DiagWarning
+	}
+	r, ok := resources[f.Addr]
+	if !ok {
+		d.Subject = clusterRange(files, f.Path)
+		return d
+	}
+	origin := r.Origins.Find(f.Path)
+	d.Subject, d.Expression, d.EvalContext = &origin.Range, origin.Expression, origin.Context
+	return d
+}
+
+func more(name string) string { return fmt.Sprintf(" More: lkeplan explain %s.", name) }
+
+// clusterRange is the place of an argument of the cluster block, or of the
+// block where the argument is left out.
+func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
+	document := &hcl.BodySchema{Blocks: []hcl.BlockHeaderSchema{{Type: schemas.Cluster.Type}}}
+	body := &hcl.BodySchema{Attributes: []hcl.AttributeSchema{{Name: argument}}}
+	for _, file := range files {
+		content, _, _ := file.Body.PartialContent(document)
+		if content == nil || len(content.Blocks) == 0 {
+			continue
+		}
+		block := content.Blocks[0]
+		inner, _, _ := block.Body.PartialContent(body)
+		if attr, ok := inner.Attributes[argument]; ok {
+			return attr.Expr.Range().Ptr()
+		}
+		return block.DefRange.Ptr()
+	}
+	return nil
+}
+
+// silence drops the warnings that a comment is about, and finds comments that
+// are not what they should be.
+func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
+	kept := found
+	complain := func(i diag.Ignore, name, message string) {
+		kept = append(kept, &hcl.Diagnostic{
+			Severity: hcl.DiagWarning,
+			Summary:  titles[name],
+			Detail:   message + more(name),
+			Subject:  &i.Range,
+			Extra:    RuleName(name),
+		})
+	}
+	for _, i := range ignores {
+		rule, known := lint.Lookup(i.Name)
+		used := false
+		kept = slices.DeleteFunc(slices.Clone(kept), func(d *hcl.Diagnostic) bool {
+			match := d.Severity == hcl.DiagWarning && d.Extra == RuleName(i.Name) && i.Covers(d.Subject)
+			used = used || match
+			return match
+		})
+		switch {
+		case i.Name == "":
+			complain(i, lint.IgnoreUnknown, "The comment does not say what to ignore. Write: lkeplan:ignore NAME reason.")
+		case !known:
+			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, lint.Names())))
+		case rule.Fatal:
+			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
+		case !used:
+			complain(i, lint.IgnoreUnused, fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
+		case i.Reason == "":
+			complain(i, lint.IgnoreWithoutReason, fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
+		}
+	}
+	return kept
+}

@@ -1,0 +1,140 @@
+package compile_test
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/configtest"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+func lintFiles(files fstest.MapFS) hcl.Diagnostics {
+	_, diags := compile.Dir(context.Background(), files, compile.Options{})
+	return diags
+}
+
+// TestLintBad has for each warning a document that gets it.
+func TestLintBad(t *testing.T) { configtest.Bad(t, "testdata/lint/bad", lintFiles) }
+
+// TestLintGood has for each of them a document that does it right, and gets
+// no warning at all.
+func TestLintGood(t *testing.T) {
+	base, err := os.ReadFile("testdata/lint/good/base.lke.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	documents, err := filepath.Glob("testdata/lint/good/*.lke.hcl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range documents {
+		t.Run(filepath.Base(path), func(t *testing.T) {
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			files := fstest.MapFS{"main.lke.hcl": {Data: src}}
+			if !bytes.HasPrefix(src, []byte("# alone")) && filepath.Base(path) != "base.lke.hcl" {
+				files["base.lke.hcl"] = &fstest.MapFile{Data: base}
+			}
+			for _, d := range lintFiles(files) {
+				t.Errorf("%v: %s", d, d.Extra)
+			}
+		})
+	}
+}
+
+// TestEveryRuleHasADocument: a document of each name, bad and good, for what
+// can be silenced; retired-plan needs a catalogue of its own.
+func TestEveryRuleHasADocument(t *testing.T) {
+	for _, name := range lint.Names() {
+		for _, dir := range []string{"bad", "good"} {
+			if name == "retired-plan" || name == lint.IgnoreWithoutReason {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join("testdata/lint", dir, name+".lke.hcl")); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
+const cluster = "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n\nnode_class \"default\" {}\n"
+
+// TestCatalogDecides: what depends on the catalogue is an error where it is
+// current.
+func TestCatalogDecides(t *testing.T) {
+	plans := []catalog.Plan{
+		{ID: "g6-old-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096, Successor: "g7-new-1"},
+		{ID: "g7-new-1", Class: "standard", VCPUs: 2, MemoryMiB: 4096},
+	}
+	regions := []catalog.Region{{ID: "us-ord", Capabilities: []string{catalog.CapKubernetes, catalog.CapLinodes}}}
+	own, err := catalog.New("2026-11-01", "a test", plans, regions, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		name, requirements string
+		rule               string
+		severity           hcl.DiagnosticSeverity
+	}{
+		{"a plan with a successor", `{ instance_type = "g6-old-1" }`, "retired-plan", hcl.DiagWarning},
+		{"a plan that is not there", `{ instance_type = ["g7-new-1", "g6-standard-2"] }`, "unknown-plan", hcl.DiagError},
+		{"a class that is not there", `{ class = "gpu" }`, "matches-no-plan", hcl.DiagError},
+		{"more values than plans", `{ cpu = atleast(2, lte(4)) }`, "min-values-unsatisfiable", hcl.DiagError},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + "\npool \"web\" {\n  node_class   = node_class.default\n  requirements = " + tt.requirements + "\n}\n")}}
+			_, diags := compile.Dir(context.Background(), files, compile.Options{Catalog: own, Current: true})
+			if len(diags) != 1 || diags[0].Extra != compile.RuleName(tt.rule) || diags[0].Severity != tt.severity {
+				t.Errorf("got %v", diags)
+			}
+		})
+	}
+}
+
+// TestIgnore has what documents with expectations cannot say: their comments
+// would be the reasons.
+func TestIgnore(t *testing.T) {
+	const pool = "pool \"web\" {\n  node_class = node_class.default\n}\n"
+	tests := []struct {
+		name, document string
+		want           []compile.RuleName
+	}{
+		{"without a comment", pool, []compile.RuleName{"uncapped-plan-size"}},
+		{"above the block", "# lkeplan:ignore uncapped-plan-size large pods\n" + pool, nil},
+		{"above, with slashes", "// lkeplan:ignore uncapped-plan-size large pods\n" + pool, nil},
+		{"above, in a long comment", "/* lkeplan:ignore uncapped-plan-size large pods */\n" + pool, nil},
+		{"behind", strings.Replace(pool, "{", "{ # lkeplan:ignore uncapped-plan-size large pods", 1), nil},
+		{"without a reason", "# lkeplan:ignore uncapped-plan-size\n" + pool, []compile.RuleName{lint.IgnoreWithoutReason}},
+		{"without a name", "# lkeplan:ignore\n" + pool, []compile.RuleName{lint.IgnoreUnknown, "uncapped-plan-size"}},
+		{"a line too far", "# lkeplan:ignore uncapped-plan-size large pods\n\n" + pool, []compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+		{"above another block", "# lkeplan:ignore uncapped-plan-size large pods\nlocals {}\n\n" + pool, []compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+		{"another word", "# lkeplan:ignored uncapped-plan-size\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
+		{"in a string", "locals {\n  a = \"# lkeplan:ignore nothing\"\n}\n\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var got []compile.RuleName
+			for _, d := range lintFiles(fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + "\n" + tt.document)}}) {
+				name, _ := d.Extra.(compile.RuleName)
+				got = append(got, name)
+			}
+			slices.Sort(got)
+			if !slices.Equal(got, tt.want) {
+				t.Errorf("got %v, want %v", got, tt.want)
+			}
+		})
+	}
+}

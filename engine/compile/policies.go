@@ -1,0 +1,113 @@
+package compile
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	ctyjson "github.com/zclconf/go-cty/cty/json"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// JudgePolicies has the policies of a configuration judge a plan, which is a value
+// of config.PolicyInputType.
+func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
+	for _, policy := range lastApplied.Policies {
+		verdicts = append(verdicts, verdictOf(policy, value))
+	}
+	return verdicts
+}
+
+// verdictOf evaluates one policy.
+func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
+	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
+	decided, diags := policy.Evaluate(value)
+	if !decided {
+		v.Status, v.Detail = plan.Unknown, "It is about nodes or their cost, which are not known without a cluster; add --cluster."
+	}
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			v.Status, v.Detail = plan.Blocked, d.Detail
+			break
+		}
+	}
+	return v
+}
+
+// PolicyValue is a plan as policies see it: a value of config.PolicyInputType. What
+// only a cluster can tell is unknown where none was asked.
+func PolicyValue(p plan.Plan) cty.Value {
+	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
+	nodes := map[string]cty.Value{"total": asked, "created": asked, "deleted": asked, "rolled": asked}
+	current := asked
+	if p.Current != nil {
+		current = dollars(*p.Current)
+		nodes = map[string]cty.Value{
+			"total": number(p.Nodes), "created": cty.NumberIntVal(0),
+			"deleted": number(s.NodesDeleted), "rolled": number(s.NodesRolled),
+		}
+	}
+	ceiling := cty.NullVal(cty.Number)
+	if !p.After.Ceiling.Unlimited {
+		ceiling = dollars(p.After.Ceiling.Monthly)
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"nodes":   cty.ObjectVal(nodes),
+		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update), "deleted": number(s.Delete)}),
+		"cost":    cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor), "ceiling": ceiling}),
+	})
+}
+
+func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
+
+// dollars are rounded to the cent.
+func dollars(m catalog.Money) cty.Value {
+	return cty.NumberFloatVal(math.Round(float64(m)*100/float64(catalog.Dollar)) / 100)
+}
+
+// planOf reads a plan as policies see it.
+func planOf(raw json.RawMessage) (cty.Value, error) {
+	value, err := ctyjson.Unmarshal(raw, config.PolicyInputType())
+	if err != nil {
+		return cty.NilVal, fmt.Errorf("read the plan that policies judge: %w", err)
+	}
+	return value, nil
+}
+
+// PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
+// known: it was made against a cluster.
+func PlanJSON(p plan.Plan) (json.RawMessage, error) {
+	raw, err := ctyjson.Marshal(PolicyValue(p), config.PolicyInputType())
+	if err != nil {
+		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
+	}
+	return raw, nil
+}
+
+// checkFreezes reports schedules that cannot be read.
+func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
+	for _, f := range g.Freezes {
+		schedule, err := plan.ParseSchedule(f.Schedule)
+		detail := ""
+		switch {
+		case err != nil:
+			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.", err)
+		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
+			detail = fmt.Sprintf("%q names a day that does not come, so nothing is ever frozen.", f.Schedule)
+		default:
+			continue
+		}
+		at := g.Origins.Find("freeze." + f.Name + ".schedule")
+		diags = append(diags, &hcl.Diagnostic{
+			Severity: hcl.DiagError, Summary: "Invalid schedule", Detail: detail,
+			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,
+		})
+	}
+	return diags
+}

@@ -1,0 +1,263 @@
+// Package controller hosts Karpenter with the Linode provider under it, and the
+// reconciler of NodePlans next to it, in one process that manages the capacity
+// of one LKE cluster. What Karpenter's controllers need to work well here, and
+// do not do by themselves, is here too, each with its reason.
+//
+// It reads no flags and no environment; it decides nothing about machines, which
+// is for package linode, and nothing about configuration, which is for gitops.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/go-logr/logr"
+	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/config"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/lkeplan/lkeplan/engine/gitops"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/earlybind"
+	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Config is all that the controller is told from outside.
+type Config struct {
+	Kube *rest.Config // of the cluster whose capacity is managed
+
+	LinodeURL   string // "" means the public API
+	LinodeToken string
+	ClusterID   int    // of the LKE cluster; 0 means: find it by name
+	ClusterName string // its label; checked against ClusterID where both are given
+
+	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
+	// admission policy for Nodes reads; "" for none.
+	NodeAdmission string
+
+	// NodePlans are reconciled where the cluster has their CRD. Cluster and Prices
+	// are found out by Run.
+	NodePlans gitops.Options
+
+	LeaderElect             bool
+	LeaderElectionNamespace string // "" means the namespace that the controller runs in
+	MetricsAddress          string // host:port; "0" serves none
+	ProbeAddress            string // host:port; "0" serves none
+	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
+
+	Karpenter Karpenter
+	Timing    fleet.Timing
+	Log       *slog.Logger
+}
+
+// leaseName is the Lease that controllers of one cluster elect their leader by.
+const leaseName = "lkeplan-controller"
+
+// Run manages the capacity of one cluster until ctx ends, then stops
+// cleanly and gives up the lease. What is wrong from the start comes back as one
+// error that says what to do.
+func Run(ctx context.Context, cfg Config) error {
+	linode.Register()
+	lke, cluster, err := connect(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	prices := readCatalog(ctx, cfg)
+	types := instancetype.New(prices, cluster.Region, catalog.Tier(cluster.Tier))
+	types.SetVersion(cluster.K8sVersion)
+	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
+	mgr, err := newManager(cfg)
+	if err != nil {
+		return err
+	}
+	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
+		return err
+	}
+	if err := addControllers(ctx, mgr, cfg, lke, cluster, prices, types); err != nil {
+		return err
+	}
+	if err := warm(ctx, mgr.GetCache()); err != nil {
+		return err
+	}
+	return explainManager(mgr.Start(ctx), cfg)
+}
+
+func newManager(cfg Config) (manager.Manager, error) {
+	logger := logr.FromSlogHandler(cfg.Log.Handler())
+	kube := rest.CopyConfig(cfg.Kube)
+	// A burst of 250 nodes is a thousand requests for NodeClaims alone. The API
+	// server has a fairness of its own.
+	kube.QPS, kube.Burst, kube.UserAgent = 500, 1000, "lkeplan-controller"
+	mgr, err := ctrl.NewManager(kube, ctrl.Options{
+		Scheme:    scheme.Scheme,
+		Logger:    logger,
+		NewClient: newClient,
+		// Karpenter reads its options from the context of each reconciler.
+		BaseContext: func() context.Context {
+			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
+		},
+		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
+			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+		}},
+		LeaderElection:                cfg.LeaderElect,
+		LeaderElectionID:              leaseName,
+		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
+		LeaderElectionReleaseOnCancel: true,
+		// A standby asks for the lease every second, and has it within about two
+		// seconds of a clean stop. After a crash the lease has to expire first.
+		LeaseDuration: new(15 * time.Second),
+		RenewDeadline: new(10 * time.Second),
+		RetryPeriod:   new(time.Second),
+		// A client of its own, so that a burst of work never costs the lease.
+		LeaderElectionConfig:   rest.CopyConfig(cfg.Kube),
+		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
+		HealthProbeBindAddress: cfg.ProbeAddress,
+		PprofBindAddress:       cfg.PprofAddress,
+		Controller:             config.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
+	})
+	if err != nil {
+		return nil, explainManager(err, cfg)
+	}
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+		return nil, err
+	}
+	return mgr, nil
+}
+
+func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
+	c, err := client.New(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	return kube.Fresh(c), nil
+}
+
+// warm has the cache read what the controllers need before they run, so that a
+// standby knows the cluster when it becomes the leader.
+func warm(ctx context.Context, c cache.Cache) error {
+	for _, o := range []client.Object{
+		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
+		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
+	} {
+		if _, err := c.GetInformer(ctx, o); err != nil {
+			return fmt.Errorf("watch %T: %w", o, err)
+		}
+	}
+	return nil
+}
+
+func explainManager(err error, cfg Config) error {
+	var network *net.OpError
+	switch {
+	case !errors.As(err, &network):
+	case network.Op == "listen":
+		return fmt.Errorf("%w; choose another address with --metrics-bind-address, --health-probe-bind-address or --pprof-bind-address", err)
+	case network.Op == "dial":
+		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
+	}
+	return err
+}
+
+// requireCRDs makes sure that the API server knows what the controllers watch.
+func requireCRDs(mapper meta.RESTMapper) error {
+	needed := []struct{ kind, group, version string }{
+		{"NodePool", "karpenter.sh", "v1"},
+		{"NodeClaim", "karpenter.sh", "v1"},
+		{"LinodeNodeClass", linodev1alpha1.Group, "v1alpha1"},
+		{"CapacityLimit", lkeplanv1alpha1.Group, "v1alpha1"},
+	}
+	var missing []string
+	for _, n := range needed {
+		_, err := mapper.RESTMapping(schema.GroupKind{Group: n.group, Kind: n.kind}, n.version)
+		if meta.IsNoMatchError(err) {
+			missing = append(missing, n.kind)
+		} else if err != nil {
+			return fmt.Errorf("ask the API server for its kinds: %w", err)
+		}
+	}
+	if len(missing) > 0 {
+		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
+	}
+	return nil
+}
+
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, prices *catalog.Catalog, types *instancetype.Set) error {
+	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
+		return err
+	}
+	events := mgr.GetEventRecorder("lkeplan")
+	if err := mgr.Add(instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, prices, cfg.Log)); err != nil {
+		return err
+	}
+	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
+	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
+	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits, Version: control.Version}
+	overlays := nodeoverlay.NewInstanceTypeStore()
+	if cfg.Karpenter.Gates.NodeOverlay {
+		chooser.Overlay = overlays.ApplyAll
+	}
+	var roster *fleet.Roster
+	if cfg.NodeAdmission != "" {
+		namespace, name, _ := strings.Cut(cfg.NodeAdmission, "/")
+		roster = fleet.NewRoster(mgr.GetClient(), cluster.ID, namespace, name)
+	}
+	machines := fleet.New(fleet.Config{
+		API: lke, Cluster: cluster, ControlPlane: control, Claims: fleet.NewNodeClaims(mgr.GetClient(), events, chooser.Replan),
+		Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+	})
+	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
+		return err
+	}
+	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, prices); err != nil {
+		return err
+	}
+	return register(ctx, mgr,
+		fleet.NewTrigger(mgr.GetClient(), machines),
+		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
+		linode.NewNodeClass(mgr.GetClient(), cluster, lke, events),
+		linode.NewNodePools(mgr.GetClient(), types, events),
+		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
+		capacitylimit.NewController(mgr.GetClient(), limits, events),
+	)
+}
+
+// addNodePlans has NodePlans reconciled where the cluster knows them.
+func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string, prices *catalog.Catalog) error {
+	installed, err := gitops.Installed(mgr.GetRESTMapper())
+	if err != nil || !installed {
+		return err
+	}
+	o.Cluster, o.Prices = cluster, prices
+	return gitops.Add(ctx, mgr, o)
+}

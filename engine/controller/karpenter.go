@@ -1,0 +1,121 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/awslabs/operatorpkg/controller"
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
+	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+
+	"github.com/lkeplan/lkeplan/linode"
+)
+
+// Karpenter holds the settings of the embedded Karpenter. The zero value of a field
+// is Karpenter's own default.
+type Karpenter struct {
+	BatchIdle time.Duration // how long no new pod must come before nodes are planned; 1s
+	BatchMax  time.Duration // how long to wait for that at most; 10s
+	Gates     options.FeatureGates
+	// Quiet leaves out the metrics and status controllers: Karpenter registers
+	// their collectors globally, so a process can have them once only.
+	Quiet bool
+}
+
+// options returns the settings as Karpenter reads them from its context. Each
+// field that is set here must be: Karpenter takes zero at its word.
+func (c Karpenter) options() *options.Options {
+	o := &options.Options{
+		BatchIdleDuration:                time.Second,
+		BatchMaxDuration:                 10 * time.Second,
+		CPURequests:                      1000,
+		PreferencePolicy:                 options.PreferencePolicyRespect,
+		MinValuesPolicy:                  options.MinValuesPolicyStrict,
+		IgnoreDRARequests:                true,
+		DisableClusterStateObservability: c.Quiet,
+		FeatureGates:                     c.Gates,
+	}
+	if c.BatchIdle > 0 {
+		o.BatchIdleDuration = c.BatchIdle
+	}
+	if c.BatchMax > 0 {
+		o.BatchMaxDuration = c.BatchMax
+	}
+	return o
+}
+
+// addKarpenter adds Karpenter's controllers to a manager whose base context
+// carries their options.
+//
+// Karpenter's own operator package would parse the flags of this process, open
+// ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
+// what else it does is done here: the order of decoration and the list of
+// controllers are its own.
+func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider, store *nodeoverlay.InstanceTypeStore) error {
+	ctx = options.ToContext(ctx, settings.options())
+	clk := clock.RealClock{}
+	plain := metrics.Decorate(provider)
+	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
+	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
+	//lint:ignore SA1019 Karpenter's recorder takes this kind
+	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
+	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster, store)
+	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
+	for _, c := range all {
+		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {
+			all = append(all, &bufferTrigger{plan: p.Trigger})
+		}
+	}
+	return register(ctx, mgr, all...)
+}
+
+func register(ctx context.Context, mgr manager.Manager, all ...controller.Controller) error {
+	for _, c := range all {
+		if err := c.Register(ctx, mgr); err != nil {
+			return fmt.Errorf("register controller %T: %w", c, err)
+		}
+	}
+	return nil
+}
+
+// indexFields adds the field indexes that Karpenter finds objects by
+// (karpenter v1.14.1, setupIndexers in pkg/operator/operator.go, which is not
+// exported).
+func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
+	indexes := []struct {
+		object client.Object
+		field  string
+		value  func(client.Object) string
+	}{
+		{&corev1.Pod{}, "spec.nodeName", func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
+		{&corev1.Node{}, "spec.providerID", func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
+		{&storagev1.VolumeAttachment{}, "spec.nodeName", func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
+		{&karpv1.NodeClaim{}, "status.providerID", func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
+	}
+	for _, i := range indexes {
+		extract := func(o client.Object) []string { return []string{i.value(o)} }
+		if err := indexer.IndexField(ctx, i.object, i.field, extract); err != nil {
+			return fmt.Errorf("index %T by %s: %w", i.object, i.field, err)
+		}
+	}
+	return nil
+}

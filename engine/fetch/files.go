@@ -1,0 +1,87 @@
+// Package fetch gets the files of one revision into an empty directory: from an
+// artifact of Flux's source-controller, a commit of a Git repository, or an
+// archive that was packed here.
+//
+// It takes only regular files that a configuration can read, of bounded number
+// and size, because whoever wrote them may want to fill a disk, a memory or an
+// afternoon. It knows no Kubernetes object, no credentials but those it is given,
+// and nothing of what the files say.
+package fetch
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+)
+
+// readable are the extensions of files that a configuration can read. Others of
+// a repository are neither unpacked nor kept.
+var readable = []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
+
+// Readable reports whether a configuration can read a file of this name and size
+// in bytes.
+func Readable(name string, size int64) bool { return readableName(name) && size <= maxFile }
+
+func readableName(name string) bool { return slices.Contains(readable, path.Ext(name)) }
+
+// The bounds of what is written, in bytes: of all files, and of one.
+const (
+	maxUnpacked = 20 << 20
+	maxFile     = 256 << 10
+)
+
+// maxEntries bounds how many files and directories a source may have. Empty ones
+// cost nothing in an archive, and a few trees that hold each other many times
+// make a commit of billions.
+const maxEntries = 100_000
+
+// tally counts what was found in a source.
+type tally struct {
+	entries int
+	bytes   int64
+}
+
+// add counts an entry, and the directories that it takes to write it.
+func (t *tally) add(name string, written bool) error {
+	t.entries++
+	if written {
+		t.entries += strings.Count(name, "/")
+	}
+	if t.entries > maxEntries {
+		return fmt.Errorf("it has more than %d files and directories; have the source leave out what is not needed", maxEntries)
+	}
+	return nil
+}
+
+// refuseLink is the error about a link in the place of configuration. Without
+// what it leads to, pools would be gone that somebody sees in the repository.
+func refuseLink(name string) error {
+	if !strings.HasSuffix(name, ".lke.hcl") && !strings.HasSuffix(name, ".lke.json") {
+		return nil
+	}
+	return fmt.Errorf("%s is a link, and links are not followed: put a file there", name)
+}
+
+// Hashes returns the SHA-256 sums of the readable files of a directory, by their
+// paths in it.
+func Hashes(dir string) (map[string][sha256.Size]byte, error) {
+	hashes := map[string][sha256.Size]byte{}
+	root := os.DirFS(dir)
+	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil || leftOut(name, info) {
+			return err
+		}
+		text, err := fs.ReadFile(root, name)
+		hashes[name] = sha256.Sum256(text)
+		return err
+	})
+	return hashes, err
+}

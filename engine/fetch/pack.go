@@ -1,0 +1,127 @@
+package fetch
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/go-git/go-git/v5/plumbing/format/packfile"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage"
+)
+
+// The bounds of what is fetched of a repository, in bytes: as it comes, and of
+// one object and all of them as they are. The library reads objects into memory
+// as large as they are, and some hundred kilobytes can be a file of gigabytes.
+const (
+	maxPack    = 200 << 20
+	maxObject  = 100 << 20
+	maxObjects = 4 << 30
+)
+
+// screening is a store of objects that takes none beyond the bounds.
+type screening struct {
+	storage.Storer
+	dir string // for what is not known yet
+}
+
+// PackfileWriter implements storer.PackfileWriter.
+func (s screening) PackfileWriter() (io.WriteCloser, error) {
+	to, ok := s.Storer.(storer.PackfileWriter)
+	if !ok {
+		return nil, errors.New("the store takes no packs")
+	}
+	file, err := os.CreateTemp(s.dir, "pack-")
+	return &screened{file: file, to: to}, err
+}
+
+// screened is a pack that is written to a file first.
+type screened struct {
+	file *os.File
+	size int64
+	to   storer.PackfileWriter
+}
+
+// Write implements io.Writer.
+func (s *screened) Write(p []byte) (int, error) {
+	if s.size += int64(len(p)); s.size > maxPack {
+		return 0, fmt.Errorf("the repository is larger than %d MiB; have Flux fetch it, and leave out what is not needed", maxPack>>20)
+	}
+	return s.file.Write(p)
+}
+
+// Close stores the pack, if nothing is beyond the bounds.
+func (s *screened) Close() (err error) {
+	defer func() { err = errors.Join(err, s.file.Close(), os.Remove(s.file.Name())) }()
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	if err := screen(s.file); err != nil {
+		return err
+	}
+	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+		return err
+	}
+	w, err := s.to.PackfileWriter()
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(w, s.file)
+	return errors.Join(err, w.Close())
+}
+
+// screen looks at each object of a pack without keeping it.
+func screen(pack io.Reader) error {
+	scanner := packfile.NewScanner(pack)
+	_, objects, err := scanner.Header()
+	if err != nil {
+		return fmt.Errorf("read the pack: %w", err)
+	}
+	total := int64(0)
+	for range objects {
+		header, err := scanner.NextObjectHeader()
+		if err != nil {
+			return fmt.Errorf("read the pack: %w", err)
+		}
+		var object measured
+		if _, _, err := scanner.NextObject(&object); err != nil {
+			return fmt.Errorf("read the pack: %w", err)
+		}
+		size := object.size
+		if header.Type.IsDelta() {
+			size = max(size, object.made())
+		}
+		if total += size; size > maxObject || total > maxObjects {
+			return errTooLarge
+		}
+	}
+	return nil
+}
+
+var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or files of more than %d GiB; have Flux fetch it, and leave out what is not needed", maxObject>>20, maxObjects>>30)
+
+// measured is how long something is, and how it begins.
+type measured struct {
+	size  int64
+	begin []byte
+}
+
+// Write implements io.Writer.
+func (m *measured) Write(p []byte) (int, error) {
+	if m.size += int64(len(p)); m.size > maxObject {
+		return 0, errTooLarge
+	}
+	const sizes = 2 * binary.MaxVarintLen64
+	m.begin = append(m.begin, p[:min(len(p), sizes-min(len(m.begin), sizes))]...)
+	return len(p), nil
+}
+
+// made is the size of what a delta makes: it begins with that of what it is made
+// from, and its own.
+func (m *measured) made() int64 {
+	_, n := binary.Uvarint(m.begin)
+	size, _ := binary.Uvarint(m.begin[max(n, 0):])
+	return int64(min(size, maxObjects))
+}

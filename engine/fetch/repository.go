@@ -1,0 +1,229 @@
+package fetch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/go-git/go-git/v5"
+	gitconfig "github.com/go-git/go-git/v5/config"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/filemode"
+	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/transport"
+	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
+	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
+	"github.com/go-git/go-git/v5/storage/memory"
+)
+
+// Repository is a Git repository on a server.
+type Repository struct {
+	URL  string
+	auth transport.AuthMethod
+}
+
+// Login is what a server asks for. Over ssh the private key Identity, encrypted
+// by Password or not, and the server's KnownHosts; else Username and Password.
+type Login struct {
+	Username, Password   string
+	Identity, KnownHosts []byte
+}
+
+// ErrUnknownHost is returned for an ssh URL without known hosts: nothing would
+// tell the server from an impostor.
+var ErrUnknownHost = errors.New("it has no known_hosts: the server of an ssh URL must be known")
+
+// NewRepository returns the repository at a URL. A nil login is for one that
+// everybody may read. The error is ErrUnknownHost, or says which part of the
+// login or URL cannot be read, without a password.
+func NewRepository(at string, login *Login) (Repository, error) {
+	_, err := url.Parse(at)
+	if bad := (*url.Error)(nil); errors.As(err, &bad) {
+		return Repository{}, fmt.Errorf("read the URL of the repository: %w", bad.Err) // it may hold a password
+	}
+	if login == nil {
+		return Repository{URL: at}, nil
+	}
+	if !strings.HasPrefix(at, "ssh://") {
+		return Repository{at, &githttp.BasicAuth{Username: login.Username, Password: login.Password}}, nil
+	}
+	if len(login.KnownHosts) == 0 {
+		return Repository{}, ErrUnknownHost
+	}
+	keys, err := gitssh.NewPublicKeys("git", login.Identity, login.Password)
+	if err != nil {
+		return Repository{}, fmt.Errorf("read the identity: %w", err)
+	}
+	if keys.HostKeyCallback, err = knownHosts(login.KnownHosts); err != nil {
+		return Repository{}, fmt.Errorf("read the known_hosts: %w", err)
+	}
+	return Repository{at, keys}, nil
+}
+
+// Ref says which commit of a repository is meant: the first of the three that is
+// set, or else the branch main.
+type Ref struct{ Commit, Tag, Branch string }
+
+// Commit is one commit, and the reference that it was found by.
+type Commit struct {
+	Name plumbing.ReferenceName
+	Hash plumbing.Hash
+}
+
+// Resolve asks the server which commit a reference is at. A commit is itself,
+// and nobody is asked.
+func (r Repository) Resolve(ctx context.Context, ref Ref) (Commit, error) {
+	name := plumbing.NewBranchReferenceName("main")
+	switch {
+	case ref.Commit != "":
+		return Commit{plumbing.ReferenceName(ref.Commit[:12]), plumbing.NewHash(ref.Commit)}, nil
+	case ref.Tag != "":
+		name = plumbing.NewTagReferenceName(ref.Tag)
+	case ref.Branch != "":
+		name = plumbing.NewBranchReferenceName(ref.Branch)
+	}
+	remote := git.NewRemote(memory.NewStorage(), &gitconfig.RemoteConfig{Name: "origin", URLs: []string{r.URL}})
+	refs, err := remote.ListContext(ctx, &git.ListOptions{Auth: r.auth, PeelingOption: git.AppendPeeled})
+	if err != nil {
+		return Commit{}, fmt.Errorf("ask %s for its commits: %w", r.redacted(), err)
+	}
+	var found plumbing.Hash
+	for _, ref := range refs {
+		// An annotated tag is followed by the commit that it is on.
+		if ref.Name() == name || strings.TrimSuffix(ref.Name().String(), "^{}") == name.String() {
+			found = ref.Hash()
+		}
+	}
+	if found.IsZero() {
+		return Commit{}, fmt.Errorf("ask %s for its commits: it has no %s", r.redacted(), name)
+	}
+	return Commit{name, found}, nil
+}
+
+// redacted is the URL without its password.
+func (r Repository) redacted() string {
+	shown, err := url.Parse(r.URL)
+	if err != nil {
+		return "the repository" // an scp-like path, or one that NewRepository has not seen
+	}
+	return shown.Redacted()
+}
+
+// Fetch puts the readable files of one commit into a directory, and the objects
+// of the repository next to it. Nothing is checked out: no hook, filter or
+// submodule is ever run.
+func (r Repository) Fetch(ctx context.Context, commit Commit, dir string) error {
+	repo, err := r.fetchObjects(ctx, commit, filepath.Dir(dir))
+	if err != nil {
+		return err
+	}
+	found, err := repo.CommitObject(commit.Hash)
+	if err != nil {
+		return fmt.Errorf("read commit %s: %w", commit.Hash, err)
+	}
+	tree, err := found.Tree()
+	if err != nil {
+		return fmt.Errorf("read commit %s: %w", commit.Hash, err)
+	}
+	return writeTree(tree, dir)
+}
+
+// fetchObjects fetches a commit without its history into a directory.
+func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string) (*git.Repository, error) {
+	plain, err := git.PlainInit(filepath.Join(dir, "repository"), true)
+	if err != nil {
+		return nil, err
+	}
+	repo, err := git.Open(screening{plain.Storer, dir}, nil)
+	if err != nil {
+		return nil, err
+	}
+	remote, err := repo.CreateRemote(&gitconfig.RemoteConfig{Name: "origin", URLs: []string{r.URL}})
+	if err != nil {
+		return nil, err
+	}
+	// Not every server gives a commit by its number, so the reference is asked for
+	// where there is one. Should it have moved on, the commit is not found.
+	from := commit.Hash.String()
+	if strings.HasPrefix(commit.Name.String(), "refs/") {
+		from = "+" + commit.Name.String()
+	}
+	spec := gitconfig.RefSpec(from + ":refs/heads/fetched")
+	opts := &git.FetchOptions{RefSpecs: []gitconfig.RefSpec{spec}, Depth: 1, Auth: r.auth, Tags: git.NoTags}
+	if err := remote.FetchContext(ctx, opts); err != nil {
+		return nil, fmt.Errorf("fetch commit %s: %w", commit.Hash, err)
+	}
+	return repo, nil
+}
+
+// writeTree writes the readable regular files of a tree. A path that leads out of
+// the directory is an error, and so is a link in the place of configuration.
+func writeTree(tree *object.Tree, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	walker := object.NewTreeWalker(tree, true, nil)
+	defer walker.Close()
+	var found tally
+	for {
+		name, entry, err := walker.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err == nil {
+			err = writeEntry(root, tree, name, entry, &found)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
+	isFile := entry.Mode.IsFile() && entry.Mode != filemode.Symlink
+	if err := found.add(name, isFile && readableName(name)); err != nil {
+		return err
+	}
+	switch {
+	case entry.Mode == filemode.Symlink:
+		return refuseLink(name)
+	case !isFile || !readableName(name):
+		return nil
+	}
+	f, err := tree.TreeEntryFile(&entry)
+	if err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if f.Size > maxFile {
+		return nil
+	}
+	if found.bytes += f.Size; found.bytes > maxUnpacked {
+		return fmt.Errorf("the files of the commit are larger than %d MiB", maxUnpacked>>20)
+	}
+	if err := root.MkdirAll(filepath.Dir(filepath.FromSlash(name)), 0o700); err != nil {
+		return err
+	}
+	return writeFile(root, name, f)
+}
+
+func writeFile(root *os.Root, name string, f *object.File) (err error) {
+	from, err := f.Reader()
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := root.Create(filepath.FromSlash(name))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, to.Close()) }()
+	_, err = io.Copy(to, from)
+	return err
+}

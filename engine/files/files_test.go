@@ -1,0 +1,96 @@
+package files_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+)
+
+func TestReplaceKeepsTheModeAndLeavesNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	name := filepath.Join(dir, "run.sh")
+	if err := os.WriteFile(name, []byte("old"), 0o750); err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"new", "newer, and longer"} {
+		if err := files.Replace(name, []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(name)
+		if err != nil || string(got) != text {
+			t.Errorf("the file holds %q, %v", got, err)
+		}
+	}
+	info, err := os.Stat(name)
+	if err != nil || info.Mode().Perm() != 0o750 {
+		t.Errorf("the mode is %v, %v", info.Mode(), err)
+	}
+	if diff := cmp.Diff([]string{"run.sh"}, names(t, dir)); diff != "" {
+		t.Errorf("files (-want +got)\n%s", diff)
+	}
+}
+
+// TestErrorsNameTheFileOnce, and what there was stays.
+func TestErrorsNameTheFileOnce(t *testing.T) {
+	dir := t.TempDir()
+	there := filepath.Join(dir, "there")
+	if err := files.Create(there, []byte("old")); err != nil {
+		t.Fatal(err)
+	}
+	missing := filepath.Join(dir, "missing", "file")
+	for _, tt := range []struct {
+		err  error
+		want error
+		text string
+	}{
+		{files.Create(there, nil), fs.ErrExist, "write " + there + ": file exists"},
+		{files.Replace(missing, nil), fs.ErrNotExist, "write " + missing + ": no such file or directory"},
+		{files.Append(missing, nil), fs.ErrNotExist, "write " + missing + ": no such file or directory"},
+	} {
+		if !errors.Is(tt.err, tt.want) || tt.err.Error() != tt.text {
+			t.Errorf("got %v, want %s", tt.err, tt.text)
+		}
+	}
+	if err := files.Append(there, []byte(" and new")); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := os.ReadFile(there); err != nil || string(got) != "old and new" {
+		t.Errorf("the file holds %q, %v", got, err)
+	}
+}
+
+func TestReplaceInDoesNotFollowLinksOut(t *testing.T) {
+	outside, dir := filepath.Join(t.TempDir(), "precious"), t.TempDir()
+	if err := errors.Join(os.WriteFile(outside, []byte("old"), 0o600), os.Symlink(outside, filepath.Join(dir, "a.yaml"))); err != nil {
+		t.Fatal(err)
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	if err := files.ReplaceIn(root, "a.yaml", []byte("new")); err != nil {
+		t.Fatal(err)
+	}
+	if got, _ := os.ReadFile(outside); string(got) != "old" {
+		t.Errorf("the file outside holds %q", got)
+	}
+}
+
+func names(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range entries {
+		list = append(list, entry.Name())
+	}
+	return list
+}

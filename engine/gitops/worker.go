@@ -1,0 +1,207 @@
+package gitops
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Worker does the work of a reconciliation. It changes the status of the
+// NodePlan that it is given, the objects of its plan, and the record of what was
+// last applied; nothing else.
+type Worker struct {
+	Sources  Sources
+	Compiler Compiler
+	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // in whose name the plan is applied
+	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
+	Records  Records
+	Rivals   *Rivals
+	Cache    client.Reader // of nodes, NodeClaims, pods and their disruption budgets
+	Cluster  string        // the label of the LKE cluster
+	Version  string        // of this program, for required_version
+	Prices   *catalog.Catalog
+	Scratch  string // a directory for what is fetched
+	Now      func() time.Time
+	// SameNamespace forbids planning for NodePlans of other namespaces.
+	SameNamespace bool
+}
+
+// Records keeps the sources that were last applied, whatever becomes of where
+// they came from.
+type Records interface {
+	// Load puts the files that were last applied into an empty directory, and
+	// returns the path in it that was compiled. It reports false where nothing was
+	// applied yet, or its files were too many to be kept.
+	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (path string, known bool, err error)
+	// Store keeps the files of a directory, of which the NodePlan's path was
+	// applied.
+	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) error
+}
+
+// revision is one revision of a source on its way into the cluster.
+type revision struct {
+	Artifact
+	np      *lkeplanv1alpha1.NodePlan // whose status says how far it gets
+	target  target                    // the NodePlan that it is planned for
+	files   string                    // the directory that it was fetched into
+	cluster Cluster                   // as the account of the NodePlan
+	head    compile.Result
+	base    compiled // what was last applied
+}
+
+func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
+
+// Work brings the cluster in line with a NodePlan, or says why not.
+func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome {
+	artifact, err := w.Sources.Find(ctx, np)
+	if err != nil {
+		return sourceProblem(err)
+	}
+	np.Status.LastAttemptedRevision = artifact.Revision
+	o := outcomeOf(w.reconcileRevision(ctx, &revision{Artifact: artifact, np: np}))
+	o.revision, o.origin = artifact.Revision, artifact.Origin
+	return o
+}
+
+func sourceProblem(err error) outcome {
+	if _, denied := errors.AsType[DeniedError](err); denied {
+		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", err)
+	}
+	return failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
+}
+
+// reconcileRevision fetches a revision, compiles it, plans it, and applies the
+// plan. No secret value leaves it.
+func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome, error) {
+	if rev.np.Spec.RequireVerifiedSource && !rev.Verified {
+		return outcome{}, stalled(lkeplanv1alpha1.ReasonSourceNotVerified,
+			"revision %s is not applied: source-controller has not verified its signature", rev.Revision)
+	}
+	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	if err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+	}
+	defer os.RemoveAll(dir)
+	if err := w.fetch(ctx, rev, dir); err != nil {
+		return outcome{}, err
+	}
+	vars, err := w.Vars(ctx, rev.np)
+	if err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
+	}
+	if rev.target, err = w.targetOf(ctx, rev.np, vars); err != nil {
+		return outcome{}, err
+	}
+	known := Variables{Secrets: slices.Concat(vars.Secrets, rev.target.vars.Secrets)}
+	return known.mask(rev.np, outcomeOf(w.bringIn(ctx, rev, vars))), nil
+}
+
+// fetch puts the revision's files into a directory of their own below dir.
+func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
+	rev.files = filepath.Join(dir, "head")
+	if err := os.Mkdir(rev.files, 0o700); err != nil {
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
+	}
+	fetching, cancel := context.WithTimeout(ctx, timeout(rev.np))
+	defer cancel()
+	if err := rev.Fetch(fetching, rev.files); err != nil {
+		return failed(lkeplanv1alpha1.ReasonArtifactFailed, "fetch revision %s: %v", rev.Revision, err)
+	}
+	return nil
+}
+
+// bringIn compiles the fetched files, plans what they change, and applies the
+// plan where it may be applied.
+func (w *Worker) bringIn(ctx context.Context, rev *revision, vars Variables) (outcome, error) {
+	if err := w.compile(ctx, rev, vars); err != nil {
+		return outcome{}, err
+	}
+	if err := w.refuseRivals(rev); err != nil {
+		return outcome{}, err
+	}
+	var err error
+	if rev.cluster, err = w.Connect(rev.np); err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
+	}
+	p, err := w.plan(ctx, rev)
+	if err != nil {
+		return outcome{}, err
+	}
+	allowed, before := approve(rev.target.NodePlan, &p.Plan, p.digest), rev.np.Status.DeepCopy()
+	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
+	switch {
+	case rev.planOnly():
+		return w.planned(rev, p, before)
+	case allowed:
+		return w.apply(ctx, rev, p)
+	}
+	return outcome{}, stalled(lkeplanv1alpha1.ReasonGuarded,
+		"revision %s waits for approval: %s\nIt would: %s\n"+
+			"To let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
+		rev.Revision, refusals(p.Plan), sentence(p.Plan), p.digest).changed(true)
+}
+
+// approve lifts all guards where the NodePlan names the digest of the plan, and
+// reports whether the plan may be carried out.
+func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
+	if np.Spec.Approval != nil && np.Spec.Approval.PlanDigest == digest {
+		for i := range p.Verdicts {
+			if p.Verdicts[i].Status == plan.Blocked {
+				p.Verdicts[i].Status = plan.Allowed
+			}
+		}
+	}
+	return !p.Refused()
+}
+
+// apply carries the plan out. Fields of our own objects that others have set
+// are set back.
+func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, error) {
+	np := rev.np
+	applying, cancel := context.WithTimeout(ctx, timeout(np))
+	defer cancel()
+	changed := 0
+	to := forcing{rev.cluster, p.ours}
+	agreed := compare.Comparison{Plan: withoutConflicts(p.Plan), Targets: p.Targets}
+	deleted, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
+		if step.Event != apply.Event(kube.Unchanged) {
+			changed++
+		}
+	})
+	np.Status.Inventory = inventory(rev.head, np.Status.Inventory, append(deleted, p.deleting...), err == nil)
+	if err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
+	}
+	w.notifyOrphaned(np, p.Plan)
+	if err := w.Records.Store(ctx, np, rev.files); err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
+	}
+	if np.Status.Pools, err = pools(applying, w.view(rev), rev.head, p.Plan); err != nil {
+		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
+	}
+	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
+	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
+	if np.Spec.Wait {
+		if err := apply.WaitReady(applying, w.view(rev), rev.head.Manifests(), func(apply.Progress) {}); err != nil {
+			return outcome{}, failed(lkeplanv1alpha1.ReasonHealthCheckFailed,
+				"revision %s is applied, and not ready yet: %v", rev.Revision, err).changed(news)
+		}
+	}
+	o := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision).changed(news)
+	o.event = o.message + "\n" + sentence(p.Plan)
+	o.corrected = corrections(p.Plan, p.ours)
+	return o, nil
+}

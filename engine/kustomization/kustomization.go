@@ -1,0 +1,143 @@
+// Package kustomization writes objects as a directory of files: one for each
+// object, and a kustomization.yaml that lists them.
+//
+// It knows which files of the directory it has written, replaces and deletes
+// those, and never touches another. It does not know what the objects are for.
+package kustomization
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// marker is the file that makes a directory one that Write has made. It lists
+// the other files.
+const marker = ".lkeplan"
+
+const markerHeader = `# Written by "lkeplan render -o dir". These files are replaced when it is run
+# again, and deleted when their objects are gone:
+`
+
+// Write writes objects, in the order in which they are to be applied, to a
+// directory, which must be new, empty, or made by Write; other files in it stay.
+// It counts the files that were written, and those of objects that are gone.
+func Write(dir string, objects []map[string]any) (written, deleted int, err error) {
+	contents, err := filesOf(objects)
+	if err != nil {
+		return 0, 0, err
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return 0, 0, fmt.Errorf("make %s: %w", dir, files.Cause(err))
+	}
+	root, err := os.OpenRoot(dir) // links in it do not lead out of it
+	if err != nil {
+		return 0, 0, fmt.Errorf("open %s: %w", dir, files.Cause(err))
+	}
+	defer root.Close()
+	t := tree{dir, root}
+	earlier, err := t.earlier()
+	if err != nil {
+		return 0, 0, err
+	}
+	deleted, err = t.update(earlier, contents)
+	return len(contents), deleted, err
+}
+
+// filesOf returns the contents of files by name. The name of an object is a DNS
+// label, so it is a file name, too.
+func filesOf(objects []map[string]any) (map[string][]byte, error) {
+	contents := map[string][]byte{}
+	var names []string
+	for _, object := range objects {
+		text, err := yaml.Marshal(object)
+		if err != nil {
+			return nil, fmt.Errorf("encode %s: %w", manifest.KeyOf(object), err)
+		}
+		kind, namespace := strings.ToLower(manifest.Kind(object)), manifest.Namespace(object)
+		name := kind + "-" + manifest.Name(object) + ".yaml"
+		if contents[name] != nil { // of another namespace
+			name = kind + "-" + namespace + "-" + manifest.Name(object) + ".yaml"
+		}
+		names = append(names, name)
+		contents[name] = text
+	}
+	kustomization, err := yaml.Marshal(map[string]any{
+		"apiVersion": "kustomize.config.k8s.io/v1beta1",
+		"kind":       "Kustomization",
+		"resources":  names,
+	})
+	contents["kustomization.yaml"] = kustomization
+	return contents, err
+}
+
+// tree is a directory that is written to.
+type tree struct {
+	dir  string
+	root *os.Root
+}
+
+// earlier lists the files that an earlier run has written.
+func (t tree) earlier() (names []string, err error) {
+	list, err := t.root.ReadFile(marker)
+	if errors.Is(err, fs.ErrNotExist) {
+		entries, err := fs.ReadDir(t.root.FS(), ".")
+		if err == nil && len(entries) > 0 {
+			err = fmt.Errorf("%s is not empty, and lkeplan has not made it; give a new directory", t.dir)
+		}
+		return nil, err
+	}
+	for line := range strings.Lines(string(list)) {
+		name := strings.TrimSpace(line)
+		// The list is a file that anybody may have changed.
+		if strings.HasSuffix(name, ".yaml") && !strings.ContainsAny(name, `/\`) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// update writes the files, and deletes those of an earlier run that are not among
+// them.
+func (t tree) update(earlier []string, contents map[string][]byte) (deleted int, err error) {
+	names := slices.Sorted(maps.Keys(contents))
+	for _, name := range names {
+		if _, err := t.root.Lstat(name); err == nil && !slices.Contains(earlier, name) {
+			return 0, fmt.Errorf("%s/%s is in the way, and lkeplan has not written it; move it elsewhere", t.dir, name)
+		}
+	}
+	// The list is written first: wherever this ends, the next run knows its files.
+	if err := t.mark(slices.Concat(earlier, names)); err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if err := files.ReplaceIn(t.root, name, contents[name]); err != nil {
+			return 0, err
+		}
+	}
+	for _, name := range earlier {
+		if contents[name] != nil {
+			continue
+		}
+		if err := t.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return deleted, fmt.Errorf("delete %s: %w", name, files.Cause(err))
+		}
+		deleted++
+	}
+	return deleted, t.mark(names)
+}
+
+// mark lists the files that are Write's own.
+func (t tree) mark(names []string) error {
+	slices.Sort(names)
+	return files.ReplaceIn(t.root, marker, []byte(markerHeader+strings.Join(slices.Compact(names), "\n")+"\n"))
+}

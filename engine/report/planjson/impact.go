@@ -1,0 +1,207 @@
+package planjson
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// impact is what becomes of the nodes of a pool, in JSON.
+type impact struct {
+	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was asked."`
+	Nodes     *nodeCount    `json:"nodes,omitempty" doc:"Where a cluster was asked."`
+	Budget    *budgetReport `json:"budget,omitempty" doc:"How the budgets spread a roll over time."`
+	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+}
+
+type nodeCount struct {
+	Of       int `json:"of" doc:"Nodes of the pool."`
+	Rolled   int `json:"rolled" doc:"Nodes that are replaced for the change."`
+	Deleted  int `json:"deleted" doc:"Nodes that go at once, with the pool."`
+	Expiring int `json:"expiring" doc:"Nodes that come to the end of their time within a week, past the budgets."`
+}
+
+type budgetReport struct {
+	Now     int        `json:"allowed_now" doc:"Nodes that may go at this moment. Without a cluster, 1 says that some may."`
+	Wave    int        `json:"per_wave" doc:"Nodes at a time, when the budgets next let any go; 0 without a cluster."`
+	Waves   int        `json:"waves" doc:"Turns until all are replaced; 0 where they never are or were not counted."`
+	Next    *time.Time `json:"next_window,omitempty" doc:"When nodes may next go, if none may now."`
+	Never   bool       `json:"never" doc:"No node may go within a year."`
+	Closed  []string   `json:"closed_by" doc:"The budgets that let none go at this moment."`
+	Windows []window   `json:"windows" doc:"The next week, without gaps."`
+}
+
+type window struct {
+	From  time.Time `json:"from"`
+	Until time.Time `json:"until"`
+	Nodes int       `json:"nodes" doc:"Nodes that may go at a time. Without a cluster, 1 says that some may."`
+}
+
+type hold struct {
+	Reason plan.HoldReason `json:"reason"`
+	Object string          `json:"object" doc:"What holds them; a sentence for limits."`
+	Nodes  int             `json:"nodes" doc:"How many of the nodes it holds."`
+}
+
+func impactOf(im *plan.Impact) *impact {
+	if im == nil {
+		return nil
+	}
+	r := &impact{Certainty: "static"}
+	if im.Known {
+		r.Certainty = "exact"
+		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
+	}
+	if p := im.Pace; p != nil {
+		r.Budget = &budgetReport{
+			p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{},
+		}
+		for _, w := range p.Windows {
+			r.Budget.Windows = append(r.Budget.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
+		}
+	}
+	for _, h := range im.Holds {
+		r.Holds = append(r.Holds, hold{h.Reason, h.Object, h.Nodes})
+	}
+	return r
+}
+
+// amount is money as a decimal of dollars, which no reader makes a float of by
+// accident.
+type amount string
+
+// Dollars writes money as a decimal of dollars with two places.
+func Dollars(m catalog.Money) string {
+	sign := ""
+	if m < 0 {
+		sign, m = "-", -m
+	}
+	cents := (m + catalog.Dollar/200) / (catalog.Dollar / 100)
+	return fmt.Sprintf("%s%d.%02d", sign, cents/100, cents%100)
+}
+
+func amountOf(m catalog.Money) *amount {
+	a := amount(Dollars(m))
+	return &a
+}
+
+const unlimited amount = "unlimited"
+
+// cost is what pools cost, in JSON.
+type cost struct {
+	Currency string      `json:"currency" doc:"Always USD."`
+	Monthly  monthlyCost `json:"monthly"`
+}
+
+type monthlyCost struct {
+	Current       *amount `json:"current" doc:"Of the nodes there are; null where no cluster was asked."`
+	FloorBefore   *amount `json:"floor_before" doc:"Of the nodes that are always there; null where there was no pool."`
+	FloorAfter    *amount `json:"floor_after"`
+	CeilingBefore *amount `json:"ceiling_before" doc:"The most that the limits allow; null where there was no pool."`
+	CeilingAfter  *amount `json:"ceiling_after"`
+}
+
+func costOf(before, after *plan.Cost, current *catalog.Money) *cost {
+	c := &cost{Currency: "USD"}
+	if current != nil {
+		c.Monthly.Current = amountOf(*current)
+	}
+	bounds := func(c *plan.Cost) (floor, ceiling *amount) {
+		switch {
+		case c == nil:
+			return nil, nil
+		case c.Ceiling.Unlimited:
+			most := unlimited
+			return amountOf(c.Floor), &most
+		}
+		return amountOf(c.Floor), amountOf(c.Ceiling.Monthly)
+	}
+	c.Monthly.FloorBefore, c.Monthly.CeilingBefore = bounds(before)
+	c.Monthly.FloorAfter, c.Monthly.CeilingAfter = bounds(after)
+	return c
+}
+
+// resourceDrift is what others did to one object, in the shape of a change.
+type resourceDrift struct {
+	Address string         `json:"address"`
+	Mode    string         `json:"mode" doc:"Always managed."`
+	Type    string         `json:"type"`
+	Name    string         `json:"name"`
+	Object  object         `json:"object"`
+	Change  alteration     `json:"change" doc:"Of the drifted fields only: from what was applied to what is live."`
+	Fields  []driftedField `json:"fields"`
+}
+
+type driftedField struct {
+	Path    string   `json:"path"`
+	Applied any      `json:"applied" doc:"Null where nothing was applied."`
+	Live    any      `json:"live"`
+	Owners  []string `json:"owners" doc:"Who has set it: field managers."`
+	Kept    bool     `json:"kept" doc:"An apply leaves it so. Otherwise it is refused."`
+}
+
+// driftOf joins the fields of each object. They come sorted by address.
+func driftOf(fields []plan.Drift) []resourceDrift {
+	list := []resourceDrift{}
+	for _, d := range fields {
+		last := len(list) - 1
+		if last < 0 || list[last].Address != d.Addr || list[last].Object.Kind != d.Kind {
+			list = append(list, resourceDrift{
+				Address: d.Addr, Mode: "managed", Type: schemas.TypeOf(d.Kind), Name: d.Name,
+				Object: object{Kind: d.Kind, Name: d.Name},
+			})
+			last++
+		}
+		list[last].Fields = append(list[last].Fields, driftedField{
+			d.Path, d.Applied, d.Live, append([]string{}, d.Owners...), d.Kept,
+		})
+	}
+	for i := range list {
+		list[i].Change = alterationOf(list[i].Fields)
+	}
+	return list
+}
+
+// alterationOf is the part of an object that drifted fields are, before and after.
+func alterationOf(fields []driftedField) alteration {
+	a := alteration{Actions: []plan.Action{plan.Update}, Before: map[string]any{}, After: map[string]any{}}
+	for _, f := range fields {
+		nest(a.Before, f.Path, f.Applied)
+		nest(a.After, f.Path, f.Live)
+	}
+	return a
+}
+
+// nest puts the value of a path into an object: spec.limits.cpu. What is in
+// brackets is the key of a map, or names elements of a list.
+func nest(into map[string]any, path string, v any) {
+	if v == nil {
+		return
+	}
+	path, key, inBrackets := strings.Cut(strings.TrimSuffix(path, "]"), "[")
+	keys := strings.Split(path, ".")
+	if elements, ok := v.([]any); inBrackets && ok {
+		same, _ := descend(into, keys[:len(keys)-1])[keys[len(keys)-1]].([]any)
+		v = append(same, elements...)
+	} else if inBrackets {
+		keys = append(keys, key)
+	}
+	descend(into, keys[:len(keys)-1])[keys[len(keys)-1]] = v
+}
+
+// descend returns the map at a path, which it makes.
+func descend(m map[string]any, keys []string) map[string]any {
+	for _, key := range keys {
+		inner, ok := m[key].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			m[key] = inner
+		}
+		m = inner
+	}
+	return m
+}

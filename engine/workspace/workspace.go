@@ -1,0 +1,184 @@
+// Package workspace opens a directory of configuration as a command is given it:
+// in the repository around it, with the values for its variables and the catalogue
+// to check against.
+//
+// It compiles nothing, and knows neither history nor a cluster.
+package workspace
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Options are what a command is given besides the directory.
+type Options struct {
+	Vars     []string        // of --var: NAME=VALUE
+	VarFiles []string        // of --var-file
+	Catalog  string          // of --catalog: a file; "" for the built-in one
+	Argo     *argocd.Request // nil unless Argo CD asks
+}
+
+// Open returns the file system and options for compiling a directory by this
+// version of lkeplan. What lies outside of the file system cannot be read, not
+// even through symbolic links.
+func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
+	root, below := o.place(filepath.Clean(dir))
+	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
+	var err error
+	if opts.Vars, err = o.parseVars(); err != nil {
+		return nil, opts, err
+	}
+	if opts.VarFiles, err = o.readVarFiles(); err != nil {
+		return nil, opts, err
+	}
+	if opts.Catalog, err = o.readCatalog(); err != nil {
+		return nil, opts, err
+	}
+	opts.Current = opts.Catalog != nil // whoever names one means it
+	opened, err := os.OpenRoot(root)
+	if err != nil {
+		return nil, opts, fmt.Errorf("open %s: %w", root, files.Cause(err))
+	}
+	return opened.FS(), opts, o.ask(opened.FS(), &opts)
+}
+
+// place returns the directory to compile and the root it is read in: the
+// repository around it, in which its modules are. Outside of a repository the
+// root is the working directory, or the directory itself if it is not below.
+func (o Options) place(dir string) (root, below string) {
+	if top, below, ok := repository(dir); ok {
+		return top, below
+	}
+	if top, below, ok := o.checkout(dir); ok {
+		return top, below
+	}
+	if !filepath.IsLocal(dir) {
+		return dir, "."
+	}
+	return ".", filepath.ToSlash(dir)
+}
+
+// repository finds the root of the repository that a directory is in: the
+// nearest one with .git, which is a file in a work tree that was added. Below
+// is the directory within it.
+func repository(dir string) (root, below string, ok bool) {
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", "", false
+	}
+	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+		return "", "", false
+	}
+	for root := abs; ; root = filepath.Dir(root) {
+		if _, err := os.Lstat(filepath.Join(root, ".git")); err == nil {
+			below, err := filepath.Rel(root, abs)
+			return root, filepath.ToSlash(below), err == nil
+		}
+		if root == filepath.Dir(root) {
+			return "", "", false
+		}
+	}
+}
+
+// readCatalog returns the catalogue that was named, nil for the one built in.
+func (o Options) readCatalog() (*catalog.Catalog, error) {
+	if o.Catalog == "" {
+		return nil, nil
+	}
+	file, err := os.Open(o.Catalog)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog %s: %w", o.Catalog, files.Cause(err))
+	}
+	defer file.Close()
+	plans, err := catalog.Read(file)
+	if err != nil {
+		return nil, fmt.Errorf("--catalog %s: %w", o.Catalog, err)
+	}
+	return plans, nil
+}
+
+func (o Options) parseVars() (vars []config.Var, err error) {
+	for _, assignment := range o.Vars {
+		name, value, ok := strings.Cut(assignment, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--var %s: write NAME=VALUE", assignment)
+		}
+		vars = append(vars, config.Var{Name: name, Value: value})
+	}
+	return vars, nil
+}
+
+func (o Options) readVarFiles() (values []config.File, err error) {
+	for _, name := range o.VarFiles {
+		info, err := os.Stat(name)
+		if err != nil {
+			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
+		}
+		if info.Size() > syntax.MaxFileSize {
+			return nil, fmt.Errorf("--var-file %s: larger than %d bytes", name, syntax.MaxFileSize)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
+		}
+		values = append(values, config.File{Name: name, Data: data})
+	}
+	return values, nil
+}
+
+// checkout finds the root of the copy of a repository that Argo CD has made of
+// an Application's, and which need not have a .git.
+func (o Options) checkout(dir string) (root, below string, ok bool) {
+	if o.Argo == nil {
+		return "", "", false
+	}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return "", "", false
+	}
+	root = abs
+	for range o.Argo.Below(filepath.ToSlash(abs)) {
+		root = filepath.Dir(root)
+	}
+	below, err = filepath.Rel(root, abs)
+	return root, filepath.ToSlash(below), err == nil && root != abs
+}
+
+// ask adds what an Application asks for. Files of values are read in its
+// repository: whoever writes an Application must not see others of the plugin's.
+func (o Options) ask(fsys fs.FS, opts *compile.Options) error {
+	if o.Argo == nil {
+		return nil
+	}
+	opts.Vars = append(o.Argo.Vars, opts.Vars...)
+	for _, name := range o.Argo.VarFiles {
+		at := path.Join(opts.Dir, name)
+		if path.IsAbs(name) || !fs.ValidPath(at) {
+			return fmt.Errorf("the file of values %s is not in the repository", name)
+		}
+		info, err := fs.Stat(fsys, at)
+		if err != nil {
+			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
+		}
+		if !info.Mode().IsRegular() || info.Size() > syntax.MaxFileSize {
+			return fmt.Errorf("%s is no file of at most %d bytes", name, syntax.MaxFileSize)
+		}
+		data, err := fs.ReadFile(fsys, at)
+		if err != nil {
+			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
+		}
+		opts.VarFiles = append(opts.VarFiles, config.File{Name: at, Data: data})
+	}
+	return nil
+}

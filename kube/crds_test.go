@@ -1,0 +1,63 @@
+package kube_test
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/model"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/cel/environment"
+
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+// TestRulesCompile: an API server accepts no CRD with a rule that it cannot
+// compile, and a validator finds out only when it meets the field.
+func TestRulesCompile(t *testing.T) {
+	crds, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
+			internal := &apiextensions.JSONSchemaProps{}
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+				t.Fatal(err)
+			}
+			structure, err := structuralschema.NewStructural(internal)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compileRules(t, structure, crd.Name+" "+version.Name, true)
+		}
+	}
+}
+
+func compileRules(t *testing.T, s *structuralschema.Structural, path string, root bool) {
+	t.Helper()
+	environment := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
+	results, err := schemacel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit, environment, schemacel.NewExpressionsEnvLoader())
+	if err != nil {
+		t.Errorf("%s: %v", path, err)
+	}
+	for i, result := range results {
+		if result.Error != nil {
+			t.Errorf("%s: rule %d: %v", path, i, result.Error)
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		property := s.Properties[name]
+		compileRules(t, &property, path+"."+name, false)
+	}
+	if s.Items != nil {
+		compileRules(t, s.Items, path+".*", false)
+	}
+	if s.AdditionalProperties != nil && s.AdditionalProperties.Structural != nil {
+		compileRules(t, s.AdditionalProperties.Structural, path+".*", false)
+	}
+}

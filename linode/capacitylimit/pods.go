@@ -1,0 +1,82 @@
+package capacitylimit
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
+)
+
+// How often pending pods are listed while a limit refuses nodes, and how often an
+// event is repeated on a pod.
+const (
+	podsEvery   = 10 * time.Second
+	notifyEvery = 2 * time.Minute
+)
+
+// notifyPods writes an event on each pod that is pending because of a
+// CapacityLimit: with room in the limit it would get a node. Karpenter cannot say
+// so: it only sees that the plan type is not offered.
+func (c *Controller) notifyPods(ctx context.Context, tally limits.Tally, pools []karpv1.NodePool) error {
+	var pods corev1.PodList
+	if err := c.client.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
+		return fmt.Errorf("list the pods: %w", err)
+	}
+	now, notified := time.Now(), map[types.UID]time.Time{}
+	for i := range pods.Items {
+		pod := &pods.Items[i]
+		if !podutils.IsProvisionable(pod) {
+			continue
+		}
+		if at, ok := c.notified[pod.UID]; ok && now.Sub(at) < notifyEvery {
+			notified[pod.UID] = at
+		} else if why, refused := c.refusedFor(pod, tally, pools); refused {
+			c.events.Eventf(pod, nil, corev1.EventTypeWarning, "CapacityLimitReached", "Provision", "%s", why)
+			notified[pod.UID] = now
+		}
+	}
+	c.notified = notified
+	return nil
+}
+
+// refusedFor reports whether limits are the only reason why a pod gets no node,
+// and why the cheapest node is refused.
+func (c *Controller) refusedFor(
+	pod *corev1.Pod, tally limits.Tally, pools []karpv1.NodePool,
+) (why string, refused bool) {
+	requests := resources.RequestsForPods(pod)
+	for i := range pools {
+		pool := &pools[i]
+		if scheduling.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+			continue
+		}
+		want := instancetype.RequirementsOf(pool)
+		want.Add(scheduling.NewLabelRequirements(pool.Spec.Template.Labels).Values()...)
+		want.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, corev1.NodeSelectorOpIn, pool.Name))
+		wish := scheduling.NewPodRequirements(pod)
+		if want.Compatible(wish, scheduling.AllowUndefinedWellKnownLabels) != nil {
+			continue
+		}
+		want.Add(wish.Values()...)
+		for _, it := range instancetype.Candidates(c.enforcer.types.List(), want, requests) {
+			refusal, refused := tally.Refuses(c.enforcer.wish(pool.Name, it))
+			if !refused {
+				return "", false
+			}
+			if why == "" {
+				why = describe(refusal, it.Name)
+			}
+		}
+	}
+	return why, why != ""
+}

@@ -1,0 +1,153 @@
+package linode
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+import ()
+
+// Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim
+// allows, that has room for its pods and that no limit refuses.
+type Chooser struct {
+	Client client.Client // has the index IndexUID of NodeClaims
+	Types  *instancetype.Set
+	Limits *capacitylimit.Enforcer
+	// Version is the Kubernetes version of the control plane that new nodes get; ""
+	// on standard clusters.
+	Version func() string
+	// Overlay applies the NodeOverlays of a NodePool, as Karpenter does before it
+	// plans; nil where there are none. Without it the two could disagree on the
+	// cheapest plan type, and a resource that an overlay adds would fit nowhere.
+	Overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
+}
+
+// Choose returns the claim with its plan type: labels, group, resources and a
+// pending provider id. Nothing is stored. The error is Karpenter's of class
+// InsufficientCapacity or NodeClassNotReady where the claim is to be given up.
+func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	class, err := c.nodeClass(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
+	pool, err := c.nodePool(ctx, nc)
+	if err != nil {
+		return nil, err
+	}
+	want := requirements(nc, pool)
+	it, err := c.reserve(ctx, nc, pool, want)
+	if err != nil {
+		return nil, err
+	}
+	plan, _ := c.Types.Plan(it.Name)
+	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
+	group.Version = c.versionFor(class)
+	chosen := nc.DeepCopy()
+	chosen.Labels = claimLabels(nc, want, instancetype.Labels(plan, c.Types.Region()))
+	chosen.Annotations = map[string]string{
+		nodeclaim.AnnotationGroup:            group.Encode(),
+		linodev1alpha1.AnnotationHash:        class.Hash(),
+		linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion,
+	}
+	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
+	chosen.Status.Capacity = it.Capacity.DeepCopy()
+	chosen.Status.Allocatable = it.Allocatable().DeepCopy()
+	return chosen, nil
+}
+
+// Replan chooses another plan type for a claim whose own has no capacity. Nothing
+// is stored: the caller does that, or deletes the claim where the error is of class
+// InsufficientCapacity or NodeClassNotReady.
+func (c *Chooser) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
+	open := nc.DeepCopy()
+	for _, key := range append(linodev1alpha1.PlanLabels(), corev1.LabelInstanceTypeStable) {
+		delete(open.Labels, key)
+	}
+	return c.Choose(ctx, open)
+}
+
+// reserve returns the cheapest instance type for a claim that the limits have room
+// for, and makes it count.
+func (c *Chooser) reserve(
+	ctx context.Context, nc *karpv1.NodeClaim, pool *karpv1.NodePool, want scheduling.Requirements,
+) (*cloudprovider.InstanceType, error) {
+	types := c.Types.List()
+	if c.Overlay != nil && pool != nil { // Karpenter applies NodeOverlays to NodePools only
+		var err error
+		if types, err = c.Overlay(pool.Name, types); err != nil {
+			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
+		}
+	}
+	fit := instancetype.Candidates(types, want, nc.Spec.Resources.Requests)
+	if len(fit) == 0 {
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New("no plan that the NodeClaim allows can be had now"))
+	}
+	return c.Limits.Reserve(ctx, nc, fit)
+}
+
+// classGrace is how long a new claim may be ahead of its class in the caches.
+const classGrace = 10 * time.Second
+
+// nodeClass returns the claim's class, where nodes can be made from it. For a claim
+// whose class was created along with it, the error is one after which Karpenter
+// tries again: after one of class InsufficientCapacity or NodeClassNotReady it
+// deletes the claim.
+func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev1alpha1.LinodeNodeClass, error) {
+	var class linodev1alpha1.LinodeNodeClass
+	name := nc.Spec.NodeClassRef.Name
+	err := c.Client.Get(ctx, client.ObjectKey{Name: name}, &class)
+	switch {
+	case apierrors.IsNotFound(err) && time.Since(nc.CreationTimestamp.Time) < classGrace:
+		return nil, fmt.Errorf("there is no LinodeNodeClass %q yet", name)
+	case apierrors.IsNotFound(err):
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("there is no LinodeNodeClass %q", name))
+	case err != nil:
+		return nil, fmt.Errorf("get LinodeNodeClass %q: %w", name, err)
+	case !class.DeletionTimestamp.IsZero():
+		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %q is being deleted", name))
+	}
+	switch ready := class.StatusConditions().Get(status.ConditionReady); {
+	case ready.IsUnknown():
+		return nil, fmt.Errorf("LinodeNodeClass %q has not been checked yet", name)
+	case ready.IsFalse():
+		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))
+	}
+	return &class, nil
+}
+
+// nodePool returns the claim's NodePool; nil for a NodeClaim that was made by hand.
+func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodePool, error) {
+	name := nc.Labels[karpv1.NodePoolLabelKey]
+	if name == "" {
+		return nil, nil
+	}
+	var pool karpv1.NodePool
+	if err := c.Client.Get(ctx, client.ObjectKey{Name: name}, &pool); err != nil {
+		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
+	}
+	return &pool, nil
+}
+
+// versionFor is the Kubernetes version that nodes of a class get: the class's, else
+// the control plane's. On standard clusters LKE has no versions of pools.
+func (c *Chooser) versionFor(class *linodev1alpha1.LinodeNodeClass) string {
+	if class.Spec.LKEK8sVersion != nil {
+		return *class.Spec.LKEK8sVersion
+	}
+	return c.Version()
+}

@@ -1,0 +1,238 @@
+// Package earlybind prepares Nodes when they join, before a pod can land on them:
+// it adds the taints and labels with which Karpenter wants a kubelet to register.
+//
+// It asks LKE for nothing itself and binds no machine to a NodeClaim; it finds the
+// claim that owns the machine of a Node.
+package earlybind
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Controller adds taints and labels to Nodes that join.
+//
+// LKE has no way to make a kubelet register with taints. But the name of a Node is
+// known from its slot, and a Node joins with the cloud provider's uninitialized
+// taint. While it has that taint, the controller adds karpenter.sh/unregistered
+// and, once the claim is known, the claim's taints, startup taints and labels. A
+// label keeps Karpenter from adding the taints again: otherwise a startup taint
+// that an agent has removed would come back.
+//
+// How long a Node on LKE keeps the uninitialized taint was never measured. Where
+// it loses the taint too early, pods may land before the Node has its labels and
+// taints; nothing else goes wrong.
+type Controller struct {
+	client  client.Client
+	cluster int
+	pools   Pools
+}
+
+// Pools lists the node pools of the cluster as LKE showed them at a time or later;
+// fleet.Fleet does.
+type Pools interface {
+	Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error)
+}
+
+// NewController returns the controller for the Nodes of an LKE cluster. The client
+// must have the index of NodeClaims by status.providerID.
+func NewController(c client.Client, cluster int, pools Pools) *Controller {
+	return &Controller{client: c, cluster: cluster, pools: pools}
+}
+
+// Register implements operatorpkg's Controller.
+func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node.earlybind").
+		For(&corev1.Node{}).
+		WithEventFilter(predicate.Funcs{
+			CreateFunc:  func(ev event.CreateEvent) bool { return c.joining(ev.Object) },
+			UpdateFunc:  func(ev event.UpdateEvent) bool { return c.joining(ev.ObjectNew) },
+			DeleteFunc:  func(event.DeleteEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+		}).
+		WithOptions(controller.Options{MaxConcurrentReconciles: 32}).
+		Complete(c)
+}
+
+// joining reports whether a Node may be one of ours that Karpenter has not
+// registered yet.
+func (c *Controller) joining(o client.Object) bool {
+	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
+		o.GetDeletionTimestamp().IsZero()
+}
+
+// Reconcile prepares one Node.
+func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var node corev1.Node
+	if err := c.client.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !c.joining(&node) {
+		return ctrl.Result{}, nil
+	}
+	pool, slot, ours, err := c.find(ctx, &node)
+	if err != nil || !ours {
+		return ctrl.Result{}, err
+	}
+	claim, err := c.claim(ctx, slot)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	stored := node.DeepCopy()
+	prepare(&node, pool, claim)
+	if err := c.write(ctx, stored, &node); apierrors.IsConflict(err) || apierrors.IsInvalid(err) {
+		// Somebody else has written the Node, which causes another event. Until the
+		// cache shows that write, every further try fails too.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	} else if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("prepare node %s: %w", node.Name, err))
+	}
+	if claim == nil {
+		// Binding its machine to a claim causes no event of the Node.
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// write stores what was added to a Node. While a Node joins, many write to it:
+// hence the taints and labels are added to whatever it has by then.
+func (c *Controller) write(ctx context.Context, stored, prepared *corev1.Node) error {
+	if equality.Semantic.DeepEqual(stored, prepared) {
+		return nil
+	}
+	if len(stored.Labels) == 0 || len(stored.Spec.Taints) == 0 {
+		// There is no list to add to. A merge patch replaces lists whole: without
+		// the lock it would remove a taint that somebody else has just added.
+		return c.client.Patch(ctx, prepared, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
+	}
+	patch, err := additions(stored, prepared)
+	if err != nil {
+		return err
+	}
+	return c.client.Patch(ctx, prepared, patch)
+}
+
+// additions is the patch that adds the taints and labels. The API server refuses
+// it where Karpenter has registered the Node meanwhile, or where they were added
+// before and the cache does not show it yet: a taint that somebody has removed
+// since then must not come back.
+func additions(stored, prepared *corev1.Node) (client.Patch, error) {
+	type operation struct {
+		Op    string `json:"op"`
+		Path  string `json:"path"`
+		Value any    `json:"value"`
+	}
+	var all []operation
+	label := func(key string) string { return "/metadata/labels/" + strings.ReplaceAll(key, "/", "~1") }
+	for _, key := range []string{karpv1.NodeRegisteredLabelKey, karpv1.NodeDoNotSyncTaintsLabelKey} {
+		test := operation{"test", label(key), nil}
+		if value, ok := stored.Labels[key]; ok {
+			test.Value = value
+		}
+		all = append(all, test)
+	}
+	for _, taint := range prepared.Spec.Taints {
+		has := func(t corev1.Taint) bool { return t.MatchTaint(&taint) }
+		if !slices.ContainsFunc(stored.Spec.Taints, has) {
+			all = append(all, operation{"add", "/spec/taints/-", taint})
+		}
+	}
+	for key, value := range prepared.Labels {
+		if stored.Labels[key] != value {
+			all = append(all, operation{"add", label(key), value})
+		}
+	}
+	raw, err := json.Marshal(all)
+	return client.RawPatch(types.JSONPatchType, raw), err
+}
+
+// find returns the pool of a Node, its slot where LKE lists it, and whether the
+// pool is ours. For a Node of a pool that is not among the last known ones it asks
+// LKE again.
+func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, lkeapi.Slot, bool, error) {
+	poolID, slotID, _ := nodeclaim.SlotOf(c.cluster, node.Name)
+	pools, err := c.pools.Pools(ctx, time.Time{})
+	if err == nil && !hasPool(pools, poolID) {
+		pools, err = c.pools.Pools(ctx, node.CreationTimestamp.Time)
+	}
+	if err != nil {
+		return lkeapi.Pool{}, lkeapi.Slot{}, false, err
+	}
+	for _, p := range pools {
+		if p.ID != poolID || fleet.GroupOf(p) == "" {
+			continue
+		}
+		for _, s := range p.Linodes {
+			if s.ID == slotID {
+				return p, s, true, nil
+			}
+		}
+		return p, lkeapi.Slot{}, true, nil
+	}
+	return lkeapi.Pool{}, lkeapi.Slot{}, false, nil
+}
+
+func hasPool(pools []lkeapi.Pool, id int) bool {
+	for _, p := range pools {
+		if p.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// claim returns the NodeClaim that has the slot's instance; nil while there is
+// none.
+func (c *Controller) claim(ctx context.Context, slot lkeapi.Slot) (*karpv1.NodeClaim, error) {
+	if slot.InstanceID == 0 {
+		return nil, nil
+	}
+	var list karpv1.NodeClaimList
+	err := c.client.List(ctx, &list, client.MatchingFields{"status.providerID": nodeclaim.LinodeID(slot.InstanceID)})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}
+
+// prepare adds to a joining Node the taints and labels that it must have before a
+// pod lands on it.
+func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
+	taints := scheduling.Taints(node.Spec.Taints).Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
+	if node.Labels == nil {
+		node.Labels = map[string]string{}
+	}
+	if claim == nil {
+		maps.Copy(node.Labels, pool.Labels)
+		node.Spec.Taints = taints
+		return
+	}
+	if node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true" {
+		taints = taints.Merge(claim.Spec.Taints).Merge(claim.Spec.StartupTaints)
+	}
+	node.Spec.Taints = taints
+	maps.Copy(node.Labels, claim.Labels)
+	node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true"
+}

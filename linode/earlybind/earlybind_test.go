@@ -1,0 +1,210 @@
+package earlybind
+
+import (
+	"context"
+	"net/http"
+	"path"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// listed are the pools that LKE shows.
+type listed []lkeapi.Pool
+
+func (l listed) Pools(context.Context, time.Time) ([]lkeapi.Pool, error) { return l, nil }
+
+// TestTaintsAreAddedToWhatTheNodeHasByThen: the cache shows a Node as it joined,
+// and others have written to it since.
+func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
+	const do = karpv1.NodeDoNotSyncTaintsLabelKey
+	uninitialized := corev1.Taint{
+		Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule,
+	}
+	others := corev1.Taint{Key: "others", Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.Now())}
+	tests := map[string]struct {
+		since  func(*corev1.Node)
+		taints string
+		labels map[string]string
+	}{
+		"nothing has changed": {func(*corev1.Node) {}, "uninitialized unregistered starting", map[string]string{do: "true"}},
+		"others have added to it": {func(n *corev1.Node) {
+			n.Labels["others"] = "too"
+			n.Spec.Taints = append(n.Spec.Taints, others)
+		}, "uninitialized others unregistered starting", map[string]string{do: "true", "others": "too"}},
+		"the agent has taken away what the controller had added": {func(n *corev1.Node) {
+			n.Labels[do] = "true"
+			n.Spec.Taints = append(n.Spec.Taints, karpv1.UnregisteredNoExecuteTaint)
+		}, "uninitialized unregistered", map[string]string{do: "true"}},
+		"Karpenter has registered it": {func(n *corev1.Node) {
+			n.Labels[do], n.Labels[karpv1.NodeRegisteredLabelKey] = "true", "true"
+			n.Spec.Taints = nil
+		}, "", map[string]string{do: "true", karpv1.NodeRegisteredLabelKey: "true"}},
+		"all its taints are gone": {func(n *corev1.Node) { n.Spec.Taints = nil }, "", map[string]string{do: ""}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cached := &corev1.Node{
+				ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77,
+					"1-a"), Labels: map[string]string{corev1.LabelOSStable: "linux"}, ResourceVersion: "1"},
+				Spec: corev1.NodeSpec{Taints: []corev1.Taint{uninitialized}},
+			}
+			node, claim := cached.DeepCopy(), linodetest.NodeClaim("1")
+			node.ResourceVersion = "2"
+			tt.since(node)
+			claim.Status.ProviderID, claim.Spec.Taints = nodeclaim.LinodeID(10), nil
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node, claim).
+				WithIndex(&karpv1.NodeClaim{}, "status.providerID",
+					func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).
+				WithInterceptorFuncs(interceptor.Funcs{
+					Get: func(
+						_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption,
+					) error {
+						cached.DeepCopyInto(o.(*corev1.Node))
+						return nil
+					},
+					Patch: asTheServer,
+				}).Build()
+			pools := listed{
+				{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}},
+			}
+			if _, err := NewController(c, 77, pools).Reconcile(t.Context(),
+				ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)}); err != nil {
+				t.Fatal(err)
+			}
+			var list corev1.NodeList
+			if err := c.List(t.Context(), &list); err != nil {
+				t.Fatal(err)
+			}
+			var taints []string
+			for _, taint := range list.Items[0].Spec.Taints {
+				taints = append(taints, path.Base(taint.Key))
+			}
+			if got := strings.Join(taints, " "); got != tt.taints {
+				t.Errorf("taints %q, want %q", got, tt.taints)
+			}
+			for key, want := range tt.labels {
+				if got := list.Items[0].Labels[key]; got != want {
+					t.Errorf("label %s is %q, want %q", key, got, want)
+				}
+			}
+		})
+	}
+}
+
+// asTheServer answers a JSON patch that does not apply as an API server does: the
+// client of tests knows no status for it.
+func asTheServer(
+	ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
+	err := c.Patch(ctx, o, patch, opts...)
+	if err != nil && patch.Type() == types.JSONPatchType {
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch",
+			schema.GroupResource{Resource: "nodes"}, o.GetName(), err.Error(), 0, false)
+	}
+	return err
+}
+
+// TestAfterAConflictTheControllerWaits: in a burst the cache lags, and
+// tries that cannot succeed keep the API server from what others want of it.
+func TestAfterAConflictTheControllerWaits(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77, "1-a")}}
+	tries := 0
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).WithInterceptorFuncs(interceptor.Funcs{
+		Patch: func(context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption) error {
+			tries++
+			return apierrors.NewConflict(schema.GroupResource{Resource: "nodes"}, node.Name, nil)
+		},
+	}).Build()
+	pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a"}}}}
+	again, err := NewController(c, 77, pools).Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)})
+	if err != nil || tries != 1 || again.RequeueAfter < time.Second {
+		t.Errorf("%d tries, then %+v, %v", tries, again, err)
+	}
+}
+
+func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
+	joining := func() *corev1.Node {
+		return &corev1.Node{
+			ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a"},
+			Spec: corev1.NodeSpec{
+				Taints: []corev1.Taint{
+					{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule},
+				},
+			},
+		}
+	}
+	keys := func(n *corev1.Node) (keys []string) {
+		for _, taint := range n.Spec.Taints {
+			keys = append(keys, taint.Key)
+		}
+		return keys
+	}
+	pool := lkeapi.Pool{ID: 1, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}
+
+	unclaimed := joining()
+	prepare(unclaimed, pool, nil)
+	if diff := cmp.Diff([]string{"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered"},
+		keys(unclaimed)); diff != "" {
+		t.Errorf("taints before the claim is known (-want +got):\n%s", diff)
+	}
+	if unclaimed.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "" {
+		t.Error("Karpenter is told not to add taints that nobody has added yet")
+	}
+
+	claimed := joining()
+	nc := linodetest.NodeClaim("1")
+	prepare(claimed, pool, nc)
+	want := []string{
+		"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered", "example.com/only",
+		"node.kubernetes.io/x", "example.com/starting",
+	}
+	if diff := cmp.Diff(want, keys(claimed)); diff != "" {
+		t.Errorf("taints (-want +got):\n%s", diff)
+	}
+	if claimed.Labels["example.com/slot"] != "7" || claimed.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true" {
+		t.Errorf("labels = %v", claimed.Labels)
+	}
+
+	// An agent has done its work and taken its taint away before the core has
+	// registered the node: it must not come back.
+	claimed.Spec.Taints = claimed.Spec.Taints[:4]
+	prepare(claimed, pool, nc)
+	if diff := cmp.Diff(want[:4], keys(claimed)); diff != "" {
+		t.Errorf("taints after the agent (-want +got):\n%s", diff)
+	}
+}
+
+// TestANodeIsKarpentersFromTheStart: Karpenter v1.14.1 repairs no node that gets the
+// label of its class, by which Karpenter knows its nodes, after its conditions
+// have settled.
+func TestANodeIsKarpentersFromTheStart(t *testing.T) {
+	nc := linodetest.NodeClaim("1")
+	class := karpv1.NodeClassLabelKey(nc.Spec.NodeClassRef.GroupKind())
+	nc.Labels[class] = "default"
+	node := &corev1.Node{}
+	prepare(node, lkeapi.Pool{}, nc)
+	if class != linodev1alpha1.Group+"/linodenodeclass" || node.Labels[class] != "default" {
+		t.Errorf("the node has no label %s: %v", class, node.Labels)
+	}
+}

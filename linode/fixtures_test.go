@@ -1,0 +1,68 @@
+package linode
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+var (
+	in        = linodetest.In
+	nodePool  = linodetest.NodePool
+	nodeClaim = linodetest.NodeClaim
+	decided   = linodetest.Decided
+	undecided = linodetest.Undecided
+	capped    = linodetest.CapacityLimit
+	nodes     = linodetest.Nodes
+	dollars   = linodetest.Dollars
+)
+
+// shown is a cluster whose pools LKE shows, or fails to; nothing that was released
+// is ever gone.
+type shown struct {
+	pools  []lkeapi.Pool
+	err    error
+	traits capacity.Traits
+}
+
+func (s *shown) Pools(context.Context, time.Time) ([]lkeapi.Pool, error) { return s.pools, s.err }
+func (s *shown) Release(string) bool                                     { return false }
+func (s *shown) Traits(instance int) (capacity.Traits, bool)             { return s.traits, instance != 0 }
+
+// provider returns a Provider in us-ord that sees the objects.
+func provider(t testing.TB, objects ...client.Object) *Provider {
+	t.Helper()
+	Register()
+	facts, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
+	types := instancetype.New(facts, "us-ord", catalog.Standard)
+	chooser := &Chooser{
+		Client: c, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types), Version: func() string { return "" },
+	}
+	return NewProvider(chooser, 77, &shown{})
+}
+
+func readyClass() *linodev1alpha1.LinodeNodeClass {
+	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	class.StatusConditions().SetTrue(linodev1alpha1.ConditionValidationSucceeded)
+	return class
+}

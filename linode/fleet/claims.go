@@ -1,0 +1,166 @@
+package fleet
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// NodeClaims are the Claims of a Fleet that Kubernetes stores.
+type NodeClaims struct {
+	client client.Client
+	events events.EventRecorder
+	replan Replan
+}
+
+// Replan chooses another plan type for a claim whose own has no capacity. It
+// stores nothing. The error is one of class InsufficientCapacity or
+// NodeClassNotReady where there is no other.
+type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
+
+// NewNodeClaims returns the NodeClaims behind a client that has the index that
+// nodeclaim.Index adds. Claims are replanned before they are given up.
+func NewNodeClaims(c client.Client, recorder events.EventRecorder, replan Replan) *NodeClaims {
+	return &NodeClaims{client: c, events: recorder, replan: replan}
+}
+
+// List implements Claims. It reads the client's cache.
+func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
+	var list karpv1.NodeClaimList
+	if err := n.client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	tags, err := n.tags(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var claims []capacity.Claim
+	for i := range list.Items {
+		nc := &list.Items[i]
+		claim, ok := nodeclaim.Read(nc)
+		if !ok || !nodeclaim.Managed(nc) {
+			continue
+		}
+		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
+			claim.Group.Tags = current
+		}
+		claims = append(claims, claim)
+	}
+	return claims, nil
+}
+
+// tags returns the current tags of each class: LKE changes those of pools in place,
+// so that no claim has to be replaced for them.
+func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
+	var list linodev1alpha1.LinodeNodeClassList
+	if err := n.client.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
+	}
+	tags := make(map[string][]string, len(list.Items))
+	for _, class := range list.Items {
+		if ready := class.StatusConditions().Get(status.ConditionReady); ready.IsTrue() {
+			tags[class.Name] = slices.Sorted(slices.Values(class.Spec.Tags))
+		}
+	}
+	return tags, nil
+}
+
+// Bind implements Claims. It writes the provider id of the machine, and fails where
+// the claim no longer waits or waits for another machine. Other changes of the claim
+// do not matter: Karpenter makes many while a node starts.
+func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
+	nc, err := nodeclaim.ByUID(ctx, n.client, b.UID)
+	if err != nil {
+		return err
+	}
+	if claim, ok := nodeclaim.Read(nc); !ok || claim.Group.Key() != b.Key {
+		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
+	}
+	group := "/metadata/annotations/" + strings.ReplaceAll(nodeclaim.AnnotationGroup, "/", "~1")
+	patch, err := json.Marshal([]map[string]string{
+		{"op": "test", "path": "/metadata/uid", "value": b.UID},
+		{"op": "test", "path": group, "value": nc.Annotations[nodeclaim.AnnotationGroup]},
+		{"op": "test", "path": "/status/providerID", "value": nodeclaim.PendingID(b.UID)},
+		{"op": "replace", "path": "/status/providerID", "value": nodeclaim.LinodeID(b.Instance)},
+	})
+	if err != nil {
+		return err
+	}
+	err = n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
+	if apierrors.IsInvalid(err) { // one of the tests did not hold
+		return fmt.Errorf("NodeClaim %s no longer waits, or waits for another machine: %w", nc.Name, err)
+	}
+	return err
+}
+
+// GiveUp implements Claims. It gives a claim another plan type that the claim
+// allows; where there is none it deletes the claim, so that Karpenter schedules its
+// pods again. An event says why.
+func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
+	nc, err := nodeclaim.ByUID(ctx, n.client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 || !nc.DeletionTimestamp.IsZero() {
+		return nil // it has got its machine after all, or is being deleted
+	}
+	if plan, err := n.another(ctx, nc); err == nil {
+		n.events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
+		return nil
+	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
+		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
+	}
+	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
+	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+}
+
+// another chooses another plan type for a claim, and stores it. Labels and group come
+// first: they say what to ask LKE for. The resources that Karpenter schedules by come
+// second; where that write fails, they are wrong until the Node reports its own.
+func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan string, err error) {
+	chosen, err := n.replan(ctx, nc)
+	if err != nil {
+		return "", err
+	}
+	next := nc.DeepCopy()
+	next.Labels = chosen.Labels
+	maps.Copy(next.Annotations, chosen.Annotations)
+	patch := client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})
+	if err := n.client.Patch(ctx, next, patch); err != nil {
+		return "", err
+	}
+	stored := next.DeepCopy()
+	next.Status.Capacity, next.Status.Allocatable = chosen.Status.Capacity, chosen.Status.Allocatable
+	return nodeclaim.PlanOf(next), n.client.Status().Patch(ctx, next, client.MergeFrom(stored))
+}
+
+// Warn implements Claims. A claim that is gone gets no event.
+func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
+	if nc, err := nodeclaim.ByUID(ctx, n.client, uid); err == nil {
+		n.events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
+	}
+}
+
+// WarnNodePool implements Claims. A NodePool that is gone gets no event.
+func (n *NodeClaims) WarnNodePool(ctx context.Context, nodePool, reason, message string) {
+	var pool karpv1.NodePool
+	if err := n.client.Get(ctx, client.ObjectKey{Name: nodePool}, &pool); err == nil {
+		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
+	}
+}

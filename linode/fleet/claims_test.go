@@ -1,0 +1,61 @@
+package fleet
+
+import (
+	"context"
+	"testing"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// TestAMachineIsBoundToAClaimThatStillWaitsForIt: whatever else has changed of
+// it since the cache saw it.
+func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
+	tests := map[string]struct {
+		change func(*karpv1.NodeClaim)
+		bound  bool
+	}{
+		"the core has written conditions": {
+			func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) }, true,
+		},
+		"somebody has annotated it": {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},
+		"it waits for another plan": {func(nc *karpv1.NodeClaim) {
+			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-dedicated-4"}.Encode()
+		}, false},
+		"it has its machine":        {func(nc *karpv1.NodeClaim) { nc.Status.ProviderID = nodeclaim.LinodeID(11) }, false},
+		"it is another of its name": {func(nc *karpv1.NodeClaim) { nc.UID = "other" }, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cached := linodetest.Decided(1)
+			cached.Status.ProviderID = nodeclaim.PendingID(string(cached.UID))
+			stored := cached.DeepCopy()
+			tt.change(stored)
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(stored).WithStatusSubresource(stored).
+				WithInterceptorFuncs(interceptor.Funcs{List: func(
+					_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption,
+				) error {
+					list.(*karpv1.NodeClaimList).Items = []karpv1.NodeClaim{*cached.DeepCopy()}
+					return nil
+				}}).Build()
+			claim, _ := nodeclaim.Read(cached)
+			err := NewNodeClaims(c, events.NewFakeRecorder(1), nil).Bind(t.Context(),
+				capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
+			var got karpv1.NodeClaim
+			if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), &got); err != nil {
+				t.Fatal(err)
+			}
+			if bound := got.Status.ProviderID == nodeclaim.LinodeID(10); bound != tt.bound || (err == nil) != tt.bound {
+				t.Errorf("provider id %s, error %v; want bound: %v", got.Status.ProviderID, err, tt.bound)
+			}
+		})
+	}
+}

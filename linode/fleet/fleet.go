@@ -1,0 +1,268 @@
+// Package fleet keeps the node pools of one LKE cluster in step with the
+// NodeClaims: it polls LKE, has linode/capacity decide what is missing and what
+// is too much, sends the calls and writes the answers on the claims.
+//
+// It decides nothing about capacity itself and chooses no plan type.
+package fleet
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// API is what a Fleet asks of Linode; lkeapi.Client is one.
+type API interface {
+	Pools(ctx context.Context, cluster int) ([]lkeapi.Pool, error)
+	CreatePool(ctx context.Context, cluster int, spec lkeapi.PoolSpec) (lkeapi.Pool, error)
+	GrowPool(ctx context.Context, cluster, pool, count int) (lkeapi.Pool, error)
+	ChangePool(ctx context.Context, cluster, pool int, change lkeapi.PoolChange) error
+	DeletePool(ctx context.Context, cluster, pool int) error
+	DeleteSlot(ctx context.Context, cluster int, slot string) error
+}
+
+// Claims is where a Fleet finds the demand and leaves its answers. It may lag
+// behind what the API server stores.
+type Claims interface {
+	// List returns all claims that have or wait for a machine.
+	List(ctx context.Context) ([]capacity.Claim, error)
+	// Bind writes a claim's machine. It fails where the claim has changed.
+	Bind(ctx context.Context, b capacity.Bind) error
+	// GiveUp gives a claim whose plan type has no capacity another plan type, or
+	// deletes it where there is no other.
+	GiveUp(ctx context.Context, uid, reason string) error
+	// Warn writes a warning event on a claim.
+	Warn(ctx context.Context, uid, reason, message string)
+	// WarnNodePool writes a warning event on a NodePool.
+	WarnNodePool(ctx context.Context, nodePool, reason, message string)
+}
+
+// Timing holds the delays of a Fleet. A zero field means its default, which the
+// comment names.
+type Timing struct {
+	Settle      time.Duration // 200ms: wait for more claims before the first call, where more may come
+	Quick       time.Duration // 2s: between polls while somebody waits
+	Idle        time.Duration // 1m: between polls while nobody does
+	Grace       time.Duration // 1m: how long a slot may stay unowned
+	SlotTimeout time.Duration // 4m: how long a slot may stay without an instance
+	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
+}
+
+func (t Timing) withDefaults() Timing {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	set(&t.Settle, 200*time.Millisecond)
+	set(&t.Quick, 2*time.Second)
+	set(&t.Idle, time.Minute)
+	set(&t.Grace, time.Minute)
+	set(&t.SlotTimeout, 4*time.Minute)
+	set(&t.NoCapacity, 3*time.Minute)
+	return t
+}
+
+// policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool of a
+// standard cluster and 500 on Enterprise; the API takes 1 to 100 in one request on
+// standard.
+func (t Timing) policy(tier string) capacity.Policy {
+	p := capacity.Policy{Grace: t.Grace, SlotTimeout: t.SlotTimeout, PoolSize: 100, Quick: t.Quick, Idle: t.Idle}
+	if catalog.Tier(tier) == catalog.Enterprise {
+		p.PoolSize = 500
+	}
+	return p
+}
+
+// Fleet keeps the node pools of one LKE cluster in step with the NodeClaims. It is
+// level-triggered: each poll is one list of pools, which holds every slot and
+// instance of the cluster. What is missing or too much follows from it and from the
+// claims, so that neither a lost answer nor a restart needs a journal.
+//
+// One loop decides. The calls for a group run concurrently with it, one work at a
+// time for each group, so that a slow plan type delays no other.
+type Fleet struct {
+	cfg    Config
+	policy capacity.Policy
+	wake   chan struct{} // a poll is due soon
+	now    chan struct{} // a poll is due at once
+
+	mu     sync.Mutex
+	memory capacity.Memory
+	last   snapshot
+}
+
+// Config is what a Fleet is made from. Only Roster and Timing may be left out.
+type Config struct {
+	API          API
+	Cluster      lkeapi.Cluster
+	ControlPlane *ControlPlane
+	Claims       Claims
+	Types        *instancetype.Set
+	Roster       *Roster // nil where nobody reads it
+	Timing       Timing
+	Log          *slog.Logger
+}
+
+// New returns a Fleet for one cluster. Start runs it.
+func New(cfg Config) *Fleet {
+	cfg.Timing = cfg.Timing.withDefaults()
+	return &Fleet{
+		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
+	}
+}
+
+// Wake asks for a poll soon. It never blocks.
+func (f *Fleet) Wake() { signal(f.wake) }
+
+// WakeNow asks for a poll at once, because no more claims are coming that the same
+// call could serve. It never blocks.
+func (f *Fleet) WakeNow() { signal(f.now) }
+
+// signal leaves a token in a channel that holds one.
+func signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// drain takes the token out, if there is one.
+func drain(c <-chan struct{}) {
+	select {
+	case <-c:
+	default:
+	}
+}
+
+// Release says that the machine of a claim may go, and reports whether it is gone:
+// LKE was asked after the first call and did not show it. The caller asks again
+// until it is.
+func (f *Fleet) Release(uid string) (gone bool) {
+	f.mu.Lock()
+	first, gone := f.memory.Release(uid, time.Now())
+	f.mu.Unlock()
+	if first {
+		f.Wake()
+	}
+	return gone
+}
+
+// Assigned returns the machine of a claim, where this Fleet gave it one.
+func (f *Fleet) Assigned(uid string) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.memory.Assigned(uid)
+}
+
+// Start keeps the pools in step until ctx ends, and returns when the calls that
+// were under way have ended. It implements manager.Runnable.
+func (f *Fleet) Start(ctx context.Context) error {
+	var works sync.WaitGroup
+	defer works.Wait()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-timer.C:
+		case <-f.now:
+		case <-f.wake:
+			if !f.settle(ctx) {
+				return nil
+			}
+		}
+		drain(f.wake) // this poll shows whatever was signalled until now
+		drain(f.now)
+		timer.Reset(f.pass(ctx, &works))
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: two Fleets of one
+// cluster would both make what is missing.
+func (f *Fleet) NeedLeaderElection() bool { return true }
+
+// settle waits for more claims: those of one scheduling pass come within
+// milliseconds of one another, and one call can serve them all.
+func (f *Fleet) settle(ctx context.Context) bool {
+	select {
+	case <-ctx.Done():
+		return false
+	case <-f.now:
+	case <-time.After(f.cfg.Timing.Settle):
+	}
+	return true
+}
+
+// pass polls once, acts on the decision, and returns when to poll again.
+func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
+	f.cfg.ControlPlane.refresh(ctx)
+	shown, err := f.poll(ctx)
+	if err != nil {
+		return f.retryIn(ctx, err)
+	}
+	if f.cfg.Roster != nil {
+		if err := f.cfg.Roster.write(ctx, shown.pools); err != nil && ctx.Err() == nil {
+			f.cfg.Log.Error("could not write the roster of pools; the admission policy may miss new nodes", "error", err)
+		}
+	}
+	claims, err := f.cfg.Claims.List(ctx)
+	if err != nil {
+		return f.retryIn(ctx, err)
+	}
+	decision := f.decide(capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked})
+	f.bind(ctx, decision.Binds)
+	f.warn(ctx, decision.Lost, "MachineLost", "LKE does not have this node's Linode any more: somebody else deleted it, "+
+		"or lowered the count of its node pool; the NodeClaim ends when its Node is not ready")
+	for _, work := range decision.Works {
+		works.Go(func() { f.carryOut(ctx, work) })
+	}
+	return decision.PollIn
+}
+
+// retryIn logs why a pass ended early and returns when to poll again.
+func (f *Fleet) retryIn(ctx context.Context, err error) time.Duration {
+	class := lkeapi.ClassOf(err)
+	if ctx.Err() == nil {
+		f.cfg.Log.Error("could not compare the pools with the NodeClaims", "class", class, "error", err)
+	}
+	if class == lkeapi.ClassAuth {
+		return 15 * f.cfg.Timing.Quick // until somebody gives another token
+	}
+	return 2 * f.cfg.Timing.Quick
+}
+
+// decide runs the pure decision and keeps its memory.
+func (f *Fleet) decide(view capacity.View) capacity.Decision {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	d := capacity.Decide(view, f.memory, f.policy, time.Now())
+	f.memory = d.Memory
+	return d
+}
+
+// remember records an event in the memory.
+func (f *Fleet) remember(event func(m *capacity.Memory, now time.Time)) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	event(&f.memory, time.Now())
+}
+
+// bind writes the machines of claims, several at a time.
+func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
+	parallel(binds, func(b capacity.Bind) {
+		if err := f.cfg.Claims.Bind(ctx, b); err != nil {
+			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
+			return
+		}
+		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance)
+		f.remember(func(m *capacity.Memory, _ time.Time) { m.Bound(b) })
+	})
+}

@@ -1,0 +1,238 @@
+package fleet
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// byHand is Cloud Manager: another client of the same account.
+func byHand(t *testing.T, sim *lkesim.Simulator) *lkeapi.Client {
+	t.Helper()
+	api, err := lkeapi.New("http://linode.test", "token", lkeapi.Options{Transport: inProcess{sim}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// grown is a rig whose n claims have their machines, in one pool.
+func grown(t *testing.T, n int) *rig {
+	t.Helper()
+	r := newRig(t, lkesim.Config{Tier: "standard"})
+	r.want(n)
+	r.until("the claims have machines", r.bound)
+	return r
+}
+
+// TestWhatWasEditedByHandIsPutRight: in place, with nothing made and nothing
+// deleted.
+func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
+	edits := map[string]lkeapi.PoolChange{
+		"tags":       {Tags: &[]string{"mine", "other"}},
+		"labels":     {Labels: &lkeapi.Labels{"by": "hand"}},
+		"taints":     {Taints: &[]lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}}},
+		"autoscaler": {Autoscaler: &lkeapi.Autoscaler{Enabled: true}},
+	}
+	for what, edit := range edits {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := grown(t, 2)
+				defer r.kill()
+				asMade := r.sim.Pools()[0]
+				if err := byHand(t, r.sim).ChangePool(t.Context(), 77, asMade.ID, edit); err != nil {
+					t.Fatal(err)
+				}
+				if cmp.Diff(asMade, r.sim.Pools()[0]) == "" {
+					t.Fatal("the edit changed nothing")
+				}
+				r.until("the pool is as it was made", func() bool { return cmp.Diff(asMade, r.sim.Pools()[0]) == "" })
+				if stats := r.sim.Stats(); stats.Made != 2 || stats.Deleted != 0 {
+					t.Errorf("%d instances were made and %d deleted", stats.Made, stats.Deleted)
+				}
+				r.until("it is reported", func() bool {
+					r.book.mu.Lock()
+					defer r.book.mu.Unlock()
+					return len(r.book.told) == 1 && strings.Contains(r.book.told[0], "web LKEPoolOutOfStep: LKE node pool") &&
+						strings.Contains(r.book.told[0], what)
+				})
+				calls := r.sim.Stats().Writes
+				time.Sleep(10 * time.Minute)
+				if more := r.sim.Stats().Writes - calls; more != 0 {
+					t.Errorf("%d more writes where nothing is out of step", more)
+				}
+			})
+		})
+	}
+}
+
+// tamper has somebody edit the pool of a rig, in all that can be put right, and
+// waits until it is. The edit is repeated until LKE has taken it.
+func (r *rig) tamper() {
+	hand, asMade := byHand(r.t, r.sim), r.sim.Pools()[0]
+	r.until("the pool is edited", func() bool {
+		return hand.ChangePool(r.t.Context(), r.cluster, asMade.ID, lkeapi.PoolChange{
+			Tags:       &[]string{"mine"},
+			Labels:     &lkeapi.Labels{"by": "hand"},
+			Taints:     &[]lkeapi.Taint{{Key: "by", Value: "hand", Effect: "NoSchedule"}},
+			Autoscaler: &lkeapi.Autoscaler{Enabled: true},
+		}) == nil
+	})
+	r.until("the pool is as it was made", func() bool {
+		pools := r.sim.Pools()
+		return len(pools) == 1 && cmp.Equal(asMade, pools[0])
+	})
+}
+
+// TestTagsOfTheClassChangeInPlace: the claims are read with the tags of today.
+func TestTagsOfTheClassChangeInPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := grown(t, 2)
+		defer r.kill()
+		r.book.mu.Lock()
+		for uid, c := range r.book.claims {
+			c.Group.Tags = []string{"env:prod"}
+			r.book.claims[uid] = c
+		}
+		r.book.mu.Unlock()
+		r.until("the pool has the tag", func() bool { return slices.Contains(r.sim.Pools()[0].Tags, "env:prod") })
+		if stats := r.sim.Stats(); stats.Made != 2 || stats.Deleted != 0 || stats.Pools != 1 {
+			t.Errorf("%d instances in %d pools were made and %d deleted", stats.Made, stats.Pools, stats.Deleted)
+		}
+	})
+}
+
+// TestACountChangedByHand: more nodes than claims go, and a claim whose machine
+// went says so.
+func TestACountChangedByHand(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := grown(t, 3)
+		defer r.kill()
+		hand, pool := byHand(t, r.sim), r.sim.Pools()[0].ID
+		if _, err := hand.GrowPool(t.Context(), 77, pool, 5); err != nil {
+			t.Fatal(err)
+		}
+		r.until("the surplus is gone", func() bool { return r.sim.Stats().Slots == 3 })
+		if !r.bound() {
+			t.Error("the machine of a claim went")
+		}
+		if _, err := hand.GrowPool(t.Context(), 77, pool, 2); err != nil {
+			t.Fatal(err)
+		}
+		r.until("the claim says that its machine is gone", func() bool {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			return len(r.book.warned) == 1 && strings.HasSuffix(r.book.warned[0], " MachineLost")
+		})
+	})
+}
+
+// TestNewPoolsFollowTheControlPlane: a Fleet of an Enterprise cluster notices
+// within minutes that the cluster was upgraded, though the first answer is lost.
+func TestNewPoolsFollowTheControlPlane(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		api := &upgraded{version: "v1.34.1+lke1"}
+		cluster := lkeapi.Cluster{ID: 77, Region: "us-ord", Tier: string(catalog.Enterprise), K8sVersion: "v1.33.4+lke2"}
+		log := slog.New(slog.DiscardHandler)
+		types := instancetype.New(facts(t), cluster.Region, catalog.Enterprise)
+		control := NewControlPlane(api, cluster, types, log)
+		fleet := New(Config{API: api, Cluster: cluster, ControlPlane: control, Claims: newBook(), Types: types, Log: log})
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go fleet.Start(ctx)
+		time.Sleep(12 * time.Minute)
+		if got := control.Version(); got != cluster.K8sVersion {
+			t.Errorf("version = %s without an answer", got)
+		}
+		time.Sleep(11 * time.Minute)
+		if got := control.Version(); got != "v1.34.1+lke1" {
+			t.Errorf("version = %s", got)
+		}
+		if n := api.asked.Load(); n > 3 {
+			t.Errorf("the version was asked for %d times", n)
+		}
+	})
+}
+
+// upgraded is an API that has no pools and another version than before.
+type upgraded struct {
+	API
+	version string
+	asked   atomic.Int32
+}
+
+func (u *upgraded) Pools(context.Context, int) ([]lkeapi.Pool, error) { return nil, nil }
+
+func (u *upgraded) Cluster(context.Context, int) (lkeapi.Cluster, error) {
+	if u.asked.Add(1) == 1 {
+		return lkeapi.Cluster{}, io.ErrUnexpectedEOF
+	}
+	return lkeapi.Cluster{ID: 77, K8sVersion: u.version}, nil
+}
+
+// TestTwoClustersInOneAccount have NodePools, plans and so groups of the same
+// names. What one does is never seen in the other.
+func TestTwoClustersInOneAccount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard", InstanceDelay: time.Second})
+		defer r.kill()
+		if _, err := r.sim.AddCluster(lkesim.Config{ClusterID: 778, ClusterLabel: "other"}); err != nil {
+			t.Fatal(err)
+		}
+		other := &rig{t: t, sim: r.sim, book: newBook(), types: r.types, next: 500, cluster: 778}
+		other.start("standard")
+		defer other.kill()
+		r.want(4)
+		other.want(3)
+		r.until("both have their machines", func() bool { return r.bound() && other.bound() })
+		disjoint(t, r, other)
+		before := r.sim.PoolsOf(77)
+		for _, uid := range slices.Sorted(maps.Keys(other.book.claims)) {
+			other.book.mu.Lock()
+			delete(other.book.claims, uid) // somebody took all finalizers away
+			other.book.mu.Unlock()
+		}
+		r.until("the other cluster is empty", func() bool { return len(r.sim.PoolsOf(778)) == 0 })
+		if diff := cmp.Diff(before, r.sim.PoolsOf(77)); diff != "" {
+			t.Errorf("the first cluster changed (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// disjoint fails the test where two rigs share a machine, or one has a machine
+// of another cluster.
+func disjoint(t *testing.T, rigs ...*rig) {
+	t.Helper()
+	for _, r := range rigs {
+		own := map[int]bool{}
+		for _, p := range r.sim.PoolsOf(r.cluster) {
+			for _, n := range p.Nodes {
+				if n.InstanceID != nil {
+					own[*n.InstanceID] = true
+				}
+			}
+		}
+		if len(own) != len(r.book.claims) {
+			t.Errorf("cluster %d has %d instances for %d claims", r.cluster, len(own), len(r.book.claims))
+		}
+		for uid, c := range r.book.claims {
+			if !own[c.Instance] {
+				t.Errorf("claim %s of cluster %d has Linode %d, which is not in it", uid, r.cluster, c.Instance)
+			}
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package fleet
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// snapshot holds the pools of one answer of LKE.
+type snapshot struct {
+	asked time.Time // when the request was sent: what was answered before is in it
+	pools []lkeapi.Pool
+}
+
+// poll lists all pools of the cluster.
+func (f *Fleet) poll(ctx context.Context) (snapshot, error) {
+	asked := time.Now()
+	pools, err := f.cfg.API.Pools(ctx, f.cfg.Cluster.ID)
+	if err != nil {
+		return snapshot{}, err
+	}
+	shown := snapshot{asked: asked, pools: pools}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if asked.After(f.last.asked) {
+		f.last = shown
+	}
+	return shown, nil
+}
+
+// Pools returns all pools of the cluster as LKE showed them at a time or later. It
+// polls where the last answer is older.
+func (f *Fleet) Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error) {
+	f.mu.Lock()
+	shown := f.last
+	f.mu.Unlock()
+	if !shown.asked.Before(notBefore) && !shown.asked.IsZero() {
+		return shown.pools, nil
+	}
+	shown, err := f.poll(ctx)
+	return shown.pools, err
+}
+
+// Traits returns what the pool of an instance is like, where the last poll showed
+// the instance.
+func (f *Fleet) Traits(instance int) (traits capacity.Traits, known bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, p := range f.last.pools {
+		for _, s := range p.Linodes {
+			if instance != 0 && s.InstanceID == instance {
+				return TraitsOf(p), true
+			}
+		}
+	}
+	return capacity.Traits{}, false
+}
+
+// GroupTag is the beginning of the tag that makes a pool lkeplan's and names its
+// group.
+const GroupTag = "lkeplan-group="
+
+// GroupOf is the key of the group that a pool belongs to; "" where the pool is
+// not ours. LKE ignores the case of tags.
+func GroupOf(p lkeapi.Pool) string {
+	for _, tag := range p.Tags {
+		if key, ok := strings.CutPrefix(strings.ToLower(tag), GroupTag); ok {
+			return key
+		}
+	}
+	return ""
+}
+
+func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
+	out := make([]capacity.Pool, 0, len(pools))
+	for _, p := range pools {
+		q := capacity.Pool{ID: p.ID, Group: GroupOf(p), Count: p.Count, Traits: TraitsOf(p)}
+		for _, s := range p.Linodes {
+			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
+		}
+		out = append(out, q)
+	}
+	return out
+}
+
+// TraitsOf returns the properties of a pool that its group determines.
+func TraitsOf(p lkeapi.Pool) capacity.Traits {
+	t := capacity.Traits{
+		Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled,
+	}
+	for _, tag := range p.Tags {
+		if !strings.HasPrefix(strings.ToLower(tag), GroupTag) {
+			t.Tags = append(t.Tags, tag)
+		}
+	}
+	for _, taint := range p.Taints {
+		t.Taints = append(t.Taints, capacity.Taint{Key: taint.Key, Value: taint.Value, Effect: string(taint.Effect)})
+	}
+	if p.FirewallID != nil {
+		t.FirewallID = *p.FirewallID
+	}
+	if p.K8sVersion != nil {
+		t.Version = *p.K8sVersion
+	}
+	return t
+}

@@ -1,0 +1,254 @@
+package fleet
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// carryOut asks LKE for one group's work: first corrections, then growth, then
+// deletions, so that a pool never loses its last slot while it is about to get
+// another. After a failed call the rest is left to the next decision.
+func (f *Fleet) carryOut(ctx context.Context, w capacity.Work) {
+	f.mend(ctx, w.Mends)
+	err := f.grow(ctx, w)
+	if err == nil {
+		err = f.shrink(ctx, w)
+	}
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
+	// After a failure the timer starts the next poll: waking here would repeat a
+	// refused call as fast as LKE can refuse it.
+	if err == nil {
+		f.Wake()
+	}
+}
+
+// grow makes what is missing. Each call is sent once; the next poll shows what it
+// did, whatever the answer was.
+func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
+	if len(w.Grow)+len(w.Create) == 0 {
+		return nil
+	}
+	made, err := f.growOnce(ctx, w)
+	w.For = w.For[min(made, len(w.For)):]
+	if err == nil {
+		f.remember(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
+		return nil
+	}
+	var hold time.Duration
+	f.remember(func(m *capacity.Memory, now time.Time) {
+		hold = holdAfter(err, m.GrowthFailed(w.Key))
+		m.Hold(w.Key, now.Add(hold))
+	})
+	if ctx.Err() == nil {
+		f.refused(ctx, w, err, hold)
+	}
+	return err
+}
+
+// growOnce returns how many slots were made before a call failed.
+func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made int, err error) {
+	for _, g := range w.Grow {
+		if _, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count); err != nil {
+			return made, err
+		}
+		made += g.By
+		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
+	}
+	for _, n := range w.Create {
+		pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, poolSpec(w.Group, n, f.cfg.Cluster))
+		if err != nil {
+			return made, err
+		}
+		made += n
+		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
+	}
+	return made, nil
+}
+
+// replanned is how long a group whose plan type has no capacity does not grow: until
+// the cache shows the other plan types of its claims.
+const replanned = 5 * time.Second
+
+// holdAfter is how long a group does not grow after a failed call. Where nothing can
+// change by itself, it gets longer with each failure.
+func holdAfter(err error, fails int) time.Duration {
+	switch lkeapi.ClassOf(err) {
+	case lkeapi.ClassNoCapacity:
+		return replanned
+	case lkeapi.ClassBusy:
+		return 3 * time.Second
+	case lkeapi.ClassUnknown:
+		return 5 * time.Second
+	default:
+		return min(10*time.Second<<min(fails-1, 6), 5*time.Minute)
+	}
+}
+
+// refused acts on the class of a failed growth.
+func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration) {
+	class := lkeapi.ClassOf(err)
+	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+		"claims", len(w.For), "class", class, "error", err)
+	switch class {
+	case lkeapi.ClassNoCapacity:
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		defer f.Wake() // the claims wait for other plan types now
+		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
+	case lkeapi.ClassValidation:
+		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
+			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
+	case lkeapi.ClassAccountLimit:
+		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf(
+			"the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
+	case lkeapi.ClassAuth:
+		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
+			"%v; give the controller a token with the scope %s; tried again in %s", err, lkeapi.ScopePools, hold))
+	}
+}
+
+func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
+	parallel(uids, func(uid string) {
+		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
+			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
+		}
+	})
+}
+
+func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string) {
+	for _, uid := range uids {
+		f.cfg.Claims.Warn(ctx, uid, reason, message)
+	}
+}
+
+// shrink deletes slots and pools.
+func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
+	if len(w.Starved) > 0 {
+		f.remember(func(m *capacity.Memory, now time.Time) { m.Hold(w.Key, now.Add(replanned)) })
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s",
+			w.Group.Plan, f.cfg.Cluster.Region, f.cfg.Timing.SlotTimeout))
+	}
+	var failed firstError
+	parallel(w.DeletePools, func(pool int) {
+		failed.note(f.deleted("pool", pool, f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)))
+	})
+	parallel(w.DeleteSlots, func(slot string) {
+		failed.note(f.deleted("slot", slot, f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)))
+	})
+	return failed.err
+}
+
+func (f *Fleet) deleted(what string, id any, err error) error {
+	if err != nil {
+		f.cfg.Log.Error("could not delete a "+what, what, id, "class", lkeapi.ClassOf(err), "error", err)
+		return err
+	}
+	f.cfg.Log.Info(what+" deleted", what, id)
+	return nil
+}
+
+// mend corrects pools in place. What fails is tried again by a later decision; no
+// claim waits for it.
+func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
+	for _, m := range mends {
+		what := strings.Join(m.Fields, ", ")
+		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
+			what)
+		if err := f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)); err != nil {
+			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
+				m.Pool, m.Group.Plan, what, err)
+			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error",
+				err)
+		} else {
+			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
+		}
+		f.cfg.Claims.WarnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
+	}
+}
+
+// poolChange is the request that corrects a pool.
+func poolChange(m capacity.Mend) lkeapi.PoolChange {
+	whole := poolSpec(m.Group, 0, lkeapi.Cluster{})
+	var change lkeapi.PoolChange
+	for _, field := range m.Fields {
+		switch field {
+		case "group", "tags":
+			change.Tags = &whole.Tags
+		case "labels":
+			change.Labels = new(lkeapi.Labels{})
+			maps.Copy(*change.Labels, whole.Labels)
+		case "taints":
+			change.Taints = &whole.Taints
+		case "autoscaler":
+			change.Autoscaler = &lkeapi.Autoscaler{}
+		}
+	}
+	return change
+}
+
+// poolSpec is the request for a pool of a group. On Enterprise each pool needs a
+// version: the control plane's, where the class names none.
+func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSpec {
+	spec := lkeapi.PoolSpec{
+		Type:   g.Plan,
+		Count:  count,
+		Tags:   append([]string{GroupTag + g.Key()}, g.Tags...),
+		Labels: g.Labels,
+	}
+	if g.DiskEncryption != "" {
+		spec.DiskEncryption = new(linodego.InstanceDiskEncryption(g.DiskEncryption))
+	}
+	for _, t := range g.Taints {
+		effect := linodego.LKENodePoolTaintEffect(t.Effect)
+		spec.Taints = append(spec.Taints, lkeapi.Taint{Key: t.Key, Value: t.Value, Effect: effect})
+	}
+	if catalog.Tier(cluster.Tier) == catalog.Enterprise {
+		spec.K8sVersion = new(cmp.Or(g.Version, cluster.K8sVersion))
+		spec.UpdateStrategy = new(linodego.LKENodePoolOnRecycle)
+		if g.FirewallID != 0 {
+			spec.FirewallID = &g.FirewallID
+		}
+	}
+	return spec
+}
+
+// parallel runs do for each item, a few at a time, and returns when all have
+// ended.
+func parallel[T any](items []T, do func(T)) {
+	const atOnce = 8
+	var wg sync.WaitGroup
+	slots := make(chan struct{}, atOnce)
+	for _, item := range items {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			do(item)
+		})
+	}
+	wg.Wait()
+}
+
+// firstError keeps the first error that is noted.
+type firstError struct {
+	mu  sync.Mutex
+	err error
+}
+
+func (e *firstError) note(err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil {
+		e.err = err
+	}
+}

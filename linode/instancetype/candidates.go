@@ -1,0 +1,48 @@
+package instancetype
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+)
+
+// RequirementsOf returns the requirements that a NodePool has of all its nodes.
+func RequirementsOf(pool *karpv1.NodePool) scheduling.Requirements {
+	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
+}
+
+// Candidates returns the types that meet the requirements, have room for the
+// requests and have an available offering that the requirements allow, cheapest
+// first. Equal prices stay in the order of the types, so that claims of one shape
+// end up in one group.
+func Candidates(
+	types []*cloudprovider.InstanceType, want scheduling.Requirements, requests corev1.ResourceList,
+) []*cloudprovider.InstanceType {
+	var fit []*cloudprovider.InstanceType
+	price := map[string]float64{}
+	for _, it := range types {
+		offerings := it.Offerings.Available().Compatible(want)
+		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(requests, it.Allocatable()) {
+			continue
+		}
+		fit = append(fit, it)
+		price[it.Name] = offerings.Cheapest().Price
+	}
+	slices.SortStableFunc(fit, func(a, b *cloudprovider.InstanceType) int {
+		return cmp.Compare(price[a.Name], price[b.Name])
+	})
+	return fit
+}
+
+func fits(requests, allocatable corev1.ResourceList) bool {
+	for name, want := range requests {
+		if have := allocatable[name]; want.Cmp(have) > 0 {
+			return false
+		}
+	}
+	return true
+}

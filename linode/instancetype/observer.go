@@ -1,0 +1,93 @@
+package instancetype
+
+import (
+	"context"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Observer records in a Set what nodes that have joined report of themselves. The
+// price list says what the machine of a plan type has; firmware and kernel take a
+// share of it that only a node knows.
+type Observer struct {
+	client client.Client
+	types  *Set
+	ours   func(node string) bool
+}
+
+// NewObserver returns the controller for the Nodes whose names ours accepts.
+// Those that are there when it starts are recorded first.
+func NewObserver(c client.Client, types *Set, ours func(node string) bool) *Observer {
+	return &Observer{client: c, types: types, ours: ours}
+}
+
+// Register implements operatorpkg's Controller.
+func (o *Observer) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node.observer").
+		For(&corev1.Node{}).
+		WithEventFilter(predicate.Funcs{
+			CreateFunc: func(ev event.CreateEvent) bool { return o.complete(ev.Object) },
+			UpdateFunc: func(ev event.UpdateEvent) bool { return !o.complete(ev.ObjectOld) && o.complete(ev.ObjectNew) },
+			DeleteFunc: func(event.DeleteEvent) bool { return false },
+		}).
+		Complete(o)
+}
+
+// complete reports whether a Node is one of LKE's that reports all it has:
+// before it is initialized, devices may still be missing.
+func (o *Observer) complete(node client.Object) bool {
+	return o.ours(node.GetName()) && node.GetLabels()[karpv1.NodeInitializedLabelKey] == "true"
+}
+
+// Reconcile records the resources of one Node.
+func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var node corev1.Node
+	if err := o.client.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if o.complete(&node) {
+		version := minor(node.Status.NodeInfo.KubeletVersion)
+		o.types.Record(node.Labels[corev1.LabelInstanceTypeStable], version, resourcesOf(node.Status))
+	}
+	return ctrl.Result{}, nil
+}
+
+// resourcesOf reads what a node reports of itself.
+func resourcesOf(status corev1.NodeStatus) catalog.NodeResources {
+	read := func(list corev1.ResourceList) catalog.Resources {
+		gpus := list[ResourceGPU]
+		return catalog.Resources{
+			MilliCPU: list.Cpu().MilliValue(), MemoryBytes: list.Memory().Value(),
+			EphemeralBytes: list.StorageEphemeral().Value(), Pods: list.Pods().Value(), GPUs: gpus.Value(),
+		}
+	}
+	return catalog.NodeResources{Capacity: read(status.Capacity), Allocatable: read(status.Allocatable)}
+}
+
+// newer compares two minor versions.
+func newer(a, b string) bool {
+	number := func(v string) (n int) {
+		_, second, _ := strings.Cut(v, ".")
+		n, _ = strconv.Atoi(second)
+		return n
+	}
+	return number(a) > number(b)
+}
+
+// minor is the minor version of Kubernetes in the forms that LKE and kubelets
+// write: 1.33 of 1.33, v1.33.4 and v1.33.4+lke2.
+func minor(version string) string {
+	major, rest, _ := strings.Cut(strings.TrimPrefix(version, "v"), ".")
+	second, _, _ := strings.Cut(rest, ".")
+	return major + "." + second
+}

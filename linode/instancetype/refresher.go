@@ -1,0 +1,88 @@
+package instancetype
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Refresher keeps a Set up to date. Every few minutes it reads which plan types
+// the region has, and twice a day the price list.
+//
+// An answer of the region counts for an hour. Without a newer one after that, the
+// price list counts alone: trying a plan type in vain is better than never trying
+// it again.
+type Refresher struct {
+	source Source
+	types  *Set
+	log    *slog.Logger
+
+	list     *catalog.Catalog // the price list, which the answers of the region complete
+	listRead time.Time
+	answered time.Time // when the region answered last; zero where no answer counts
+}
+
+// Source is where plan types and their availability are read.
+type Source interface {
+	Catalog(ctx context.Context) (*catalog.Catalog, error)
+	Availability(ctx context.Context, region string) ([]catalog.Availability, error)
+}
+
+// How often the region and the price list are read, and how long an answer of
+// the region counts.
+const (
+	availabilityEvery = 5 * time.Minute
+	listEvery         = 12 * time.Hour
+	availabilityFor   = time.Hour
+)
+
+// NewRefresher returns what keeps a Set up to date that was made from the list.
+func NewRefresher(source Source, types *Set, list *catalog.Catalog, log *slog.Logger) *Refresher {
+	return &Refresher{source: source, types: types, log: log, list: list, listRead: time.Now()}
+}
+
+// Start implements manager.Runnable.
+func (r *Refresher) Start(ctx context.Context) error {
+	tick := time.NewTicker(availabilityEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+			r.refresh(ctx)
+		}
+	}
+}
+
+// NeedLeaderElection implements manager.LeaderElectionRunnable: the standby reads
+// them too, so that it can lead at once.
+func (r *Refresher) NeedLeaderElection() bool { return false }
+
+func (r *Refresher) refresh(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	now, region := time.Now(), r.types.Region()
+	if now.Sub(r.listRead) >= listEvery {
+		if list, err := r.source.Catalog(ctx); err == nil {
+			r.list, r.listRead = list, now
+		} else {
+			r.log.Warn("could not read the price list; the previous one counts", "error", err)
+		}
+	}
+	rows, err := r.source.Availability(ctx, region)
+	switch {
+	case err == nil:
+		r.answered = now
+		r.types.Refresh(r.list.WithAvailability(region, rows))
+	case !r.answered.IsZero() && now.Sub(r.answered) >= availabilityFor:
+		r.answered = time.Time{}
+		r.types.Refresh(r.list)
+		r.log.Warn("no answer for an hour about the availability of plan types; only the price list counts",
+			"region", region, "error", err)
+	default:
+		r.log.Warn("could not read the availability of plan types", "region", region, "error", err)
+	}
+}

@@ -1,0 +1,197 @@
+package instancetype
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// counter is a Source that says what the test wants.
+type counter struct {
+	mu     sync.Mutex
+	rows   []catalog.Availability
+	err    error
+	asked  int
+	list   *catalog.Catalog // nil: the embedded one
+	noList error
+}
+
+func (c *counter) say(available bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rows, c.err = []catalog.Availability{{Region: "us-ord", Plan: "g7-premium-4", Available: available}}, err
+}
+
+func (c *counter) Catalog(context.Context) (*catalog.Catalog, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.list != nil || c.noList != nil {
+		return c.list, c.noList
+	}
+	return catalog.Embedded()
+}
+
+func (c *counter) Availability(context.Context, string) ([]catalog.Availability, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.asked++
+	return c.rows, c.err
+}
+
+// TestTheStockIsFollowed: a plan that the region has sold out is not offered,
+// comes back when the region says so, and is tried again when the region says
+// nothing for an hour.
+func TestTheStockIsFollowed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		facts, err := catalog.Embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := New(facts, "us-ord", catalog.Standard)
+		const plan, other = "g7-premium-4", "g6-standard-4"
+		offered := func() bool { return len(byName(t, types, plan).Offerings.Available()) > 0 }
+		if !offered() {
+			t.Fatalf("%s is not on the price list of the region", plan)
+		}
+		kept := byName(t, types, other)
+		region := &counter{}
+		region.say(false, nil)
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		go NewRefresher(region, types, facts, slog.New(slog.DiscardHandler)).Start(ctx)
+
+		time.Sleep(6 * time.Minute)
+		if offered() {
+			t.Error("a plan is offered that the region has not")
+		}
+		region.say(true, nil)
+		time.Sleep(5 * time.Minute)
+		if !offered() {
+			t.Error("a plan is not offered that the region has again")
+		}
+		region.say(false, nil)
+		time.Sleep(5 * time.Minute)
+		region.say(false, errors.New("no answer"))
+		time.Sleep(50 * time.Minute)
+		if offered() {
+			t.Error("the last answer counts no more within the hour")
+		}
+		time.Sleep(20 * time.Minute)
+		if !offered() {
+			t.Error("an answer of more than an hour ago still counts")
+		}
+		if byName(t, types, other) != kept {
+			t.Error("a plan that did not change got a new pointer")
+		}
+		region.mu.Lock()
+		defer region.mu.Unlock()
+		if region.asked > 18 {
+			t.Errorf("the region was asked %d times", region.asked)
+		}
+	})
+}
+
+// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and the core
+// replaces nodes whose type it cannot find.
+func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
+	facts, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	types := New(facts, "us-ord", catalog.Standard)
+	price := byName(t, types, "g6-standard-4").Offerings[0].Price
+	fewer := slices.DeleteFunc(facts.Plans(), func(p catalog.Plan) bool { return p.ID == "g6-standard-4" })
+	list, err := catalog.New("2026-01-01", "test", fewer, facts.Regions(), facts.Availability())
+	if err != nil {
+		t.Fatal(err)
+	}
+	types.Refresh(list)
+	gone := byName(t, types, "g6-standard-4")
+	if len(gone.Offerings.Available()) != 0 || gone.Offerings[0].Price != price {
+		t.Errorf("offerings %+v", gone.Offerings)
+	}
+}
+
+// TestThePriceListOfBeforeCountsUntilThereIsAnother: when it cannot be read, it
+// is asked for again a few minutes later.
+func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		facts, err := catalog.Embedded()
+		if err != nil {
+			t.Fatal(err)
+		}
+		const plan = "g6-standard-4"
+		dearer := facts.Plans()
+		for i := range dearer {
+			if dearer[i].ID == plan {
+				dearer[i].Price.Hourly *= 2
+			}
+		}
+		list, err := catalog.New("2030-01-01", "test", dearer, facts.Regions(), facts.Availability())
+		if err != nil {
+			t.Fatal(err)
+		}
+		types := New(facts, "us-ord", catalog.Standard)
+		before := byName(t, types, plan)
+		source := &counter{noList: errors.New("no answer")}
+		go NewRefresher(source, types, facts, slog.New(slog.DiscardHandler)).Start(t.Context())
+
+		time.Sleep(13 * time.Hour)
+		if byName(t, types, plan) != before {
+			t.Error("the type has changed without a list")
+		}
+		source.mu.Lock()
+		source.list, source.noList = list, nil
+		source.mu.Unlock()
+		time.Sleep(6 * time.Minute)
+		if got, was := byName(t, types, plan).Offerings[0].Price, before.Offerings[0].Price; got != 2*was {
+			t.Errorf("the price is %v, want %v", got, 2*was)
+		}
+	})
+}
+
+// TestNoPartOfThePriceListIsTakenForTheWhole fails each call for the list in
+// turn, in every way.
+func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sim, err := lkesim.New(lkesim.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		client := sim.Client()
+		client.Timeout = time.Minute
+		whole, err := catalog.Fetch(t.Context(), client, "http://linode.test")
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls := sim.Stats().Calls
+		for name, fault := range linodetest.Faults() {
+			for i := range calls {
+				fault.After, fault.Count = i, 1
+				sim.ClearFaults()
+				sim.Reset()
+				if err := sim.Inject(fault); err != nil {
+					t.Fatal(err)
+				}
+				list, err := catalog.Fetch(t.Context(), client, "http://linode.test")
+				if err == nil && (len(list.Plans()) != len(whole.Plans()) || len(list.Regions()) != len(whole.Regions()) ||
+					len(list.Availability()) != len(whole.Availability())) {
+					t.Errorf("call %d, %s: %d plans, %d regions and %d rows of availability are taken for the whole list", i, name,
+						len(list.Plans()), len(list.Regions()), len(list.Availability()))
+				}
+				if !slices.ContainsFunc(sim.Calls(), func(c lkesim.Call) bool { return c.Fault != "" }) {
+					t.Errorf("call %d, %s: it was never made", i, name)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,29 @@
+package instancetype
+
+import (
+	"sync"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// csiRegion is the topology key of the Linode CSI driver: every volume it makes
+// carries a node affinity on it (linode-blockstorage-csi-driver,
+// VolumeTopologyRegion).
+const csiRegion = "topology.linode.com/region"
+
+// Register adds the labels and resources of Linode plan types to those that the
+// linked Karpenter knows. Karpenter keeps them in package variables that it reads
+// without a lock: call Register before anything of Karpenter runs. Further calls
+// do nothing.
+func Register() { register() }
+
+var register = sync.OnceFunc(func() {
+	karpv1.RestrictedLabelDomains.Insert(linodev1alpha1.Group)
+	karpv1.WellKnownLabels.Insert(linodev1alpha1.PlanLabels()...)
+	karpv1.WellKnownResources.Insert(ResourceGPU, ResourceVPU)
+	// Without this a pod with a bound volume fits no NodePool.
+	karpv1.NormalizedLabels[csiRegion] = corev1.LabelTopologyRegion
+})

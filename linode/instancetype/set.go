@@ -1,0 +1,267 @@
+// Package instancetype describes Linode's plan types to Karpenter for one
+// region: what a node of each holds, what it costs and whether it can be had.
+// The facts are the price list's, until nodes report better ones.
+//
+// It knows no LKE pool and no NodeClaim, and chooses nothing: it lists the
+// candidates that meet requirements, cheapest first.
+package instancetype
+
+import (
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Set holds the plan types of the catalog as Karpenter's instance types in one
+// region. It is safe for concurrent use.
+//
+// An instance type keeps its pointer until something about it changes, because
+// Karpenter computes what is allocatable once for each pointer.
+type Set struct {
+	region string
+	tier   catalog.Tier
+
+	mu       sync.Mutex
+	facts    *catalog.Catalog
+	plans    map[string]catalog.Plan // also those that are no longer in the facts
+	blocked  map[string]time.Time    // plan types without capacity, until when
+	expires  time.Time               // when the first block ends; zero for never
+	version  string                  // minor version of Kubernetes that new nodes have
+	reported map[observation]catalog.NodeResources
+	now      List
+}
+
+// observation is a plan type whose nodes have joined under a minor version of
+// Kubernetes.
+type observation struct{ plan, version string }
+
+// List holds all types at one moment. Its slices are shared: they must not be
+// changed, not even sorted.
+type List struct {
+	Version uint64                        // grows with each change
+	Types   []*cloudprovider.InstanceType // sorted by name
+	hidden  []*cloudprovider.InstanceType // the same ones, without an available offering
+}
+
+// New returns the plan types of the catalog for LKE clusters of the tier in the
+// region. Those that the region does not sell are there too, without an
+// available offering, as Karpenter wants it.
+func New(c *catalog.Catalog, region string, tier catalog.Tier) *Set {
+	t := &Set{
+		region: region, tier: tier, plans: map[string]catalog.Plan{},
+		blocked: map[string]time.Time{}, reported: map[observation]catalog.NodeResources{},
+	}
+	t.Refresh(c)
+	return t
+}
+
+// Region is the region whose offerings the types have.
+func (t *Set) Region() string { return t.region }
+
+// List returns all types. The slice is shared and must not be changed.
+func (t *Set) List() []*cloudprovider.InstanceType { return t.Snapshot().Types }
+
+// Snapshot returns all types with their version.
+func (t *Set) Snapshot() List {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.expires.IsZero() {
+		t.expire(time.Now())
+	}
+	return t.now
+}
+
+// Refresh takes over newer facts. Plan types that are no longer in them stay,
+// without an available offering: nodes of them may still run.
+func (t *Set) Refresh(facts *catalog.Catalog) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.facts = facts
+	for _, plan := range facts.Plans() {
+		t.plans[plan.ID] = plan
+	}
+	t.rebuild(slices.Sorted(maps.Keys(t.plans))...)
+}
+
+// Plan returns the catalog's entry of a plan type.
+func (t *Set) Plan(id string) (catalog.Plan, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	plan, ok := t.plans[id]
+	return plan, ok
+}
+
+// Price returns what a plan type costs in the region, or cost when it was last
+// on the price list.
+func (t *Set) Price(id string) catalog.Price {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.price(id)
+}
+
+func (t *Set) price(id string) catalog.Price {
+	if price, listed := t.facts.Price(id, t.region); listed {
+		return price
+	}
+	return t.plans[id].Price
+}
+
+// Block makes the offering of a plan type unavailable until a time.
+func (t *Set) Block(plan string, until time.Time) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.blocked[plan] = until
+	t.rebuild(plan)
+}
+
+// expire ends the blocks whose time has come.
+func (t *Set) expire(now time.Time) {
+	var ended []string
+	for plan, until := range t.blocked {
+		if !now.Before(until) {
+			delete(t.blocked, plan)
+			ended = append(ended, plan)
+		}
+	}
+	if len(ended) > 0 {
+		t.rebuild(ended...)
+	}
+}
+
+// rebuild builds the types of some plans again and replaces those that have
+// changed. Lists that were handed out stay as they are.
+func (t *Set) rebuild(plans ...string) {
+	t.expires = time.Time{}
+	for _, until := range t.blocked {
+		if t.expires.IsZero() || until.Before(t.expires) {
+			t.expires = until
+		}
+	}
+	byName := make(map[string]*cloudprovider.InstanceType, len(t.plans))
+	hidden := make(map[string]*cloudprovider.InstanceType, len(t.plans))
+	for i, it := range t.now.Types {
+		byName[it.Name], hidden[it.Name] = it, t.now.hidden[i]
+	}
+	changed := false
+	for _, id := range plans {
+		if _, known := t.plans[id]; !known {
+			continue
+		}
+		if fresh := t.build(id, t.available(id)); !sameType(byName[id], fresh) {
+			byName[id], hidden[id], changed = fresh, t.build(id, false), true
+		}
+	}
+	if !changed {
+		return
+	}
+	next := List{Version: t.now.Version + 1}
+	for _, id := range slices.Sorted(maps.Keys(byName)) {
+		next.Types, next.hidden = append(next.Types, byName[id]), append(next.hidden, hidden[id])
+	}
+	t.now = next
+}
+
+func (t *Set) available(plan string) bool {
+	_, blocked := t.blocked[plan]
+	return !blocked && t.facts.Sold(plan, t.region, t.tier)
+}
+
+func (t *Set) build(id string, available bool) *cloudprovider.InstanceType {
+	return describe(t.plans[id], t.resources(id), t.region, t.price(id), available)
+}
+
+// SetVersion sets the version of Kubernetes that new nodes have.
+func (t *Set) SetVersion(version string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.version = minor(version); len(t.reported) > 0 {
+		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
+	}
+}
+
+// Record records what a node of a plan type reports of itself under a minor
+// version of Kubernetes. Of several nodes the smallest counts: they differ by a
+// little. Devices are ignored, because their plugins may not be installed.
+func (t *Set) Record(plan, version string, reports catalog.NodeResources) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	p, known := t.plans[plan]
+	if !known || reports.Allocatable.MemoryBytes <= 0 || reports.Capacity.MemoryBytes > int64(p.MemoryMiB)<<20 {
+		return
+	}
+	at := observation{plan, version}
+	if before, again := t.reported[at]; again {
+		reports = leastOf(before, reports)
+	}
+	t.reported[at] = reports
+	if newer(version, t.version) {
+		t.version = version // the cluster was upgraded
+		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
+		return
+	}
+	t.rebuild(plan)
+}
+
+// resources is what Karpenter plans with for a node of a plan type: what its nodes
+// report under the version that new nodes get. Without such a report it is
+// what the price list promises, or less where nodes of other versions report
+// less.
+func (t *Set) resources(id string) catalog.NodeResources {
+	promise := expected(t.plans[id])
+	if reports, ok := t.reported[observation{id, t.version}]; ok {
+		for _, pair := range [][2]*catalog.Resources{
+			{&promise.Capacity, &reports.Capacity}, {&promise.Allocatable, &reports.Allocatable},
+		} {
+			pair[0].MemoryBytes, pair[0].EphemeralBytes = pair[1].MemoryBytes, pair[1].EphemeralBytes
+		}
+		return promise
+	}
+	for at, reports := range t.reported {
+		if at.plan == id {
+			promise = leastOf(promise, reports)
+		}
+	}
+	return promise
+}
+
+// leastOf returns a, with the memory and storage of b where b has less.
+func leastOf(a, b catalog.NodeResources) catalog.NodeResources {
+	for _, pair := range [][2]*catalog.Resources{
+		{&a.Capacity, &b.Capacity}, {&a.Allocatable, &b.Allocatable},
+	} {
+		pair[0].MemoryBytes = min(pair[0].MemoryBytes, pair[1].MemoryBytes)
+		pair[0].EphemeralBytes = min(pair[0].EphemeralBytes, pair[1].EphemeralBytes)
+	}
+	return a
+}
+
+// sameType reports whether two types of one plan are equal.
+func sameType(a, b *cloudprovider.InstanceType) bool {
+	return a != nil &&
+		a.Offerings[0].Available == b.Offerings[0].Available &&
+		a.Offerings[0].Price == b.Offerings[0].Price &&
+		equality.Semantic.DeepEqual(a.Capacity, b.Capacity) &&
+		equality.Semantic.DeepEqual(a.Overhead.EvictionThreshold, b.Overhead.EvictionThreshold) &&
+		a.Requirements.String() == b.Requirements.String()
+}
+
+// Hidden returns all types without an available offering.
+func (l List) Hidden() []*cloudprovider.InstanceType { return l.hidden }
+
+// Without returns all types, those without an available offering whose index
+// hide returns true for.
+func (l List) Without(hide func(i int) bool) []*cloudprovider.InstanceType {
+	types := slices.Clone(l.Types)
+	for i := range types {
+		if hide(i) {
+			types[i] = l.hidden[i]
+		}
+	}
+	return types
+}

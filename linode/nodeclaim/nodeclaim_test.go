@@ -1,0 +1,36 @@
+package nodeclaim
+
+import (
+	"fmt"
+	"testing"
+)
+
+func TestProviderIDs(t *testing.T) {
+	for id, want := range map[string]int{
+		"linode://97065433": 97065433, "linode://": 0, "linode://-4": 0, "linode:///97065433": 0,
+		"lke-pending://8f1c": 0, "aws://97065433": 0,
+	} {
+		if got := InstanceOf(id); got != want {
+			t.Errorf("InstanceOf(%q) = %d, want %d", id, got, want)
+		}
+	}
+	if uid, pending := UIDOf(PendingID("8f1c")); uid != "8f1c" || !pending {
+		t.Errorf("UIDOf = %q, %v", uid, pending)
+	}
+}
+
+func TestNodeNames(t *testing.T) {
+	for name, want := range map[string]string{
+		"lke77-855500-0147dc250000": "855500 855500-0147dc250000 true", "lke77-855500": "855500 855500 false",
+		"lke778-855500-0147dc250000": "0  false", "node-1": "0  false",
+		"lke77-x-0147dc250000": "0 x-0147dc250000 false",
+	} {
+		pool, slot, ok := SlotOf(77, name)
+		if got := fmt.Sprint(pool, " ", slot, " ", ok); got != want {
+			t.Errorf("SlotOf(%q) = %s, want %s", name, got, want)
+		}
+	}
+	if got := NodeName(77, "855500-0147dc250000"); got != "lke77-855500-0147dc250000" {
+		t.Errorf("NodeName = %s", got)
+	}
+}
