@@ -57,7 +57,9 @@ func (c *compiler) guards() Guards {
 		return g
 	}
 	if len(blocks) > 1 {
-		c.report(diag.At("Guards given twice", fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.", diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
+		c.report(diag.At("Guards given twice",
+			fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.",
+				diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
 	said := decode.Block(schemas.Guards, blocks[0], c.scope)
 	c.unknown = append(c.unknown, said.Unknown...)
@@ -94,7 +96,9 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 	m := sharePattern.FindStringSubmatch(text)
 	if m == nil {
 		at := origins.Find(name)
-		c.report(at.Error("Invalid number of nodes", fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text)))
+		c.report(at.Error("Invalid number of nodes",
+			fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as "+
+				"\"10%%\". It is %q.", name, text)))
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
@@ -110,7 +114,8 @@ func (c *compiler) freeze(name string, fields map[string]any, origins decode.Ori
 	var err error
 	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
-		c.report(origin.Error("Invalid duration", fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
+		c.report(origin.Error("Invalid duration",
+			fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
 	}
 	f.Reason = strings.TrimSpace(f.Reason)
 	return f

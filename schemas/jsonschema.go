@@ -14,9 +14,10 @@ func JSONSchema() map[string]any {
 			"pattern":     `[$%]\{`,
 		},
 		"requirement": object{
-			"description": "A value that must match, a list of which one must, or an expression such as ${between(4, 32)}.",
-			"type":        []any{"string", "number", "boolean", "array", "null"},
-			"items":       object{"type": []any{"string", "number", "boolean"}},
+			"description": "A value that must match, a list of which one must, or an expression such as " +
+				"${between(4, 32)}.",
+			"type":  []any{"string", "number", "boolean", "array", "null"},
+			"items": object{"type": []any{"string", "number", "boolean"}},
 		},
 	}}
 	document := s.body(Block{Blocks: Document()}, "document", false)

@@ -60,10 +60,11 @@ var (
 
 // kinds has a row for each Kind.
 var kinds = map[Kind]kindRow{
-	String:       {"text", []any{jsonScalar}},
-	Bool:         {"true or false", []any{object{"enum": []any{true, false, "true", "false"}}}},
-	Number:       {"whole number", []any{object{"type": "integer"}, object{"type": "string", "pattern": "^-?[0-9]+$"}}},
-	ID:           {"id", []any{object{"type": "integer", "minimum": 1}, object{"type": "string", "pattern": "^[0-9]+$"}}},
+	String: {"text", []any{jsonScalar}},
+	Bool:   {"true or false", []any{object{"enum": []any{true, false, "true", "false"}}}},
+	Number: {"whole number", []any{object{"type": "integer"}, object{"type": "string", "pattern": "^-?[0-9]+$"}}},
+	ID: {"id",
+		[]any{object{"type": "integer", "minimum": 1}, object{"type": "string", "pattern": "^[0-9]+$"}}},
 	Duration:     {"duration", []any{object{"type": "string", "pattern": DurationPattern}}},
 	Strings:      {"list of text", jsonList},
 	Tags:         {"list of text", jsonList},
@@ -76,10 +77,12 @@ var kinds = map[Kind]kindRow{
 	PoolRefs:     {"list of references", []any{object{"type": "array"}}},
 	Any:          {"any value", nil},
 	Type:         {"type", []any{object{"type": "string"}}},
-	Condition:    {"expression", []any{object{"type": []any{"string", "boolean"}}}}, // text too, as an error_message is
-	Address:      {"address", []any{}},                                              // which is an expression: "${pool.web}"
-	Quantity:     {"amount", jsonAmount},
-	Money:        {"US dollars", jsonAmount},
+	// Text too, as an error_message is.
+	Condition: {"expression", []any{object{"type": []any{"string", "boolean"}}}},
+	// An expression: "${pool.web}".
+	Address:  {"address", []any{}},
+	Quantity: {"amount", jsonAmount},
+	Money:    {"US dollars", jsonAmount},
 }
 
 // String says for readers what a value of the kind looks like.

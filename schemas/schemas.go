@@ -50,7 +50,8 @@ type Arg struct {
 
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved, Import, Removed, Check, Guards, Policy}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved,
+		Import, Removed, Check, Guards, Policy}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,
@@ -70,7 +71,8 @@ var Metadata = Block{
 var (
 	forEach = Arg{
 		Name: "for_each", Kind: Any, Meta: true,
-		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key and each.value.",
+		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key " +
+			"and each.value.",
 	}
 	enabled = Arg{
 		Name: "enabled", Kind: Bool, Meta: true, Default: "true",
@@ -78,6 +80,7 @@ var (
 	}
 	manifest = Arg{
 		Name: "manifest", Kind: Any, Meta: true,
-		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and validated with it.",
+		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and " +
+			"validated with it.",
 	}
 )

@@ -36,15 +36,16 @@ func kindOf(k schemas.Kind) kind {
 
 // kinds has a row for each kind of value that is not passed on as it is.
 var kinds = map[schemas.Kind]kind{
-	schemas.String:       {cty.String, "text", (*decoder).text},
-	schemas.Bool:         {cty.Bool, "true or false", (*decoder).truth},
-	schemas.Number:       {cty.Number, "a whole number", (*decoder).number},
-	schemas.ID:           {cty.Number, "the number Linode gave it", (*decoder).id},
-	schemas.Duration:     {cty.String, `a duration such as "720h"`, (*decoder).duration},
-	schemas.Strings:      {cty.List(cty.String), "a list of strings", (*decoder).strings},
-	schemas.Tags:         {cty.Set(cty.String), "a list of strings", (*decoder).strings},
-	schemas.StringMap:    {cty.Map(cty.String), "a map of strings", (*decoder).stringMap},
-	schemas.Quantities:   {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`, (*decoder).quantities},
+	schemas.String:    {cty.String, "text", (*decoder).text},
+	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth},
+	schemas.Number:    {cty.Number, "a whole number", (*decoder).number},
+	schemas.ID:        {cty.Number, "the number Linode gave it", (*decoder).id},
+	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration},
+	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings},
+	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings},
+	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap},
+	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
+		(*decoder).quantities},
 	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints},
 	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
 	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
@@ -106,7 +107,8 @@ func (d *decoder) truth(v cty.Value, _ source) any { return v.True() }
 func (d *decoder) number(v cty.Value, src source) any {
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != big.Exact {
-		d.problem(src, "Whole number required", fmt.Sprintf("The argument %s takes a whole number, not %s.", src.arg.Name, v.AsBigFloat().Text('g', 10)))
+		d.problem(src, "Whole number required",
+			fmt.Sprintf("The argument %s takes a whole number, not %s.", src.arg.Name, v.AsBigFloat().Text('g', 10)))
 	}
 	return n
 }
@@ -114,7 +116,9 @@ func (d *decoder) number(v cty.Value, src source) any {
 func (d *decoder) id(v cty.Value, src source) any {
 	n := d.number(v, src).(int64)
 	if n <= 0 {
-		d.problem(src, "Invalid id", fmt.Sprintf("Linode numbers its objects from 1, so %d cannot be the value of %s. To have none, leave the argument out.", n, src.arg.Name))
+		d.problem(src, "Invalid id",
+			fmt.Sprintf("Linode numbers its objects from 1, so %d cannot be the value of %s. To have none, leave "+
+				"the argument out.", n, src.arg.Name))
 	}
 	return n
 }
@@ -168,7 +172,8 @@ func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
 			part := src.part(parts, strconv.Itoa(i))
 			if element.IsNull() {
 				d.problem(part, "Null in a list",
-					fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.", src.arg.Name))
+					fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.",
+						src.arg.Name))
 			} else if !yield(element.AsString(), part) {
 				return
 			}

@@ -89,7 +89,8 @@ func FuzzFormats(f *testing.F) {
 		body, _ := hclsyntax.ParseConfig([]byte(detail), file, hcl.InitialPos)
 		model := diag.New(hcl.Diagnostics{{
 			Severity: hcl.DiagError, Summary: summary, Detail: detail,
-			Subject: &hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(detail), Byte: len(detail)}},
+			Subject: &hcl.Range{Filename: file, Start: hcl.InitialPos,
+				End: hcl.Pos{Line: 1, Column: len(detail), Byte: len(detail)}},
 		}}, map[string]*hcl.File{file: body})
 		for name, write := range formats {
 			var got bytes.Buffer
@@ -98,7 +99,8 @@ func FuzzFormats(f *testing.F) {
 			}
 			switch name {
 			case "github":
-				if n := strings.Count(got.String(), "\n"); n != 1 || strings.Contains(got.String(), "\r") || !strings.HasPrefix(got.String(), "::error ") {
+				if n := strings.Count(got.String(), "\n"); n != 1 || strings.Contains(got.String(), "\r") ||
+					!strings.HasPrefix(got.String(), "::error ") {
 					t.Errorf("github: got %q", got.String())
 				}
 			case "junit":

@@ -121,14 +121,16 @@ func taints(v any) (string, bool) {
 	seen := map[string]bool{}
 	for _, element := range elements {
 		fields, _ := element.(map[string]any)
-		key, value, effect := manifest.Text(fields, "key"), manifest.Text(fields, "value"), manifest.Text(fields, "effect")
+		key, value, effect := manifest.Text(fields, "key"), manifest.Text(fields, "value"), manifest.Text(fields,
+			"effect")
 		known := 0
 		for name, field := range fields {
 			if _, isText := field.(string); isText && slices.Contains([]string{"key", "value", "effect"}, name) {
 				known++
 			}
 		}
-		if known != len(fields) || key == "" || effect == "" || strings.ContainsAny(key, "=:") || strings.Contains(value, ":") || seen[key+":"+effect] {
+		if known != len(fields) || key == "" || effect == "" || strings.ContainsAny(key, "=:") ||
+			strings.Contains(value, ":") || seen[key+":"+effect] {
 			return "", false
 		}
 		seen[key+":"+effect] = true
@@ -144,7 +146,8 @@ func taints(v any) (string, bool) {
 // it has none.
 func (w writer) nodeClass(v any) (string, bool) {
 	fields, _ := v.(map[string]any)
-	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup && manifest.Text(fields, "kind") == schemas.NodeClass.Object.Kind
+	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup &&
+		manifest.Text(fields, "kind") == schemas.NodeClass.Object.Kind
 	return w.reference(schemas.NodeClass, manifest.Text(fields, "name")), ok && manifest.Text(fields, "name") != ""
 }
 
@@ -170,7 +173,8 @@ func (w writer) reference(table schemas.Block, name string) string {
 	if label, ok := w.labels[manifest.Key{Kind: table.Object.Kind, Name: name}]; ok {
 		return table.Type + "." + label
 	}
-	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)}, {Key: "name", Value: syntax.Quote(name)}})
+	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)},
+		{Key: "name", Value: syntax.Quote(name)}})
 }
 
 // literal writes any value.

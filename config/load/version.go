@@ -95,9 +95,12 @@ func CheckVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 		ok, err := v.satisfies(constraint)
 		switch {
 		case err != nil:
-			diags = append(diags, diag.AtExpression("Invalid version constraint", fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
+			diags = append(diags, diag.AtExpression("Invalid version constraint",
+				fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
 		case !ok && running != "":
-			diags = append(diags, diag.AtExpression("Wrong version of lkeplan", fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.", constraint, running), attr.Expr))
+			diags = append(diags, diag.AtExpression("Wrong version of lkeplan",
+				fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.",
+					constraint, running), attr.Expr))
 		}
 	}
 	return diags

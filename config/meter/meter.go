@@ -71,8 +71,9 @@ func (m *Meter) spend(n int) bool {
 	m.overrun = append(m.overrun, &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Too much work",
-		Detail:   "Evaluating this expression takes more steps than a configuration may. Look for loops over long lists, above all inside other loops.",
-		Subject:  &at,
+		Detail: "Evaluating this expression takes more steps than a configuration may. Look for loops over long " +
+			"lists, above all inside other loops.",
+		Subject: &at,
 	})
 	return false
 }
