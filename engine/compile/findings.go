@@ -51,7 +51,8 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	return silence(found, config.Ignores(compiled.Files), titles)
 }
 
-func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
+func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
+	files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  title,
@@ -122,9 +123,11 @@ func silence(found hcl.Diagnostics, ignores []config.Ignore, titles map[string]s
 		case rule.Fatal:
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
 		case !used:
-			complain(i, lint.IgnoreUnused, fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
+			complain(i, lint.IgnoreUnused,
+				fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
 		case i.Reason == "":
-			complain(i, lint.IgnoreWithoutReason, fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
+			complain(i, lint.IgnoreWithoutReason,
+				fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
 		}
 	}
 	return kept

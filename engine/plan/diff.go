@@ -61,7 +61,8 @@ func byID(objects []config.Object) map[manifest.Key]config.Object {
 func changeOf(o config.Object, action Action) Change {
 	apiVersion, _ := o.Manifest["apiVersion"].(string)
 	return Change{
-		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(),
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(),
+		Name:   o.Name(),
 		Source: o.Origins.Find("").Range, Action: action, Effect: None,
 	}
 }
@@ -192,7 +193,7 @@ func text(obj map[string]any, path ...string) string {
 	return s
 }
 
-// origin is the place of a field in the source. A field that is not there has
+// origin is the place of a field in the source. A field that is missing has
 // none.
 func origin(o config.Object, path string) hcl.Range {
 	if written, ok := position(o.Manifest, path); ok {
