@@ -107,7 +107,7 @@ func gone(o config.Object, removed []config.Removal) Change {
 	for _, r := range removed {
 		if r.Kind == o.Kind() && r.Name == o.Name() && !r.Delete {
 			c := changeOf(o, Forget)
-			c.UID = text(o.Defaulted, "metadata", "uid")
+			c.UID = manifest.UID(o.Defaulted)
 			return c
 		}
 	}
@@ -119,7 +119,7 @@ func gone(o config.Object, removed []config.Removal) Change {
 func deleted(o config.Object) Change {
 	c := changeOf(o, Delete)
 	c.Old = stored(o)
-	c.UID = text(o.Defaulted, "metadata", "uid")
+	c.UID = manifest.UID(o.Defaulted)
 	if c.Kind == "NodePool" {
 		c.Effect = DeleteNodes
 	}
@@ -131,7 +131,7 @@ func deleted(o config.Object) Change {
 func updated(old, o config.Object) (Change, error) {
 	c := changeOf(o, Keep)
 	c.Old, c.New = stored(old), stored(o)
-	c.UID = text(old.Defaulted, "metadata", "uid")
+	c.UID = manifest.UID(old.Defaulted)
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
@@ -174,23 +174,12 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		class := manifest.Text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if addr, ok := rolled[class]; ok {
 			c.Because = append(c.Because, addr)
 			c.worsen(Roll, false)
 		}
 	}
-}
-
-// text returns a string inside an object; "" where it is none.
-func text(obj map[string]any, path ...string) string {
-	var value any = obj
-	for _, key := range path {
-		m, _ := value.(map[string]any)
-		value = m[key]
-	}
-	s, _ := value.(string)
-	return s
 }
 
 // origin is the place of a field in the source. A field that is missing has

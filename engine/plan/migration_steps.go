@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A migration is one that is being written.
@@ -23,7 +24,7 @@ const maxWeight = 100
 
 func (m migration) plan(reason, to string) (Migration, error) {
 	old, next := m.weighted()
-	oldName, name := nameIn(old), nameIn(next)
+	oldName, name := manifest.Name(old), manifest.Name(next)
 	both, err := m.blocks(old, next)
 	if err != nil {
 		return Migration{}, err
@@ -113,5 +114,3 @@ func annotated(manifest map[string]any, name string) map[string]any {
 	}
 	return annotations
 }
-
-func nameIn(manifest map[string]any) string { return text(manifest, "metadata", "name") }
