@@ -81,9 +81,11 @@ func (c *Cluster) ApplyForced(ctx context.Context, desired, before map[string]an
 	return c.apply(ctx, desired, before, client.ForceOwnership)
 }
 
-func (c *Cluster) apply(ctx context.Context, desired, before map[string]any, opts ...client.ApplyOption) (Outcome, error) {
+func (c *Cluster) apply(ctx context.Context, desired, before map[string]any,
+	opts ...client.ApplyOption) (Outcome, error) {
 	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
-	err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), append(opts, client.FieldOwner(FieldManager))...)
+	err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+		append(opts, client.FieldOwner(FieldManager))...)
 	switch {
 	case apierrors.IsConflict(err):
 		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflict(err))
@@ -122,7 +124,8 @@ func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[st
 	var conflicts []Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
 		answer := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
-		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer), append(opts, client.FieldOwner(FieldManager))...)
+		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer),
+			append(opts, client.FieldOwner(FieldManager))...)
 		switch {
 		case apierrors.IsConflict(err):
 			conflicts = conflictsOf(err)
@@ -168,7 +171,8 @@ func (c *Cluster) List(ctx context.Context, apiVersion, kind string) ([]map[stri
 	return c.list(ctx, apiVersion, kind)
 }
 
-func (c *Cluster) list(ctx context.Context, apiVersion, kind string, opts ...client.ListOption) ([]map[string]any, error) {
+func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
+	opts ...client.ListOption) ([]map[string]any, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
@@ -208,7 +212,8 @@ var ErrReplaced = errors.New("it is another object than the one that was read")
 func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, InventoryLabel)
-	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("orphan %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
@@ -224,7 +229,8 @@ func conflict(err error) error {
 	for _, cause := range answer.Status().Details.Causes {
 		lines = append(lines, fmt.Sprintf("  %s: %s", cause.Field, cause.Message))
 	}
-	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the configuration, or have its owner give it up", strings.Join(lines, "\n"))
+	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the "+
+		"configuration, or have its owner give it up", strings.Join(lines, "\n"))
 }
 
 // explain turns the errors that a person meets first into what to do.

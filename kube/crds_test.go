@@ -26,7 +26,8 @@ func TestRulesCompile(t *testing.T) {
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
 			internal := &apiextensions.JSONSchemaProps{}
-			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema,
+				internal, nil); err != nil {
 				t.Fatal(err)
 			}
 			structure, err := structuralschema.NewStructural(internal)
@@ -41,7 +42,8 @@ func TestRulesCompile(t *testing.T) {
 func compileRules(t *testing.T, s *structuralschema.Structural, path string, root bool) {
 	t.Helper()
 	environment := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	results, err := schemacel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit, environment, schemacel.NewExpressionsEnvLoader())
+	results, err := schemacel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit, environment,
+		schemacel.NewExpressionsEnvLoader())
 	if err != nil {
 		t.Errorf("%s: %v", path, err)
 	}

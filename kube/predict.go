@@ -101,7 +101,8 @@ func conflictsOf(err error) (conflicts []Conflict) {
 }
 
 // applier returns the API server's own field manager for one version of a kind.
-func applier(crd *apiextensionsv1.CustomResourceDefinition, version string, compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
+func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
+	compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		rules, err := compile()
 		if err != nil {
@@ -122,7 +123,8 @@ func applier(crd *apiextensionsv1.CustomResourceDefinition, version string, comp
 			return nil, err
 		}
 		gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
-		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk, gvk.GroupVersion(), "", nil)
+		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk,
+			gvk.GroupVersion(), "", nil)
 	})
 }
 

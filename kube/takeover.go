@@ -93,7 +93,8 @@ type owned struct {
 func fieldsOf(manager *managedfields.FieldManager, live, desired map[string]any) (owned, error) {
 	before := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)}
 	before.SetAPIVersion(manifest.APIVersion(desired))
-	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}, FieldManager, false)
+	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}, FieldManager,
+		false)
 	if apierrors.IsConflict(err) {
 		return owned{}, conflict(err)
 	}
@@ -217,8 +218,10 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 		{"op": "replace", "path": "/metadata/managedFields", "value": t.entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
 	}
-	if _, noted := obj.GetAnnotations()[lastApplied]; noted && slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
-		patch = append(patch, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
+	if _, noted := obj.GetAnnotations()[lastApplied]; noted &&
+		slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
+		patch = append(patch,
+			map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
 	}
 	raw, err := json.Marshal(patch)
 	if err != nil {

@@ -88,7 +88,8 @@ func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
 
 func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal,
+		nil); err != nil {
 		return nil, err
 	}
 	structure, err := structuralschema.NewStructural(internal)
@@ -159,7 +160,8 @@ func (v *Validator) Kinds() []string {
 
 // complete removes unknown fields, reporting each, and fills in defaults.
 func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
-	unknown := pruning.PruneWithOptions(obj, r.structure, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(obj, r.structure, true,
+		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
 		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, Detail: "there is no such field"})
 	}
@@ -178,7 +180,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 		errs = append(errs, validation.ValidateCustomResource(nil, obj, r.openAPI)...)
 	} else {
 		correlation := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: r.structure})
-		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, obj, old, r.openAPI, validation.WithRatcheting(correlation))...)
+		errs = append(errs,
+			validation.ValidateCustomResourceUpdate(nil, obj, old, r.openAPI, validation.WithRatcheting(correlation))...)
 		oldValue, options = old, []schemacel.Option{schemacel.WithRatcheting(correlation)}
 	}
 	errs = append(errs, objectmeta.Validate(nil, obj, r.structure, true)...)
@@ -186,7 +189,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 	if r.cel == nil || slices.ContainsFunc(errs, blocksRules) {
 		return errs
 	}
-	celErrs, _ := r.cel.Validate(context.Background(), nil, r.structure, obj, oldValue, celconfig.RuntimeCELCostBudget, options...)
+	celErrs, _ := r.cel.Validate(context.Background(), nil, r.structure, obj, oldValue, celconfig.RuntimeCELCostBudget,
+		options...)
 	return append(errs, celErrs...)
 }
 
@@ -194,7 +198,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 // to end, or to make sense.
 func blocksRules(err *field.Error) bool {
 	switch err.Type {
-	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid, field.ErrorTypeNotSupported:
+	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+		field.ErrorTypeNotSupported:
 		return true
 	}
 	return false

@@ -69,7 +69,10 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	}
 	rest = append(rest, changed...)
 	for _, c := range conflicts {
-		rest = append(rest, Difference{Path: strings.TrimPrefix(c.Field, "."), Why: fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner)})
+		rest = append(rest, Difference{
+			Path: strings.TrimPrefix(c.Field, "."),
+			Why:  fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner),
+		})
 	}
 	before, err := templateHash(live)
 	if err != nil {

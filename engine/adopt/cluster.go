@@ -28,7 +28,8 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
 		spec, _ := obj["spec"].(map[string]any)
-		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind && (spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
+		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind &&
+			(spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
 			tier = "enterprise"
 		}
 	}

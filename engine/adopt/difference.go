@@ -36,7 +36,8 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	}
 	for _, c := range p.Changes {
 		for _, f := range c.Fields {
-			rest = append(rest, Difference{Path: f.Path, Why: fmt.Sprintf("%s, and from the HCL %s", said(f.Before), said(f.After))})
+			rest = append(rest,
+				Difference{Path: f.Path, Why: fmt.Sprintf("%s, and from the HCL %s", said(f.Before), said(f.After))})
 		}
 	}
 	return rest, nil

@@ -68,7 +68,8 @@ func targetOf(obj map[string]any) (schemas.Object, bool) {
 	apiVersion, _ := obj["apiVersion"].(string)
 	group, _, _ := strings.Cut(apiVersion, "/")
 	for _, table := range schemas.Document() {
-		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) && strings.HasPrefix(table.Object.APIVersion, group+"/") {
+		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) &&
+			strings.HasPrefix(table.Object.APIVersion, group+"/") {
 			return *table.Object, true
 		}
 	}
@@ -106,7 +107,8 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 
 // prepare returns objects as they are to be compared, and as they are to be
 // written.
-func prepare(validator *kube.Validator, objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
+func prepare(validator *kube.Validator,
+	objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
 	seen := map[manifest.Key]bool{}
 	for _, live := range objects {
 		object, ok := targetOf(live)

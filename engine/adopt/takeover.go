@@ -71,7 +71,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 
 // takeOne takes one object over. Controllers write to objects all the time, so
 // it is read again where one has.
-func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any, t kube.Takeover) error {
+func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any,
+	t kube.Takeover) error {
 	const tries = 5
 	for try := 1; ; try++ {
 		if !t.Needed() {
@@ -138,7 +139,8 @@ func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]m
 }
 
 // takeoversOf works out what changes hands, and refuses where values would.
-func takeoversOf(validator *kube.Validator, resources []config.Object, lives []map[string]any) ([]kube.Takeover, error) {
+func takeoversOf(validator *kube.Validator, resources []config.Object,
+	lives []map[string]any) ([]kube.Takeover, error) {
 	takeovers := make([]kube.Takeover, len(resources))
 	var lines []string
 	for i, r := range resources {
@@ -162,7 +164,8 @@ func takeoversOf(validator *kube.Validator, resources []config.Object, lives []m
 		}
 	}
 	if len(lines) > 0 {
-		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them the same first; lkeplan diff --base live shows both", ErrNotTheSame, strings.Join(lines, "\n"))
+		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them the same first; lkeplan diff --base live "+
+			"shows both", ErrNotTheSame, strings.Join(lines, "\n"))
 	}
 	return takeovers, nil
 }

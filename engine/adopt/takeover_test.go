@@ -74,7 +74,8 @@ func TestTakeOver(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := adopt.TakeOver(t.Context(), tt.head, &tt.cluster, func(adopt.Taken) {})
-			if tt.cluster.taken != tt.taken || (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if tt.cluster.taken != tt.taken || (err != nil) != (tt.want != "") ||
+				err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%d taken over, error %v", tt.cluster.taken, err)
 			}
 			if tt.name == "another value" && !errors.Is(err, adopt.ErrNotTheSame) {

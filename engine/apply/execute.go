@@ -52,8 +52,10 @@ func (e ConflictError) Error() string {
 // their classes. It reports each step, and stops at the first that fails; to run
 // it again is to go on there. It returns the objects that are being deleted. A
 // ConflictError says that others have set fields.
-func Run(ctx context.Context, to executor, found compare.Comparison, report func(Progress)) (deleted []map[string]any, err error) {
-	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+func Run(ctx context.Context, to executor, found compare.Comparison,
+	report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes),
+		func(c plan.Change) bool { return len(c.Conflicts) == 0 })
 	if len(contested) > 0 {
 		return nil, ConflictError{contested}
 	}
@@ -64,7 +66,8 @@ func Run(ctx context.Context, to executor, found compare.Comparison, report func
 }
 
 // end deletes or orphans what a plan ends.
-func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
+func end(ctx context.Context, to ender, changes []plan.Change,
+	report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range ending(changes) {
 		obj := objectOf(c)
 		event := Deleted

@@ -101,7 +101,9 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 		var errs []error
 		for _, r := range left {
 			if r.Outdated > 0 {
-				errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them", r.Pool, r.Outdated, r.Of))
+				errs = append(errs,
+					fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them",
+						r.Pool, r.Outdated, r.Of))
 			}
 		}
 		return errors.Join(errs...)
@@ -110,7 +112,8 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 
 // poll asks repeatedly whether something is done. When ctx ends first it returns
 // what is missing.
-func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error), missing func() error) error {
+func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
+	missing func() error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

@@ -34,7 +34,8 @@ func (m *memory) Apply(_ context.Context, obj, _ map[string]any) (kube.Outcome, 
 
 func fleet(pools int) (targets []compare.Target) {
 	add := func(kind, name string) {
-		targets = append(targets, compare.Target{Desired: map[string]any{"kind": kind, "metadata": map[string]any{"name": name}}})
+		targets = append(targets,
+			compare.Target{Desired: map[string]any{"kind": kind, "metadata": map[string]any{"name": name}}})
 	}
 	for i := range pools {
 		add("NodePool", fmt.Sprintf("p%02d", i))

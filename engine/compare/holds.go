@@ -21,7 +21,8 @@ import (
 // own judgement of pods and PodDisruptionBudgets (karpenter v1.14.1,
 // ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
 // that has a terminationGracePeriod.
-func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) ([]plan.Node, error) {
+func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget,
+	now time.Time) ([]plan.Node, error) {
 	limits, err := pdb.NewLimits(context.Background(), lists{budgets: budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)

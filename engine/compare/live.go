@@ -83,7 +83,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		before.Objects = append(before.Objects, over...)
 	} else {
 		for _, o := range over {
-			notes = append(notes, fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
+			notes = append(notes,
+				fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
 		}
 	}
 	p, err := diff(ctx, before, after, cluster, notes)
@@ -93,7 +94,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 
 // RevisionsOn compares two configurations as Revisions does, and says of a
 // cluster how many of its nodes that means, and what others have changed in it.
-func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
+func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, prices *catalog.Catalog,
+	now time.Time) (plan.Plan, error) {
 	linode.Register()
 	objects, nodes, notes, err := read(ctx, head, cluster, false)
 	if err != nil {
@@ -133,7 +135,8 @@ func diff(ctx context.Context, before, after plan.State, cluster View, notes []s
 // read lists the objects of the kinds that head has, or of all kinds, and the
 // nodes. Of a kind that head does not have, it is no error that this user may
 // not list it.
-func read(ctx context.Context, head compile.Result, cluster View, all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
+func read(ctx context.Context, head compile.Result, cluster View,
+	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
 	needed := map[schemas.Object]bool{}
 	for _, o := range head.Resources {
 		needed[schemas.Object{APIVersion: o.APIVersion(), Kind: o.Kind()}] = true
@@ -149,7 +152,8 @@ func read(ctx context.Context, head compile.Result, cluster View, all bool) (obj
 	for i, kind := range asked {
 		if apierrors.IsForbidden(errs[i]) && !needed[kind] {
 			errs[i] = nil
-			notes = append(notes, fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
+			notes = append(notes,
+				fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
 		}
 	}
 	// One cause fails every list; the first says it.

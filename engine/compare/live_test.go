@@ -53,13 +53,19 @@ pool "web" {
 		edit      func(pool map[string]any)
 		unchanged bool
 	}{
-		"as it was applied":            {func(map[string]any) {}, true},
-		"its status has changed":       {func(pool map[string]any) { pool["status"] = map[string]any{"nodes": int64(3)} }, true},
-		"a field has another value":    {func(pool map[string]any) { spec(pool)["weight"] = int64(20) }, false},
-		"the inventory label is gone":  {func(pool map[string]any) { delete(manifest.Map(pool, "metadata"), "labels") }, false},
-		"nobody owns its fields":       {func(pool map[string]any) { delete(manifest.Map(pool, "metadata"), "managedFields") }, false},
-		"somebody set a field besides": {func(pool map[string]any) { spec(pool)["limits"] = map[string]any{"cpu": "9"} }, true},
-		"a list has another order":     {reverse, true},
+		"as it was applied": {func(map[string]any) {}, true},
+		"its status has changed": {func(pool map[string]any) { pool["status"] = map[string]any{"nodes": int64(3)} },
+			true},
+		"a field has another value": {func(pool map[string]any) { spec(pool)["weight"] = int64(20) }, false},
+		"the inventory label is gone": {func(pool map[string]any) { delete(manifest.Map(pool, "metadata"), "labels") },
+			false},
+		"nobody owns its fields": {func(pool map[string]any) {
+			delete(manifest.Map(pool, "metadata"),
+				"managedFields")
+		}, false},
+		"somebody set a field besides": {func(pool map[string]any) { spec(pool)["limits"] = map[string]any{"cpu": "9"} },
+			true},
+		"a list has another order": {reverse, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			live := asApplied(t, head)

@@ -34,7 +34,8 @@ type Saved struct {
 const savedVersion = "1.0"
 
 // Save puts a plan together with what it was made from.
-func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string, now time.Time) Saved {
+func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string,
+	now time.Time) Saved {
 	s := Saved{
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
 		Result: head, Before: len(lastApplied.Resources), Prune: prune, Allowed: allowed, Plan: p,
@@ -74,7 +75,8 @@ type StaleError struct{ Reasons []string }
 
 // Error implements error.
 func (e StaleError) Error() string {
-	return "the cluster has changed since the plan was made, so nothing is applied; make a new plan:\n  " + strings.Join(e.Reasons, "\n  ")
+	return "the cluster has changed since the plan was made, so nothing is applied; make a new plan:\n  " +
+		strings.Join(e.Reasons, "\n  ")
 }
 
 // Fresh compares a plan with one that was made just now. What the earlier one

@@ -41,11 +41,13 @@ const maxSnapshot = 64 << 20
 
 // TakeSnapshot reads a cluster.
 func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, error) {
-	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{}, Notes: []string{}}
+	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{},
+		Notes: []string{}}
 	for _, kind := range Kinds() {
 		objects, err := cluster.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
-			s.Notes = append(s.Notes, fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
+			s.Notes = append(s.Notes,
+				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
 			continue
 		}
 		if err != nil {
@@ -76,7 +78,8 @@ func redacted(obj map[string]any) map[string]any {
 	managed, _ := manifest.Lookup(obj, "metadata", "managedFields")
 	ours := set(managed)
 	for _, part := range []string{"annotations", "labels"} {
-		maps.DeleteFunc(manifest.Map(obj, "metadata", part), func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
+		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
+			func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
 	}
 	return obj
 }
@@ -142,7 +145,8 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 		return s, fmt.Errorf("it is not a snapshot; make one with: lkeplan snapshot (%w)", err)
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
-		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan", s.FormatVersion)
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan",
+			s.FormatVersion)
 	}
 	return s, nil
 }

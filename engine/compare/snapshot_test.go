@@ -63,7 +63,8 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
 	}
 	nodes, _ := read.View().Nodes(t.Context())
-	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour || len(nodes[0].Holds) != 1 {
+	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour ||
+		len(nodes[0].Holds) != 1 {
 		t.Errorf("nodes of the snapshot: %+v", nodes)
 	}
 	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)

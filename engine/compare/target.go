@@ -17,7 +17,8 @@ import (
 // Predictor says what a server-side apply of a desired object makes of the live
 // one, which is nil where there is none, and which fields it would take over.
 // Validator.Predict and Cluster.DryRun of package kube are two.
-type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any, conflicts []kube.Conflict, err error)
+type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any,
+	conflicts []kube.Conflict, err error)
 
 // Target is an object of a configuration as it is to be applied to a cluster.
 type Target struct {
@@ -34,7 +35,8 @@ type Target struct {
 }
 
 // targetsOf predicts what head makes of the live objects, on all processors.
-func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]map[string]any, predict Predictor) ([]Target, error) {
+func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]map[string]any,
+	predict Predictor) ([]Target, error) {
 	if predict == nil {
 		validator, err := kube.BuiltinValidator()
 		if err != nil {
@@ -62,7 +64,8 @@ func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]m
 	return targets, nil
 }
 
-func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any, predict Predictor) (Target, error) {
+func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any,
+	predict Predictor) (Target, error) {
 	t := Target{Desired: kube.Spelled(head.Labelled(o.Manifest), live), Live: live}
 	predicted, conflicts, err := predict(ctx, live, t.Desired)
 	if err != nil {
@@ -79,7 +82,8 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 	for i, o := range head.Resources {
 		t := targets[i]
 		if t.Live != nil {
-			before.Objects = append(before.Objects, config.Object{Addr: o.Addr, Manifest: t.Live, Defaulted: t.Live, Origins: o.Origins})
+			before.Objects = append(before.Objects,
+				config.Object{Addr: o.Addr, Manifest: t.Live, Defaulted: t.Live, Origins: o.Origins})
 		}
 		o.Defaulted = t.predicted
 		after.Objects = append(after.Objects, o)

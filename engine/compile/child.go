@@ -117,7 +117,8 @@ func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(deadline, program[0], program[1:]...)
-	cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", memory*3/4), fmt.Sprintf("%s=%d", memoryVar, memory), "GOTRACEBACK=none"}
+	cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", memory*3/4), fmt.Sprintf("%s=%d", memoryVar, memory),
+		"GOTRACEBACK=none"}
 	cmd.Stdin = bytes.NewReader(input)
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = stdout, stderr

@@ -26,7 +26,8 @@ type bufferTrigger struct {
 
 func (b *bufferTrigger) Register(_ context.Context, mgr manager.Manager) error {
 	never := func(event.CreateEvent) bool { return false }
-	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine, DeleteFunc: func(event.DeleteEvent) bool { return false }}
+	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine,
+		DeleteFunc: func(event.DeleteEvent) bool { return false }}
 	ended := predicate.Funcs{CreateFunc: never, UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("capacitybuffer.trigger").

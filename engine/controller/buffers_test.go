@@ -32,7 +32,8 @@ func TestKarpenterPlansAgainWhenAClaimHasItsMachine(t *testing.T) {
 	}
 	planned := 0
 	trigger := &bufferTrigger{plan: func(types.UID) { planned++ }}
-	if _, err := trigger.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "web-1"}}); err != nil || planned != 1 {
+	if _, err := trigger.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKey{Name: "web-1"}}); err != nil || planned != 1 {
 		t.Errorf("planned %d times, %v", planned, err)
 	}
 }

@@ -95,7 +95,8 @@ func Run(ctx context.Context, cfg Config) error {
 	prices := readCatalog(ctx, cfg)
 	types := instancetype.New(prices, cluster.Region, catalog.Tier(cluster.Tier))
 	types.SetVersion(cluster.K8sVersion)
-	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
+	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID,
+		"region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
 		return err
@@ -115,8 +116,8 @@ func Run(ctx context.Context, cfg Config) error {
 func newManager(cfg Config) (manager.Manager, error) {
 	logger := logr.FromSlogHandler(cfg.Log.Handler())
 	kube := rest.CopyConfig(cfg.Kube)
-	// A burst of 250 nodes is a thousand requests for NodeClaims alone. The API
-	// server has a fairness of its own.
+	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
+	// has a fairness of its own.
 	kube.QPS, kube.Burst, kube.UserAgent = 500, 1000, "lkeplan-controller"
 	mgr, err := ctrl.NewManager(kube, ctrl.Options{
 		Scheme:    scheme.Scheme,
@@ -148,7 +149,8 @@ func newManager(cfg Config) (manager.Manager, error) {
 	if err != nil {
 		return nil, explainManager(err, cfg)
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, err
 	}
 	return mgr, nil
@@ -166,7 +168,8 @@ func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 // standby knows the cluster when it becomes the leader.
 func warm(ctx context.Context, c cache.Cache) error {
 	for _, o := range []client.Object{
-		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},
+		&lkeplanv1alpha1.CapacityLimit{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	} {
@@ -182,7 +185,8 @@ func explainManager(err error, cfg Config) error {
 	switch {
 	case !errors.As(err, &network):
 	case network.Op == "listen":
-		return fmt.Errorf("%w; choose another address with --metrics-bind-address, --health-probe-bind-address or --pprof-bind-address", err)
+		return fmt.Errorf("%w; choose another address with --metrics-bind-address, --health-probe-bind-address or "+
+			"--pprof-bind-address", err)
 	case network.Op == "dial":
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
 	}
@@ -207,12 +211,14 @@ func requireCRDs(mapper meta.RESTMapper) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
+		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/",
+			strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, prices *catalog.Catalog, types *instancetype.Set) error {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster,
+	prices *catalog.Catalog, types *instancetype.Set) error {
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
@@ -253,7 +259,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 }
 
 // addNodePlans has NodePlans reconciled where the cluster knows them.
-func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string, prices *catalog.Catalog) error {
+func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string,
+	prices *catalog.Catalog) error {
 	installed, err := gitops.Installed(mgr.GetRESTMapper())
 	if err != nil || !installed {
 		return err

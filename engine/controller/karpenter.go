@@ -72,7 +72,8 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
 	//lint:ignore SA1019 Karpenter's recorder takes this kind
 	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster, store)
+	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster,
+		store)
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	for _, c := range all {
 		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {
@@ -102,14 +103,22 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 	}{
 		{&corev1.Pod{}, "spec.nodeName", func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
 		{&corev1.Node{}, "spec.providerID", func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
-		{&storagev1.VolumeAttachment{}, "spec.nodeName", func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
-		{&karpv1.NodeClaim{}, "status.providerID", func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
+		{&storagev1.VolumeAttachment{}, "spec.nodeName",
+			func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
+		{&karpv1.NodeClaim{}, "status.providerID",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
 	}
 	for _, i := range indexes {
 		extract := func(o client.Object) []string { return []string{i.value(o)} }

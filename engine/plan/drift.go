@@ -137,7 +137,7 @@ func (all owners) of(path string) []string {
 }
 
 // fieldPath turns a path of flatten into one of managed fields. Lists are owned
-// as a whole: none of the definitions has keys for its elements.
+// as a whole: no CRD has keys for its elements.
 func fieldPath(path string) fieldpath.Path {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	var at fieldpath.Path

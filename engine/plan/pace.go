@@ -86,7 +86,7 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	return pace, nil
 }
 
-// closed are the budgets that let none of so many nodes go, as they are written.
+// closed are the budgets that let none of n nodes go, as they are written.
 func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {
@@ -132,8 +132,8 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 	p.Windows = append(p.Windows, Window{from, until, nodes})
 }
 
-// a timetable is when a budget is in force: from each hit of the schedule for
-// the duration.
+// timetable is when a budget applies: for the duration from each hit of the
+// schedule.
 type timetable struct {
 	schedule cron.Schedule
 	duration time.Duration
@@ -169,7 +169,7 @@ func turn(schedules []timetable, at, limit time.Time) time.Time {
 
 // ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
 // (v1.14.1, Budget.IsActive). The parser that it uses panics on a few texts that
-// the definition lets through; here they are errors.
+// the CRD lets through; here they are errors.
 func ParseSchedule(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {

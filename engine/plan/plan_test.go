@@ -14,7 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// compile compiles one directory of an archive; one that is not there is empty.
+// compiledDir compiles one directory of an archive; one that is missing is empty.
 func compiledDir(t *testing.T, files fstest.MapFS, dir string) compile.Result {
 	t.Helper()
 	sub, err := fs.Sub(files, dir)
@@ -31,7 +31,7 @@ func compiledDir(t *testing.T, files fstest.MapFS, dir string) compile.Result {
 	return compiled
 }
 
-// friday is when budgets are looked at: a Friday morning.
+// friday is when budgets are judged: a Friday morning.
 var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 
 // TestDiff compares the directories base and head of each archive, and each
