@@ -125,7 +125,7 @@ func TestPlansThatDoNotFitAreNotOffered(t *testing.T) {
 	unlimited, limited := byName(t, p.chooser.Types, "g6-standard-4"), typeOf(t, p, "web", "g6-standard-4")
 	if len(unlimited.Offerings.Available()) != 1 || len(limited.Offerings) != 1 ||
 		limited.Offerings[0].Price != unlimited.Offerings[0].Price {
-		t.Error("a hidden type must keep its price: the core prices nodes that are there by it")
+		t.Error("a hidden type must keep its price: Karpenter prices nodes that are there by it")
 	}
 }
 
@@ -144,7 +144,7 @@ func typeOf(t *testing.T, p *Provider, pool, name string) *cloudprovider.Instanc
 	return nil
 }
 
-// TestNothingIsAllocatedWhereNothingChanged: the core asks for the types all
+// TestNothingIsAllocatedWhereNothingChanged: Karpenter asks for the types all
 // the time.
 func TestNothingIsAllocatedWhereNothingChanged(t *testing.T) {
 	p := provider(t, readyClass(), nodePool(), capped("money", dollars("130")), decided(1))

@@ -96,7 +96,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 			"spec.firewallID: the account has no firewall 8",
 		},
 		{
-			"the token may not look", linodev1alpha1.LinodeNodeClassSpec{
+			"the token may not read", linodev1alpha1.LinodeNodeClassSpec{
 				FirewallID: &lacks, LKEK8sVersion: &other,
 			}, &lkeapi.Error{Status: 401}, "",
 		},

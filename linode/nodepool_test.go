@@ -53,7 +53,7 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 				""), "spec.template.spec.taints.0.key: LKE takes 62", true,
 		},
 		{"a taint's reserved value", taint("example.com/x", "linode.com"), `LKE keeps the value "linode.com"`, true},
-		{"spot alone", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
+		{"spot only", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
 		{"spot or on demand", wants(karpv1.CapacityTypeLabelKey, "spot", "on-demand"), "", false},
 		{"another zone", wants(corev1.LabelTopologyZone, "us-east"), "the cluster is in region us-ord", false},
 		{

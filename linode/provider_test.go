@@ -34,7 +34,7 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 		{"more than the largest plan has", nodePool(), nodeClaim("400", class), ""},
 		{"another zone than the region's", nodePool(), nodeClaim("1", in(corev1.LabelTopologyZone, "us-east")), ""},
 		{
-			"spot that the core asks for means cheaper", nodePool(), nodeClaim("1", class,
+			"spot that Karpenter asks for means cheaper", nodePool(), nodeClaim("1", class,
 				in(karpv1.CapacityTypeLabelKey, "spot")), "g6-standard-1",
 		},
 		{
@@ -65,7 +65,7 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}
 }
 
-// TestNodeOverlaysAreForNodePools: the core evaluates them for each NodePool,
+// TestNodeOverlaysAreForNodePools: Karpenter evaluates them for each NodePool,
 // and knows of none for a NodeClaim that was made by hand.
 func TestNodeOverlaysAreForNodePools(t *testing.T) {
 	byHand := nodeClaim("1")
@@ -105,7 +105,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 	}
 	want := capacity.Group{
 		NodePool: "web", Plan: "g6-standard-4",
-		// Labels of this claim alone and keys that LKE refuses are not the pool's,
+		// Labels of only this claim and keys that LKE refuses are not the pool's,
 		// nor are start-up taints.
 		Labels: map[string]string{karpv1.NodePoolLabelKey: "web", "example.com/team": "web"},
 		Taints: []capacity.Taint{{Key: "example.com/only", Effect: "NoSchedule"}},
@@ -145,7 +145,7 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 	}
 
 	// A class that was made along with the claim may not have been seen, or
-	// checked. The core deletes claims after either of the errors above.
+	// checked. Karpenter deletes claims after either of the errors above.
 	early := nodeClaim("1")
 	early.CreationTimestamp = metav1.Now()
 	unchecked := readyClass()

@@ -134,7 +134,7 @@ func TestDecide(t *testing.T) {
 		claims: []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}},
 		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
-		name:  "a slot that nobody owns is left alone at first",
+		name:  "a slot that nobody owns is kept at first",
 		pools: []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
 		name:   "a slot that nobody owns goes after the grace period",

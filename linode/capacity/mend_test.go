@@ -115,9 +115,9 @@ func TestCanHold(t *testing.T) {
 	}
 }
 
-// TestALostMachineIsSaidOnce: somebody deleted the Linode, or lowered the
+// TestALostMachineIsReportedOnce: somebody deleted the Linode, or lowered the
 // count of its pool.
-func TestALostMachineIsSaidOnce(t *testing.T) {
+func TestALostMachineIsReportedOnce(t *testing.T) {
 	claims := []Claim{has("a", 10), has("b", 11), released(has("c", 12))}
 	pools := []Pool{pool(1, 1, Slot{"1-a", 10})}
 	first := decide(claims, pools, Memory{})

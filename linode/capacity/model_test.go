@@ -183,7 +183,7 @@ func (w *world) provision(chance float64) {
 	}
 }
 
-// finish drops released claims whose machine is gone, as the core does after
+// finish drops released claims whose machine is gone, as Karpenter does after
 // NotFound.
 func (w *world) finish() {
 	for uid, c := range w.claims {
@@ -250,7 +250,7 @@ func (w *world) owns(p *Pool) bool {
 	return true
 }
 
-// roll lets claims go as the core does that have lost their machine, or whose
+// roll lets claims go as Karpenter does that have lost their machine, or whose
 // pool is not what their group asks for.
 func (w *world) roll() {
 	for _, c := range w.claims {

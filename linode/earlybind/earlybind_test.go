@@ -186,7 +186,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 		t.Errorf("labels = %v", claimed.Labels)
 	}
 
-	// An agent has done its work and taken its taint away before the core has
+	// An agent has done its work and taken its taint away before Karpenter has
 	// registered the node: it must not come back.
 	claimed.Spec.Taints = claimed.Spec.Taints[:4]
 	prepare(claimed, pool, nc)

@@ -23,7 +23,7 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 		change func(*karpv1.NodeClaim)
 		bound  bool
 	}{
-		"the core has written conditions": {
+		"Karpenter has written conditions": {
 			func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) }, true,
 		},
 		"somebody has annotated it": {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},

@@ -50,11 +50,11 @@ func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 
 // book is a Claims in memory.
 type book struct {
-	mu     sync.Mutex
-	claims map[string]capacity.Claim
-	gaveUp map[string]string
-	warned []string
-	told   []string
+	mu          sync.Mutex
+	claims      map[string]capacity.Claim
+	gaveUp      map[string]string
+	warned      []string
+	warnedPools []string
 }
 
 func newBook() *book {
@@ -184,9 +184,9 @@ func (r *rig) want(n int) {
 	r.running().Wake()
 }
 
-// letGo deletes n claims, and asks for their end every five seconds as Karpenter
+// release deletes n claims, and asks for their end every five seconds as Karpenter
 // does, until all are gone.
-func (r *rig) letGo(n int) {
+func (r *rig) release(n int) {
 	r.book.mu.Lock()
 	leaving := slices.Sorted(maps.Keys(r.book.claims))[:n]
 	for _, uid := range leaving {
@@ -250,7 +250,7 @@ func (r *rig) bound() bool {
 func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = append(b.told, nodePool+" "+reason+": "+message)
+	b.warnedPools = append(b.warnedPools, nodePool+" "+reason+": "+message)
 }
 
 func tiers(t *testing.T, test func(t *testing.T, cfg lkesim.Config)) {
@@ -281,7 +281,7 @@ func TestABurstIsOneCall(t *testing.T) {
 		if took, most := time.Since(start), cfg.InstanceDelay+cfg.ListDelay+6*time.Second; took > most {
 			t.Errorf("took %s, want less than %s", took, most)
 		}
-		r.letGo(25)
+		r.release(25)
 		if stats := r.sim.Stats(); stats.Slots != 0 || stats.Pools != 0 {
 			t.Errorf("%d pools with %d slots are left", stats.Pools, stats.Slots)
 		}
@@ -332,9 +332,9 @@ func (r *rig) story() {
 	r.want(3)
 	r.until("all claims have machines", r.bound)
 	r.tamper()
-	r.letGo(2)
+	r.release(2)
 	r.until("the rest has machines", r.bound)
-	r.letGo(5)
+	r.release(5)
 	r.until("nothing is left", func() bool { return r.sim.Stats().Slots == 0 })
 }
 
@@ -394,7 +394,7 @@ func TestTheControllerMayDieAtEveryCall(t *testing.T) {
 	})
 }
 
-func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
+func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 	available := func(r *rig) bool {
 		for _, it := range r.types.List() {
 			if it.Name == "g6-standard-4" {
@@ -422,7 +422,7 @@ func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
 				if available(r) {
 					t.Error("the plan is still offered")
 				}
-				r.letGo(3)
+				r.release(3)
 				if slots := r.sim.Stats().Slots; slots != 0 {
 					t.Errorf("%d slots are left", slots)
 				}

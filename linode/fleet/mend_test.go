@@ -67,8 +67,9 @@ func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 				r.until("it is reported", func() bool {
 					r.book.mu.Lock()
 					defer r.book.mu.Unlock()
-					return len(r.book.told) == 1 && strings.Contains(r.book.told[0], "web LKEPoolOutOfStep: LKE node pool") &&
-						strings.Contains(r.book.told[0], what)
+					warned := r.book.warnedPools
+					return len(warned) == 1 && strings.Contains(warned[0], "web LKEPoolOutOfStep: LKE node pool") &&
+						strings.Contains(warned[0], what)
 				})
 				calls := r.sim.Stats().Writes
 				time.Sleep(10 * time.Minute)

@@ -100,7 +100,7 @@ func TestTheStockIsFollowed(t *testing.T) {
 	})
 }
 
-// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and the core
+// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and Karpenter
 // replaces nodes whose type it cannot find.
 func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
 	facts, err := catalog.Embedded()

@@ -97,7 +97,7 @@ func TestABlockedPlanComesBackAndOthersKeepTheirPointer(t *testing.T) {
 			t.Error("a blocked plan is offered")
 		}
 		if len(plan.Offerings.Available()) != 1 {
-			t.Error("a type that the core may hold was changed")
+			t.Error("a type that Karpenter may hold was changed")
 		}
 		if byName(t, types, "g6-standard-6") != other {
 			t.Error("another plan got a new pointer")
@@ -140,7 +140,7 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 			ts.Record(plan, "1.36", reports(3900000))
 			ts.SetVersion("v1.36.1+lke1")
 		}, 3900000},
-		{"a node of a newer version tells that the cluster was upgraded", func(ts *Set) {
+		{"a node of a newer version shows that the cluster was upgraded", func(ts *Set) {
 			ts.Record(plan, "1.35", reports(3919624))
 			ts.Record(plan, "1.36", reports(3800000))
 		}, 3800000},
@@ -219,7 +219,7 @@ func TestEveryRegionWithKubernetesSellsSomething(t *testing.T) {
 		}
 	}
 	if regions < 40 {
-		t.Errorf("only %d regions and tiers were looked at", regions)
+		t.Errorf("only %d regions and tiers were checked", regions)
 	}
 }
 

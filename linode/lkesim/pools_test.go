@@ -428,16 +428,16 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// When instances come does not depend on who looks when.
+// When instances come does not depend on who reads when.
 func TestLookingDoesNotMatter(t *testing.T) {
-	story := func(look bool) (all []Instance) {
+	story := func(read bool) (all []Instance) {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAccount(t, Config{InstanceDelay: 5 * time.Second, Jitter: 0.9})
 			a.makePool(5, nil)
 			a.makePool(5, nil)
 			for range 20 {
 				time.Sleep(time.Second)
-				if look {
+				if read {
 					a.Stats()
 				}
 			}

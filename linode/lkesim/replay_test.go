@@ -27,7 +27,7 @@ var from2025 = []string{
 	"LKENodeEnterprisePoolNode_Update",
 }
 
-// others are the clusters that an account had beside those that the recording makes.
+// others are the clusters that an account had besides those that the recording makes.
 var others = map[string][]Config{
 	"LKEClusters_List": {
 		{Tier: "enterprise", Region: "us-ord", KubernetesVersion: "v1.31.8+lke1"},
@@ -200,7 +200,7 @@ func (r *replay) pair(want, got any) {
 	}
 }
 
-// isID tells numbers and slots from the ids of versions and types, which are the same here and there.
+// isID distinguishes numbers and slots from the ids of versions and types, which are the same here and there.
 func isID(v any) bool {
 	_, number := v.(float64)
 	return number || slotID.MatchString(jsonText(v))
