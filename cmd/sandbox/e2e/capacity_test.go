@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestTheGuideWorksAsWritten walks through the guide of the existing provider,
-// with both versions of the class that are served.
+// TestTheGuideWorksAsWritten follows the guide of the existing provider, with both
+// served versions of the class.
 func TestTheGuideWorksAsWritten(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"v1alpha1", "v1"} {
@@ -44,8 +44,8 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 	}
 }
 
-// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plans of 4, all at once. On
-// Enterprise LKE lists new nodes late.
+// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plan types of 4, at once. LKE
+// Enterprise lists new nodes late.
 func TestABurstMakesWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
