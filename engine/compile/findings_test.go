@@ -44,7 +44,7 @@ func TestLintGood(t *testing.T) {
 				t.Fatal(err)
 			}
 			files := fstest.MapFS{"main.lke.hcl": {Data: src}}
-			if !bytes.HasPrefix(src, []byte("# alone")) && filepath.Base(path) != "base.lke.hcl" {
+			if !bytes.HasPrefix(src, []byte("# only")) && filepath.Base(path) != "base.lke.hcl" {
 				files["base.lke.hcl"] = &fstest.MapFile{Data: base}
 			}
 			for _, d := range lintFiles(files) {

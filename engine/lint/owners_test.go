@@ -50,7 +50,7 @@ func TestOwnersRefuse(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if name == "base" || strings.HasPrefix(string(src), "# alone") {
+		if name == "base" || strings.HasPrefix(string(src), "# only") {
 			continue
 		}
 		files := fstest.MapFS{"base.lke.hcl": {Data: base}, "main.lke.hcl": {Data: src}}

@@ -3,6 +3,6 @@ pool "web" {
   requirements = {
     class         = "dedicated"
     cpu           = lte(8)
-    instance_type = atleast(5, exists()) # want: More values wanted than there are: 5 different values are wanted of instance_type, and the plans that the pool allows (g6-dedicated-2, g6-dedicated-4 and g6-dedicated-8) have 3.
+    instance_type = atleast(5, exists()) # want: More values required than there are: 5 different values of instance_type are required, and the plans that the pool allows (g6-dedicated-2, g6-dedicated-4 and g6-dedicated-8) have 3.
   }
 }

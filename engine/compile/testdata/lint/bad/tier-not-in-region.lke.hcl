@@ -1,4 +1,4 @@
-# alone
+# only
 cluster {
   name   = "test"
   region = "us-east"
