@@ -102,17 +102,17 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := saved.Fresh(now); err != nil {
+	if err := saved.Fresh(now.Plan); err != nil {
 		fmt.Fprintln(a.env.Stderr, "lkeplan:", err)
 		return stale
 	}
-	if err := saved.Judge(&now, a.allow); err != nil {
+	if err := saved.Judge(&now.Plan, a.allow); err != nil {
 		return err
 	}
-	if now.Refused() {
-		return a.refuse(now)
+	if now.Plan.Refused() {
+		return a.refuse(now.Plan)
 	}
-	return a.execute(ctx, cluster, head, now)
+	return a.execute(ctx, cluster, head, now.Plan)
 }
 
 // refuse shows the plan that a guard or policy refuses.

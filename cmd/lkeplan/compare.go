@@ -169,7 +169,8 @@ func (d *comparison) withCluster(ctx context.Context, c *compared, kind, name st
 		live.Predict = c.cluster.DryRun
 	}
 	notes := c.plan.Notes
-	c.plan, err = compare.Live(ctx, c.head, sight, live)
+	found, err := compare.Live(ctx, c.head, sight, live)
+	c.plan = found.Plan
 	c.plan.Base, c.plan.Head, c.plan.Notes = against, d.headRevision(), append(notes, c.plan.Notes...)
 	return err
 }

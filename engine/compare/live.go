@@ -29,10 +29,9 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// LiveOptions are the inputs of Live beside the configuration and the
-// cluster.
+// LiveOptions are the inputs of Live besides the configuration and the cluster.
 type LiveOptions struct {
-	// Base is the configuration that is in force, as far as it is known: what
+	// Base is the configuration that was last applied, as far as it is known: what
 	// differs from it in the cluster is drift.
 	Base   compile.Result
 	Prices *catalog.Catalog
@@ -43,22 +42,41 @@ type LiveOptions struct {
 	// Predict says what applying an object makes of the live one, which is nil
 	// where there is none; nil works it out locally.
 	Predict func(ctx context.Context, live, desired map[string]any) (predicted map[string]any, conflicts []kube.Conflict, err error)
+	// Ignore reports whether others may set a field, so that the configuration no
+	// longer does; nil for none.
+	Ignore func(plan.Drift) bool
+}
+
+// Comparison is a plan, with what it takes to apply it.
+type Comparison struct {
+	Plan plan.Plan
+	Head compile.Result // without the fields that LiveOptions.Ignore leaves to others
 }
 
 // Live says what applying head to a cluster does: to its objects, field by
 // field as a server-side apply would leave them, to each of its nodes, and what
 // others have changed in it. The cluster is only read.
-func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (plan.Plan, error) {
+func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptions) (Comparison, error) {
 	linode.Register()
 	objects, nodes, notes, err := read(ctx, head, cluster, true)
 	if err != nil {
-		return plan.Plan{}, err
+		return Comparison{}, err
 	}
 	there := Index(objects)
+	drift, err := drifts(opts.Base, head, there)
+	if err != nil {
+		return Comparison{}, err
+	}
+	if without, found := Without(head, drift, opts.Ignore); found {
+		head = without
+		if drift, err = drifts(opts.Base, head, there); err != nil {
+			return Comparison{}, err
+		}
+	}
 	before := plan.State{Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now}
 	after := before
 	if err := predict(ctx, head, there, opts, &before, &after); err != nil {
-		return plan.Plan{}, err
+		return Comparison{}, err
 	}
 	if over := left(head, objects); opts.Prune {
 		before.Objects = append(before.Objects, over...)
@@ -70,14 +88,11 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	after.Removed = head.Removed
 	p, err := plan.Diff(before, after)
 	if err != nil {
-		return p, err
+		return Comparison{}, err
 	}
-	if p, err = withHolds(ctx, p, before, after, cluster); err != nil {
-		return p, err
-	}
-	p.Notes = append(p.Notes, notes...)
-	p.Drift, err = drifts(opts.Base, head, there)
-	return p, err
+	p, err = withHolds(ctx, p, before, after, cluster)
+	p.Notes, p.Drift = append(p.Notes, notes...), drift
+	return Comparison{p, head}, err
 }
 
 // RevisionsOn compares two configurations as Revisions does, and says of a cluster how

@@ -8,7 +8,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -90,22 +89,12 @@ func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, e
 	return f.Cluster.Apply(ctx, obj)
 }
 
-// ignoreDrift takes the fields out of head that others have set and may set, and
-// reports whether there were any.
-func ignoreDrift(head *compile.Result, drift []plan.Drift, rules []lkeplanv1alpha1.DriftIgnore) bool {
-	found := false
-	for _, d := range drift {
-		if d.Kept || !slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) }) {
-			continue
-		}
-		for i, r := range head.Resources {
-			if manifest.KeyOf(r.Manifest) == d.Key() {
-				head.Resources[i].Manifest = without(r.Manifest, d.Path)
-				found = true
-			}
-		}
+// ignored returns a function that reports whether a NodePlan lets others set a
+// field.
+func ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
+	return func(d plan.Drift) bool {
+		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
 	}
-	return found
 }
 
 // covers reports whether a rule is about a field, or one around it.
@@ -134,31 +123,4 @@ func pathOf(pointer string) string {
 		}
 	}
 	return b.String()
-}
-
-// without is an object without the field at a path of a plan. Of a list, which
-// is owned as a whole, all of it goes.
-func without(obj map[string]any, path string) map[string]any {
-	list, rest, inBrackets := strings.Cut(path, "[")
-	steps := strings.Split(list, ".")
-	if inBrackets {
-		if manifest.Map(obj, steps...) != nil {
-			steps = append(steps, strings.TrimSuffix(rest, "]"))
-		}
-	}
-	return drop(obj, steps)
-}
-
-// drop copies what it changes.
-func drop(obj map[string]any, steps []string) map[string]any {
-	copied := make(map[string]any, len(obj))
-	for name, value := range obj {
-		copied[name] = value
-	}
-	if len(steps) == 1 {
-		delete(copied, steps[0])
-	} else if inner, ok := copied[steps[0]].(map[string]any); ok {
-		copied[steps[0]] = drop(inner, steps[1:])
-	}
-	return copied
 }

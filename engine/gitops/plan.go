@@ -43,21 +43,21 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 	return p, nil
 }
 
-// compare works out the plan, without the fields that others may set.
+// compare works out the plan, and takes the fields out of the revision that
+// others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
-	np, view := rev.target.NodePlan, w.view(rev)
-	opts := compare.LiveOptions{
-		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune,
-	}
-	p, err := compare.Live(ctx, rev.head, view, opts)
+	spec, view := rev.target.Spec, w.view(rev)
+	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
+		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
+		Prune:  spec.Prune == nil || *spec.Prune,
+		Ignore: ignored(spec.DriftIgnore),
+	})
 	if err != nil {
 		return judged{}, err
 	}
-	if ignoreDrift(&rev.head, p.Drift, np.Spec.DriftIgnore) {
-		p, err = compare.Live(ctx, rev.head, view, opts)
-	}
+	rev.head = found.Head
 	ours, deleting := view.found()
-	return judged{Plan: p, ours: ours, deleting: deleting}, err
+	return judged{Plan: found.Plan, ours: ours, deleting: deleting}, nil
 }
 
 // judge asks the guards in the source that was last applied, those of the

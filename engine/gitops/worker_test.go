@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -170,7 +171,8 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			head := compile.Result{Resources: []config.Object{resource()}}
-			if found := ignoreDrift(&head, tt.drift, []lkeplanv1alpha1.DriftIgnore{tt.rule}); found != (tt.left != nil) {
+			head, found := compare.Without(head, tt.drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
+			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
 			want := tt.left
