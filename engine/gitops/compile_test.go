@@ -18,7 +18,7 @@ import (
 // recorded is a record of some files, which Load writes down.
 type recorded struct {
 	path  string
-	files map[string]string // nil: nothing is in force
+	files map[string]string // nil: nothing was applied yet
 }
 
 func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
@@ -53,8 +53,8 @@ func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, 
 	return a.answer, nil
 }
 
-// TestTheGuardsAreOfWhatWasLastApplied: and it is compiled only where it is not what
-// was compiled already.
+// TestTheGuardsAreOfWhatWasLastApplied: and that is compiled only where it differs
+// from the new revision.
 func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	const old, head = 1, 2 // deleted pools that the guards allow
 	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
@@ -94,9 +94,11 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
 				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
 			}
-			base, err := w.base(t.Context(), target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}, t.TempDir(), of)
+			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}
+			base, err := w.base(t.Context(), to, t.TempDir(), of)
 			if err != nil || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
-				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
+				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v",
+					compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
 			}
 		})
 	}
@@ -106,7 +108,8 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
 		w, p := &Worker{Compiler: compiler}, &judged{Plan: plan.Plan{Current: new(catalog.Money)}}
-		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
+		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+		rev.base.PolicyCount = policies
 		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
@@ -116,8 +119,8 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: one commit that takes a value
-// away that the guards last applied need would else be the first to be held to its own.
+// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: otherwise a commit that removes
+// a value that the last applied guards need would be judged by its own guards.
 func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
 	for name, tt := range map[string]struct {
@@ -125,9 +128,9 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 		changes []plan.Change
 		refused bool
 	}{
-		"it can be read":   {false, []plan.Change{change}, false},
-		"it cannot":        {true, []plan.Change{change}, true},
-		"nothing is to do": {true, nil, false},
+		"it can be read":  {false, []plan.Change{change}, false},
+		"it cannot":       {true, []plan.Change{change}, true},
+		"nothing changes": {true, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
@@ -135,7 +138,10 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			head := compiled{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
+			head := compiled{
+				Answer:  compile.Answer{Result: compile.Result{Guards: guards}},
+				request: compile.Request{Root: t.TempDir(), Dir: "."},
+			}
 			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
 			var err error
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
@@ -152,7 +158,7 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	}
 }
 
-// hanging is a compiler that answers when it is told to.
+// hanging is a compiler that answers when its channel says so.
 type hanging struct{ begun, answer chan struct{} }
 
 func (h hanging) Compile(context.Context, compile.Request) (compile.Answer, error) {
@@ -179,7 +185,7 @@ func TestCompilationsTakeTurns(t *testing.T) {
 		}
 		cancel()
 		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("who waits for a turn is told %v, want %v", err, context.Canceled)
+			t.Errorf("the compilation that waits for a turn ends with %v, want %v", err, context.Canceled)
 		}
 		close(h.answer)
 		if err := errors.Join(<-ends, <-ends); err != nil {

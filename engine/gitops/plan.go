@@ -71,7 +71,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	if err != nil {
 		return err
 	}
-	p.Verdicts = append(verdicts, rev.base.readable(p.Plan)...)
+	p.Verdicts = append(verdicts, rev.base.refuseUnreadable(p.Plan)...)
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}

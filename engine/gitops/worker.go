@@ -187,7 +187,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if err := w.Records.Store(ctx, np, rev.files); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
-	if np.Status.Pools, err = pools(applying, w.view(rev), rev.head, p.Plan); err != nil {
+	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
 	}
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
