@@ -36,15 +36,9 @@ type Artifact struct {
 // Sources finds the sources of NodePlans.
 type Sources interface {
 	// Find returns the present revision of a NodePlan's source. The error is a
-	// DeniedError where the NodePlan may not use the source.
+	// stalled outcome where the NodePlan may not use the source.
 	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
 }
-
-// DeniedError says why a NodePlan must not use the source that it names.
-type DeniedError struct{ Reason string }
-
-// Error implements error.
-func (e DeniedError) Error() string { return e.Reason }
 
 // Compiler compiles a directory; compile.Child is one.
 type Compiler interface {

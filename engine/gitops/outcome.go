@@ -45,10 +45,15 @@ func outcomeOf(o outcome, err error) outcome {
 	if err == nil {
 		return o
 	}
+	return endedBy(err, lkeplanv1alpha1.ReasonApplyFailed)
+}
+
+// endedBy returns the outcome that an error is, or a failure with a reason.
+func endedBy(err error, reason string) outcome {
 	if early, ok := errors.AsType[outcome](err); ok {
 		return early
 	}
-	return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
+	return failed(reason, "%v", err)
 }
 
 func done(reason, format string, args ...any) outcome {

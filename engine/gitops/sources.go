@@ -68,9 +68,8 @@ func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 	ref := np.Spec.SourceRef
 	at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
 	if s.SameNamespace && at.Namespace != np.Namespace {
-		return Artifact{}, DeniedError{
-			fmt.Sprintf("%s %s is in another namespace, which this controller does not allow", ref.Kind, at),
-		}
+		return Artifact{}, stalled(lkeplanv1alpha1.ReasonAccessDenied,
+			"%s %s is in another namespace, which this controller does not allow", ref.Kind, at)
 	}
 	source := kindsOfSource()[ref.Kind]()
 	err := s.Cache.Get(ctx, at, source)

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -9,7 +10,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/predicates"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -102,18 +102,11 @@ func ofNodePlan(obj client.Object) bool {
 func writers(obj client.Object) (written []string) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager != kube.FieldManager && entry.Subresource == "" {
-			written = append(written, entry.Manager+" "+moment(entry.Time))
+			written = append(written, fmt.Sprint(entry.Manager, " ", entry.Time))
 		}
 	}
 	slices.Sort(written)
 	return written
-}
-
-func moment(t *metav1.Time) string {
-	if t == nil {
-		return ""
-	}
-	return t.UTC().String()
 }
 
 // lastAppliedChanged passes the updates of a NodePlan after which another one that

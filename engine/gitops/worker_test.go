@@ -54,7 +54,7 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 	}{
 		{name: "no source", source: scripted{findErr: errors.New("there is no GitRepository flux-system/fleet")},
 			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
-		{name: "a source that it must not use", source: scripted{findErr: DeniedError{"it is in another namespace"}},
+		{name: "a source that it must not use", source: scripted{findErr: stalled(lkeplanv1alpha1.ReasonAccessDenied, "it is in another namespace")},
 			want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
 		{name: "a fetch that fails", source: scripted{fetchErr: errors.New("the artifact has another digest")},
 			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
