@@ -3,9 +3,11 @@
 package lkeplan_test
 
 import (
+	"bytes"
 	"iter"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +18,8 @@ const module = "github.com/lkeplan/lkeplan/"
 // rule forbids imports, direct or not, with the reason.
 type rule struct {
 	from      string   // a package of ours and all below it
-	alone     bool     // from alone, not what is below it
+	exactly   bool     // from itself, not what is below it
+	but       string   // a package below from, with all below it, that may import them
 	forbidden []string // import path prefixes; ours without the module's path
 	why       string
 }
@@ -24,10 +27,10 @@ type rule struct {
 var rules = []rule{
 	{from: "schemas", forbidden: []string{"cmd", "engine", "config", "kube", "linode"},
 		why: "the schemas are what everything else agrees on; they cannot know any of it"},
-	{from: "schemas", alone: true, forbidden: []string{"github.com/hashicorp/hcl", "k8s.io/client-go", "sigs.k8s.io"},
+	{from: "schemas", exactly: true, forbidden: []string{"github.com/hashicorp/hcl", "k8s.io/client-go", "sigs.k8s.io"},
 		why: "readers of the language table must not have to link an evaluator or a client"},
 	{from: "config", forbidden: []string{"cmd", "engine", "kube", "linode"},
-		why: "a plan must follow from the commit and its variables alone"},
+		why: "a plan must follow from nothing but the commit and its variables"},
 	{from: "config", forbidden: []string{"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "sigs.k8s.io/karpenter", "github.com/linode", "net/http"},
 		why: "compiling must be possible without a cluster, a network and Karpenter"},
 	{from: "config/eval", forbidden: []string{"schemas", "k8s.io"},
@@ -62,22 +65,29 @@ var rules = []rule{
 		why: "a plan is applied in the same way, whoever asks for it and wherever it came from"},
 	{from: "engine/adopt", forbidden: []string{"engine/apply", "engine/gitops", "engine/controller", "engine/source"},
 		why: "adopting objects changes none of their values"},
+	{from: "engine/fetch", forbidden: []string{
+		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
+	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
-	{from: "engine", alone: true, forbidden: []string{"engine", "config", "kube", "linode", "schemas"},
+	{from: "engine", exactly: true, forbidden: []string{"engine", "config", "kube", "linode", "schemas"},
 		why: "the root of the engine is a signpost; code has a package that says what it does"},
 	{from: "engine/plan", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "what a change does follows from two states, wherever they were read"},
 	{from: "engine/report", forbidden: []string{"kube", "engine/source", "linode/lkeapi", "github.com/go-git"},
 		why: "a report is a function of the plan; where it goes and how wide that is, the command knows"},
-	{from: "cmd", forbidden: []string{"engine/report/picture"},
+	{from: "cmd", but: "cmd/sandbox/e2e", forbidden: []string{"engine/report/picture"},
 		why: "pictures for documents are drawn by tests"},
+	{from: "cmd/sandbox", but: "cmd/sandbox/e2e", forbidden: []string{"engine", "config", "kube", "cmd/sandbox/e2e"},
+		why: "the sandbox plays what lkeplan runs against; only its tests know lkeplan"},
+	{from: "cmd/sandbox/process", forbidden: []string{"k8s.io", "linode", "cmd/sandbox/stack", "cmd/sandbox/binaries"},
+		why: "processes are started and ended in the same way whatever they do"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }
 
-// testLibraries are what only tests may link, in the product: what checks, and what
-// plays the systems around it.
+// testLibraries are for tests only: they check, or they simulate the systems around the
+// product.
 var testLibraries = []string{
 	"testing", "net/http/httptest",
 	"github.com/google/go-cmp", "github.com/onsi", "github.com/stretchr/testify",
@@ -96,14 +106,16 @@ var linkedByOthers = map[string]string{
 // TestLayering walks what each package links and names the reason of the rule
 // that an import breaks.
 func TestLayering(t *testing.T) {
-	for pkg, deps := range goList(t, ".", "{{.ImportPath}}{{range .Deps}} {{.}}{{end}}", "./...") {
-		pkg = strings.TrimPrefix(pkg, module)
-		for _, r := range rules {
-			if !r.covers(pkg) {
-				continue
-			}
-			if broken := r.broken(strings.Fields(deps)); len(broken) > 0 {
-				t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
+	for _, dir := range modules {
+		for pkg, deps := range goList(t, dir, "{{.ImportPath}}{{range .Deps}} {{.}}{{end}}", "./...") {
+			pkg = strings.TrimPrefix(pkg, module)
+			for _, r := range rules {
+				if !r.covers(pkg) {
+					continue
+				}
+				if broken := r.broken(strings.Fields(deps)); len(broken) > 0 {
+					t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
+				}
 			}
 		}
 	}
@@ -150,10 +162,10 @@ func goList(t *testing.T, dir, format string, args ...string) iter.Seq2[string, 
 }
 
 func (r rule) covers(pkg string) bool {
-	if r.alone {
+	if r.exactly {
 		return pkg == r.from
 	}
-	return under(pkg, r.from)
+	return under(pkg, r.from) && (r.but == "" || !under(pkg, r.but))
 }
 
 // broken returns those of the dependencies that the rule forbids.
@@ -196,6 +208,30 @@ func TestTopLevel(t *testing.T) {
 	for _, entry := range entries {
 		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
 			t.Errorf("the folder %s is none of %s: what is in it belongs into one of them", name, strings.Join(known, ", "))
+		}
+	}
+}
+
+// TestNoPackageIsTooLarge: who changes a package has to know all of it. The simulator is
+// larger because it imitates the API of somebody else.
+func TestNoPackageIsTooLarge(t *testing.T) {
+	const most = 2500 // lines of production code, comments included
+	for _, dir := range modules {
+		for pkg, rest := range goList(t, dir, "{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}", "./...") {
+			files := strings.Fields(rest)
+			lines := 0
+			for _, name := range files[1:] {
+				text, err := os.ReadFile(filepath.Join(files[0], name))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !strings.HasPrefix(name, "zz_generated") {
+					lines += bytes.Count(text, []byte("\n"))
+				}
+			}
+			if lines > most && pkg != module+"linode/lkesim" {
+				t.Errorf("%s has %d lines, more than %d: it has more than one subject", pkg, lines, most)
+			}
 		}
 	}
 }

@@ -41,7 +41,7 @@ func compareAddr(a, b Addr) int {
 }
 
 // A trail is an address step by step: the modules on the way, then the object.
-// A trail of modules alone is the address of a module.
+// A trail of modules only is the address of a module.
 type trail []step
 
 // A step is one block of a trail, and one element of it under for_each.
@@ -104,7 +104,8 @@ func objectTypes() map[string]schemas.Block {
 func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 	traversal, diags := hcl.AbsTraversalForExpr(attr.Expr)
 	if text, textDiags := decode.Literal(attr); !textDiags.HasErrors() { // as JSON has it
-		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename, attr.Expr.Range().Start)
+		traversal, diags = hclsyntax.ParseTraversalAbs([]byte(text), attr.Expr.Range().Filename,
+			attr.Expr.Range().Start)
 	}
 	if diags.HasErrors() {
 		return nil, notAnAddress(attr, "")
@@ -118,7 +119,8 @@ func address(attr *hcl.Attribute) (trail, hcl.Diagnostics) {
 		t, traversal = t.to(s), rest
 		if _, object := objectTypes()[s.typ]; !object && s.typ != schemas.Module.Type {
 			types := append(slices.Collect(maps.Keys(objectTypes())), schemas.Module.Type)
-			return nil, notAnAddress(attr, fmt.Sprintf(" There are no objects named %s.%s.", s.typ, eval.DidYouMean(s.typ, types)))
+			return nil, notAnAddress(attr,
+				fmt.Sprintf(" There are no objects named %s.%s.", s.typ, eval.DidYouMean(s.typ, types)))
 		} else if object && len(traversal) > 0 {
 			return nil, notAnAddress(attr, "")
 		}
@@ -155,6 +157,7 @@ func firstStep(traversal hcl.Traversal) (s step, rest hcl.Traversal, ok bool) {
 }
 
 func notAnAddress(attr *hcl.Attribute, hint string) hcl.Diagnostics {
-	detail := fmt.Sprintf("The argument %s takes the address of an object, written out: pool.web, pool.team[\"ml\"] or module.ml.pool.gpu.", attr.Name)
+	detail := fmt.Sprintf("The argument %s takes the address of an object, written out: pool.web, "+
+		"pool.team[\"ml\"] or module.ml.pool.gpu.", attr.Name)
 	return hcl.Diagnostics{diag.AtExpression("Not an address", detail+hint, attr.Expr)}
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// An Import is permission to take over an object that exists already. It is
-// for whoever applies: compiling changes nothing.
+// An Import is permission to take over an object that exists already. Applying
+// uses it; compiling changes nothing.
 type Import struct {
 	Addr  Addr
 	Kind  string
@@ -43,14 +43,18 @@ func (c *compiler) imports() (imports []Import) {
 		to := content.Attributes["to"].Expr.Range()
 		found, diags := c.find(t, to)
 		if len(found) > 1 {
-			diags = hcl.Diagnostics{diag.At("Address of several objects", fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as in %s[\"KEY\"].", t, t), to)}
+			diags = hcl.Diagnostics{diag.At("Address of several objects",
+				fmt.Sprintf("%s has for_each, and an existing object becomes one of its elements. Add the key, as "+
+					"in %s[\"KEY\"].", t, t), to)}
 		}
 		c.report(diags...)
 		if diags.HasErrors() || len(found) == 0 {
 			continue
 		}
 		if i := found[0]; i.name != id {
-			c.report(diag.AtExpression("Another object", fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name, id, id), content.Attributes["id"].Expr))
+			c.report(diag.AtExpression("Another object",
+				fmt.Sprintf("%s is the object %q. To take over %q, give the block its name: name = %q.", t, i.name,
+					id, id), content.Attributes["id"].Expr))
 			continue
 		}
 		imports = append(imports, Import{Addr: t.addr(), Kind: found[0].object.Kind(), Name: id, Range: block.DefRange})
@@ -69,10 +73,13 @@ func (c *compiler) removals() (removals []Removal) {
 		from := content.Attributes["from"].Expr.Range()
 		if i, ok := c.declared(func(o trail) bool { return within(t, o) }); ok {
 			declared := i.object.Origins[""].Range
-			c.report(diag.At("Removed, but still there", fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at, diag.Line(declared)), from))
+			c.report(diag.At("Removed, but still there",
+				fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at,
+					diag.Line(declared)), from))
 			continue
 		}
-		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(), Range: block.DefRange}
+		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(),
+			Range: block.DefRange}
 		if attr := content.Attributes["id"]; attr != nil {
 			r.Name, ok = c.text(attr)
 		}
@@ -99,7 +106,8 @@ func (c *compiler) few(table schemas.Block) hcl.Blocks {
 }
 
 // addressed reads a block about one object, which is the only one about it.
-func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block, seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
+func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Block,
+	seen map[string]hcl.Range) (*hcl.BodyContent, trail, bool) {
 	content, diags := block.Body.Content(decode.Schema(table))
 	attr := content.Attributes[argument]
 	if attr == nil {
@@ -109,10 +117,12 @@ func (c *compiler) addressed(table schemas.Block, argument string, block *hcl.Bl
 	t, addressDiags := address(attr)
 	diags = append(diags, addressDiags...)
 	if t != nil && t[len(t)-1].typ == schemas.Module.Type {
-		diags = append(diags, diag.AtExpression("Address of a module", fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
+		diags = append(diags, diag.AtExpression("Address of a module",
+			fmt.Sprintf("The block %s is about one object, such as %s.pool.NAME.", table.Type, t), attr.Expr))
 	}
 	if earlier, again := seen[t.String()]; again && t != nil {
-		diags = append(diags, diag.AtExpression("Block given twice", fmt.Sprintf("The block %s for %s is there already, at %s.", table.Type, t, diag.Line(earlier)), attr.Expr))
+		diags = append(diags, diag.AtExpression("Block given twice",
+			fmt.Sprintf("The block %s for %s is there already, at %s.", table.Type, t, diag.Line(earlier)), attr.Expr))
 	}
 	seen[t.String()] = block.DefRange
 	c.report(diags...)
@@ -132,7 +142,8 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	}
 	v, err := meter.Convert(v, cty.String)
 	if err != nil || v.IsNull() {
-		c.report(diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))
+		c.report(diag.AtExpression("Wrong type of value",
+			fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))
 		return "", false
 	}
 	return v.AsString(), true

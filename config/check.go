@@ -35,7 +35,8 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 		return diags
 	}
 	if len(condition.Expr.Variables()) == 0 {
-		return hcl.Diagnostics{diag.AtExpression("Condition that never changes", "The condition refers to nothing, so it is always true or always false.", condition.Expr)}
+		return hcl.Diagnostics{diag.AtExpression("Condition that never changes",
+			"The condition refers to nothing, so it is always true or always false.", condition.Expr)}
 	}
 	v, ctx, diags := scope.Value(condition.Expr)
 	if diags.HasErrors() {
@@ -43,7 +44,8 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return hcl.Diagnostics{diag.AtExpression("Invalid condition", "A condition must be true or false.", condition.Expr)}
+		return hcl.Diagnostics{diag.AtExpression("Invalid condition", "A condition must be true or false.",
+			condition.Expr)}
 	}
 	if !v.IsKnown() || v.True() {
 		return nil
@@ -64,9 +66,11 @@ func (c *compiler) message(attr *hcl.Attribute, scope *eval.Scope) (string, hcl.
 	v, err := meter.Convert(v, cty.String)
 	switch {
 	case err != nil:
-		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message", fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
+		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",
+			fmt.Sprintf("The error message must be text: %v.", err), attr.Expr)}
 	case v.IsNull():
-		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message", "The error message is null, and it must be text.", attr.Expr)}
+		return unsaid, hcl.Diagnostics{diag.AtExpression("Invalid error message",
+			"The error message is null, and it must be text.", attr.Expr)}
 	case !v.IsKnown():
 		return unsaid, nil
 	}

@@ -17,14 +17,18 @@ func (c *compiler) declareCluster() *eval.Node {
 	node := &eval.Node{Name: "cluster", Eval: func() (cty.Value, hcl.Diagnostics) { return cty.DynamicVal, nil }}
 	for i, block := range c.dir.Blocks.OfType(schemas.Cluster.Type) {
 		if i > 0 {
-			c.report(diag.At("More than one cluster", fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s already. Give each cluster a directory of its own.", diag.Line(node.Range)), block.DefRange))
+			c.report(diag.At("More than one cluster",
+				fmt.Sprintf("A directory is for one cluster, and this one names its cluster at %s already. Give "+
+					"each cluster a directory of its own.", diag.Line(node.Range)), block.DefRange))
 			break
 		}
 		node.Range = block.DefRange
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		c.report(diag.Error("No cluster", "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = \"us-ord\" }, each argument on a line of its own."))
+		c.report(diag.Error("No cluster",
+			"The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = "+
+				"\"us-ord\" }, each argument on a line of its own."))
 	}
 	c.nodes = append(c.nodes, node)
 	return node

@@ -43,10 +43,11 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 // is worked out.
 func (m *Module) compiler() *compiler {
 	all := &compilation{
-		module:  m,
-		run:     &eval.Run{Meter: m.meter},
-		movesTo: map[string]int{},
-		places:  map[*hcl.Diagnostic]*compiler{},
+		module:    m,
+		run:       &eval.Run{Meter: m.meter},
+		movesTo:   map[string]int{},
+		functions: map[*load.Directory]map[string]ctyfunction.Function{},
+		places:    map[*hcl.Diagnostic]*compiler{},
 	}
 	c := all.compiler(m.tree.Root, nil, m.inputs)
 	all.clusterNode = c.declareCluster()
@@ -63,9 +64,10 @@ type compilation struct {
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move
 	movesTo   map[string]int // the first of the moves to each address
-	instances int            // objects so far
-	names     int            // declared in modules so far
-	unknown   []hcl.Range    // of values that could not be worked out
+	functions map[*load.Directory]map[string]ctyfunction.Function
+	instances int         // objects so far
+	names     int         // declared in modules so far
+	unknown   []hcl.Range // of values that could not be worked out
 
 	diags        hcl.Diagnostics
 	places       map[*hcl.Diagnostic]*compiler // of what is reported in modules
@@ -90,7 +92,11 @@ type compiler struct {
 
 func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
-	c.functions = function.Table(all.module.meter, func(name string) (string, error) { return all.module.tree.Text(dir, name) })
+	if all.functions[dir] == nil { // a module may be called often
+		read := func(name string) (string, error) { return all.module.tree.Text(dir, name) }
+		all.functions[dir] = function.Table(all.module.meter, read)
+	}
+	c.functions = all.functions[dir]
 	all.compilers = append(all.compilers, c)
 	return c
 }
@@ -130,9 +136,10 @@ func (c *compiler) roots() map[string]eval.Root {
 		"count":   {Absent: "There is no count. Repeat a block with for_each, or leave it out with enabled."},
 		"data":    {Absent: "Nothing is looked up while compiling. Pass the value in as a variable."},
 		"env":     {Absent: "The environment is not read. Pass the value in as a variable."},
-		"output":  {Absent: "There are no outputs. What a module has is module.NAME.pool.NAME and module.NAME.node_class.NAME."},
-		"path":    {Absent: "Paths are from the directory of the file they are in, as in file(\"teams.yaml\")."},
-		"self":    {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
+		"output": {Absent: "There are no outputs. What a module has is module.NAME.pool.NAME and " +
+			"module.NAME.node_class.NAME."},
+		"path": {Absent: "Paths are from the directory of the file they are in, as in file(\"teams.yaml\")."},
+		"self": {Absent: "A block refers to others by their addresses, and cannot refer to itself."},
 	}
 }
 
@@ -160,7 +167,8 @@ func (all *compilation) settle() hcl.Diagnostics {
 	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
 	if !diags.HasErrors() {
 		for _, at := range all.unknown {
-			diags = diags.Append(diag.At("Value cannot be worked out", "This expression has no definite value. Check that it does not call a function with null.", at))
+			diags = diags.Append(diag.At("Value cannot be worked out",
+				"This expression has no definite value. Check that it does not call a function with null.", at))
 		}
 	}
 	diags = diag.Sort(diags)
@@ -188,13 +196,16 @@ func (c *compiler) enter(table *eval.Table, d declaration, node *eval.Node) {
 	node.Name, node.Range = c.path.to(step{d.root, d.label, ""}).String(), d.at
 	c.locate(node)
 	if earlier := table.Nodes[d.label]; earlier != nil {
-		c.report(diag.At("Name used twice", fmt.Sprintf("There is a %s named %q already, at %s.", table.Noun, d.label, diag.Line(earlier.Range)), d.at))
+		c.report(diag.At("Name used twice",
+			fmt.Sprintf("There is a %s named %q already, at %s.", table.Noun, d.label, diag.Line(earlier.Range)), d.at))
 		return
 	}
 	table.Nodes[d.label] = node
 	c.nodes = append(c.nodes, node)
 	if !hclsyntax.ValidIdentifier(d.label) {
-		c.report(diag.At("Invalid name", fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, dashes and underscores.", d.label, node.Name), d.labelAt))
+		c.report(diag.At("Invalid name",
+			fmt.Sprintf("%q cannot be referred to as %s. A label begins with a letter and has letters, digits, "+
+				"dashes and underscores.", d.label, node.Name), d.labelAt))
 	}
 }
 
@@ -213,8 +224,7 @@ func (c *compiler) locate(node *eval.Node) {
 	}
 }
 
-// checkSettings looks at the lkeplan blocks, of which the version is known by
-// now to be right.
+// checkSettings reads the lkeplan blocks. Loading has checked their version.
 func (c *compiler) checkSettings() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Lkeplan.Type) {
 		_, diags := block.Body.Content(decode.Schema(schemas.Lkeplan))

@@ -57,6 +57,6 @@ type Compiled struct {
 	Objects  []Object  // sorted by address
 	Imports  []Import  // as they are written
 	Removed  []Removal // as they are written
-	Policies []Policy  // as they are written, for whoever has a plan
+	Policies []Policy  // as they are written, to be judged with a plan
 	Guards   Guards    // bounds for changes of what is compiled
 }

@@ -14,13 +14,15 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 // TestLanguage compiles the archives in testdata: want.yaml has the objects
-// and what else there is for whoever applies, want.diag the messages. The file "vars" has values given with --var, the
-// file "version" the version that compiles, the file "dir" the directory.
+// and what else an apply needs, want.diag the messages. The file "vars" has values
+// given with --var, the file "version" the version that compiles, the file "dir"
+// the directory.
 func TestLanguage(t *testing.T) {
-	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		opts := config.Options{Vars: vars(files["vars"])}
 		if f := files["dir"]; f != nil {
 			opts.Dir = strings.TrimSpace(string(f.Data))

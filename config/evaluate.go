@@ -22,7 +22,8 @@ func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 	v, _, diags := c.scope.Value(expr)
 	diags = append(append(diags, c.run.Diags...), c.run.Meter.Overrun()...)
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
-		diags = append(c.diags, diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))
+		diags = append(c.diags,
+			diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))
 	}
 	return v, diag.Sort(diags)
 }

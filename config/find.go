@@ -73,7 +73,8 @@ func (c *compiler) nothingThere(s step, at hcl.Range) hcl.Diagnostics {
 	if len(c.path) > 0 {
 		in = c.path.String()
 	}
-	return hcl.Diagnostics{diag.At("Nothing at this address", fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
+	return hcl.Diagnostics{diag.At("Nothing at this address",
+		fmt.Sprintf("There is no %s named %q in %s.%s", s.typ, s.name, in, eval.DidYouMean(s.name, names)), at)}
 }
 
 func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
@@ -84,7 +85,8 @@ func noElement(s step, keys []string, at hcl.Range) hcl.Diagnostics {
 	case len(keys) > 0 && s.key == "":
 		detail = fmt.Sprintf("%s has for_each, so the address needs one of its keys: %q.", block, keys)
 	case len(keys) > 0 && keys[0] != "":
-		detail = fmt.Sprintf("%s has no element %q.%s The keys are %s.", block, s.key, eval.DidYouMean(s.key, keys), strings.Join(keys, ", "))
+		detail = fmt.Sprintf("%s has no element %q.%s The keys are %s.", block, s.key, eval.DidYouMean(s.key, keys),
+			strings.Join(keys, ", "))
 	}
 	return hcl.Diagnostics{diag.At("Nothing at this address", detail, at)}
 }

@@ -86,7 +86,8 @@ func TestFunctions(t *testing.T) {
 		{`["a", "b"][*]`, `["a","b"]`},
 		{`true && !false ? -1 + 2 * 3 : 0`, `5`},
 	}
-	seen := map[string]bool{"atleast": true, "all": true, "between": true, "notin": true, "exists": true, "absent": true, "gt": true, "gte": true, "lt": true, "lte": true}
+	seen := map[string]bool{"atleast": true, "all": true, "between": true, "notin": true, "exists": true,
+		"absent": true, "gt": true, "gte": true, "lt": true, "lte": true}
 	for _, example := range examples {
 		for _, call := range regexp.MustCompile(`([a-z]+)\(`).FindAllStringSubmatch(example.expression, -1) {
 			seen[call[1]] = true
@@ -107,7 +108,9 @@ func TestFunctions(t *testing.T) {
 // evaluate returns the value of an expression in JSON.
 func evaluate(t *testing.T, expression string) string {
 	t.Helper()
-	src := cluster + "locals {\n  nothing = {}\n}\nnode_class \"a\" {\n  metadata {\n    annotations = { value = jsonencode(" + expression + ") }\n  }\n}\n"
+	src := cluster +
+		"locals {\n  nothing = {}\n}\nnode_class \"a\" {\n  metadata {\n    annotations = { value = jsonencode(" +
+		expression + ") }\n  }\n}\n"
 	files := fstest.MapFS{
 		"main/main.lke.hcl": {Data: []byte(src)},
 		"main/notes.txt":    {Data: []byte("Text.\n")},

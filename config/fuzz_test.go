@@ -38,9 +38,11 @@ func FuzzLoad(f *testing.F) {
 	}
 	for _, text := range []string{
 		"module \"a\" {\n  source = \"./modules/team\"\n  team = \"a\"\n}\n",
-		"module \"a\" {\n  for_each = { a = 1, b = 2 }\n  source = \"./modules/team\"\n  team = each.key\n  max_cpu = each.value\n}\npool \"b\" {\n  node_class = module.a[\"a\"].node_class.own\n}\n",
+		"module \"a\" {\n  for_each = { a = 1, b = 2 }\n  source = \"./modules/team\"\n  team = each.key\n  " +
+			"max_cpu = each.value\n}\npool \"b\" {\n  node_class = module.a[\"a\"].node_class.own\n}\n",
 		"module \"a\" {\n  source = \"./modules/two\"\n}\nlocals {\n  a = yamldecode(file(\"team.yaml\"))\n}\n",
-		"moved {\n  from = module.b\n  to = module.a\n}\nmodule \"a\" {\n  source = \"./modules/team\"\n  team = module.a.pool.main.name\n}\n",
+		"moved {\n  from = module.b\n  to = module.a\n}\nmodule \"a\" {\n  source = \"./modules/team\"\n  team = " +
+			"module.a.pool.main.name\n}\n",
 	} {
 		f.Add([]byte(text), false)
 	}

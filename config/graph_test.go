@@ -57,8 +57,9 @@ check "all" {
 }
 `
 	files := fstest.MapFS{
-		"main.lke.hcl":      {Data: []byte(main)},
-		"more.lke.json":     {Data: []byte(`{"locals": {"nodes": "${var.hours}"}, "pool": {"batch": {"node_class": "${node_class.default}"}}}`)},
+		"main.lke.hcl": {Data: []byte(main)},
+		"more.lke.json": {Data: []byte(`{"locals": {"nodes": "${var.hours}"}, "pool": {"batch": {"node_class": ` +
+			`"${node_class.default}"}}}`)},
 		"team/team.lke.hcl": {Data: []byte("variable \"region\" {}\n")},
 	}
 	module, diags := config.Load(files, config.Options{})

@@ -46,7 +46,7 @@ type Freeze struct {
 	Range    hcl.Range
 }
 
-// defaultGuards are in force where a directory has no guards block.
+// defaultGuards hold where a directory has no guards block.
 var defaultGuards = Guards{MaxDeletedPools: 1}
 
 // guards reads the guards block.
@@ -57,7 +57,9 @@ func (c *compiler) guards() Guards {
 		return g
 	}
 	if len(blocks) > 1 {
-		c.report(diag.At("Guards given twice", fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.", diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
+		c.report(diag.At("Guards given twice",
+			fmt.Sprintf("There is a guards block already, at %s. Put all of them into one.",
+				diag.Line(blocks[0].DefRange)), blocks[1].DefRange))
 	}
 	said := decode.Block(schemas.Guards, blocks[0], c.scope)
 	c.unknown = append(c.unknown, said.Unknown...)
@@ -94,7 +96,9 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 	m := sharePattern.FindStringSubmatch(text)
 	if m == nil {
 		at := origins.Find(name)
-		c.report(at.Error("Invalid number of nodes", fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as \"10%%\". It is %q.", name, text)))
+		c.report(at.Error("Invalid number of nodes",
+			fmt.Sprintf("The argument %s takes a number of nodes, such as 3, or a share of all of them, such as "+
+				"\"10%%\". It is %q.", name, text)))
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
@@ -110,19 +114,20 @@ func (c *compiler) freeze(name string, fields map[string]any, origins decode.Ori
 	var err error
 	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
-		c.report(origin.Error("Invalid duration", fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
+		c.report(origin.Error("Invalid duration",
+			fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
 	}
 	f.Reason = strings.TrimSpace(f.Reason)
 	return f
 }
 
-// Exceeds reports whether so many of so many nodes are more than the share.
-func (s Share) Exceeds(nodes, of int) bool {
+// Exceeds reports whether n of the nodes are more than the share.
+func (s Share) Exceeds(n, nodes int) bool {
 	switch {
 	case s.Text == "":
 		return false
 	case s.Percent:
-		return nodes*100 > s.Number*of
+		return n*100 > s.Number*nodes
 	}
-	return nodes > s.Number
+	return n > s.Number
 }

@@ -19,26 +19,34 @@ func TestHostileModules(t *testing.T) {
 		want  string
 	}{
 		{"each calls the next twice", tower(40, "module %q {\n  source = %q\n}\n"), "Too many modules"},
-		{"each repeats the next", tower(40, "module %q {\n  for_each = toset([\"a\", \"b\"])\n  source = %q\n}\n"), "Too many modules"},
+		{"each repeats the next", tower(40, "module %q {\n  for_each = toset([\"a\", \"b\"])\n  source = %q\n}\n"),
+			"Too many modules"},
 		{"a long tower", tower(200, "module %q {\n  source = %q\n}\n"), "Too many modules"},
 		{"many elements", map[string]string{
-			"main.lke.hcl":   "module \"a\" {\n  for_each = toset([for n in range(1024): \"a${n}-${n}\"])\n  source = \"./a\"\n}\n",
+			"main.lke.hcl": "module \"a\" {\n  for_each = toset([for n in range(1024): \"a${n}-${n}\"])\n  " +
+				"source = \"./a\"\n}\n",
 			"a/main.lke.hcl": "node_class \"a\" {}\n",
 		}, "Too many modules"},
 		{"many names, often", map[string]string{
-			"main.lke.hcl":   "module \"a\" {\n  for_each = toset([for n in range(900): \"a${n}\"])\n  source = \"./a\"\n}\n",
+			"main.lke.hcl": "module \"a\" {\n  for_each = toset([for n in range(900): \"a${n}\"])\n  source = " +
+				"\"./a\"\n}\n",
 			"a/main.lke.hcl": "locals {\n" + numbered(20_000, "  a%d = 1\n") + "}\n",
 		}, "Too many modules"},
-		{"a chain of values", tower(90, "module %q {\n  source = %q\n  a = var.a\n}\nvariable \"a\" {}\n"), "Too many modules"},
+		{"a chain of values", tower(90, "module %q {\n  source = %q\n  a = var.a\n}\nvariable \"a\" {}\n"),
+			"Too many modules"},
 		{"many moves", map[string]string{
 			"main.lke.hcl": numbered(4000, "moved {\n  from = pool.a%d\n  to = pool.b\n}\n"),
 		}, "Too many blocks"},
 		{"a chain of moves", map[string]string{
 			"main.lke.hcl": "node_class \"a\" {\n  for_each = toset([for n in range(1024): \"a${n}\"])\n}\n" +
-				"moved {\n  from = node_class.a0\n  to = node_class.a\n}\nlocals {\n  a = local.b\n}\n" + chainOfMoves(498),
+				"moved {\n  from = node_class.a0\n  to = node_class.a\n}\nlocals {\n  a = local.b\n}\n" +
+				chainOfMoves(498),
 		}, "Unknown reference"},
-		{"many imports", map[string]string{"main.lke.hcl": numbered(4000, "import {\n  to = pool.a%d\n  id = \"a\"\n}\n")}, "Too many blocks"},
-		{"many policies", map[string]string{"main.lke.hcl": numbered(2000, "policy \"p%d\" {\n  condition = [for a in range(1024): [for b in range(1024): plan.nodes.total]]\n  error_message = \"a\"\n}\n")}, "Too much work"},
+		{"many imports", map[string]string{"main.lke.hcl": numbered(4000,
+			"import {\n  to = pool.a%d\n  id = \"a\"\n}\n")}, "Too many blocks"},
+		{"many policies", map[string]string{"main.lke.hcl": numbered(2000,
+			"policy \"p%d\" {\n  condition = [for a in range(1024): [for b in range(1024): plan.nodes.total]]\n  "+
+				"error_message = \"a\"\n}\n")}, "Too much work"},
 		{"large files, often", map[string]string{
 			"main.lke.hcl": "locals {\n  a = [for n in range(1024): file(\"a.txt\")]\n}\n",
 			"a.txt":        strings.Repeat("a", 200<<10),
@@ -77,7 +85,8 @@ func tower(height int, call string) map[string]string {
 		if i == 0 {
 			dir, next = "", "./d1"
 		}
-		files[dir+"main.lke.hcl"] = fmt.Sprintf(call, "a", next) + strings.Split(fmt.Sprintf(call, "b", next), "\nvariable")[0] + "\n"
+		files[dir+"main.lke.hcl"] = fmt.Sprintf(call, "a", next) +
+			strings.Split(fmt.Sprintf(call, "b", next), "\nvariable")[0] + "\n"
 	}
 	files[fmt.Sprintf("d%d/main.lke.hcl", height)] = "node_class \"a\" {}\n"
 	return files

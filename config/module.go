@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Options are the inputs of a directory beside its files.
+// Options are the inputs of a directory besides its files.
 type Options struct {
 	Dir      string // the directory within the file system; "" is its root
 	Version  string // the version of this program, for required_version; "" satisfies all

@@ -76,7 +76,8 @@ func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 
 // compileModule compiles the directory of a module with the arguments of one
 // call, which are evaluated when a variable asks for them.
-func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope *eval.Scope, key string) (cty.Value,
+	hcl.Diagnostics) {
 	at := m.block.DefRange
 	if diags := c.roomForModule(at); diags.HasErrors() {
 		return cty.DynamicVal, diags
@@ -102,9 +103,11 @@ func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope 
 func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
 	switch {
 	case len(all.compilers) > maxModules:
-		return hcl.Diagnostics{diag.At("Too many modules", fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
+		return hcl.Diagnostics{diag.At("Too many modules",
+			fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
 	case all.names > maxNames:
-		return hcl.Diagnostics{diag.At("Too many modules", fmt.Sprintf("The modules of a configuration have %d names in sum at most.", maxNames), at)}
+		return hcl.Diagnostics{diag.At("Too many modules",
+			fmt.Sprintf("The modules of a configuration have %d names in sum at most.", maxNames), at)}
 	}
 	return nil
 }
@@ -132,7 +135,9 @@ func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (d
 	names := slices.Sorted(maps.Keys(declared))
 	for _, attr := range inSourceOrder(arguments) {
 		if declared[attr.Name] == nil {
-			diags = append(diags, diag.At("Unknown argument", fmt.Sprintf("The module in %s has no variable %q.%s", called.Path, attr.Name, eval.DidYouMean(attr.Name, names)), attr.NameRange))
+			diags = append(diags, diag.At("Unknown argument",
+				fmt.Sprintf("The module in %s has no variable %q.%s", called.Path, attr.Name,
+					eval.DidYouMean(attr.Name, names)), attr.NameRange))
 		}
 	}
 	for _, name := range names {
@@ -140,9 +145,13 @@ func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (d
 		content, _, _ := declared[name].Body.PartialContent(decode.Schema(schemas.Variable))
 		switch {
 		case slices.ContainsFunc(schemas.Module.Args, func(a schemas.Arg) bool { return a.Name == name }):
-			diags = append(diags, diag.At("Variable that cannot be set", fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of this name.", name), at))
+			diags = append(diags, diag.At("Variable that cannot be set",
+				fmt.Sprintf("Module blocks have an argument %s of their own, so no module can have a variable of "+
+					"this name.", name), at))
 		case arguments[name] == nil && content.Attributes["default"] == nil:
-			diags = append(diags, diag.At("Missing argument", fmt.Sprintf("The module needs a value for %s, a variable without a default: %s.", name, diag.Line(at)), block.DefRange))
+			diags = append(diags, diag.At("Missing argument",
+				fmt.Sprintf("The module needs a value for %s, a variable without a default: %s.", name,
+					diag.Line(at)), block.DefRange))
 		}
 	}
 	return diags

@@ -29,7 +29,7 @@ const maxMoves = 500
 // MaxImports is how many import blocks a directory can have.
 const MaxImports = maxMoves
 
-// within tells whether t is at an address or below it. An address without a
+// within reports whether t is at an address or below it. An address without a
 // key stands for all elements.
 func within(address, t trail) bool {
 	last := len(address) - 1
@@ -48,8 +48,7 @@ func (m move) undo(t trail) trail {
 	return append(before, t[last+1:]...)
 }
 
-// left tells whether an object is still where the move says that there is none
-// any more.
+// left reports whether an object is still at the address that the move empties.
 func (m move) left(t trail) bool {
 	if m.to[len(m.to)-1].key == "" {
 		return within(m.from, t)
@@ -131,7 +130,9 @@ func (c *compiler) declareMoves() {
 }
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.At("Too many blocks", fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves, block.Type), block.DefRange)}
+	return hcl.Diagnostics{diag.At("Too many blocks",
+		fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves,
+			block.Type), block.DefRange)}
 }
 
 // checkMoves reports moves that contradict each other, or what is declared.
@@ -139,16 +140,22 @@ func (all *compilation) checkMoves() {
 	for i, m := range all.moves {
 		if steps := all.circle(m); len(steps) > 0 {
 			if !slices.ContainsFunc(all.moves[:i], func(e move) bool { return slices.Contains(steps, e.toText) }) {
-				m.report("Moves in a circle", fmt.Sprintf("Each of these would have the name of the one before it: %s.", strings.Join(append(steps, steps[0]), " → ")), m.toAt)
+				m.report("Moves in a circle",
+					fmt.Sprintf("Each of these would have the name of the one before it: %s.",
+						strings.Join(append(steps, steps[0]), " → ")), m.toAt)
 			}
 			continue
 		}
 		for _, earlier := range all.moves[:i] {
 			if earlier.toText == m.toText {
-				m.report("Moved twice", fmt.Sprintf("%s has the name of %s already: %s.", m.to, earlier.from, diag.Line(earlier.toAt)), m.toAt)
+				m.report("Moved twice",
+					fmt.Sprintf("%s has the name of %s already: %s.", m.to, earlier.from,
+						diag.Line(earlier.toAt)), m.toAt)
 			}
 			if earlier.fromText == m.fromText {
-				m.report("Moved twice", fmt.Sprintf("%s has become %s already: %s.", m.from, earlier.to, diag.Line(earlier.fromAt)), m.fromAt)
+				m.report("Moved twice",
+					fmt.Sprintf("%s has become %s already: %s.", m.from, earlier.to,
+						diag.Line(earlier.fromAt)), m.fromAt)
 			}
 		}
 		all.checkMove(m)
@@ -159,7 +166,9 @@ func (all *compilation) checkMoves() {
 func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(m.left); ok {
 		at := i.object.Origins[""].Range
-		m.report("Moved, but still there", fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write it into the block: name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
+		m.report("Moved, but still there",
+			fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write "+
+				"it into the block: name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
 		return
 	}
 	moved := slices.ContainsFunc(all.moves, func(later move) bool { return within(later.from, m.to) })
@@ -173,18 +182,20 @@ func (all *compilation) checkMove(m move) {
 	m.in.report(diags...)
 	for _, i := range found {
 		if i.object.Origins["metadata.name"].Arg != nil {
-			d := diag.At("Move without effect", fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at, i.name), m.toAt)
+			d := diag.At("Move without effect",
+				fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at,
+					i.name), m.toAt)
 			d.Severity = hcl.DiagWarning
 			m.in.report(d)
 		}
 	}
 }
 
-// declared returns the first object whose address is as wanted.
-func (all *compilation) declared(wanted func(trail) bool) (instance, bool) {
+// declared returns the first object whose address matches.
+func (all *compilation) declared(matches func(trail) bool) (instance, bool) {
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
-			if wanted(i.at) {
+			if matches(i.at) {
 				return i, true
 			}
 		}

@@ -74,7 +74,8 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
 	if c.instances >= maxObjects {
-		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects",
+			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
 	}
 	forEach, ok := content.Attributes["for_each"]
 	if !ok {
@@ -109,7 +110,8 @@ func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	}
 	v, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return false, hcl.Diagnostics{diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
+		return false, hcl.Diagnostics{diag.AtExpression("Wrong type of value",
+			fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
 	}
 	return v.True(), nil
 }
@@ -120,35 +122,43 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if diags.HasErrors() || !v.IsKnown() {
 		return nil, diags
 	}
-	ty := v.Type()
-	var wrong string
-	switch {
-	case v.IsNull():
-		wrong = "It is null; to make nothing, give an empty map."
-	case ty.IsSetType() && ty.ElementType() == cty.String:
-		v = mapOfSet(v)
-	case ty.IsMapType(), ty.IsObjectType():
-	case ty.IsListType(), ty.IsTupleType():
-		wrong = "It is a list, whose elements have no names: when one is taken out, the others would change theirs. Write toset([...])."
-	default:
-		wrong = "It is " + ty.FriendlyName() + "."
-	}
-	if wrong != "" {
-		d := diag.AtExpression("Invalid for_each", "The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
+	if wrong := notIterable(v); wrong != "" {
+		d := diag.AtExpression("Invalid for_each",
+			"The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
 		d.EvalContext = ctx
 		return nil, hcl.Diagnostics{d}
+	}
+	if v.Type().IsSetType() {
+		v = mapOfSet(v)
 	}
 	elements := v.AsValueMap()
 	if elements == nil {
 		elements = map[string]cty.Value{}
 	}
 	if _, ok := elements[""]; ok {
-		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each", "One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each",
+			"One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
 	if len(elements)+c.instances > maxObjects {
-		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects", fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
+		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects",
+			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
 	}
 	return elements, nil
+}
+
+// notIterable says why for_each does not take a value; "" where it does.
+func notIterable(v cty.Value) string {
+	ty := v.Type()
+	switch {
+	case v.IsNull():
+		return "It is null; to make nothing, give an empty map."
+	case ty.IsSetType() && ty.ElementType() == cty.String, ty.IsMapType(), ty.IsObjectType():
+		return ""
+	case ty.IsListType(), ty.IsTupleType():
+		return "It is a list, whose elements have no names: when one is taken out, the others would change theirs. " +
+			"Write toset([...])."
+	}
+	return "It is " + ty.FriendlyName() + "."
 }
 
 func mapOfSet(set cty.Value) cty.Value {
@@ -212,7 +222,9 @@ func checkName(name string, at hcl.Range) hcl.Diagnostics {
 	if namePattern.MatchString(name) && len(name) <= 63 {
 		return nil
 	}
-	return hcl.Diagnostics{diag.At("Invalid object name", fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
+	return hcl.Diagnostics{diag.At("Invalid object name",
+		fmt.Sprintf("The object would be named %q. A name has small letters, digits and dashes, begins and ends "+
+			"with a letter or digit, and has 63 characters at most. Set it with the argument name.", name), at)}
 }
 
 // compiledObjects returns the objects without errors, sorted by address, and reports
@@ -254,5 +266,7 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 
 func sameName(a, b Object) *hcl.Diagnostic {
 	at := a.Origins["metadata.name"].Range
-	return diag.At("Object name used twice", fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr, diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)
+	return diag.At("Object name used twice",
+		fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr,
+			diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)
 }

@@ -48,7 +48,8 @@ type Policy struct {
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	plan, err := meter.Convert(plan, PolicyInputType())
 	if err != nil {
-		return false, hcl.Diagnostics{diag.Error("Plan of another form", fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
+		return false, hcl.Diagnostics{diag.Error("Plan of another form",
+			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
 	}
 	scope := p.scope(plan)
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
@@ -69,13 +70,15 @@ func (c *compiler) policies() (policies []Policy) {
 	for _, block := range c.dir.Blocks.OfType(schemas.Policy.Type) {
 		name := block.Labels[0]
 		if earlier, again := at[name]; again {
-			c.report(diag.At("Name used twice", fmt.Sprintf("There is a policy named %q already, at %s.", name, diag.Line(earlier)), block.DefRange))
+			c.report(diag.At("Name used twice",
+				fmt.Sprintf("There is a policy named %q already, at %s.", name, diag.Line(earlier)), block.DefRange))
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
 		scope := p.scope(cty.UnknownVal(PolicyInputType()))
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
-		if content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy)); content.Attributes["error_message"] != nil {
+		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy))
+		if content.Attributes["error_message"] != nil {
 			_, messageDiags := c.message(content.Attributes["error_message"], scope)
 			diags = append(diags, messageDiags...)
 		}

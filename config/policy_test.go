@@ -45,10 +45,12 @@ policy "no_mass_roll" {
 		t.Errorf("kept: %v", diags)
 	}
 	decided, diags := policy.Evaluate(plan(14))
-	if !decided || len(diags) != 1 || diags[0].Summary != "Policy broken" || diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
+	if !decided || len(diags) != 1 || diags[0].Summary != "Policy broken" ||
+		diags[0].Detail != "This change rolls 14 of 14 nodes. Split it." {
 		t.Errorf("broken: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 || !strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
+	if decided, diags := policy.Evaluate(cty.EmptyObjectVal); decided || len(diags) != 1 ||
+		!strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
 	if decided, diags := policy.Evaluate(cty.UnknownVal(config.PolicyInputType())); decided || len(diags) > 0 {

@@ -14,7 +14,7 @@ type Variable struct {
 	Name        string
 	Description string
 	Type        cty.Type
-	Value       cty.Value // what it is as things stand; cty.NilVal where one has to be given
+	Value       cty.Value // from the files and options; cty.NilVal where one has to be given
 }
 
 // Variables lists the variables of the module as they are declared, with the

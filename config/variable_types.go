@@ -38,7 +38,9 @@ func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 				continue
 			}
 			names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
-			diags = append(diags, diag.AtExpression("Unknown attribute", fmt.Sprintf("The type of the variable has no attribute %q.%s", name, eval.DidYouMean(name, names)), pair.Key))
+			diags = append(diags, diag.AtExpression("Unknown attribute",
+				fmt.Sprintf("The type of the variable has no attribute %q.%s", name,
+					eval.DidYouMean(name, names)), pair.Key))
 		}
 	case ty.IsListType(), ty.IsSetType():
 		items, _ := hcl.ExprList(expr)

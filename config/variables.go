@@ -24,7 +24,7 @@ type input struct {
 	source string         // for messages: "prod.lkevars.hcl:3", "--var"
 	expr   hcl.Expression // nil for text
 	text   string
-	scope  *eval.Scope // what the expression can refer to; nil for functions alone
+	scope  *eval.Scope // what the expression can refer to; nil for functions only
 }
 
 // inputs holds the strongest value of each variable: what is added later
@@ -68,8 +68,9 @@ func (c *compiler) declareVariables() *eval.Table {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if table.Nodes[name] == nil {
-			c.report(diag.Error("Value for a variable that is not declared", fmt.Sprintf("There is no variable %q, which %s sets.%s",
-				name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
+			c.report(diag.Error("Value for a variable that is not declared",
+				fmt.Sprintf("There is no variable %q, which %s sets.%s",
+					name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
 		}
 	}
 	return table
@@ -151,9 +152,9 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 	}
 	v, err := ty.convert(v)
 	if err != nil {
-		at := block.DefRange
 		d := diag.AtExpression("Wrong type for variable", fmt.Sprintf(
-			"The variable %q, declared at %s, does not take this value: %v.", block.Labels[0], diag.Line(at), err), expr)
+			"The variable %q, declared at %s, does not take this value: %v.",
+			block.Labels[0], diag.Line(block.DefRange), err), expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
@@ -161,12 +162,13 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 }
 
 // inputExpression parses a value from a command line. It is taken literally
-// where text is wanted, so that nobody needs quotes within quotes.
+// where text is required, so that nobody needs quotes within quotes.
 func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl.Diagnostics) {
 	if in.expr != nil {
 		return in.expr, nil
 	}
-	literal := hcl.StaticExpr(cty.StringVal(in.text), hcl.Range{Filename: in.source, Start: hcl.InitialPos, End: hcl.InitialPos})
+	literal := hcl.StaticExpr(cty.StringVal(in.text),
+		hcl.Range{Filename: in.source, Start: hcl.InitialPos, End: hcl.InitialPos})
 	if ty.ty == cty.String {
 		return literal, nil
 	}
@@ -180,7 +182,9 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constraint) (cty.Value, hcl.Diagnostics) {
 	name := block.Labels[0]
 	if attr == nil {
-		return cty.DynamicVal, hcl.Diagnostics{diag.At("No value for variable", fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, or with --var %s=VALUE.", name, name), block.DefRange)}
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("No value for variable",
+			fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, "+
+				"or with --var %s=VALUE.", name, name), block.DefRange)}
 	}
 	v, ctx, diags := eval.NewScope(c.run, nil, c.functions).Value(attr.Expr)
 	if diags = append(diags, unknownAttributes(attr.Expr, ty.ty)...); diags.HasErrors() {
@@ -188,7 +192,8 @@ func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constr
 	}
 	v, err := ty.convert(v)
 	if err != nil {
-		d := diag.AtExpression("Wrong type for default", fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
+		d := diag.AtExpression("Wrong type for default",
+			fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}

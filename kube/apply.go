@@ -6,7 +6,6 @@
 package kube
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,24 +17,26 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // FieldManager owns the fields that lkeplan applies.
 const FieldManager = "lkeplan"
 
-// InventoryLabel marks the objects of one configuration, so that those that are
-// in it no longer can be told from everybody else's.
+// InventoryLabel ties an object to the configuration that declares it, so that
+// objects that are no longer declared can be told from everybody else's. Its value
+// is the owner.
 const InventoryLabel = "lkeplan.dev/part-of"
 
-// NodePlanMark is what the label's value begins with where a NodePlan keeps the
+// NodePlanOwner is what the label's value begins with where a NodePlan owns the
 // object: nodeplan.NAMESPACE.NAME.
-const NodePlanMark = "nodeplan"
+const NodePlanOwner = "nodeplan"
 
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
@@ -65,40 +66,36 @@ const (
 	Unchanged Outcome = "unchanged"
 )
 
-// Apply makes the cluster's object have the fields of obj, by server-side apply
-// without force. A field that somebody else owns with another value makes it
-// fail with an error that names the field and its owner; nothing is changed
-// then.
-func (c *Cluster) Apply(ctx context.Context, obj map[string]any) (Outcome, error) {
-	return c.apply(ctx, obj)
+// Apply makes the cluster's object have the fields of desired, by server-side
+// apply without force. A field that somebody else owns with another value makes
+// it fail with an error that names the field and its owner; nothing is changed
+// then. The outcome is told by the object as it was read before, nil where there
+// was none; desired should be Spelled as that is.
+func (c *Cluster) Apply(ctx context.Context, desired, before map[string]any) (Outcome, error) {
+	return c.apply(ctx, desired, before)
 }
 
 // ApplyForced does what Apply does, and takes over fields that somebody else has
 // set to other values.
-func (c *Cluster) ApplyForced(ctx context.Context, obj map[string]any) (Outcome, error) {
-	return c.apply(ctx, obj, client.ForceOwnership)
+func (c *Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (Outcome, error) {
+	return c.apply(ctx, desired, before, client.ForceOwnership)
 }
 
-func (c *Cluster) apply(ctx context.Context, obj map[string]any, opts ...client.ApplyOption) (Outcome, error) {
-	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
-	before, err := c.get(ctx, applied)
-	if err != nil {
-		return "", err
-	}
-	if before != nil {
-		applied.Object = Spelled(applied.Object, before.Object)
-	}
-	err = c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), append(opts, client.FieldOwner(FieldManager))...)
+func (c *Cluster) apply(ctx context.Context, desired, before map[string]any,
+	opts ...client.ApplyOption) (Outcome, error) {
+	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
+		append(opts, client.FieldOwner(FieldManager))...)
 	switch {
 	case apierrors.IsConflict(err):
-		return "", fmt.Errorf("%s: %w", name(applied), conflict(err))
+		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflict(err))
 	case err != nil:
-		return "", fmt.Errorf("apply %s: %w", name(applied), explain(err, c.host))
-	case before == nil:
+		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+	case manifest.UID(before) != manifest.UID(applied.Object): // the answer of the API server
 		return Created, nil
 	}
-	// The answer of the API server stands in applied now.
-	if equality.Semantic.DeepEqual(wish(before), wish(applied)) {
+	was := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(before)}
+	if equality.Semantic.DeepEqual(configured(was), configured(applied)) {
 		return Unchanged, nil
 	}
 	return Changed, nil
@@ -121,28 +118,29 @@ func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any,
 
 // DryRun returns what the API server would make of an object, without making
 // it. Where somebody else has set a field to another value the answer is that
-// of a forced apply, and the conflicts say what would be taken over. It asks
-// for the right to patch.
-func (c *Cluster) DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []Conflict, error) {
+// of a forced apply, and the conflicts say what would be taken over. The live
+// object is not needed: the API server has its own. It takes the right to patch.
+func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[string]any, []Conflict, error) {
 	var conflicts []Conflict
 	for _, opts := range [][]client.ApplyOption{{client.DryRunAll}, {client.DryRunAll, client.ForceOwnership}} {
-		wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(Spelled(desired, live))}
-		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(wish), append(opts, client.FieldOwner(FieldManager))...)
+		answer := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+		err := c.client.Apply(ctx, client.ApplyConfigurationFromUnstructured(answer),
+			append(opts, client.FieldOwner(FieldManager))...)
 		switch {
 		case apierrors.IsConflict(err):
 			conflicts = conflictsOf(err)
 		case err != nil:
-			return nil, nil, fmt.Errorf("try to apply %s: %w", name(wish), explain(err, c.host))
+			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), explain(err, c.host))
 		default:
-			return wish.Object, conflicts, nil
+			return answer.Object, conflicts, nil
 		}
 	}
-	return nil, conflicts, fmt.Errorf("try to apply %s %v: even by force it is in conflict", desired["kind"], desired["metadata"])
+	return nil, conflicts, fmt.Errorf("dry run of %s: even by force it is in conflict", manifest.KeyOf(desired))
 }
 
-// wish is what an object asks for: all of it but what the API server and
-// controllers write beside it, meanwhile too.
-func wish(obj *unstructured.Unstructured) map[string]any {
+// configured is the part of an object that people configure: all of it but what
+// the API server and controllers add.
+func configured(obj *unstructured.Unstructured) map[string]any {
 	annotations := obj.GetAnnotations()
 	maps.DeleteFunc(annotations, func(key, _ string) bool { return strings.HasPrefix(key, "karpenter.") })
 	asked := map[string]any{"labels": obj.GetLabels(), "annotations": annotations}
@@ -163,7 +161,7 @@ func (c *Cluster) get(ctx context.Context, like *unstructured.Unstructured) (*un
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", name(like), explain(err, c.host))
+		return nil, fmt.Errorf("get %s: %w", manifest.KeyOf(like.Object), explain(err, c.host))
 	}
 	return live, nil
 }
@@ -173,7 +171,8 @@ func (c *Cluster) List(ctx context.Context, apiVersion, kind string) ([]map[stri
 	return c.list(ctx, apiVersion, kind)
 }
 
-func (c *Cluster) list(ctx context.Context, apiVersion, kind string, opts ...client.ListOption) ([]map[string]any, error) {
+func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
+	opts ...client.ListOption) ([]map[string]any, error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetAPIVersion(apiVersion)
 	list.SetKind(kind + "List")
@@ -197,60 +196,27 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("delete %s: %w", name(u), ErrReplaced)
+		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), ErrReplaced)
 	case err != nil:
-		return fmt.Errorf("delete %s: %w", name(u), explain(err, c.host))
+		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
 }
 
 // ErrReplaced is returned by Delete where an object has been deleted and made
-// again since it was looked at.
-var ErrReplaced = errors.New("it is another object than the one that was looked at")
+// again since it was read.
+var ErrReplaced = errors.New("it is another object than the one that was read")
 
-// Release takes the mark of its configuration from an object, which stays as it
-// is.
-func (c *Cluster) Release(ctx context.Context, obj map[string]any) error {
+// Orphan takes the inventory label from an object, which stays and is no longer
+// managed. That it is gone already is no error.
+func (c *Cluster) Orphan(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	patch := fmt.Appendf(nil, `{"metadata":{"labels":{%q:null}}}`, InventoryLabel)
-	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch), client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
-		return fmt.Errorf("release %s: %w", name(u), explain(err, c.host))
+	if err := c.client.Patch(ctx, u, client.RawPatch(types.MergePatchType, patch),
+		client.FieldOwner(FieldManager)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("orphan %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
-}
-
-// Readiness reads the Ready condition of a live object for its present
-// generation, and says why it is not true: by the messages of the conditions
-// that it follows from, where they have any.
-func Readiness(obj map[string]any) (ready bool, state string) {
-	live := &unstructured.Unstructured{Object: obj}
-	var all []metav1.Condition
-	raw, _, _ := unstructured.NestedMap(live.Object, "status")
-	var status struct {
-		Conditions []metav1.Condition `json:"conditions"`
-	}
-	if runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &status) == nil {
-		all = status.Conditions
-	}
-	cond := meta.FindStatusCondition(all, "Ready")
-	switch {
-	case cond == nil:
-		return false, "no controller has looked at it; is the lkeplan controller running?"
-	case cond.ObservedGeneration != 0 && cond.ObservedGeneration < live.GetGeneration():
-		return false, "the controller has not seen the change yet"
-	case cond.Status == metav1.ConditionTrue:
-		return true, ""
-	}
-	var reasons []string
-	for _, c := range all {
-		if c.Type != "Ready" && c.Status != metav1.ConditionTrue && c.Message != "" {
-			reasons = append(reasons, c.Message)
-		}
-	}
-	if len(reasons) == 0 {
-		reasons = []string{cmp.Or(cond.Message, cond.Reason)}
-	}
-	return false, strings.Join(reasons, "; ")
 }
 
 // conflict words the API server's list of conflicts: which field, whose.
@@ -263,11 +229,9 @@ func conflict(err error) error {
 	for _, cause := range answer.Status().Details.Causes {
 		lines = append(lines, fmt.Sprintf("  %s: %s", cause.Field, cause.Message))
 	}
-	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the configuration, or have its owner give it up", strings.Join(lines, "\n"))
+	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the "+
+		"configuration, or have its owner give it up", strings.Join(lines, "\n"))
 }
-
-// name is kind and name of an object, as messages have it.
-func name(obj *unstructured.Unstructured) string { return obj.GetKind() + " " + obj.GetName() }
 
 // explain turns the errors that a person meets first into what to do.
 func explain(err error, host string) error {
@@ -275,7 +239,7 @@ func explain(err error, host string) error {
 	var request *url.Error
 	switch {
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%w; install the definitions with: kubectl apply -f schemas/crd/", err)
+		return fmt.Errorf("%w; install the CRDs with: kubectl apply -f schemas/crd/", err)
 	case errors.As(err, &dial), errors.As(err, &request) && request.Timeout():
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", host, err)
 	case apierrors.IsUnauthorized(err):

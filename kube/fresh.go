@@ -21,7 +21,7 @@ import (
 //
 // Several controllers of one process write the status of one object, each from
 // a cache that lags behind the others' writes. Of 1,000 NodePools that were made
-// at once, Karpenter's controllers sent eight such writes each, beside five that
+// at once, Karpenter's controllers sent eight such writes each, besides five that
 // were of use; a conflict that costs nothing leaves the API server to the rest.
 func Fresh(c client.Client) client.Client {
 	return &fresh{Client: c, versions: versions{written: cache.NewExpiring(), writing: keymutex.NewHashed(64)}}
@@ -34,7 +34,8 @@ type fresh struct {
 
 // Update implements client.Writer.
 func (f *fresh) Update(ctx context.Context, obj client.Object, opts ...client.UpdateOption) error {
-	return f.versions.inOrder(f.Client, obj, obj.GetResourceVersion(), func() error { return f.Client.Update(ctx, obj, opts...) })
+	return f.versions.inOrder(f.Client, obj, obj.GetResourceVersion(),
+		func() error { return f.Client.Update(ctx, obj, opts...) })
 }
 
 // Patch implements client.Writer.
@@ -61,11 +62,13 @@ type freshStatus struct {
 
 // Update implements client.SubResourceWriter.
 func (f *freshStatus) Update(ctx context.Context, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-	return f.versions.inOrder(f.client, obj, obj.GetResourceVersion(), func() error { return f.SubResourceWriter.Update(ctx, obj, opts...) })
+	return f.versions.inOrder(f.client, obj, obj.GetResourceVersion(),
+		func() error { return f.SubResourceWriter.Update(ctx, obj, opts...) })
 }
 
 // Patch implements client.SubResourceWriter.
-func (f *freshStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+func (f *freshStatus) Patch(ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
 	data, err := patch.Data(obj)
 	if err != nil {
 		return err

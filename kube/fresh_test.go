@@ -30,7 +30,8 @@ func counting(t *testing.T) (fresh, server client.Client, sent func() int) {
 	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "one"}}
 	server = fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).WithStatusSubresource(node).Build()
 	counted := interceptor.NewClient(server.(client.WithWatch), interceptor.Funcs{
-		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+		Patch: func(ctx context.Context, c client.WithWatch, obj client.Object, patch client.Patch,
+			opts ...client.PatchOption) error {
 			count()
 			return c.Patch(ctx, obj, patch, opts...)
 		},
@@ -38,11 +39,13 @@ func counting(t *testing.T) (fresh, server client.Client, sent func() int) {
 			count()
 			return c.Update(ctx, obj, opts...)
 		},
-		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
+		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch,
+			opts ...client.SubResourcePatchOption) error {
 			count()
 			return c.SubResource(name).Patch(ctx, obj, patch, opts...)
 		},
-		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+		SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object,
+			opts ...client.SubResourceUpdateOption) error {
 			count()
 			return c.SubResource(name).Update(ctx, obj, opts...)
 		},
@@ -116,7 +119,9 @@ func TestAWriteThatTakesAnyVersionIsSent(t *testing.T) {
 	if err := c.Patch(t.Context(), late, client.MergeFrom(stored)); err != nil || sent() != 2 {
 		t.Errorf("%v after %d writes were sent", err, sent())
 	}
-	if err := c.Patch(t.Context(), late, client.RawPatch("application/json-patch+json", []byte(`[{"op": "remove", "path": "/metadata/labels/by"}]`))); err != nil || sent() != 3 {
+	if err := c.Patch(t.Context(), late,
+		client.RawPatch("application/json-patch+json",
+			[]byte(`[{"op": "remove", "path": "/metadata/labels/by"}]`))); err != nil || sent() != 3 {
 		t.Errorf("%v after %d writes were sent", err, sent())
 	}
 }

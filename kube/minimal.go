@@ -33,15 +33,13 @@ func (v *Validator) Minimal(obj map[string]any) (map[string]any, error) {
 }
 
 func (v *Validator) rulesOf(obj map[string]any) (*rules, error) {
-	apiVersion, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
-	if !ok {
-		return nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
+	d, err := v.version(obj)
+	if err != nil {
+		return nil, err
 	}
 	rules, err := d.compile()
 	if err != nil {
-		return nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
+		return nil, fmt.Errorf("CRD %s: %w", d.crd.Name, err)
 	}
 	return rules, nil
 }

@@ -18,18 +18,24 @@ func TestMinimal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const template = "template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, operator: Exists}]"
+	const template = "template: {spec: {nodeClassRef: {group: g, kind: k, name: n}, requirements: [{key: a, " +
+		"operator: Exists}]"
 	tests := []struct{ name, spec, want string }{
-		{"defaults", template + ", expireAfter: 720h}}\ndisruption: {consolidateAfter: 0s, consolidationPolicy: WhenEmptyOrUnderutilized, budgets: [{nodes: 10%}]}", template + "}}"},
-		{"an empty list is not the default", template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}", template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}"},
-		{"one of several", template + "}}\ndisruption: {consolidateAfter: 5m, budgets: [{nodes: 10%}]}", template + "}}\ndisruption: {consolidateAfter: 5m}"},
+		{"defaults", template +
+			", expireAfter: 720h}}\ndisruption: {consolidateAfter: 0s, consolidationPolicy: WhenEmptyOrUnderutilized, " +
+			"budgets: [{nodes: 10%}]}", template + "}}"},
+		{"an empty list is not the default", template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}",
+			template + "}}\ndisruption: {consolidateAfter: 0s, budgets: []}"},
+		{"one of several", template + "}}\ndisruption: {consolidateAfter: 5m, budgets: [{nodes: 10%}]}",
+			template + "}}\ndisruption: {consolidateAfter: 5m}"},
 		{"empty maps", template + "}, metadata: {labels: {}}}\nlimits: {}", template + "}}"},
 		{"what is no default", template + ", expireAfter: 48h}}\nweight: 1", template + ", expireAfter: 48h}}\nweight: 1"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pool := func(spec string) map[string]any {
-				return map[string]any{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "a"}, "spec": fromYAML(t, spec)}
+				return map[string]any{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "a"},
+					"spec": fromYAML(t, spec)}
 			}
 			given := pool(tt.spec)
 			got, err := validator.Minimal(given)

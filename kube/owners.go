@@ -15,7 +15,7 @@ import (
 type Owner struct {
 	Tool  string   // such as Flux; the field manager where the tool is not known
 	What  string   // what of the tool it belongs to, such as "Kustomization flux-system/infra"; "" where nothing says
-	Steps []string // what to do there so that it lets the object go and does not delete it
+	Steps []string // what to do there so that it gives the object up and does not delete it
 }
 
 // lastApplied is where kubectl keeps what it applied last.
@@ -44,7 +44,8 @@ func tools() []tool {
 			name: "Flux", managers: []string{"kustomize-controller", "helm-controller", "flux"},
 			marks: []string{"kustomize.toolkit.fluxcd.io/", "helm.toolkit.fluxcd.io/"}, what: fluxObject,
 			steps: []string{
-				"in Git, give the object the annotation kustomize.toolkit.fluxcd.io/prune: disabled (of a HelmRelease: helm.sh/resource-policy: keep), and let Flux apply it",
+				"in Git, give the object the annotation kustomize.toolkit.fluxcd.io/prune: disabled (of a HelmRelease: " +
+					"helm.sh/resource-policy: keep), and let Flux apply it",
 				"only then remove the object from Git; otherwise Flux deletes it, and its nodes with it",
 			},
 		},
@@ -58,7 +59,8 @@ func tools() []tool {
 		{
 			name: "Terraform", managers: []string{"Terraform", "terraform", "HashiCorp", "OpenTofu", "opentofu"},
 			steps: []string{
-				"replace the resource by: removed { from = ADDRESS, lifecycle { destroy = false } } (each on a line of its own), and apply",
+				"replace the resource by: removed { from = ADDRESS, lifecycle { destroy = false } } (each on a line of its " +
+					"own), and apply",
 			},
 		},
 		{
@@ -69,8 +71,9 @@ func tools() []tool {
 }
 
 // noise begins the keys of labels and annotations that controllers write, and
-// that are nobody's wish.
-var noise = []string{"lkeplan.dev/", "karpenter.sh/nodepool-hash", "karpenter.sh/stored-version-migrated", "karpenter.k8s.linode/linodenodeclass-hash"}
+// that nobody configured.
+var noise = []string{"lkeplan.dev/", "karpenter.sh/nodepool-hash", "karpenter.sh/stored-version-migrated",
+	"karpenter.k8s.linode/linodenodeclass-hash"}
 
 // Authored returns an object as somebody would have written it: without what
 // the API server, controllers, and tools that own objects write on it.
@@ -121,7 +124,8 @@ func Owners(live map[string]any) (owners []Owner) {
 	for _, t := range tools() {
 		byMark := false
 		for key, value := range marks {
-			byMark = byMark || begins(key, t.marks) || t.name == "Helm" && key == "app.kubernetes.io/managed-by" && value == "Helm"
+			byMark = byMark || begins(key, t.marks) || t.name == "Helm" && key == "app.kubernetes.io/managed-by" &&
+				value == "Helm"
 		}
 		mine := func(manager string) bool { return begins(manager, t.managers) }
 		if !byMark && !slices.ContainsFunc(managers, mine) {
@@ -135,7 +139,9 @@ func Owners(live map[string]any) (owners []Owner) {
 		owners = append(owners, owner)
 	}
 	for _, manager := range managers {
-		owners = append(owners, Owner{Tool: manager, Steps: []string{"find out what sets fields as this field manager, and take the object out of it"}})
+		owners = append(owners,
+			Owner{Tool: manager,
+				Steps: []string{"find out what sets fields as this field manager, and take the object out of it"}})
 	}
 	return owners
 }
@@ -143,7 +149,8 @@ func Owners(live map[string]any) (owners []Owner) {
 // setters are the field managers besides us that set fields of the spec.
 func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {
-		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil && strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) {
+		if e.Subresource == "" && e.Manager != FieldManager && e.FieldsV1 != nil &&
+			strings.Contains(e.FieldsV1.GetRawString(), `"f:spec":`) {
 			names = append(names, e.Manager)
 		}
 	}
@@ -161,7 +168,8 @@ func fluxObject(marks map[string]string) string {
 	if name := marks["helm.toolkit.fluxcd.io/name"]; name != "" {
 		return named("HelmRelease", marks["helm.toolkit.fluxcd.io/namespace"], name)
 	}
-	return named("Kustomization", marks["kustomize.toolkit.fluxcd.io/namespace"], marks["kustomize.toolkit.fluxcd.io/name"])
+	return named("Kustomization", marks["kustomize.toolkit.fluxcd.io/namespace"],
+		marks["kustomize.toolkit.fluxcd.io/name"])
 }
 
 func helmRelease(marks map[string]string) string {

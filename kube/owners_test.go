@@ -16,14 +16,22 @@ func TestOwners(t *testing.T) {
 		step           string   // a part of the steps
 	}{
 		{"nobody", `{}`, nil, ""},
-		{"kubectl by its note", `annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}`, []string{"kubectl"}, "delete the manifest"},
-		{"kubectl by its field manager", `managedFields: [{manager: kubectl-edit, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`, []string{"kubectl"}, ""},
-		{"Flux", `labels: {kustomize.toolkit.fluxcd.io/name: a, kustomize.toolkit.fluxcd.io/namespace: b}`, []string{"Flux: Kustomization b/a"}, "kustomize.toolkit.fluxcd.io/prune: disabled"},
-		{"Flux with Helm", `labels: {helm.toolkit.fluxcd.io/name: a, helm.toolkit.fluxcd.io/namespace: b}`, []string{"Flux: HelmRelease b/a"}, "helm.sh/resource-policy: keep"},
-		{"Argo CD", `annotations: {argocd.argoproj.io/tracking-id: "prod:karpenter.sh/NodePool:default/general"}`, []string{"Argo CD: Application prod"}, "Prune=false"},
+		{"kubectl by its note", `annotations: {kubectl.kubernetes.io/last-applied-configuration: "{}"}`, []string{"kubectl"},
+			"delete the manifest"},
+		{"kubectl by its field manager",
+			`managedFields: [{manager: kubectl-edit, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
+			[]string{"kubectl"}, ""},
+		{"Flux", `labels: {kustomize.toolkit.fluxcd.io/name: a, kustomize.toolkit.fluxcd.io/namespace: b}`,
+			[]string{"Flux: Kustomization b/a"}, "kustomize.toolkit.fluxcd.io/prune: disabled"},
+		{"Flux with Helm", `labels: {helm.toolkit.fluxcd.io/name: a, helm.toolkit.fluxcd.io/namespace: b}`,
+			[]string{"Flux: HelmRelease b/a"}, "helm.sh/resource-policy: keep"},
+		{"Argo CD", `annotations: {argocd.argoproj.io/tracking-id: "prod:karpenter.sh/NodePool:default/general"}`,
+			[]string{"Argo CD: Application prod"}, "Prune=false"},
 		{"Helm", `{labels: {app.kubernetes.io/managed-by: Helm}, annotations: {meta.helm.sh/release-name: a, meta.helm.sh/release-namespace: b}}`, []string{"Helm: release b/a"}, "helm.sh/resource-policy: keep"},
-		{"Terraform", `managedFields: [{manager: Terraform, operation: Apply, fieldsV1: {"f:spec": {"f:weight": {}}}}]`, []string{"Terraform"}, "destroy = false"},
-		{"somebody", `managedFields: [{manager: robot, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`, []string{"robot"}, "find out"},
+		{"Terraform", `managedFields: [{manager: Terraform, operation: Apply, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
+			[]string{"Terraform"}, "destroy = false"},
+		{"somebody", `managedFields: [{manager: robot, operation: Update, fieldsV1: {"f:spec": {"f:weight": {}}}}]`,
+			[]string{"robot"}, "find out"},
 		{"ourselves, and who only writes annotations or the status", `managedFields: [
 			{manager: lkeplan, operation: Apply, fieldsV1: {"f:spec": {"f:weight": {}}}},
 			{manager: karpenter, operation: Update, fieldsV1: {"f:metadata": {"f:annotations": {}}}},
@@ -32,7 +40,8 @@ func TestOwners(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var got, steps []string
-			for _, o := range Owners(map[string]any{"kind": "NodePool", "metadata": fromYAML(t, strings.ReplaceAll(tt.metadata, "\t", " "))}) {
+			for _, o := range Owners(map[string]any{"kind": "NodePool",
+				"metadata": fromYAML(t, strings.ReplaceAll(tt.metadata, "\t", " "))}) {
 				got = append(got, strings.TrimSuffix(o.Tool+": "+o.What, ": "))
 				steps = append(steps, o.Steps...)
 			}

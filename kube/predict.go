@@ -2,18 +2,22 @@ package kube
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"sync"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
 	"k8s.io/apiextensions-apiserver/pkg/controller/openapi/builder"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Conflict is a field that an apply would leave as it is, because somebody else
@@ -29,39 +33,58 @@ type Conflict struct {
 // to another value the apply is refused: the prediction is then of a forced
 // one, and the conflicts say what would be taken over.
 //
+// Neither object is changed; desired should be Spelled as the live one is.
 // Webhooks that change objects are not asked.
 func (v *Validator) Predict(live, desired map[string]any) (predicted map[string]any, conflicts []Conflict, err error) {
-	apiVersion, _ := desired["apiVersion"].(string)
-	kind, _ := desired["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
-	if !ok {
-		return nil, nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
-	}
-	manager, err := d.apply()
-	if err != nil {
-		return nil, nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
-	}
-	before := &unstructured.Unstructured{Object: map[string]any{"apiVersion": apiVersion, "kind": kind}}
-	if live != nil {
-		before.Object = runtime.DeepCopyJSON(live)
-		before.SetAPIVersion(apiVersion)
-	}
-	wish := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(Spelled(desired, live))}
-	after, err := manager.Apply(before, wish, FieldManager, false)
-	if apierrors.IsConflict(err) {
-		conflicts = conflictsOf(err)
-		after, err = manager.Apply(before, wish, FieldManager, true)
-	}
-	if err != nil {
-		return nil, nil, fmt.Errorf("apply %s %s to itself: %w", kind, wish.GetName(), err)
-	}
-	predicted = after.(*unstructured.Unstructured).Object
-	rules, err := d.compile()
+	manager, err := v.manager(desired)
 	if err != nil {
 		return nil, nil, err
 	}
+	rules, err := v.rulesOf(desired)
+	if err != nil {
+		return nil, nil, err
+	}
+	before := &unstructured.Unstructured{Object: map[string]any{"kind": desired["kind"]}}
+	if live != nil {
+		before.Object = runtime.DeepCopyJSON(live)
+	}
+	before.SetAPIVersion(manifest.APIVersion(desired))
+	applied := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}
+	after, err := manager.Apply(before, applied, FieldManager, false)
+	if apierrors.IsConflict(err) {
+		conflicts = conflictsOf(err)
+		after, err = manager.Apply(before, applied, FieldManager, true)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("predict an apply of %s: %w", manifest.KeyOf(desired), err)
+	}
+	predicted = after.(*unstructured.Unstructured).Object
 	defaulting.Default(predicted, rules.structure)
 	return predicted, conflicts, nil
+}
+
+// Same reports whether two states of an object have the same fields with the same
+// owners, but for its status and the times at which fields were set, which no
+// apply is about. It is false where there is no object.
+func Same(a, b map[string]any) bool {
+	return a != nil && b != nil && equality.Semantic.DeepEqual(requested(a), requested(b))
+}
+
+// requested is what Same compares of an object. It shares what it does not change.
+func requested(obj map[string]any) map[string]any {
+	metadata := maps.Clone(manifest.Map(obj, "metadata"))
+	managed, _ := metadata["managedFields"].([]any)
+	entries := make([]any, len(managed))
+	for i, e := range managed {
+		entry, _ := e.(map[string]any)
+		entries[i] = maps.Clone(entry)
+		delete(entries[i].(map[string]any), "time")
+	}
+	metadata["managedFields"] = entries
+	obj = maps.Clone(obj)
+	obj["metadata"] = metadata
+	delete(obj, "status")
+	return obj
 }
 
 func conflictsOf(err error) (conflicts []Conflict) {
@@ -78,7 +101,8 @@ func conflictsOf(err error) (conflicts []Conflict) {
 }
 
 // applier returns the API server's own field manager for one version of a kind.
-func applier(crd *apiextensionsv1.CustomResourceDefinition, version string, compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
+func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
+	compile func() (*rules, error)) func() (*managedfields.FieldManager, error) {
 	return sync.OnceValues(func() (*managedfields.FieldManager, error) {
 		rules, err := compile()
 		if err != nil {
@@ -99,7 +123,8 @@ func applier(crd *apiextensionsv1.CustomResourceDefinition, version string, comp
 			return nil, err
 		}
 		gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
-		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk, gvk.GroupVersion(), "", nil)
+		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk,
+			gvk.GroupVersion(), "", nil)
 	})
 }
 

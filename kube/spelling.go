@@ -6,20 +6,20 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// Spelled returns a wish in the words of the live object, nil where there is
-// none: an apply of it changes what it has to, and is in conflict about nothing
-// else.
-func Spelled(wish, live map[string]any) map[string]any {
-	return spelledAs(wish, live).(map[string]any)
+// Spelled returns a desired object in the spelling of the live one, nil where
+// there is none: an apply of it changes only what it has to, and is in conflict
+// about nothing else. Neither is changed.
+func Spelled(desired, live map[string]any) map[string]any {
+	return spelledAs(desired, live).(map[string]any)
 }
 
-// spelledAs returns a wish in the words of the live object: what both say, in
-// another order or with a number for text, is said as it is there. The API
-// server would take the one for a change of the other, and for a conflict with
-// whoever wrote it. Order has no meaning in these lists: Karpenter takes
-// requirements, taints and budgets for sets, and Linode tags and keys.
-func spelledAs(wish, live any) any {
-	switch w := wish.(type) {
+// spelledAs is Spelled for any value: where both mean the same, in another order
+// or with a number for text, the live value is returned. The API server would
+// take the one for a change of the other, and for a conflict with whoever wrote
+// it. Order has no meaning in these lists: Karpenter takes requirements, taints
+// and budgets for sets, and Linode tags and keys.
+func spelledAs(desired, live any) any {
+	switch w := desired.(type) {
 	case map[string]any:
 		l, _ := live.(map[string]any) // none, or another kind of thing
 		fields := make(map[string]any, len(w))
@@ -39,16 +39,16 @@ func spelledAs(wish, live any) any {
 			return live
 		}
 	}
-	return wish
+	return desired
 }
 
 // listedAs is spelledAs for lists.
-func listedAs(wish, live []any) any {
-	if sameSet(wish, live) {
+func listedAs(desired, live []any) any {
+	if sameSet(desired, live) {
 		return runtime.DeepCopyJSONValue(live)
 	}
-	list := make([]any, len(wish))
-	for i, w := range wish {
+	list := make([]any, len(desired))
+	for i, w := range desired {
 		list[i] = w
 		for _, l := range live {
 			if same(w, l) {
@@ -66,7 +66,7 @@ func same(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && within(x, y) && within(y, x)
+		return ok && covers(x, y) && covers(y, x)
 	case []any:
 		y, ok := b.([]any)
 		return ok && sameSet(x, y)
@@ -78,8 +78,8 @@ func same(a, b any) bool {
 	return a == b || fmt.Sprint(a) == fmt.Sprint(b)
 }
 
-// within reports whether b says whatever a does.
-func within(a, b map[string]any) bool {
+// covers reports whether b says whatever a does.
+func covers(a, b map[string]any) bool {
 	for key, value := range a {
 		if !empty(value) && !same(value, b[key]) {
 			return false

@@ -36,14 +36,17 @@ func whole(v any) any {
 // wished.
 func TestSpelled(t *testing.T) {
 	tests := []struct{ name, wish, live, want string }{
-		{"a number for text", `limits: {cpu: "10", memory: 1Gi}`, `limits: {cpu: 10, memory: 1024Mi}`, `limits: {cpu: 10, memory: 1Gi}`},
+		{"a number for text", `limits: {cpu: "10", memory: 1Gi}`, `limits: {cpu: 10, memory: 1024Mi}`,
+			`limits: {cpu: 10, memory: 1Gi}`},
 		{"another number", `limits: {cpu: "10"}`, `limits: {cpu: 20}`, `limits: {cpu: "10"}`},
 		{"text that is no number", `labels: {a: "010"}`, `labels: {a: 10}`, `labels: {a: "010"}`},
 		{"another order", `list: [a, b]`, `list: [b, a]`, `list: [b, a]`},
 		{"an element more", `list: [a, b, c]`, `list: [b, a]`, `list: [a, b, c]`},
 		{"an element less", `list: [a]`, `list: [b, a]`, `list: [a]`},
-		{"elements in another order within", `list: [{key: x, values: [a, b]}, {key: z}]`, `list: [{key: y}, {key: x, values: [b, a]}]`, `list: [{key: x, values: [b, a]}, {key: z}]`},
-		{"empty fields of an element", `taints: [{key: a}]`, `taints: [{key: a, value: ""}]`, `taints: [{key: a, value: ""}]`},
+		{"elements in another order within", `list: [{key: x, values: [a, b]}, {key: z}]`,
+			`list: [{key: y}, {key: x, values: [b, a]}]`, `list: [{key: x, values: [b, a]}, {key: z}]`},
+		{"empty fields of an element", `taints: [{key: a}]`, `taints: [{key: a, value: ""}]`,
+			`taints: [{key: a, value: ""}]`},
 		{"a repetition", `list: [a]`, `list: [a, a]`, `list: [a, a]`},
 		{"another kind of thing", `a: {b: c}`, `a: [b]`, `a: {b: c}`},
 		{"not there", `a: b`, `{}`, `a: b`},

@@ -17,6 +17,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/managedfields"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Takeover is a change of who owns the fields of an object, and of nothing
@@ -40,16 +42,19 @@ func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
 	if err != nil {
 		return Takeover{}, err
 	}
-	wish := Spelled(desired, live)
-	ours, err := fieldsOf(manager, live, wish)
+	desired = Spelled(desired, live)
+	ours, err := fieldsOf(manager, live, desired)
 	if err != nil {
 		return Takeover{}, err
 	}
-	defaulted, err := v.Defaulted(wish)
+	defaulted, err := v.Defaulted(desired)
 	if err != nil {
 		return Takeover{}, err
 	}
-	bare := map[string]any{"apiVersion": wish["apiVersion"], "kind": wish["kind"], "metadata": map[string]any{"name": (&unstructured.Unstructured{Object: wish}).GetName()}}
+	bare := map[string]any{
+		"apiVersion": desired["apiVersion"], "kind": desired["kind"],
+		"metadata": map[string]any{"name": manifest.Name(desired)},
+	}
 	full, err := fieldsOf(manager, bare, defaulted)
 	if err != nil {
 		return Takeover{}, err
@@ -66,15 +71,13 @@ func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
 
 // manager returns the API server's field manager for an object's kind.
 func (v *Validator) manager(obj map[string]any) (*managedfields.FieldManager, error) {
-	apiVersion, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
-	if !ok {
-		return nil, fmt.Errorf("there is no definition of %s %s", apiVersion, kind)
+	d, err := v.version(obj)
+	if err != nil {
+		return nil, err
 	}
 	manager, err := d.apply()
 	if err != nil {
-		return nil, fmt.Errorf("definition %s: %w", d.crd.Name, err)
+		return nil, fmt.Errorf("CRD %s: %w", d.crd.Name, err)
 	}
 	return manager, nil
 }
@@ -85,12 +88,13 @@ type owned struct {
 	set   *fieldpath.Set
 }
 
-// fieldsOf applies a wish to an object, as FieldManager, and returns what we own
-// then.
-func fieldsOf(manager *managedfields.FieldManager, live, wish map[string]any) (owned, error) {
+// fieldsOf applies a desired object to a live one, as FieldManager, and returns
+// which fields we own then.
+func fieldsOf(manager *managedfields.FieldManager, live, desired map[string]any) (owned, error) {
 	before := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(live)}
-	before.SetAPIVersion(fmt.Sprint(wish["apiVersion"]))
-	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(wish)}, FieldManager, false)
+	before.SetAPIVersion(manifest.APIVersion(desired))
+	after, err := manager.Apply(before, &unstructured.Unstructured{Object: runtime.DeepCopyJSON(desired)}, FieldManager,
+		false)
 	if apierrors.IsConflict(err) {
 		return owned{}, conflict(err)
 	}
@@ -111,7 +115,7 @@ func isOurs(e metav1.ManagedFieldsEntry) bool {
 }
 
 // divide gives fields to us and takes them from everybody else. What is written
-// by way of a subresource, such as the status, is nobody's wish.
+// through a subresource, such as the status, is not configuration.
 func divide(live map[string]any, ours metav1.ManagedFieldsEntry, given *fieldpath.Set) (t Takeover, err error) {
 	before := (&unstructured.Unstructured{Object: live}).GetManagedFields()
 	t.entries = append(t.entries, ours)
@@ -202,7 +206,7 @@ func at(obj map[string]any, path fieldpath.Path) (any, bool) {
 }
 
 // ErrChanged is returned for objects that somebody has written to since they
-// were read. Whoever reads them again may try again.
+// were read. The caller may read them again and retry.
 var ErrChanged = errors.New("it has changed meanwhile")
 
 // TakeOver changes who owns the fields of a live object, unless it has changed
@@ -214,22 +218,24 @@ func (c *Cluster) TakeOver(ctx context.Context, live map[string]any, t Takeover)
 		{"op": "replace", "path": "/metadata/managedFields", "value": t.entries},
 		{"op": "replace", "path": "/metadata/resourceVersion", "value": obj.GetResourceVersion()},
 	}
-	if _, noted := obj.GetAnnotations()[lastApplied]; noted && slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
-		patch = append(patch, map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
+	if _, noted := obj.GetAnnotations()[lastApplied]; noted &&
+		slices.ContainsFunc(t.From, func(m string) bool { return strings.HasPrefix(m, "kubectl") }) {
+		patch = append(patch,
+			map[string]any{"op": "remove", "path": "/metadata/annotations/" + strings.ReplaceAll(lastApplied, "/", "~1")})
 	}
 	raw, err := json.Marshal(patch)
 	if err != nil {
 		return err
 	}
-	before := wish(obj)
+	before := configured(obj)
 	err = c.client.Patch(ctx, obj, client.RawPatch(types.JSONPatchType, raw), client.FieldOwner(FieldManager))
 	switch {
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("take over %s: %w", name(obj), ErrChanged)
+		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), ErrChanged)
 	case err != nil:
-		return fmt.Errorf("take over %s: %w", name(obj), explain(err, c.host))
-	case !reflect.DeepEqual(before["spec"], wish(obj)["spec"]):
-		return fmt.Errorf("%s: its spec changed while it was taken over, which is a bug", name(obj))
+		return fmt.Errorf("take over %s: %w", manifest.KeyOf(live), explain(err, c.host))
+	case !reflect.DeepEqual(before["spec"], configured(obj)["spec"]):
+		return fmt.Errorf("%s: its spec changed while it was taken over, which is a bug", manifest.KeyOf(live))
 	}
 	return nil
 }

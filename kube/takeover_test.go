@@ -10,7 +10,7 @@ import (
 )
 
 // TestTakeover: what the HCL sets becomes ours, defaults become nobody's, and
-// what others have set beside it stays theirs. So do statuses.
+// what others have set besides stays theirs. So do statuses.
 func TestTakeover(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {
@@ -78,7 +78,7 @@ spec:
 	}
 	want := map[string]string{
 		"lkeplan": `{"f:metadata":{"f:labels":{"f:team":{}}},"f:spec":{"f:limits":{"f:cpu":{}},"f:template":{"f:spec":{"f:nodeClassRef":{"f:group":{},"f:kind":{},"f:name":{}},"f:requirements":{}}},"f:weight":{}}}`,
-		// A policy that is not the default was somebody's wish.
+		// Somebody chose a policy that is not the default.
 		"kubectl-client-side-apply": `{"f:metadata":{"f:labels":{".":{},"f:other":{}}},"f:spec":{".":{},"f:disruption":{".":{},"f:consolidationPolicy":{}}}}`,
 		"kubectl-edit":              `{"f:spec":{"f:disruption":{"f:consolidationPolicy":{}},"f:limits":{"f:memory":{}}}}`,
 		"karpenter":                 `{"f:status":{"f:conditions":{}}}`,

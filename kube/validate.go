@@ -24,18 +24,19 @@ import (
 	"k8s.io/apiserver/pkg/cel/common"
 
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Validator decides what an API server would say to objects, without one: it
-// runs the same code on the same definitions, in the same order. It is safe
-// for use by several goroutines.
+// runs the same code on the same CRDs, in the same order. It is safe for use by
+// several goroutines.
 type Validator struct {
-	kinds map[string]*definition // by apiVersion and kind
+	kinds map[string]*crdVersion // by apiVersion and kind
 }
 
-// A definition is one version of one kind, compiled when it is first needed:
+// A crdVersion is one version of one kind, compiled when it is first needed:
 // compiling the rules of NodePool takes longer than validating a fleet.
-type definition struct {
+type crdVersion struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	version string
 	compile func() (*rules, error)
@@ -49,19 +50,19 @@ type rules struct {
 	cel       *schemacel.Validator // nil where the kind has no such rules
 }
 
-// NewValidator returns a validator for the kinds that the definitions have, in
-// all their served versions. The definitions are not changed.
+// NewValidator returns a validator for the kinds of CRDs, in all their served
+// versions. The CRDs are not changed.
 func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator, error) {
-	v := &Validator{kinds: map[string]*definition{}}
+	v := &Validator{kinds: map[string]*crdVersion{}}
 	for _, crd := range crds {
 		for _, version := range crd.Spec.Versions {
 			if !version.Served {
 				continue
 			}
 			if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
-				return nil, fmt.Errorf("definition %s: version %s has no schema", crd.Name, version.Name)
+				return nil, fmt.Errorf("CRD %s: version %s has no schema", crd.Name, version.Name)
 			}
-			d := &definition{crd: crd, version: version.Name}
+			d := &crdVersion{crd: crd, version: version.Name}
 			d.compile = sync.OnceValues(func() (*rules, error) { return compile(version.Schema.OpenAPIV3Schema) })
 			d.apply = applier(crd, version.Name, d.compile)
 			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
@@ -72,9 +73,23 @@ func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator,
 
 func kindKey(apiVersion, kind string) string { return apiVersion + " " + kind }
 
+func kindOf(obj map[string]any) string {
+	return kindKey(manifest.APIVersion(obj), manifest.Kind(obj))
+}
+
+// version returns the version of the CRD that an object is of.
+func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
+	d, ok := v.kinds[kindOf(obj)]
+	if !ok {
+		return nil, fmt.Errorf("there is no CRD of %s", kindOf(obj))
+	}
+	return d, nil
+}
+
 func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	internal := &apiextensions.JSONSchemaProps{}
-	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal, nil); err != nil {
+	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal,
+		nil); err != nil {
 		return nil, err
 	}
 	structure, err := structuralschema.NewStructural(internal)
@@ -115,15 +130,13 @@ var builtin = sync.OnceValues(func() (*Validator, error) {
 //
 // Neither object is changed. Whole numbers must be int64, not float64.
 func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
-	apiVersion, _ := obj["apiVersion"].(string)
-	kind, _ := obj["kind"].(string)
-	d, ok := v.kinds[kindKey(apiVersion, kind)]
+	d, ok := v.kinds[kindOf(obj)]
 	if !ok {
-		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), apiVersion+" "+kind, v.Kinds())}
+		return nil, field.ErrorList{field.NotSupported(field.NewPath("kind"), kindOf(obj), v.Kinds())}
 	}
 	rules, err := d.compile()
 	if err != nil {
-		return nil, field.ErrorList{field.InternalError(nil, fmt.Errorf("definition %s: %w", d.crd.Name, err))}
+		return nil, field.ErrorList{field.InternalError(nil, fmt.Errorf("CRD %s: %w", d.crd.Name, err))}
 	}
 	obj = runtime.DeepCopyJSON(obj)
 	errs = rules.complete(obj)
@@ -147,7 +160,8 @@ func (v *Validator) Kinds() []string {
 
 // complete removes unknown fields, reporting each, and fills in defaults.
 func (r *rules) complete(obj map[string]any) (errs field.ErrorList) {
-	unknown := pruning.PruneWithOptions(obj, r.structure, true, structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
+	unknown := pruning.PruneWithOptions(obj, r.structure, true,
+		structuralschema.UnknownFieldPathOptions{TrackUnknownFieldPaths: true})
 	for _, path := range unknown {
 		errs = append(errs, &field.Error{Type: field.ErrorTypeForbidden, Field: path, Detail: "there is no such field"})
 	}
@@ -166,7 +180,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 		errs = append(errs, validation.ValidateCustomResource(nil, obj, r.openAPI)...)
 	} else {
 		correlation := common.NewCorrelatedObject(obj, old, &model.Structural{Structural: r.structure})
-		errs = append(errs, validation.ValidateCustomResourceUpdate(nil, obj, old, r.openAPI, validation.WithRatcheting(correlation))...)
+		errs = append(errs,
+			validation.ValidateCustomResourceUpdate(nil, obj, old, r.openAPI, validation.WithRatcheting(correlation))...)
 		oldValue, options = old, []schemacel.Option{schemacel.WithRatcheting(correlation)}
 	}
 	errs = append(errs, objectmeta.Validate(nil, obj, r.structure, true)...)
@@ -174,7 +189,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 	if r.cel == nil || slices.ContainsFunc(errs, blocksRules) {
 		return errs
 	}
-	celErrs, _ := r.cel.Validate(context.Background(), nil, r.structure, obj, oldValue, celconfig.RuntimeCELCostBudget, options...)
+	celErrs, _ := r.cel.Validate(context.Background(), nil, r.structure, obj, oldValue, celconfig.RuntimeCELCostBudget,
+		options...)
 	return append(errs, celErrs...)
 }
 
@@ -182,7 +198,8 @@ func (r *rules) validate(obj, old map[string]any, namespaced bool) field.ErrorLi
 // to end, or to make sense.
 func blocksRules(err *field.Error) bool {
 	switch err.Type {
-	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid, field.ErrorTypeNotSupported:
+	case field.ErrorTypeRequired, field.ErrorTypeTooLong, field.ErrorTypeTooMany, field.ErrorTypeTypeInvalid,
+		field.ErrorTypeNotSupported:
 		return true
 	}
 	return false

@@ -10,7 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// TestAMachineIsGoneOnlyWhereLKEShowsIt: the core ends NodeClaims by what List
+// TestAMachineIsGoneOnlyWhereLKEShowsIt: Karpenter ends NodeClaims by what List
 // leaves out, and drops the finalizer of a draining one by what Get says.
 func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 	slots := []lkeapi.Slot{{ID: "1-a", InstanceID: 10}, {ID: "1-b"}}
@@ -48,10 +48,13 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 	}
 }
 
-// TestAnIDThatNamesNoLinodeHasNoMachine: the core asks until it hears so, and
+// TestAnIDThatNamesNoLinodeHasNoMachine: Karpenter asks until it hears so, and
 // LKE will never show a machine of that name, nor that it is gone.
 func TestAnIDThatNamesNoLinodeHasNoMachine(t *testing.T) {
-	for id, want := range map[string]bool{"Provider:///AZ/i-01234": true, "linode://i-01234": true, nodeclaim.LinodeID(10): false, nodeclaim.PendingID("8f1c"): false} {
+	for id, want := range map[string]bool{
+		"Provider:///AZ/i-01234": true, "linode://i-01234": true, nodeclaim.LinodeID(10): false,
+		nodeclaim.PendingID("8f1c"): false,
+	} {
 		nc := nodeClaim("1")
 		nc.Status.ProviderID = id
 		err := provider(t).Delete(t.Context(), nc)

@@ -30,13 +30,24 @@ func TestAtOnceAllButTheRoomIsRefused(t *testing.T) {
 		pool *karpv1.NodePool
 		want string
 	}{
-		{"nodes", capped("total", nodes(3)), nodePool(), "CapacityLimit total has no room for a node of g6-standard-4: it allows 3 nodes, and 3 are there or on order"},
-		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }), nodePool(),
+		{
+			"nodes", capped("total", nodes(3)), nodePool(),
+			"CapacityLimit total has no room for a node of g6-standard-4: it allows 3 nodes, and 3 are there or on order",
+		},
+		{"cpu", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.CPU = new(resource.MustParse("15500m")) }),
+			nodePool(),
 			"it allows 15500m CPUs, 12 CPUs are used, and the node has 4 CPUs"},
-		{"memory", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.Memory = new(resource.MustParse("31Gi")) }), nodePool(),
+		{"memory", capped("total", func(s *lkeplanv1alpha1.CapacityLimitSpec) { s.Memory = new(resource.MustParse("31Gi")) }),
+			nodePool(),
 			"it allows 31Gi of memory, 24Gi of memory are used, and the node has 8Gi of memory"},
-		{"monthly cost", capped("total", dollars("191.99")), nodePool(), "it allows $191.99 a month, $144 a month are used, and the node has $48 a month"},
-		{"the pool's own", capped("wide", nodes(30)), pool, "NodePool web has no room for a node of g6-standard-4: it allows 3 nodes"},
+		{
+			"monthly cost", capped("total", dollars("191.99")), nodePool(),
+			"it allows $191.99 a month, $144 a month are used, and the node has $48 a month",
+		},
+		{
+			"the pool's own", capped("wide", nodes(30)), pool,
+			"NodePool web has no room for a node of g6-standard-4: it allows 3 nodes",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -112,8 +123,9 @@ func TestPlansThatDoNotFitAreNotOffered(t *testing.T) {
 		t.Errorf("a pool that the limit is not for is offered %v", got)
 	}
 	unlimited, limited := byName(t, p.chooser.Types, "g6-standard-4"), typeOf(t, p, "web", "g6-standard-4")
-	if len(unlimited.Offerings.Available()) != 1 || len(limited.Offerings) != 1 || limited.Offerings[0].Price != unlimited.Offerings[0].Price {
-		t.Error("a hidden type must keep its price: the core prices nodes that are there by it")
+	if len(unlimited.Offerings.Available()) != 1 || len(limited.Offerings) != 1 ||
+		limited.Offerings[0].Price != unlimited.Offerings[0].Price {
+		t.Error("a hidden type must keep its price: Karpenter prices nodes that are there by it")
 	}
 }
 
@@ -132,7 +144,7 @@ func typeOf(t *testing.T, p *Provider, pool, name string) *cloudprovider.Instanc
 	return nil
 }
 
-// TestNothingIsAllocatedWhereNothingChanged: the core asks for the types all
+// TestNothingIsAllocatedWhereNothingChanged: Karpenter asks for the types all
 // the time.
 func TestNothingIsAllocatedWhereNothingChanged(t *testing.T) {
 	p := provider(t, readyClass(), nodePool(), capped("money", dollars("130")), decided(1))
@@ -168,7 +180,8 @@ func BenchmarkGetInstanceTypes(b *testing.B) {
 
 // BenchmarkReserve is one Create among 250 NodeClaims.
 func BenchmarkReserve(b *testing.B) {
-	objects := []client.Object{readyClass(), nodePool(), capped("total", nodes(1<<40)), capped("money", dollars("999999999"))}
+	objects := []client.Object{readyClass(), nodePool(), capped("total",
+		nodes(1<<40)), capped("money", dollars("999999999"))}
 	for n := range 250 {
 		objects = append(objects, decided(n))
 	}

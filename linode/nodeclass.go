@@ -206,7 +206,8 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
 	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.K8sVersion {
-		if versions, err := n.account.Versions(ctx, catalog.Tier(n.cluster.Tier)); err == nil && !slices.Contains(versions, *v) {
+		if versions, err := n.account.Versions(ctx, catalog.Tier(n.cluster.Tier)); err == nil &&
+			!slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
 				*v, strings.Join(versions, ", "))
 		}

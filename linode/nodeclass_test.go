@@ -26,13 +26,31 @@ func TestClassProblem(t *testing.T) {
 		want string
 	}{
 		{"nothing asked for", linodev1alpha1.LinodeNodeClassSpec{}, catalog.Standard, ""},
-		{"what another provider's guide has", linodev1alpha1.LinodeNodeClassSpec{Image: "linode/ubuntu22.04"}, catalog.Standard, ""},
+		{
+			"what another provider's guide has", linodev1alpha1.LinodeNodeClassSpec{Image: "linode/ubuntu22.04"},
+			catalog.Standard, "",
+		},
 		{"a short tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"ab"}}, catalog.Standard, "3 to 50"},
-		{"a long tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("x", 51)}}, catalog.Standard, "3 to 50"},
-		{"a tag of ours", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags"},
-		{"a firewall on standard", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall}, catalog.Standard, "only LKE Enterprise"},
-		{"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version}, catalog.Standard, "only LKE Enterprise"},
-		{"both on Enterprise", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall, LKEK8sVersion: &version}, catalog.Enterprise, ""},
+		{
+			"a long tag", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{strings.Repeat("x",
+				51)}}, catalog.Standard, "3 to 50",
+		},
+		{
+			"a tag of ours", linodev1alpha1.LinodeNodeClassSpec{Tags: []string{"LKEPLAN-group=1"}}, catalog.Standard, "own tags",
+		},
+		{
+			"a firewall on standard", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &firewall}, catalog.Standard,
+			"only LKE Enterprise",
+		},
+		{
+			"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version}, catalog.Standard,
+			"only LKE Enterprise",
+		},
+		{
+			"both on Enterprise", linodev1alpha1.LinodeNodeClassSpec{
+				FirewallID: &firewall, LKEK8sVersion: &version,
+			}, catalog.Enterprise, "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -69,19 +87,44 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 		want string
 	}{
 		{"both are there", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &has, LKEK8sVersion: &version}, nil, ""},
-		{"no such version", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil, "spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2"},
-		{"no such firewall", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil, "spec.firewallID: the account has no firewall 8"},
-		{"the token may not look", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 401}, ""},
-		{"Linode is out of order", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 503}, ""},
-		{"the account asks too often", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, &lkeapi.Error{Status: 429}, ""},
-		{"Linode does not answer", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks, LKEK8sVersion: &other}, context.DeadlineExceeded, ""},
+		{
+			"no such version", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &other}, nil,
+			"spec.lkeK8sVersion: LKE Enterprise has no version v1.99.0+lke1; it has: v1.33.4+lke2",
+		},
+		{
+			"no such firewall", linodev1alpha1.LinodeNodeClassSpec{FirewallID: &lacks}, nil,
+			"spec.firewallID: the account has no firewall 8",
+		},
+		{
+			"the token may not read", linodev1alpha1.LinodeNodeClassSpec{
+				FirewallID: &lacks, LKEK8sVersion: &other,
+			}, &lkeapi.Error{Status: 401}, "",
+		},
+		{
+			"Linode is out of order", linodev1alpha1.LinodeNodeClassSpec{
+				FirewallID: &lacks, LKEK8sVersion: &other,
+			}, &lkeapi.Error{Status: 503}, "",
+		},
+		{
+			"the account asks too often", linodev1alpha1.LinodeNodeClassSpec{
+				FirewallID: &lacks, LKEK8sVersion: &other,
+			}, &lkeapi.Error{Status: 429}, "",
+		},
+		{
+			"Linode does not answer", linodev1alpha1.LinodeNodeClassSpec{
+				FirewallID: &lacks, LKEK8sVersion: &other,
+			}, context.DeadlineExceeded, "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).Build()
-			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, shelf{tt.err}, events.NewFakeRecorder(5))
-			if _, err := controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
+			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, shelf{tt.err},
+				events.NewFakeRecorder(5))
+			if _, err := controller.Reconcile(t.Context(), ctrl.Request{
+				NamespacedName: client.ObjectKeyFromObject(class),
+			}); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {

@@ -67,7 +67,8 @@ func keyProblem(key string) string {
 	case len(key) > maxKey:
 		return fmt.Sprintf("LKE takes keys of %d characters with their prefix, and %q has %d.", maxKey, key, len(key))
 	case len(name) == maxKeyName+1: // what is longer Kubernetes refuses
-		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name, len(name))
+		return fmt.Sprintf("LKE takes %d characters behind the prefix %s/, and %q has %d.", maxKeyName, prefix, name,
+			len(name))
 	}
 	return ""
 }

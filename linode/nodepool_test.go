@@ -40,24 +40,39 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 	}{
 		{"nothing special", func(*karpv1.NodePool) {}, "", false},
 		{"keys of LKE's own are not sent", label("node.kubernetes.io/" + strings.Repeat("n", 63)), "", false},
-		{"a long label", label("example.com/" + strings.Repeat("n", 63)), "LKE takes 62 characters behind the prefix example.com/", true},
-		{"a long prefix", label(strings.Repeat("p.", 50) + "example.com/" + strings.Repeat("n", 40)), "LKE takes keys of 128 characters", true},
-		{"a long taint", taint("example.com/"+strings.Repeat("n", 63), ""), "spec.template.spec.taints.0.key: LKE takes 62", true},
+		{
+			"a long label", label("example.com/" + strings.Repeat("n",
+				63)), "LKE takes 62 characters behind the prefix example.com/", true,
+		},
+		{
+			"a long prefix", label(strings.Repeat("p.", 50) + "example.com/" + strings.Repeat("n",
+				40)), "LKE takes keys of 128 characters", true,
+		},
+		{
+			"a long taint", taint("example.com/"+strings.Repeat("n", 63),
+				""), "spec.template.spec.taints.0.key: LKE takes 62", true,
+		},
 		{"a taint's reserved value", taint("example.com/x", "linode.com"), `LKE keeps the value "linode.com"`, true},
-		{"spot alone", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
+		{"spot only", wants(karpv1.CapacityTypeLabelKey, "spot"), "Linode sells on demand only", false},
 		{"spot or on demand", wants(karpv1.CapacityTypeLabelKey, "spot", "on-demand"), "", false},
 		{"another zone", wants(corev1.LabelTopologyZone, "us-east"), "the cluster is in region us-ord", false},
-		{"a plan that is not there", wants(corev1.LabelInstanceTypeStable, "g6-standard-3"), "no plan on Linode's price list", false},
+		{
+			"a plan that is not there", wants(corev1.LabelInstanceTypeStable,
+				"g6-standard-3"), "no plan on Linode's price list", false,
+		},
 		{"another architecture", wants(corev1.LabelArchStable, "arm64"), "no plan on Linode's price list", false},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			pool := nodePool()
-			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{
+				Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default",
+			}
 			tt.edit(pool)
 			p := provider(t, pool)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
-			if _, err := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5)).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
+			if _, err := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5)).Reconcile(t.Context(),
+				ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
 				t.Fatal(err)
 			}
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {

@@ -137,7 +137,8 @@ func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClai
 		return nil, fmt.Errorf("LKE does not list all nodes of cluster %d yet; Linode %d may be one of them",
 			p.cluster, instance)
 	}
-	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.cluster, instance))
+	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.cluster,
+		instance))
 }
 
 func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
@@ -162,7 +163,8 @@ func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	var machines []*karpv1.NodeClaim
 	for _, pool := range pools {
 		if pool.Count > len(pool.Linodes) {
-			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Linodes), pool.Count)
+			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Linodes),
+				pool.Count)
 		}
 		for _, slot := range pool.Linodes {
 			if slot.InstanceID != 0 {

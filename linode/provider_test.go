@@ -27,11 +27,20 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}{
 		{"a shared plan is cheaper than a dedicated one", nodePool(), nodeClaim("4", class), "g6-standard-4"},
 		{"a whole CPU of a small plan is there for pods", nodePool(), nodeClaim("1", class), "g6-standard-1"},
-		{"requirements narrow the choice", nodePool(), nodeClaim("1", in(linodev1alpha1.LabelInstanceClass, "dedicated")), "g6-dedicated-2"},
+		{
+			"requirements narrow the choice", nodePool(), nodeClaim("1",
+				in(linodev1alpha1.LabelInstanceClass, "dedicated")), "g6-dedicated-2",
+		},
 		{"more than the largest plan has", nodePool(), nodeClaim("400", class), ""},
 		{"another zone than the region's", nodePool(), nodeClaim("1", in(corev1.LabelTopologyZone, "us-east")), ""},
-		{"spot that the core asks for means cheaper", nodePool(), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), "g6-standard-1"},
-		{"spot that the pool asks for is not to be had", nodePool(in(karpv1.CapacityTypeLabelKey, "spot")), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), ""},
+		{
+			"spot that Karpenter asks for means cheaper", nodePool(), nodeClaim("1", class,
+				in(karpv1.CapacityTypeLabelKey, "spot")), "g6-standard-1",
+		},
+		{
+			"spot that the pool asks for is not to be had", nodePool(in(karpv1.CapacityTypeLabelKey,
+				"spot")), nodeClaim("1", class, in(karpv1.CapacityTypeLabelKey, "spot")), "",
+		},
 		{"a nanode is no node", nodePool(), nodeClaim("1", in(linodev1alpha1.LabelInstanceClass, "nanode")), ""},
 	}
 	for _, tt := range tests {
@@ -56,7 +65,7 @@ func TestCreatePicksTheCheapestPlanThatFits(t *testing.T) {
 	}
 }
 
-// TestNodeOverlaysAreForNodePools: the core evaluates them for each NodePool,
+// TestNodeOverlaysAreForNodePools: Karpenter evaluates them for each NodePool,
 // and knows of none for a NodeClaim that was made by hand.
 func TestNodeOverlaysAreForNodePools(t *testing.T) {
 	byHand := nodeClaim("1")
@@ -67,7 +76,8 @@ func TestNodeOverlaysAreForNodePools(t *testing.T) {
 			if pool != "web" {
 				return nil, cloudprovider.NewUnevaluatedNodePoolError(pool)
 			}
-			return slices.DeleteFunc(slices.Clone(types), func(it *cloudprovider.InstanceType) bool { return it.Name != want }), nil
+			others := func(it *cloudprovider.InstanceType) bool { return it.Name != want }
+			return slices.DeleteFunc(slices.Clone(types), others), nil
 		}
 		created, err := p.Create(t.Context(), nc)
 		if err != nil {
@@ -95,7 +105,7 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 	}
 	want := capacity.Group{
 		NodePool: "web", Plan: "g6-standard-4",
-		// Labels of this claim alone and keys that LKE refuses are not the pool's,
+		// Labels of only this claim and keys that LKE refuses are not the pool's,
 		// nor are start-up taints.
 		Labels: map[string]string{karpv1.NodePoolLabelKey: "web", "example.com/team": "web"},
 		Taints: []capacity.Taint{{Key: "example.com/only", Effect: "NoSchedule"}},
@@ -104,8 +114,10 @@ func TestCreateAnswersAtOnceWithAllThatIsNeeded(t *testing.T) {
 		t.Errorf("group (-want +got):\n%s", diff)
 	}
 	for key, value := range map[string]string{
-		corev1.LabelTopologyZone: "us-ord", corev1.LabelTopologyRegion: "us-ord", "example.com/tier": "gold", "example.com/slot": "7",
-		linodev1alpha1.LabelInstanceCPU: "4", linodev1alpha1.LabelInstanceMemory: "8192", linodev1alpha1.LabelInstanceClass: "standard", linodev1alpha1.LabelInstanceGeneration: "6",
+		corev1.LabelTopologyZone: "us-ord", corev1.LabelTopologyRegion: "us-ord", "example.com/tier": "gold",
+		"example.com/slot":              "7",
+		linodev1alpha1.LabelInstanceCPU: "4", linodev1alpha1.LabelInstanceMemory: "8192",
+		linodev1alpha1.LabelInstanceClass: "standard", linodev1alpha1.LabelInstanceGeneration: "6",
 	} {
 		if created.Labels[key] != value {
 			t.Errorf("label %s = %q, want %q", key, created.Labels[key], value)
@@ -133,12 +145,13 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 	}
 
 	// A class that was made along with the claim may not have been seen, or
-	// checked. The core deletes claims after either of the errors above.
+	// checked. Karpenter deletes claims after either of the errors above.
 	early := nodeClaim("1")
 	early.CreationTimestamp = metav1.Now()
 	unchecked := readyClass()
 	unchecked.StatusConditions().SetUnknown(linodev1alpha1.ConditionValidationSucceeded)
-	for name, p := range map[string]*Provider{"not seen": provider(t, nodePool()), "not checked": provider(t, unchecked, nodePool())} {
+	for name, p := range map[string]*Provider{"not seen": provider(t,
+		nodePool()), "not checked": provider(t, unchecked, nodePool())} {
 		_, err := p.Create(t.Context(), early)
 		if err == nil || cloudprovider.IsInsufficientCapacityError(err) || cloudprovider.IsNodeClassNotReadyError(err) {
 			t.Errorf("a class that was %s yet: %v", name, err)
@@ -149,7 +162,9 @@ func TestCreateWithoutAUsableClass(t *testing.T) {
 func TestDriftFollowsTheClass(t *testing.T) {
 	class := readyClass()
 	nc := nodeClaim("1")
-	nc.Annotations = map[string]string{linodev1alpha1.AnnotationHash: class.Hash(), linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion}
+	nc.Annotations = map[string]string{
+		linodev1alpha1.AnnotationHash: class.Hash(), linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion,
+	}
 	edited := func(edit func(*linodev1alpha1.LinodeNodeClassSpec)) *linodev1alpha1.LinodeNodeClass {
 		c := class.DeepCopy()
 		edit(&c.Spec)
@@ -165,7 +180,10 @@ func TestDriftFollowsTheClass(t *testing.T) {
 		{"tags change in place", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Tags = []string{"env:prod"} }), ""},
 		{"a field without effect on LKE", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.Image = image }), ""},
 		{"the firewall", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.FirewallID = &firewall }), NodeClassDrifted},
-		{"the encryption", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = "enabled" }), NodeClassDrifted},
+		{
+			"the encryption", edited(func(s *linodev1alpha1.LinodeNodeClassSpec) { s.DiskEncryption = "enabled" }),
+			NodeClassDrifted,
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -213,8 +231,11 @@ func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
 			p.machines = &shown{traits: fleet.TraitsOf(tt.pool)}
 			nc := decided(1)
 			nc.Status.ProviderID = nodeclaim.LinodeID(10)
-			nc.Annotations[linodev1alpha1.AnnotationHash], nc.Annotations[linodev1alpha1.AnnotationHashVersion] = class.Hash(), linodev1alpha1.HashVersion
-			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-standard-4", Version: tt.made}.Encode()
+			nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
+			nc.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
+			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{
+				NodePool: "web", Plan: "g6-standard-4", Version: tt.made,
+			}.Encode()
 			if got, err := p.IsDrifted(t.Context(), nc); err != nil || got != tt.want {
 				t.Errorf("IsDrifted = %q, %v; want %q", got, err, tt.want)
 			}

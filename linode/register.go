@@ -18,7 +18,8 @@ func Register() { register() }
 
 var register = sync.OnceFunc(func() {
 	instancetype.Register()
-	if err := errors.Join(linodev1alpha1.AddToScheme(scheme.Scheme), lkeplanv1alpha1.AddToScheme(scheme.Scheme)); err != nil {
+	if err := errors.Join(linodev1alpha1.AddToScheme(scheme.Scheme),
+		lkeplanv1alpha1.AddToScheme(scheme.Scheme)); err != nil {
 		panic(err) // it never fails
 	}
 })

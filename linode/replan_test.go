@@ -58,19 +58,25 @@ func TestAClaimWithoutCapacityGetsItsNextPlan(t *testing.T) {
 	if !ok || claim.Group.Plan != "g6-dedicated-4" || claim.Instance != 0 || !nodeclaim.IsPending(got.Status.ProviderID) {
 		t.Errorf("the claim waits for %+v", claim)
 	}
-	for key, want := range map[string]string{corev1.LabelInstanceTypeStable: "g6-dedicated-4", linodev1alpha1.LabelInstanceClass: "dedicated", linodev1alpha1.LabelInstanceGPUCount: "", "example.com/slot": "7"} {
+	for key, want := range map[string]string{
+		corev1.LabelInstanceTypeStable: "g6-dedicated-4", linodev1alpha1.LabelInstanceClass: "dedicated",
+		linodev1alpha1.LabelInstanceGPUCount: "", "example.com/slot": "7",
+	} {
 		if got.Labels[key] != want {
 			t.Errorf("label %s = %q, want %q", key, got.Labels[key], want)
 		}
 	}
-	if memory := got.Status.Allocatable[corev1.ResourceMemory]; memory.IsZero() || got.Annotations["example.com/kept"] != "yes" {
+	if memory := got.Status.Allocatable[corev1.ResourceMemory]; memory.IsZero() ||
+		got.Annotations["example.com/kept"] != "yes" {
 		t.Errorf("allocatable %v, annotations %v", got.Status.Allocatable, got.Annotations)
 	}
 	if event := <-written; !strings.Contains(event, "no capacity for g6-standard-4; g6-dedicated-4 takes its place") {
 		t.Errorf("event %q", event)
 	}
 	// An instance of the first plan that comes late is not bound to it.
-	late := capacity.Bind{Key: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}.Key(), UID: string(nc.UID), Instance: 10}
+	late := capacity.Bind{
+		Key: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}.Key(), UID: string(nc.UID), Instance: 10,
+	}
 	if err := claims.Bind(t.Context(), late); err == nil {
 		t.Error("a machine of the plan that was given up is bound")
 	}

@@ -13,8 +13,8 @@ import (
 // This file holds what the provider does, or is, because of bugs of Karpenter
 // v1.14.1 that v1.14.3 mends. The fifth is seedSweeper's, in engine.
 
-// TestARefusalIsNotInstant: a NodeClaim that goes while the core makes others of
-// its batch may stay in the core's state for ever, or, of a static NodePool, end
+// TestARefusalIsNotInstant: a NodeClaim that goes while Karpenter makes others of
+// its batch may stay in Karpenter's state for ever, or, of a static NodePool, end
 // the process.
 func TestARefusalIsNotInstant(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -5,7 +5,8 @@ var Lkeplan = Block{
 	Type: "lkeplan",
 	Doc:  "Settings for lkeplan itself.",
 	Args: []Arg{
-		{Name: "required_version", Kind: String, Doc: `The versions of lkeplan that may read this directory: "~> 0.3", ">= 0.2, < 1.0".`},
+		{Name: "required_version", Kind: String,
+			Doc: `The versions of lkeplan that may read this directory: "~> 0.3", ">= 0.2, < 1.0".`},
 	},
 }
 
@@ -17,7 +18,8 @@ var Cluster = Block{
 	Args: []Arg{
 		{Name: "name", Kind: String, Required: true, Doc: "The cluster's label in LKE."},
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
-		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard", Doc: "The tier of LKE."},
+		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard",
+			Doc: "The tier of LKE."},
 	},
 }
 
@@ -27,7 +29,8 @@ var Variable = Block{
 	Labels: []string{"name"},
 	Doc:    "A value that is given from outside: var.NAME.",
 	Args: []Arg{
-		{Name: "type", Kind: Type, Default: "any", Doc: "The type the value is converted to, such as string, number or map(object({ max_cpu = number }))."},
+		{Name: "type", Kind: Type, Default: "any",
+			Doc: "The type the value is converted to, such as string, number or map(object({ max_cpu = number }))."},
 		{Name: "default", Kind: Any, Doc: "The value where none is given. A variable without a default must be set."},
 		{Name: "description", Kind: String, Doc: "What the variable is for."},
 	},
@@ -67,8 +70,9 @@ var Check = Block{
 var Policy = Block{
 	Type:   "policy",
 	Labels: []string{"name"},
-	Doc:    "A rule for what a change does, such as how many nodes it replaces: plan.nodes, plan.objects and plan.cost.",
-	Args:   assertion,
+	Doc: "A rule for what a change does, such as how many nodes it replaces: plan.nodes, plan.objects and " +
+		"plan.cost.",
+	Args: assertion,
 }
 
 var assertion = []Arg{

@@ -3,14 +3,20 @@ package schemas
 // Guards bounds what one change may do.
 var Guards = Block{
 	Type: "guards",
-	Doc: "Bounds for what one change may do. They are read from the state before the change, so that a change cannot lift them for itself; " +
+	Doc: "Bounds for what one change may do. They are read from the state before the change, so that a change " +
+		"cannot lift them for itself; " +
 		"a change beyond them is refused until somebody allows it by name.",
 	Args: []Arg{
-		{Name: "protected", Path: "protected", Kind: PoolRefs, Default: "none", Doc: `Pools that are not deleted, such as [pool.general, pool.team["ml"]].`},
-		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, Default: "1", Doc: "The largest number of pools that a change deletes."},
-		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, Default: "no limit", Doc: `The most nodes that go at once with deleted pools: a number, or a share of all nodes such as "10%".`},
-		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, Default: "no limit", Doc: `The most nodes that a change replaces: a number, or a share of all nodes such as "50%".`},
-		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, Default: "false", Doc: "Whether a change may leave nothing in the directory that compiles to an object."},
+		{Name: "protected", Path: "protected", Kind: PoolRefs, Default: "none",
+			Doc: `Pools that are not deleted, such as [pool.general, pool.team["ml"]].`},
+		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, Default: "1",
+			Doc: "The largest number of pools that a change deletes."},
+		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, Default: "no limit",
+			Doc: `The most nodes that go at once with deleted pools: a number, or a share of all nodes such as "10%".`},
+		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, Default: "no limit",
+			Doc: `The most nodes that a change replaces: a number, or a share of all nodes such as "50%".`},
+		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, Default: "false",
+			Doc: "Whether a change may leave nothing in the directory that compiles to an object."},
 	},
 	Blocks: []Block{{
 		Type:   "freeze",
@@ -18,9 +24,11 @@ var Guards = Block{
 		Path:   "freeze",
 		Doc:    "A recurring time in which no change replaces or deletes nodes.",
 		Args: []Arg{
-			{Name: "schedule", Path: "schedule", Kind: String, Required: true, Doc: `When it begins, in cron notation and UTC: "0 16 * * fri".`},
-			{Name: "duration", Path: "duration", Kind: Duration, Required: true, Doc: `How long it lasts, such as "64h".`},
-			{Name: "reason", Path: "reason", Kind: String, Doc: "What to tell those whose change has to wait."},
+			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
+				Doc: `When it begins, in cron notation and UTC: "0 16 * * fri".`},
+			{Name: "duration", Path: "duration", Kind: Duration, Required: true,
+				Doc: `How long it lasts, such as "64h".`},
+			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
 		},
 	}},
 }

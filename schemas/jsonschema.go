@@ -1,8 +1,10 @@
 package schemas
 
+import "slices"
+
 // JSONSchema is the schema of *.lke.json files (draft 2020-12), for editors
 // and for programs that write them. It is as strict as the table: what an
-// expression comes to, and what the definitions of Kubernetes say, is not
+// expression comes to, and what the CRDs say, is not
 // checked.
 func JSONSchema() map[string]any {
 	s := jsonSchema{defs: map[string]any{
@@ -12,9 +14,10 @@ func JSONSchema() map[string]any {
 			"pattern":     `[$%]\{`,
 		},
 		"requirement": object{
-			"description": "A value that must match, a list of which one must, or an expression such as ${between(4, 32)}.",
-			"type":        []any{"string", "number", "boolean", "array", "null"},
-			"items":       object{"type": []any{"string", "number", "boolean"}},
+			"description": "A value that must match, a list of which one must, or an expression such as " +
+				"${between(4, 32)}.",
+			"type":  []any{"string", "number", "boolean", "array", "null"},
+			"items": object{"type": []any{"string", "number", "boolean"}},
 		},
 	}}
 	document := s.body(Block{Blocks: Document()}, "document", false)
@@ -139,55 +142,17 @@ func (s jsonSchema) argument(arg Arg) object {
 	return schema
 }
 
-// jsonForms lists what a value may look like beside an expression; nil stands
+// jsonForms lists what a value may look like besides an expression; nil stands
 // for anything.
 func jsonForms(arg Arg) []any {
-	text := object{"type": []any{"string", "number", "boolean"}}
-	switch arg.Kind {
-	case String:
-		if len(arg.OneOf) > 0 {
-			var values []any
-			for _, value := range arg.OneOf {
-				values = append(values, value)
-			}
-			return []any{object{"enum": values}}
-		}
-		return []any{text}
-	case Bool:
-		return []any{object{"enum": []any{true, false, "true", "false"}}}
-	case Condition: // of text too, as an error_message is
-		return []any{object{"type": []any{"string", "boolean"}}}
-	case Number:
-		return []any{object{"type": "integer"}, object{"type": "string", "pattern": "^-?[0-9]+$"}}
-	case ID:
-		return []any{object{"type": "integer", "minimum": 1}, object{"type": "string", "pattern": "^[0-9]+$"}}
-	case Duration:
-		return []any{object{"type": "string", "pattern": "^([0-9]+(s|m|h))+$|^Never$"}}
-	case Strings, Tags:
-		return []any{object{"type": "array", "items": text}}
-	case Taints:
-		taint := object{"type": "string", "pattern": `:(NoSchedule|PreferNoSchedule|NoExecute)$|[$%]\{`}
-		return []any{object{"type": "array", "items": taint}}
-	case StringMap, Quantities:
-		return []any{object{"type": "object", "additionalProperties": object{"type": []any{"string", "number", "boolean", "null"}}}}
-	case Requirements, Selector:
-		return []any{jsonRequirements()}
-	case NodeClassRef:
-		return []any{object{
-			"type":       "object",
-			"properties": object{"kind": text, "name": text},
-			"required":   []any{"kind", "name"},
-		}}
-	case PoolRefs:
-		return []any{object{"type": "array"}}
-	case Quantity, Money:
-		return []any{object{"type": "number"}, object{"type": "string", "pattern": "^[0-9]"}}
-	case Type:
-		return []any{object{"type": "string"}}
-	case Address: // which is an expression: "${pool.web}"
-		return []any{}
+	if len(arg.OneOf) == 0 {
+		return slices.Clone(kinds[arg.Kind].forms)
 	}
-	return nil
+	var values []any
+	for _, value := range arg.OneOf {
+		values = append(values, value)
+	}
+	return []any{object{"enum": values}}
 }
 
 // jsonRequirements is a map of short names, or labels in full, to values.

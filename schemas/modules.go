@@ -6,10 +6,12 @@ package schemas
 var Module = Block{
 	Type:   "module",
 	Labels: []string{"name"},
-	Doc:    "Another directory of the repository, compiled as a part of this one. All arguments but the ones listed are values for its variables.",
-	Open:   true,
+	Doc: "Another directory of the repository, compiled as a part of this one. All arguments but the ones " +
+		"listed are values for its variables.",
+	Open: true,
 	Args: []Arg{
-		{Name: "source", Kind: String, Required: true, Doc: `The directory, as a path from this one: "../modules/team".`},
+		{Name: "source", Kind: String, Required: true,
+			Doc: `The directory, as a path from this one: "../modules/team".`},
 		forEach, enabled,
 	},
 }

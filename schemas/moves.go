@@ -4,9 +4,11 @@ package schemas
 // Kubernetes cannot be renamed, so a new name is a new object.
 var Moved = Block{
 	Type: "moved",
-	Doc:  "Keeps an object's name in the cluster when its block gets another label, or becomes part of a module or of a for_each.",
+	Doc: "Keeps an object's name in the cluster when its block gets another label, or becomes part of a module or " +
+		"of a for_each.",
 	Args: []Arg{
-		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had before. It must not be declared any more."},
+		{Name: "from", Kind: Address, Required: true,
+			Doc: "The address the object had before. It must not be declared any more."},
 		{Name: "to", Kind: Address, Required: true, Doc: "The address it has now."},
 	},
 }
@@ -14,10 +16,12 @@ var Moved = Block{
 // Import is permission to take over an object that somebody else has made.
 var Import = Block{
 	Type: "import",
-	Doc:  "Lets a block take over an object that exists in the cluster already and was made by somebody else: lkeplan import writes such blocks, and lkeplan takeover acts on them.",
+	Doc: "Lets a block take over an object that exists in the cluster already and was made by somebody else: " +
+		"lkeplan import writes such blocks, and lkeplan takeover acts on them.",
 	Args: []Arg{
 		{Name: "to", Kind: Address, Required: true, Doc: "The address of the block's object."},
-		{Name: "id", Kind: String, Required: true, Doc: "The object's name in the cluster, which the block gives as well."},
+		{Name: "id", Kind: String, Required: true,
+			Doc: "The object's name in the cluster, which the block gives as well."},
 	},
 }
 
@@ -27,7 +31,9 @@ var Removed = Block{
 	Doc:  "Says what becomes of an object whose block is no longer there.",
 	Args: []Arg{
 		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had."},
-		{Name: "id", Kind: String, Default: "the name that follows from the address", Doc: "The object's name in the cluster, where the block had the argument name."},
-		{Name: "delete", Kind: Bool, Default: "false", Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
+		{Name: "id", Kind: String, Default: "the name that follows from the address",
+			Doc: "The object's name in the cluster, where the block had the argument name."},
+		{Name: "delete", Kind: Bool, Default: "false",
+			Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
 	},
 }

@@ -19,8 +19,10 @@ type Function struct {
 func Reference(functions []Function) string {
 	w := &reference{}
 	w.line("# Reference")
-	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is made from the table that lkeplan reads files by; `make generate` writes it anew.")
-	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. Files named `*.auto.lkevars.hcl` set variables.")
+	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is " +
+		"made from the table by which lkeplan reads files; `make generate` rewrites it.")
+	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. " +
+		"Files named `*.auto.lkevars.hcl` set variables.")
 	w.line("## Blocks")
 	for _, block := range Document() {
 		w.block(block, 3, "")
@@ -107,47 +109,6 @@ func defaultOf(arg Arg) string {
 	return arg.Default
 }
 
-// String says for readers what a value of the kind looks like.
-func (k Kind) String() string {
-	switch k {
-	case String:
-		return "text"
-	case Bool:
-		return "true or false"
-	case Number:
-		return "whole number"
-	case ID:
-		return "id"
-	case Duration:
-		return "duration"
-	case Strings, Tags:
-		return "list of text"
-	case StringMap:
-		return "map of text"
-	case Quantities:
-		return "map of amounts"
-	case Taints:
-		return "list of taints"
-	case Requirements, Selector:
-		return "map of requirements"
-	case NodeClassRef:
-		return "reference"
-	case PoolRefs:
-		return "list of references"
-	case Quantity:
-		return "amount"
-	case Money:
-		return "US dollars"
-	case Address:
-		return "address"
-	case Type:
-		return "type"
-	case Condition:
-		return "expression"
-	}
-	return "any value"
-}
-
 func fieldOf(arg Arg) string {
 	if arg.Path == "" {
 		return ""
@@ -157,7 +118,9 @@ func fieldOf(arg Arg) string {
 
 func (w *reference) requirements() {
 	w.line("## Requirements")
-	w.line("The argument `requirements` of a pool is a map. A plain value must match, a list allows any of its values, and a function says anything else; `null` takes a key out that `merge` would bring in. A key is one of these short names, or a label in full, such as `\"example.com/tier\"`.")
+	w.line("The argument `requirements` of a pool is a map. A plain value must match, a list allows any of its " +
+		"values, and a function says anything else; `null` takes a key out that `merge` would bring in. A key is " +
+		"one of these short names, or a label in full, such as `\"example.com/tier\"`.")
 	var rows [][]string
 	for _, key := range Keys() {
 		rows = append(rows, []string{"`" + key.Name + "`", "`" + key.Label + "`", key.Doc})
@@ -167,7 +130,8 @@ func (w *reference) requirements() {
 
 func (w *reference) functions(functions []Function) {
 	w.line("## Functions")
-	w.line("All functions are pure: there is no time, no randomness, no environment and no network. The results of requirement functions are shown as Kubernetes has them.")
+	w.line("All functions are pure: there is no time, no randomness, no environment and no network. The results of " +
+		"requirement functions are shown as Kubernetes has them.")
 	for len(functions) > 0 {
 		group := functions[0].Group
 		w.line("### " + group)

@@ -25,7 +25,7 @@ type Block struct {
 	Args   []Arg
 	Blocks []Block
 
-	// Open blocks take arguments beside those listed, of names that the user
+	// Open blocks take arguments besides those listed, of names that the user
 	// chooses.
 	Open bool
 }
@@ -43,43 +43,15 @@ type Arg struct {
 	Kind     Kind
 	Required bool
 	Meta     bool     // read by lkeplan before the object is made, and no part of it
-	OneOf    []string // the values that are possible, where no definition lists them
+	OneOf    []string // the values that are possible, where no CRD lists them
 	Doc      string
 	Default  string // what an omitted argument means, for readers; nothing is derived from it
 }
 
-// Kind says what an argument's value looks like. It is only a name here: how a
-// kind is read and written is decided in package config.
-type Kind int
-
-// The kinds of value. Where HCL and Kubernetes spell a value alike, the kind
-// is named for the value; where they differ, for the thing it stands for.
-const (
-	String       Kind = iota // text; a number or a bool is taken as text
-	Bool                     //
-	Number                   // a whole number
-	ID                       // a whole number above zero, given out by Linode
-	Duration                 // "720h", "5m", or "Never" where the field allows it
-	Strings                  // a list of strings, order kept
-	Tags                     // a set of strings, sorted
-	StringMap                // keys chosen by the user
-	Quantities               // a map of resource names to amounts: { cpu = 400, memory = "1600Gi" }
-	Taints                   // a list of "key=value:Effect"
-	Requirements             // a map of keys to requirement values
-	NodeClassRef             // a reference: node_class.default
-	Any                      // any value, passed on as it is
-	Type                     // a type expression; only in variable blocks
-	Condition                // an expression that is true or false, evaluated in its own place
-	Address                  // the address of a block or of one of its elements: pool.team["ml"]
-	Selector                 // requirements that select what is there: without a number of values
-	PoolRefs                 // a list of references: [pool.general, pool.team["ml"]]
-	Quantity                 // an amount: 400, "1600Gi"
-	Money                    // US dollars: 5000, "99.50"
-)
-
 // Document lists the blocks that may stand at the top of a file.
 func Document() []Block {
-	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved, Import, Removed, Check, Guards, Policy}
+	return []Block{Lkeplan, Cluster, Variable, Locals, NodeClass, Pool, Limits, Overlay, Buffer, Module, Moved,
+		Import, Removed, Check, Guards, Policy}
 }
 
 // Metadata is the block for the labels and annotations of the object itself,
@@ -99,7 +71,8 @@ var Metadata = Block{
 var (
 	forEach = Arg{
 		Name: "for_each", Kind: Any, Meta: true,
-		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key and each.value.",
+		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key " +
+			"and each.value.",
 	}
 	enabled = Arg{
 		Name: "enabled", Kind: Bool, Meta: true, Default: "true",
@@ -107,6 +80,7 @@ var (
 	}
 	manifest = Arg{
 		Name: "manifest", Kind: Any, Meta: true,
-		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and validated with it.",
+		Doc: "Fields of the Kubernetes object that no argument covers, merged over the compiled object and " +
+			"validated with it.",
 	}
 )

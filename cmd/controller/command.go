@@ -64,21 +64,33 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
-	f.StringVar(&s.NodeAdmission, "node-admission-params", "", "ConfigMap NAMESPACE/NAME to keep for the policy of kube/deploy/node-admission.yaml")
-	f.StringVar(&s.leaderElect, "leader-elect", "auto", "elect a leader: true, false, or auto: inside a cluster only")
-	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "", "namespace of the Lease; needed outside a cluster")
+	f.StringVar(&s.NodeAdmission, "node-admission-params", "",
+		"ConfigMap NAMESPACE/NAME to maintain for the policy of kube/deploy/node-admission.yaml")
+	f.StringVar(&s.leaderElect, "leader-elect", "auto",
+		"elect a leader: true, false, or auto, which is true inside a cluster")
+	f.StringVar(&s.LeaderElectionNamespace, "leader-election-namespace", "",
+		"namespace of the Lease; needed outside a cluster")
 	f.StringVar(&s.MetricsAddress, "metrics-bind-address", ":8080", "address of the metrics; 0 for none")
 	f.StringVar(&s.ProbeAddress, "health-probe-bind-address", ":8081", "address of the health probes; 0 for none")
-	f.DurationVar(&s.Core.BatchIdle, "batch-idle-duration", 0, "Karpenter: plan nodes when no new pod came for so long (default 1s)")
-	f.DurationVar(&s.Core.BatchMax, "batch-max-duration", 0, "Karpenter: plan nodes after so long at most (default 10s)")
-	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0, "how long a plan that LKE has no capacity for is left alone (default 3m)")
+	f.StringVar(&s.PprofAddress, "pprof-bind-address", "",
+		"address of Go's profiles (/debug/pprof/), such as 127.0.0.1:6060; none by default")
+	f.DurationVar(&s.Karpenter.BatchIdle, "batch-idle-duration", 0,
+		"Karpenter: plan nodes when no new pod came for this long (default 1s)")
+	f.DurationVar(&s.Karpenter.BatchMax, "batch-max-duration", 0,
+		"Karpenter: plan nodes after this long at most (default 10s)")
+	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
+		"how long a Linode type is not tried again after LKE had no capacity for it (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
-	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "", "address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
-	f.StringVar(&s.NodePlans.ServiceAccount, "default-service-account", "", "service account in whose name NodePlans are applied that name none")
-	f.BoolVar(&s.NodePlans.SameNamespace, "no-cross-namespace-refs", false, "forbid NodePlans to use sources of other namespaces, or to plan for NodePlans there")
+	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",
+		"address of Flux's notification-controller, such as http://notification-controller.flux-system.svc.cluster.local./")
+	f.StringVar(&s.NodePlans.ServiceAccount, "default-service-account", "",
+		"service account in whose name NodePlans without one are applied")
+	f.BoolVar(&s.NodePlans.SameNamespace, "no-cross-namespace-refs", false,
+		"forbid NodePlans to use sources of other namespaces, or to plan for NodePlans there")
 	f.IntVar(&s.NodePlans.FetchRetries, "http-retry", 9, "how often fetching an artifact is tried again")
-	f.DurationVar(&s.NodePlans.DependencyInterval, "requeue-dependency", 30*time.Second, "how soon a NodePlan is looked at again whose dependencies are not ready")
+	f.DurationVar(&s.NodePlans.DependencyInterval, "requeue-dependency", 30*time.Second,
+		"how soon a NodePlan is reconciled again whose dependencies are not ready")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	return cmd
@@ -99,11 +111,13 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	if cfg.Log, err = logger(stderr, s.logLevel, s.logFormat); err != nil {
 		return cfg, err
 	}
-	if cfg.Core.Gates, err = gates(s.gates); err != nil {
+	if cfg.Karpenter.Gates, err = gates(s.gates); err != nil {
 		return cfg, err
 	}
-	if namespace, name, ok := strings.Cut(cfg.NodeAdmission, "/"); cfg.NodeAdmission != "" && (!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
-		return cfg, fmt.Errorf("--node-admission-params is %q; it must be NAMESPACE/NAME of a ConfigMap, such as kube-system/lkeplan-pools", cfg.NodeAdmission)
+	if namespace, name, ok := strings.Cut(cfg.NodeAdmission, "/"); cfg.NodeAdmission != "" &&
+		(!ok || namespace == "" || name == "" || strings.Contains(name, "/")) {
+		return cfg, fmt.Errorf("--node-admission-params is %q; it must be NAMESPACE/NAME of a ConfigMap, such as "+
+			"kube-system/lkeplan-pools", cfg.NodeAdmission)
 	}
 	inside := s.kubeconfig == ""
 	if cfg.Kube, err = kubeConfig(s.kubeconfig); err != nil {
@@ -153,11 +167,12 @@ func gates(names []string) (options.FeatureGates, error) {
 		"StaticCapacity": &g.StaticCapacity,
 		"CapacityBuffer": &g.CapacityBuffer,
 	}
-	for _, name := range names {
-		name, value, _ := strings.Cut(name, "=")
+	for _, given := range names {
+		name, value, _ := strings.Cut(given, "=")
 		gate, ok := known[name]
 		if !ok || (value != "" && value != "true" && value != "false") {
-			return g, fmt.Errorf("--feature-gates: %q is none of CapacityBuffer, NodeOverlay, NodeRepair, StaticCapacity, with =true or =false", name)
+			return g, fmt.Errorf("--feature-gates: cannot read %q; write NAME or NAME=false, where NAME is "+
+				"CapacityBuffer, NodeOverlay, NodeRepair or StaticCapacity", given)
 		}
 		*gate = value != "false"
 	}

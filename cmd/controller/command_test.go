@@ -16,7 +16,8 @@ import (
 func kubeconfig(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config")
-	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\ncontexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+	text := "apiVersion: v1\nkind: Config\nclusters: [{name: c, cluster: {server: 'https://127.0.0.1:1'}}]\n" +
+		"contexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -41,8 +42,8 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--log-level", "loud"}, nil, `--log-level is "loud"`},
 		{[]string{"--log-format", "xml"}, nil, `--log-format is "xml"`},
 		{[]string{"--node-admission-params", "pools"}, nil, `--node-admission-params is "pools"; it must be NAMESPACE/NAME`},
-		{[]string{"--feature-gates", "Magic"}, nil, `"Magic" is none of`},
-		{[]string{"--feature-gates", "NodeRepair=maybe"}, nil, `"NodeRepair" is none of`},
+		{[]string{"--feature-gates", "Magic"}, nil, `cannot read "Magic"`},
+		{[]string{"--feature-gates", "NodeRepair=maybe"}, nil, `cannot read "NodeRepair=maybe"`},
 		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "maybe"}, nil, `--leader-elect is "maybe"`},
 		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "true"}, nil, "needs --leader-election-namespace"},
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LKE_CLUSTER_ID": "-3"}, `LKE_CLUSTER_ID is "-3"`},

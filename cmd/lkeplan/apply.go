@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -33,11 +34,12 @@ func newApply(env *env) *cobra.Command {
 	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
-		Use:     "apply [DIR | FILE]",
-		Short:   "Apply a directory or a saved plan to a cluster",
-		Long:    applyHelp,
-		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait rolled prod.plan",
-		Args:    oneDirectory,
+		Use:   "apply [DIR | FILE]",
+		Short: "Apply a directory or a saved plan to a cluster",
+		Long:  applyHelp,
+		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait " +
+			"rolled prod.plan",
+		Args: oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.args, a.started = args, time.Now()
 			if len(args) == 1 {
@@ -65,7 +67,7 @@ type application struct {
 	counts  map[apply.Event]int
 }
 
-// directory applies a directory as it lies there.
+// directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
 	found, err := a.run(ctx)
 	if err != nil {
@@ -80,16 +82,16 @@ func (a *application) directory(ctx context.Context) error {
 	for _, note := range found.plan.Notes {
 		fmt.Fprintln(a.env.Stderr, "Note:", note)
 	}
-	return a.execute(ctx, found.cluster, found.head, found.plan)
+	return a.execute(ctx, found.cluster, found.head, compare.Comparison{Plan: found.plan, Targets: found.targets})
 }
 
 // saved carries out a plan that was saved.
 func (a *application) saved(ctx context.Context, name string) error {
-	saved, err := readPlan(name)
+	saved, err := base.Plan(name)
 	if err != nil {
 		return err
 	}
-	cluster, err := connect(a.kubeconfig)
+	cluster, err := kube.Connect(a.kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -98,7 +100,9 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return err
 	}
 	head := saved.Result
-	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune})
+	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
+		Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune,
+	})
 	if err != nil {
 		return err
 	}
@@ -112,20 +116,22 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if now.Plan.Refused() {
 		return a.refuse(now.Plan)
 	}
-	return a.execute(ctx, cluster, head, now.Plan)
+	return a.execute(ctx, cluster, head, now)
 }
 
 // refuse shows the plan that a guard or policy refuses.
 func (a *application) refuse(p plan.Plan) error {
-	if err := reports.Write(a.env.Stderr, "text", reports.Report{Plan: p, ExitCode: int(refused)}, reports.Options{Target: a.dir(), Version: version()}); err != nil {
+	shown := reports.Report{Plan: p, ExitCode: int(refused)}
+	opts := reports.Options{Target: a.dir(), Version: version()}
+	if err := reports.Write(a.env.Stderr, "text", shown, opts); err != nil {
 		return err
 	}
 	return refused
 }
 
-// execute does what the plan says, and waits for what comes of it.
-func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, p plan.Plan) error {
-	deleted, err := apply.Run(ctx, cluster, head, p, a.show)
+// execute does what the comparison says, and waits for what comes of it.
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
+	deleted, err := apply.Run(ctx, cluster, found, a.show)
 	if err != nil {
 		return err
 	}

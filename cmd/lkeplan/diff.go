@@ -62,7 +62,8 @@ func newDiff(env *env) *cobra.Command {
 	}
 	d.flags(cmd)
 	cmd.Flags().StringVar(&d.base, "base", "",
-		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch left the trunk)")
+		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
+			"left the trunk)")
 	cmd.Flags().StringVar(&d.cluster, "cluster", "",
 		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE")
 	cmd.Flags().BoolVar(&d.prune, "prune", false,

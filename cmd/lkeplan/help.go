@@ -47,7 +47,8 @@ var exitCodes = []struct {
 }{
 	{fine, "fine"},
 	{1, "an error, of whatever kind; it takes precedence over the others"},
-	{changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not say the same as the objects"},
+	{changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not say " +
+		"the same as the objects"},
 	{refused, "a guard or policy refuses the plan; render: there are no objects"},
 	{stale, "apply: the cluster has changed since the plan was saved"},
 }

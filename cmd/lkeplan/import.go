@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -53,12 +54,17 @@ func newImport(env *env) *cobra.Command {
 			return i.run(cmd.Context(), args)
 		},
 	}
-	cmd.Flags().StringArrayVar(&i.from, "from", nil, "read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for standard input; may be repeated")
+	cmd.Flags().StringArrayVar(&i.from, "from", nil,
+		"read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for "+
+			"standard input; may be repeated")
 	kubeconfigFlag(cmd, env, &i.kubeconfig)
-	cmd.Flags().StringVarP(&i.selector, "selector", "l", "", "take only objects with these labels, as for kubectl: `KEY=VALUE`")
-	cmd.Flags().StringVar(&i.outDir, "out-dir", "", "write files to `DIR`, made where it is missing; nothing is overwritten")
+	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
+		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
+	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
+		"write files to `DIR`, made where it is missing; nothing is overwritten")
 	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster in LKE")
-	cmd.Flags().StringVar(&i.cluster.Region, "region", "", "Linode `REGION` of the cluster (default: that of pools or nodes)")
+	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
+		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)
@@ -101,7 +107,8 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	printOwners(i.env.Stderr, imported.Owners)
 	if imported.Exact() {
-		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n", objectCount(len(imported.Blocks)))
+		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
+			objectCount(len(imported.Blocks)))
 		return nil
 	}
 	if err := report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, errReported) {
@@ -119,11 +126,12 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	if len(i.from) > 0 {
 		objects, others, err := adopt.ReadFiles(i.from, i.env.Stdin)
 		if len(others) > 0 {
-			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", diag.OneLine(strings.Join(others, ", ")))
+			kinds := diag.OneLine(strings.Join(others, ", "))
+			fmt.Fprintf(i.env.Stderr, "passed over objects of other kinds: %s\n", kinds)
 		}
 		return objects, err
 	}
-	cluster, err := connect(i.kubeconfig)
+	cluster, err := kube.Connect(i.kubeconfig)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +167,9 @@ func (i *importation) present(ctx context.Context) (config.Cluster, error) {
 
 // describe says which cluster the directory is for, and in comments what of it
 // is not known.
-func (i *importation) describe(objects []map[string]any, present config.Cluster) (cluster config.Cluster, comments string) {
+func (i *importation) describe(
+	objects []map[string]any, present config.Cluster,
+) (cluster config.Cluster, comments string) {
 	if present.Name != "" {
 		return present, ""
 	}

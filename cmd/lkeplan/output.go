@@ -1,28 +1,23 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
-	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
 
 // output is where a command writes its report of a plan, and how: to standard
 // output in one format, and to any number of files in others.
 type output struct {
 	format   choice
-	files    outputs
+	files    outfile.Files
 	color    choice
 	ascii    bool
 	width    int
@@ -35,98 +30,49 @@ func (o *output) flags(cmd *cobra.Command) {
 	o.color = choice{value: "auto", of: []string{"auto", "always", "never"}}
 	o.format.flag(cmd, "output", "o", "print the result as `FORMAT`")
 	o.color.flag(cmd, "color", "", "color text `WHEN`")
-	cmd.Flags().Var(&o.files, "out", "write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know their file; may be repeated")
+	cmd.Flags().Var(&o.files, "out",
+		"write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know "+
+			"their file; may be repeated")
 	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII only (default: if the locale is not UTF-8)")
-	cmd.Flags().IntVar(&o.width, "width", 0, "width of text in `COLUMNS` (default: that of the terminal)")
-	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment, "length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
+	cmd.Flags().IntVar(&o.width, "width", 0,
+		"width of text in `COLUMNS` (default: that of the terminal)")
+	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment,
+		"length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
 	// The only error is that there is no such flag.
-	_ = cmd.RegisterFlagCompletionFunc("out", func(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-		for _, format := range reports.Formats() {
-			names = append(names, format+"=")
-		}
-		return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
-	})
+	_ = cmd.RegisterFlagCompletionFunc("out", completeOut)
 }
 
-// write writes a report of a directory everywhere it is wanted.
+// completeOut completes --out with the names of the formats.
+func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	for _, format := range reports.Formats() {
+		names = append(names, format+"=")
+	}
+	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// write writes a report of a directory to files, and then to standard output.
 func (o *output) write(env *env, dir string, r reports.Report) error {
-	opts := reports.Options{Target: dir, Version: version(), MaxChars: o.maxChars, ASCII: o.ascii || !unicodeLocale(env.Getenv), Width: o.width}
+	opts := reports.Options{
+		Target: dir, Version: version(), MaxChars: o.maxChars, Width: o.width,
+		ASCII: o.ascii || !unicodeLocale(env.Getenv), Color: o.color.value == "always",
+	}
+	printed := []string{o.format.value}
 	for _, f := range o.files {
-		if f.name != "-" {
-			opts.Color = o.color.value == "always"
-			if err := f.write(env, r, opts); err != nil {
-				return err
-			}
+		if f.Name == outfile.StandardOutput {
+			printed = append(printed, f.Format)
+		} else if err := f.Write(r, opts, env.Getenv); err != nil {
+			return err
 		}
 	}
 	if o.width == 0 {
 		opts.Width = columns(env)
 	}
-	opts.Color = o.color.value == "always" || o.color.value == "auto" && colored(env)
-	if err := reports.Write(env.Stdout, o.format.value, r, opts); err != nil {
-		return err
-	}
-	for _, f := range o.files {
-		if f.name == "-" {
-			if err := reports.Write(env.Stdout, f.format, r, opts); err != nil {
-				return err
-			}
+	opts.Color = opts.Color || o.color.value == "auto" && colored(env)
+	for _, format := range printed {
+		if err := reports.Write(env.Stdout, format, r, opts); err != nil {
+			return err
 		}
 	}
-	return nil
-}
-
-// appended are the formats that are added to what a file holds, and the
-// variables in which a runner of GitHub Actions names the file.
-var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
-
-// A file is one report besides that on standard output.
-type file struct {
-	format, name string
-}
-
-// write puts the report in the place of what the file held, or after it.
-func (f file) write(env *env, r reports.Report, opts reports.Options) error {
-	var b bytes.Buffer
-	if err := reports.Write(&b, f.format, r, opts); err != nil {
-		return err
-	}
-	variable, adds := appended[f.format]
-	if !adds {
-		return files.Replace(f.name, b.Bytes())
-	}
-	name := cmp.Or(f.name, env.Getenv(variable))
-	if name == "" {
-		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", f.format, f.format, variable)
-	}
-	return files.Append(name, b.Bytes())
-}
-
-// outputs is a flag that may be repeated: the reports in files.
-type outputs []file
-
-// String is what was given, as it was.
-func (list *outputs) String() string {
-	var texts []string
-	for _, f := range *list {
-		texts = append(texts, f.format+"="+f.name)
-	}
-	return strings.Join(texts, " ")
-}
-
-// Type is how the flag's value is shown in the usage text.
-func (list *outputs) Type() string { return "FORMAT=FILE" }
-
-// Set takes one more.
-func (list *outputs) Set(text string) error {
-	format, name, _ := strings.Cut(text, "=")
-	switch formats := reports.Formats(); {
-	case !slices.Contains(formats, format):
-		return fmt.Errorf("the format must be one of %s.%s", strings.Join(formats, ", "), eval.DidYouMean(format, formats))
-	case name == "" && appended[format] == "":
-		return fmt.Errorf("name a file: %s=FILE", format)
-	}
-	*list = append(*list, file{format, name})
 	return nil
 }
 

@@ -104,8 +104,8 @@ func hashed(t *testing.T, file string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i := range snapshot.Claims {
-		snapshot.Claims[i].Annotations = map[string]string{
+	for i := range snapshot.Nodes {
+		snapshot.Nodes[i].Annotations = map[string]string{
 			karpv1.NodePoolHashAnnotationKey:        pool.Hash(),
 			karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion,
 		}

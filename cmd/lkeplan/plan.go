@@ -3,15 +3,16 @@ package main
 import (
 	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/files"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
 )
 
 const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base live" does, and save
@@ -75,7 +76,7 @@ func newPlan(env *env) *cobra.Command {
 // report.
 type planFile struct {
 	name    string
-	reports *outputs
+	reports *outfile.Files
 }
 
 // String implements pflag.Value.
@@ -86,7 +87,7 @@ func (f *planFile) Type() string { return "FILE" }
 
 // Set implements pflag.Value.
 func (f *planFile) Set(text string) error {
-	if strings.Contains(text, "=") || appended[text] != "" {
+	if strings.Contains(text, "=") || outfile.KnowsFile(text) {
 		return f.reports.Set(text)
 	}
 	if f.name != "" {
@@ -123,7 +124,7 @@ asked.`,
 		Example: "  lkeplan show prod.plan\n  lkeplan show -o json prod.plan",
 		Args:    oneFile,
 		RunE: func(_ *cobra.Command, args []string) error {
-			saved, err := readPlan(args[0])
+			saved, err := base.Plan(args[0])
 			if err != nil {
 				return err
 			}
@@ -144,17 +145,4 @@ func oneFile(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes one file, not %d arguments", cmd.Name(), len(args))
 	}
 	return nil
-}
-
-func readPlan(name string) (compare.Saved, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return compare.Saved{}, fmt.Errorf("plan %s: %w", name, files.Cause(err))
-	}
-	defer file.Close()
-	saved, err := compare.ReadSaved(file)
-	if err != nil {
-		return saved, fmt.Errorf("plan %s: %w", name, err)
-	}
-	return saved, nil
 }

@@ -1,11 +1,15 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
+)
 
 // TestOutOfPlanIsThePlanOrAReport: a name alone is the plan's file, unless it is
 // that of a format which knows where to go.
 func TestOutOfPlanIsThePlanOrAReport(t *testing.T) {
-	var reports outputs
+	var reports outfile.Files
 	plan := planFile{reports: &reports}
 	for _, text := range []string{"github-summary", "prod.plan", "html=plan.html", "github-output"} {
 		if err := plan.Set(text); err != nil {

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 func newSnapshot(env *env) *cobra.Command {
@@ -22,7 +23,7 @@ names of pods, and no annotations of others.`,
 		Example: "  lkeplan snapshot > prod.json\n  lkeplan diff --cluster snapshot:prod.json clusters/prod",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cluster, err := connect(kubeconfig)
+			cluster, err := kube.Connect(kubeconfig)
 			if err != nil {
 				return err
 			}

@@ -18,7 +18,9 @@ type source struct{ workspace.Options }
 func (s *source) flags(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&s.Vars, "var", nil, "set a variable: `NAME=VALUE`; may be repeated")
 	cmd.Flags().StringArrayVar(&s.VarFiles, "var-file", nil, "read variables from `FILE`; may be repeated")
-	cmd.Flags().StringVar(&s.Catalog, "catalog", "", "check against the Linode types and regions in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
+	cmd.Flags().StringVar(&s.Catalog, "catalog", "",
+		"check against the Linode types and regions in `FILE`, which \"lkeplan catalog refresh\" writes, and not "+
+			"the built-in ones")
 }
 
 // oneDirectory is the positional argument of commands that read a directory.

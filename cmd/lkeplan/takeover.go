@@ -9,6 +9,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const takeoverHelp = `Take over the objects that the import blocks of a directory name: in the
@@ -41,7 +43,7 @@ func newTakeover(env *env) *cobra.Command {
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
-			cluster, err := connect(kubeconfig)
+			cluster, err := kube.Connect(kubeconfig)
 			if err != nil {
 				return err
 			}
@@ -52,7 +54,7 @@ func newTakeover(env *env) *cobra.Command {
 					what = "taken over from " + diag.OneLine(strings.Join(t.From, ", "))
 				}
 				fmt.Fprintf(env.Stdout, "%-15s %-24s %s\n", t.Kind, t.Name, what)
-				owners.Add(t.Kind+" "+t.Name, t.Owners)
+				owners.Add(manifest.Key{Kind: t.Kind, Name: t.Name}.String(), t.Owners)
 			})
 			printOwners(env.Stdout, owners)
 			return err

@@ -208,7 +208,7 @@ func isDown(t *testing.T, dir string) {
 }
 
 // A port somebody asks for and cannot have ends it at once, with nothing started; a
-// component that dies is told about, with its log.
+// component that dies is reported, with its log.
 func TestSandboxFails(t *testing.T) {
 	t.Parallel()
 	environ := controlPlane(t)

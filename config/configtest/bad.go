@@ -31,7 +31,7 @@ type Compile func(files fstest.MapFS) hcl.Diagnostics
 //
 // A document is compiled together with base.lke.hcl of the same directory,
 // which spares it the blocks that every directory needs, unless it begins with
-// "# alone". The directories below are there for each of them to use.
+// "# only". The directories below are there for each of them to use.
 func Bad(t *testing.T, dir string, compile Compile) {
 	base, err := os.ReadFile(filepath.Join(dir, "base.lke.hcl"))
 	if err != nil {
@@ -55,7 +55,7 @@ func Bad(t *testing.T, dir string, compile Compile) {
 			}
 			files := maps.Clone(below)
 			files[name] = &fstest.MapFile{Data: src}
-			if !bytes.HasPrefix(src, []byte("# alone")) {
+			if !bytes.HasPrefix(src, []byte("# only")) {
 				files["base.lke.hcl"] = &fstest.MapFile{Data: base}
 			}
 			compare(t, wanted(src), compile(files), name)

@@ -9,10 +9,14 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// quantityPattern is a Kubernetes quantity of a size that a cluster can have.
-var quantityPattern = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
+var (
+	quantityPattern = regexp.MustCompile(schemas.QuantityPattern)
+	moneyPattern    = regexp.MustCompile(schemas.MoneyPattern)
+)
 
 // endless is an amount that Kubernetes' own code, which compares amounts digit
 // by digit, would work on for hours.
@@ -37,7 +41,8 @@ func (d *decoder) checkEndless(path string, value any) {
 		at := d.origins.Find(path)
 		d.diags = append(d.diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Amount out of range",
-			Detail:  fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, as in \"1600Gi\".", path),
+			Detail: fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, "+
+				"as in \"1600Gi\".", path),
 			Subject: at.Range.Ptr(),
 		})
 	}
@@ -64,18 +69,21 @@ func (d *decoder) checkQuantity(name, text string, src source) {
 	switch {
 	case quantityPattern.MatchString(text):
 	case strings.HasPrefix(text, "-"):
-		d.problem(src, "Negative amount", fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, text))
+		d.problem(src, "Negative amount",
+			fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, text))
 	default:
-		d.problem(src, "Invalid amount", fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or "500m".`, text, name))
+		d.problem(src, "Invalid amount",
+			fmt.Sprintf(`%q is not an amount of %s. Write a number, or a number with a unit as in "1600Gi" or `+
+				`"500m".`, text, name))
 	}
 }
-
-var moneyPattern = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
 
 // money takes dollars as people write them down: with cents or without.
 func (d *decoder) money(v cty.Value, src source) any {
 	if text := v.AsString(); !moneyPattern.MatchString(text) {
-		d.problem(src, "Invalid amount of money", fmt.Sprintf(`%q is not an amount of US dollars. Write a number such as 5000, or with cents "99.50", without a sign for the currency.`, text))
+		d.problem(src, "Invalid amount of money",
+			fmt.Sprintf(`%q is not an amount of US dollars. Write a number such as 5000, or with cents "99.50", `+
+				`without a sign for the currency.`, text))
 	}
 	return v.AsString()
 }

@@ -9,7 +9,8 @@ import (
 // FuzzQuantity: an amount that is let through is one for Kubernetes too, and
 // not a negative one.
 func FuzzQuantity(f *testing.F) {
-	for _, text := range []string{"400", "1600Gi", "500m", "1.5", "1.", "1e3", "1E", "1E3", "7k", "0", "1n", "1e999", "12345678901234567890"} {
+	for _, text := range []string{"400", "1600Gi", "500m", "1.5", "1.", "1e3", "1E", "1E3", "7k", "0", "1n", "1e999",
+		"12345678901234567890"} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {

@@ -260,7 +260,8 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 
 func (d *decoder) repeated(table schemas.Block, block *hcl.Block) {
 	d.fail(diag.At("Block given twice",
-		fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.", table.Type), block.DefRange))
+		fmt.Sprintf("There can be only one such %s block here. Put its arguments into the first.",
+			table.Type), block.DefRange))
 }
 
 func (d *decoder) fail(diags ...*hcl.Diagnostic) {
@@ -301,5 +302,7 @@ func Literal(attr *hcl.Attribute) (string, hcl.Diagnostics) {
 			return v.AsString(), nil
 		}
 	}
-	return "", hcl.Diagnostics{diag.AtExpression("Text written out is required", fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.", attr.Name), attr.Expr)}
+	return "", hcl.Diagnostics{diag.AtExpression("Text written out is required",
+		fmt.Sprintf("The value of %s is needed before anything is evaluated, so it must be plain text in quotes.",
+			attr.Name), attr.Expr)}
 }

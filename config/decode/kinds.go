@@ -2,6 +2,7 @@ package decode
 
 import (
 	"fmt"
+	"iter"
 	"math/big"
 	"regexp"
 	"strconv"
@@ -27,41 +28,31 @@ type kind struct {
 }
 
 func kindOf(k schemas.Kind) kind {
-	switch k {
-	case schemas.String:
-		return kind{cty.String, "text", func(_ *decoder, v cty.Value, _ source) any { return v.AsString() }}
-	case schemas.Bool:
-		return kind{cty.Bool, "true or false", func(_ *decoder, v cty.Value, _ source) any { return v.True() }}
-	case schemas.Number:
-		return kind{cty.Number, "a whole number", (*decoder).number}
-	case schemas.ID:
-		return kind{cty.Number, "the number Linode gave it", (*decoder).id}
-	case schemas.Duration:
-		return kind{cty.String, `a duration such as "720h"`, (*decoder).duration}
-	case schemas.Strings:
-		return kind{cty.List(cty.String), "a list of strings", (*decoder).strings}
-	case schemas.Tags:
-		return kind{cty.Set(cty.String), "a list of strings", (*decoder).strings}
-	case schemas.StringMap:
-		return kind{cty.Map(cty.String), "a map of strings", (*decoder).stringMap}
-	case schemas.Quantities:
-		return kind{cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`, (*decoder).quantities}
-	case schemas.Taints:
-		return kind{cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints}
-	case schemas.Requirements:
-		return kind{cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap}
-	case schemas.Selector:
-		return kind{cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap}
-	case schemas.PoolRefs:
-		return kind{cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs}
-	case schemas.Quantity:
-		return kind{cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity}
-	case schemas.Money:
-		return kind{cty.String, "an amount of US dollars", (*decoder).money}
-	case schemas.NodeClassRef:
-		return kind{cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef}
+	if known, ok := kinds[k]; ok {
+		return known
 	}
 	return kind{cty.DynamicPseudoType, "any value", (*decoder).json}
+}
+
+// kinds has a row for each kind of value that is not passed on as it is.
+var kinds = map[schemas.Kind]kind{
+	schemas.String:    {cty.String, "text", (*decoder).text},
+	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth},
+	schemas.Number:    {cty.Number, "a whole number", (*decoder).number},
+	schemas.ID:        {cty.Number, "the number Linode gave it", (*decoder).id},
+	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration},
+	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings},
+	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings},
+	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap},
+	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
+		(*decoder).quantities},
+	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints},
+	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
+	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
+	schemas.PoolRefs:     {cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs},
+	schemas.Quantity:     {cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity},
+	schemas.Money:        {cty.String, "an amount of US dollars", (*decoder).money},
+	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef},
 }
 
 // A source is where an argument's value comes from.
@@ -109,10 +100,15 @@ func (s source) part(parts map[string]source, key string) source {
 	return s
 }
 
+func (d *decoder) text(v cty.Value, _ source) any { return v.AsString() }
+
+func (d *decoder) truth(v cty.Value, _ source) any { return v.True() }
+
 func (d *decoder) number(v cty.Value, src source) any {
 	n, accuracy := v.AsBigFloat().Int64()
 	if accuracy != big.Exact {
-		d.problem(src, "Whole number required", fmt.Sprintf("The argument %s takes a whole number, not %s.", src.arg.Name, v.AsBigFloat().Text('g', 10)))
+		d.problem(src, "Whole number required",
+			fmt.Sprintf("The argument %s takes a whole number, not %s.", src.arg.Name, v.AsBigFloat().Text('g', 10)))
 	}
 	return n
 }
@@ -120,36 +116,41 @@ func (d *decoder) number(v cty.Value, src source) any {
 func (d *decoder) id(v cty.Value, src source) any {
 	n := d.number(v, src).(int64)
 	if n <= 0 {
-		d.problem(src, "Invalid id", fmt.Sprintf("Linode numbers its objects from 1, so %d cannot be the value of %s. To have none, leave the argument out.", n, src.arg.Name))
+		d.problem(src, "Invalid id",
+			fmt.Sprintf("Linode numbers its objects from 1, so %d cannot be the value of %s. To have none, leave "+
+				"the argument out.", n, src.arg.Name))
 	}
 	return n
 }
 
 var (
-	durationPattern = regexp.MustCompile(`^([0-9]+(s|m|h))+$`)
+	durationPattern = regexp.MustCompile(schemas.DurationPattern)
 	numberPattern   = regexp.MustCompile(`^[0-9]+$`)
 	daysPattern     = regexp.MustCompile(`^([0-9]{1,6})\s*(d|w|days?|weeks?)$`)
 )
 
-// duration explains what people write most often instead of the few units
-// that Karpenter knows. What remains is for the CRD to say.
+// duration takes what programs can read. The CRDs let pass what they cannot: one
+// such object, and nobody can list the others of its kind any more.
 func (d *decoder) duration(v cty.Value, src source) any {
 	text := v.AsString()
-	detail := fmt.Sprintf(`%q is not a duration. Write hours, minutes and seconds, as in "720h", "1h30m" or "45s".`, text)
+	_, err := time.ParseDuration(text)
 	switch {
-	case durationPattern.MatchString(text):
-		// The definitions let pass what no program can read: one such object, and
-		// nobody can list the others of its kind any more.
-		if _, err := time.ParseDuration(text); err == nil {
-			return text
-		}
-		detail = text + " is longer than the 292 years that a duration can be."
-	case text == "Never":
-		return text
+	case !durationPattern.MatchString(text):
+		d.problem(src, "Invalid duration", notDuration(text))
+	case err != nil && text != "Never":
+		d.problem(src, "Invalid duration", text+" is longer than the 292 years that a duration can be.")
+	}
+	return text
+}
+
+// notDuration explains what people write most often instead of the few units
+// that Karpenter knows.
+func notDuration(text string) string {
+	switch {
 	case numberPattern.MatchString(text):
-		detail = fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)
+		return fmt.Sprintf(`%s has no unit. Write "%sh", "%sm" or "%ss".`, text, text, text, text)
 	case strings.EqualFold(text, "never"):
-		detail = `It is spelled "Never".`
+		return `It is spelled "Never".`
 	case daysPattern.MatchString(text):
 		m := daysPattern.FindStringSubmatch(text)
 		n, _ := strconv.Atoi(m[1])
@@ -157,21 +158,33 @@ func (d *decoder) duration(v cty.Value, src source) any {
 		if m[2][0] == 'w' {
 			hours, unit = 7*hours, "Weeks"
 		}
-		detail = fmt.Sprintf(`%s are not a unit, as they are not always of the same length. Write "%dh".`, unit, hours)
+		return fmt.Sprintf(`%s are not a unit, as they are not always of the same length. Write "%dh".`, unit, hours)
 	}
-	d.problem(src, "Invalid duration", detail)
-	return text
+	return fmt.Sprintf(`%q is not a duration. Write hours, minutes and seconds, as in "720h", "1h30m" or "45s".`, text)
+}
+
+// elements are those of a list of text, each with its source; one that is null is
+// reported and left out.
+func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
+	return func(yield func(string, source) bool) {
+		parts := src.parts()
+		for i, element := range v.AsValueSlice() {
+			part := src.part(parts, strconv.Itoa(i))
+			if element.IsNull() {
+				d.problem(part, "Null in a list",
+					fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.",
+						src.arg.Name))
+			} else if !yield(element.AsString(), part) {
+				return
+			}
+		}
+	}
 }
 
 func (d *decoder) strings(v cty.Value, src source) any {
 	var list []any
-	parts := src.parts()
-	for i, element := range v.AsValueSlice() {
-		if element.IsNull() {
-			d.problem(src.part(parts, strconv.Itoa(i)), "Null in a list", fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.", src.arg.Name))
-			continue
-		}
-		list = append(list, element.AsString())
+	for text := range d.elements(v, src) {
+		list = append(list, text)
 	}
 	if len(list) == 0 {
 		return nil

@@ -31,7 +31,8 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 	fields, ok := d.json(v, src).(map[string]any)
 	if !ok {
 		if !v.IsNull() {
-			d.problem(src, "Wrong type of value", "The argument manifest takes a map of fields, such as { spec = { weight = 10 } }.")
+			d.problem(src, "Wrong type of value",
+				"The argument manifest takes a map of fields, such as { spec = { weight = 10 } }.")
 		}
 		return
 	}
@@ -45,7 +46,8 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		nested, ok := fields[key].(map[string]any)
 		switch {
 		case path == "apiVersion" || path == "kind" || path == "metadata.name":
-			d.problem(part, "Field cannot be set", fmt.Sprintf("%s is what the object is known by. Use the block type and the argument name.", path))
+			d.problem(part, "Field cannot be set",
+				fmt.Sprintf("%s is what the object is known by. Use the block type and the argument name.", path))
 		case ok:
 			d.merge(table, at.sub(key), nested, part)
 		case fields[key] == nil:
@@ -103,7 +105,9 @@ func (d *decoder) json(v cty.Value, src source) any {
 		}
 		return fields
 	case ty.IsCapsuleType():
-		d.problem(src, "Requirement where a field is wanted", "Requirement functions belong into the argument requirements. In manifest, write the fields that Kubernetes has.")
+		d.problem(src, "Requirement where a field is wanted",
+			"Requirement functions belong in the argument requirements. In manifest, write the fields that "+
+				"Kubernetes has.")
 		return nil
 	}
 	list := []any{}

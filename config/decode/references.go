@@ -34,11 +34,14 @@ func (d *decoder) nodeClassRef(v cty.Value, src source) any {
 		if v.Type() == cty.String {
 			detail += fmt.Sprintf(" Write it without quotes: node_class.%s.", v.AsString())
 		}
-		d.problem(src, "Not a node class", detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)
+		d.problem(src, "Not a node class",
+			detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)
 		return nil
 	}
 	if kind != schemas.NodeClass.Object.Kind {
-		d.problem(src, "Not a node class", fmt.Sprintf("This is a %s, and a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind, eval.DidYouMean(kind, []string{schemas.NodeClass.Object.Kind})))
+		d.problem(src, "Not a node class",
+			fmt.Sprintf("This is a %s, and a pool needs a %s.%s", kind, schemas.NodeClass.Object.Kind,
+				eval.DidYouMean(kind, []string{schemas.NodeClass.Object.Kind})))
 	}
 	return map[string]any{"group": schemas.NodeClassGroup, "kind": kind, "name": name}
 }
@@ -46,7 +49,9 @@ func (d *decoder) nodeClassRef(v cty.Value, src source) any {
 // poolRefs takes a list of pools, and writes their names sorted.
 func (d *decoder) poolRefs(v cty.Value, src source) any {
 	if ty := v.Type(); !ty.IsTupleType() && !ty.IsListType() && !ty.IsSetType() {
-		d.problem(src, "Not a list of pools", fmt.Sprintf("The argument %s takes a list of references, such as [pool.general]. For all elements of a pool with for_each, write values(pool.team).", src.arg.Name))
+		d.problem(src, "Not a list of pools",
+			fmt.Sprintf("The argument %s takes a list of references, such as [pool.general]. For all elements of a "+
+				"pool with for_each, write values(pool.team).", src.arg.Name))
 		return nil
 	}
 	var names []string
@@ -62,16 +67,12 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 			continue
 		}
 		wrong = true
-		detail := "A reference to a pool is wanted, such as pool.general. For a pool that is not declared here: { kind = \"NodePool\", name = \"NAME\" }."
-		if ok {
-			detail = fmt.Sprintf("This is a %s, and only pools are wanted here.", kind)
-		} else if element.CanIterateElements() {
-			detail = "A reference to one pool is wanted, such as pool.general. For all elements of a pool with for_each, write values(pool.team)."
-		}
-		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", detail)
+		d.problem(src.part(parts, strconv.Itoa(i)), "Not a pool", notPool(kind, ok, element))
 	}
 	if len(names) == 0 && !wrong {
-		d.problem(src, "No pools", fmt.Sprintf("There is no pool in this list. Without the argument %s all pools would be meant; to mean none, leave the block out with enabled = false.", src.arg.Name))
+		d.problem(src, "No pools",
+			fmt.Sprintf("There is no pool in this list. Without the argument %s all pools would be meant; to mean "+
+				"none, leave the block out with enabled = false.", src.arg.Name))
 	}
 	slices.Sort(names)
 	var list []any
@@ -79,4 +80,18 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 		list = append(list, name)
 	}
 	return list
+}
+
+// notPool says what a value is instead of a reference to a pool: one to another
+// kind, if it is a reference at all.
+func notPool(kind string, isReference bool, v cty.Value) string {
+	switch {
+	case isReference:
+		return fmt.Sprintf("This is a %s, and only pools are allowed here.", kind)
+	case v.CanIterateElements():
+		return "A reference to one pool is required, such as pool.general. " +
+			"For all elements of a pool with for_each, write values(pool.team)."
+	}
+	return "A reference to a pool is required, such as pool.general. " +
+		`For a pool that is not declared here: { kind = "NodePool", name = "NAME" }.`
 }

@@ -23,7 +23,8 @@ type requirementEntry struct {
 // block is complete.
 func (d *decoder) requirementMap(v cty.Value, src source) any {
 	if !v.Type().IsObjectType() && !v.Type().IsMapType() {
-		d.problem(src, "Wrong type of value", fmt.Sprintf(`The argument %s takes a map such as { arch = "amd64", cpu = between(4, 32) }.`, src.arg.Name))
+		d.problem(src, "Wrong type of value",
+			fmt.Sprintf(`The argument %s takes a map such as { arch = "amd64", cpu = between(4, 32) }.`, src.arg.Name))
 		return nil
 	}
 	parts := src.parts()
@@ -41,7 +42,9 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 		case !ok:
 			d.problem(part, "Unknown requirement", unknownKey(name))
 		case names[label.Label] != "":
-			d.problem(part, "Requirement given twice", fmt.Sprintf("%s and %s are the same label. Keep one of them; two requirements on one label are combined with all(...).", names[label.Label], name))
+			d.problem(part, "Requirement given twice",
+				fmt.Sprintf("%s and %s are the same label. Keep one of them; two requirements on one label are "+
+					"combined with all(...).", names[label.Label], name))
 		default:
 			names[label.Label] = name
 			d.require(name, label, value, part)
@@ -63,7 +66,9 @@ func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source)
 	}
 	for _, entry := range entries {
 		if fields, _ := entry.(map[string]any); src.arg.Kind == schemas.Selector && fields["minValues"] != nil {
-			d.problem(src, "Invalid requirement", fmt.Sprintf("%s: atleast(...) is for the requirements of pools. Here, requirements select what is there.", name))
+			d.problem(src, "Invalid requirement",
+				fmt.Sprintf("%s: atleast(...) is for the requirements of pools. Here, requirements select what is "+
+					"there.", name))
 		}
 		d.requirements = append(d.requirements, requirementEntry{key.Label, entry, src.origin()})
 	}
@@ -85,7 +90,8 @@ func unknownKey(name string) string {
 	for _, key := range schemas.Keys() {
 		names = append(names, key.Name)
 	}
-	return fmt.Sprintf("There is no short name %q.%s The names are %s; any other label is written in full, such as \"example.com/tier\".",
+	return fmt.Sprintf("There is no short name %q.%s The names are %s; any other label is written in full, such as "+
+		"\"example.com/tier\".",
 		name, eval.DidYouMean(name, names), strings.Join(names, ", "))
 }
 
@@ -96,7 +102,8 @@ func unknownKey(name string) string {
 func (d *decoder) writeRequirements(at place, arg schemas.Arg) {
 	path, all := arg.Path, d.requirements
 	onDemand := schemas.Key{Label: schemas.CapacityTypeLabel}
-	if arg.Kind == schemas.Requirements && !d.anyCapacity && !slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
+	if arg.Kind == schemas.Requirements && !d.anyCapacity &&
+		!slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
 		entry := map[string]any{"key": onDemand.Label, "operator": string(requirement.In), "values": []any{"on-demand"}}
 		all = append(all, requirementEntry{onDemand.Label, entry, d.origins[""]})
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/zclconf/go-cty/cty"
@@ -26,14 +25,8 @@ func effects() []string {
 // change of order must not look like a change.
 func (d *decoder) taints(v cty.Value, src source) any {
 	var taints []taint
-	parts := src.parts()
-	for i, element := range v.AsValueSlice() {
-		part := src.part(parts, strconv.Itoa(i))
-		if element.IsNull() {
-			d.problem(part, "Null in a list", fmt.Sprintf("An element of %s is null. Use compact([...]) to leave such elements out.", src.arg.Name))
-			continue
-		}
-		if t, ok := d.taint(element.AsString(), part); ok {
+	for text, part := range d.elements(v, src) {
+		if t, ok := d.taint(text, part); ok {
 			taints = append(taints, t)
 		}
 	}
@@ -41,7 +34,8 @@ func (d *decoder) taints(v cty.Value, src source) any {
 	var list []any
 	for i, t := range taints {
 		if i > 0 && t.key == taints[i-1].key && t.effect == taints[i-1].effect {
-			d.problem(t.src, "Taint given twice", fmt.Sprintf("A node has one taint %s with the effect %s, and here are two.", t.key, t.effect))
+			d.problem(t.src, "Taint given twice",
+				fmt.Sprintf("A node has one taint %s with the effect %s, and here are two.", t.key, t.effect))
 		}
 		field := map[string]any{"key": t.key, "effect": t.effect}
 		if t.value != "" {
@@ -65,11 +59,16 @@ func (d *decoder) taint(text string, src source) (taint, bool) {
 	key, value, _ := strings.Cut(keyValue, "=")
 	switch {
 	case !ok:
-		d.problem(src, "Taint without an effect", fmt.Sprintf("%q says what the taint is called, but not what it does. Write %q, or another of the effects %s.", text, text+":NoSchedule", strings.Join(effects(), ", ")))
+		d.problem(src, "Taint without an effect",
+			fmt.Sprintf("%q says what the taint is called, but not what it does. Write %q, or another of the "+
+				"effects %s.", text, text+":NoSchedule", strings.Join(effects(), ", ")))
 	case key == "":
-		d.problem(src, "Taint without a key", fmt.Sprintf(`%q has no key. A taint is written "key=value:Effect".`, text))
+		d.problem(src, "Taint without a key",
+			fmt.Sprintf(`%q has no key. A taint is written "key=value:Effect".`, text))
 	case !slices.Contains(effects(), effect):
-		d.problem(src, "Unknown taint effect", fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects(), ", "), eval.DidYouMean(effect, effects())))
+		d.problem(src, "Unknown taint effect",
+			fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects(), ", "),
+				eval.DidYouMean(effect, effects())))
 	default:
 		return taint{key, value, effect, src}, true
 	}

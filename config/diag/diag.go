@@ -149,5 +149,6 @@ func OneLine(text string) string {
 }
 
 func hidden(r rune) bool {
-	return r != '\n' && r != '\t' && (unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar)
+	return r != '\n' && r != '\t' &&
+		(unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp) || r == unicode.ReplacementChar)
 }

@@ -30,7 +30,8 @@ func found(t *testing.T, part string) (*hcl.Diagnostic, map[string]*hcl.File) {
 		Start:    hcl.Pos{Line: line, Column: column, Byte: start},
 		End:      hcl.Pos{Line: line, Column: column + len(part), Byte: start + len(part)},
 	}
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Bad", Detail: "It is bad.", Subject: &at}, map[string]*hcl.File{"main.lke.hcl": file}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: "Bad", Detail: "It is bad.",
+		Subject: &at}, map[string]*hcl.File{"main.lke.hcl": file}
 }
 
 func text(t *testing.T, d *hcl.Diagnostic, files map[string]*hcl.File) string {
@@ -91,7 +92,8 @@ func TestTextWithoutSource(t *testing.T) {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	d.Severity, d.Subject, d.Detail = hcl.DiagWarning, nil, strings.Repeat("word ", 20)+"\n  lkeplan fmt\nDone."
-	want := "Warning: Bad\n\n  " + strings.TrimSpace(strings.Repeat("word ", 15)) + "\n  word word word word word\n    lkeplan fmt\n  Done.\n\n"
+	want := "Warning: Bad\n\n  " + strings.TrimSpace(strings.Repeat("word ", 15)) +
+		"\n  word word word word word\n    lkeplan fmt\n  Done.\n\n"
 	if diff := cmp.Diff(want, text(t, d, nil)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}

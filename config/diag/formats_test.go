@@ -4,20 +4,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"encoding/xml"
-	"flag"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 // formats are the renderings for programs, by the name of their golden file.
 var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
@@ -55,19 +51,7 @@ func TestFormats(t *testing.T) {
 			if err := write(&got, messages(t)); err != nil {
 				t.Fatal(err)
 			}
-			golden := "testdata/" + name + ".golden"
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			golden.File(t, "testdata/"+name+".golden", got.Bytes())
 		})
 	}
 }
@@ -105,7 +89,8 @@ func FuzzFormats(f *testing.F) {
 		body, _ := hclsyntax.ParseConfig([]byte(detail), file, hcl.InitialPos)
 		model := diag.New(hcl.Diagnostics{{
 			Severity: hcl.DiagError, Summary: summary, Detail: detail,
-			Subject: &hcl.Range{Filename: file, Start: hcl.InitialPos, End: hcl.Pos{Line: 1, Column: len(detail), Byte: len(detail)}},
+			Subject: &hcl.Range{Filename: file, Start: hcl.InitialPos,
+				End: hcl.Pos{Line: 1, Column: len(detail), Byte: len(detail)}},
 		}}, map[string]*hcl.File{file: body})
 		for name, write := range formats {
 			var got bytes.Buffer
@@ -114,7 +99,8 @@ func FuzzFormats(f *testing.F) {
 			}
 			switch name {
 			case "github":
-				if n := strings.Count(got.String(), "\n"); n != 1 || strings.Contains(got.String(), "\r") || !strings.HasPrefix(got.String(), "::error ") {
+				if n := strings.Count(got.String(), "\n"); n != 1 || strings.Contains(got.String(), "\r") ||
+					!strings.HasPrefix(got.String(), "::error ") {
 					t.Errorf("github: got %q", got.String())
 				}
 			case "junit":

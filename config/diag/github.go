@@ -30,7 +30,8 @@ func annotate(w io.Writer, d Diagnostic) {
 			properties = append(properties, fmt.Sprintf("endLine=%d", at.End.Line))
 		} else {
 			// Columns are shown only where there is one line.
-			properties = append(properties, fmt.Sprintf("col=%d", at.Start.Column), fmt.Sprintf("endColumn=%d", at.End.Column))
+			properties = append(properties, fmt.Sprintf("col=%d", at.Start.Column),
+				fmt.Sprintf("endColumn=%d", at.End.Column))
 		}
 	}
 	properties = append(properties, "title="+property(d.Summary))

@@ -9,8 +9,8 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 )
 
-// ignoreMark begins a comment that silences a finding.
-const ignoreMark = "lkeplan:ignore"
+// ignoreDirective begins a comment that silences a finding.
+const ignoreDirective = "lkeplan:ignore"
 
 // An Ignore is a comment that silences the findings of one name in one place:
 //
@@ -37,7 +37,7 @@ func Ignores(files map[string]*hcl.File) []Ignore {
 	var all []Ignore
 	for name, file := range files {
 		body, ok := file.Body.(*hclsyntax.Body)
-		if !ok || !bytes.Contains(file.Bytes, []byte(ignoreMark)) {
+		if !ok || !bytes.Contains(file.Bytes, []byte(ignoreDirective)) {
 			continue // JSON, or the usual case
 		}
 		all = append(all, ignoresIn(name, file.Bytes, body)...)
@@ -55,22 +55,16 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 			continue
 		}
 		line := token.Range.Start.Line
-		alone := n == 0 || tokens[n-1].Range.End.Line < line || strings.HasSuffix(string(tokens[n-1].Bytes), "\n")
-		if alone {
+		ownLine := n == 0 || tokens[n-1].Range.End.Line < line || strings.HasSuffix(string(tokens[n-1].Bytes), "\n")
+		if ownLine {
 			commented[line] = true
 		}
-		text := strings.TrimLeft(string(token.Bytes), "#/* \t")
-		rest, ok := strings.CutPrefix(text, ignoreMark)
-		if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t\r\n*") {
+		ignore, ok := parseIgnore(token)
+		if !ok {
 			continue
 		}
-		rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "*/"))
-		ignore := Ignore{Range: token.Range, first: line}
-		ignore.Range.End = hcl.Pos{Line: line, Column: token.Range.Start.Column + len(bytes.TrimRight(token.Bytes, "\r\n")), Byte: token.Range.Start.Byte + len(bytes.TrimRight(token.Bytes, "\r\n"))}
-		ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
-		ignore.Reason = strings.TrimSpace(ignore.Reason)
-		if alone {
-			ignore.first = 0
+		if !ownLine {
+			ignore.first = line
 		}
 		ignores = append(ignores, ignore)
 	}
@@ -84,6 +78,22 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		ignores[n].last = lastLine(body, ignores[n].first)
 	}
 	return ignores
+}
+
+// parseIgnore reads a comment; ok is false for all but those that silence.
+func parseIgnore(comment hclsyntax.Token) (ignore Ignore, ok bool) {
+	text := strings.TrimLeft(string(comment.Bytes), "#/* \t")
+	rest, ok := strings.CutPrefix(text, ignoreDirective)
+	if !ok || rest != "" && !strings.ContainsAny(rest[:1], " \t\r\n*") {
+		return Ignore{}, false
+	}
+	rest = strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(rest), "*/"))
+	start, length := comment.Range.Start, len(bytes.TrimRight(comment.Bytes, "\r\n"))
+	ignore.Range = comment.Range
+	ignore.Range.End = hcl.Pos{Line: start.Line, Column: start.Column + length, Byte: start.Byte + length}
+	ignore.Name, ignore.Reason, _ = strings.Cut(rest, " ")
+	ignore.Reason = strings.TrimSpace(ignore.Reason)
+	return ignore, true
 }
 
 // lastLine returns the last line of the outermost block or argument that

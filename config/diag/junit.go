@@ -82,7 +82,8 @@ func JUnitCases(w io.Writer, name string, cases []Case) error {
 	}
 	enc := xml.NewEncoder(w)
 	enc.Indent("", "  ")
-	if err := enc.Encode(junitSuites{Tests: suite.Tests, Failures: suite.Failures, Suites: []junitSuite{suite}}); err != nil {
+	if err := enc.Encode(junitSuites{Tests: suite.Tests, Failures: suite.Failures,
+		Suites: []junitSuite{suite}}); err != nil {
 		return err
 	}
 	_, err := io.WriteString(w, "\n")

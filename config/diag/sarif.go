@@ -81,7 +81,8 @@ func SARIF(w io.Writer, diags []Diagnostic, version string) error {
 	results := []sarifResult{}
 	seen := map[string]int{}
 	for _, d := range diags {
-		index, _ := slices.BinarySearchFunc(rules, d.Rule, func(r sarifRule, id string) int { return strings.Compare(r.ID, id) })
+		index, _ := slices.BinarySearchFunc(rules, d.Rule,
+			func(r sarifRule, id string) int { return strings.Compare(r.ID, id) })
 		results = append(results, sarifResult{
 			RuleID:       d.Rule,
 			RuleIndex:    index,

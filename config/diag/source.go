@@ -23,7 +23,8 @@ func At(summary, detail string, at hcl.Range) *hcl.Diagnostic {
 
 // AtExpression is an error about the value of an expression.
 func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
-	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(), Expression: expr}
+	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(),
+		Expression: expr}
 }
 
 // Sort orders by place, so that the output never depends on the

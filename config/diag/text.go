@@ -88,7 +88,8 @@ func (s style) source(w *bufio.Writer, at *Range, snippet *Snippet) {
 	gutter := strings.Repeat(" ", len(number))
 	before, marked := snippet.Line[:snippet.start], snippet.Line[snippet.start:snippet.end]
 	fmt.Fprintf(w, ":\n\n  %s | %s\n", number, Harmless(Visible(snippet.Line)))
-	fmt.Fprintf(w, "  %s | %s%s%s%s\n", gutter, indent(before), s.mark, strings.Repeat("^", max(1, width(marked))), s.reset)
+	fmt.Fprintf(w, "  %s | %s%s%s%s\n", gutter, indent(before), s.mark, strings.Repeat("^", max(1, width(marked))),
+		s.reset)
 	for _, value := range snippet.Values {
 		fmt.Fprintf(w, "  %s | %s\n", gutter, Harmless(value))
 	}

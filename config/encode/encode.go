@@ -87,8 +87,8 @@ func tablesByKind() (tables map[string]schemas.Block, order map[string]int) {
 }
 
 // labelsOf chooses the labels of blocks: the object's name in the form that
-// compiles to this name again, else one that is near to it. Labels depend on
-// names alone, so importing again gives the same.
+// compiles to this name again, else a similar one. Labels depend on
+// names only, so importing again gives the same.
 func labelsOf(objects []config.Object, tables map[string]schemas.Block) []string {
 	labels := make([]string, len(objects))
 	taken := map[string]bool{}

@@ -18,9 +18,9 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/config/encode"
 	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
 const cluster = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n"
@@ -88,7 +88,7 @@ func roundTrip(t *testing.T, objects map[string]map[string]any) string {
 // TestBlocks writes the objects of each archive as HCL, which compiles to them
 // again.
 func TestBlocks(t *testing.T) {
-	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		return map[string]string{"want.hcl": roundTrip(t, documents(t, string(files["objects.yaml"].Data)))}
 	})
 }

@@ -55,12 +55,10 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 	return "", false
 }
 
-// What arguments take that are text with a form of its own. The compiler has
-// the same forms, with messages.
 var (
-	durations = regexp.MustCompile(`^(([0-9]+(s|m|h))+|Never)$`)
-	amounts   = regexp.MustCompile(`^[0-9]{1,18}(\.[0-9]{0,9})?([numkMGTPE]|[KMGTPE]i|[eE][0-9]{1,2})?$`)
-	dollars   = regexp.MustCompile(`^[0-9]{1,13}(\.[0-9]{1,2})?$`)
+	durations = regexp.MustCompile(schemas.DurationPattern)
+	amounts   = regexp.MustCompile(schemas.QuantityPattern)
+	dollars   = regexp.MustCompile(schemas.MoneyPattern)
 	number    = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
 )
 
@@ -123,14 +121,16 @@ func taints(v any) (string, bool) {
 	seen := map[string]bool{}
 	for _, element := range elements {
 		fields, _ := element.(map[string]any)
-		key, value, effect := manifest.Text(fields, "key"), manifest.Text(fields, "value"), manifest.Text(fields, "effect")
+		key, value, effect := manifest.Text(fields, "key"), manifest.Text(fields, "value"), manifest.Text(fields,
+			"effect")
 		known := 0
 		for name, field := range fields {
 			if _, isText := field.(string); isText && slices.Contains([]string{"key", "value", "effect"}, name) {
 				known++
 			}
 		}
-		if known != len(fields) || key == "" || effect == "" || strings.ContainsAny(key, "=:") || strings.Contains(value, ":") || seen[key+":"+effect] {
+		if known != len(fields) || key == "" || effect == "" || strings.ContainsAny(key, "=:") ||
+			strings.Contains(value, ":") || seen[key+":"+effect] {
 			return "", false
 		}
 		seen[key+":"+effect] = true
@@ -146,7 +146,8 @@ func taints(v any) (string, bool) {
 // it has none.
 func (w writer) nodeClass(v any) (string, bool) {
 	fields, _ := v.(map[string]any)
-	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup && manifest.Text(fields, "kind") == schemas.NodeClass.Object.Kind
+	ok := len(fields) == 3 && manifest.Text(fields, "group") == schemas.NodeClassGroup &&
+		manifest.Text(fields, "kind") == schemas.NodeClass.Object.Kind
 	return w.reference(schemas.NodeClass, manifest.Text(fields, "name")), ok && manifest.Text(fields, "name") != ""
 }
 
@@ -172,7 +173,8 @@ func (w writer) reference(table schemas.Block, name string) string {
 	if label, ok := w.labels[manifest.Key{Kind: table.Object.Kind, Name: name}]; ok {
 		return table.Type + "." + label
 	}
-	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)}, {Key: "name", Value: syntax.Quote(name)}})
+	return syntax.Object([]syntax.Pair{{Key: "kind", Value: syntax.Quote(table.Object.Kind)},
+		{Key: "name", Value: syntax.Quote(name)}})
 }
 
 // literal writes any value.

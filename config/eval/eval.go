@@ -105,7 +105,8 @@ func cycle(steps []*Node) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Values refer to each other",
-		Detail:   fmt.Sprintf("None of these can be worked out, because each needs the next: %s.", strings.Join(names, " → ")),
-		Subject:  &steps[0].Range,
+		Detail: fmt.Sprintf("None of these can be worked out, because each needs the next: %s.",
+			strings.Join(names, " → ")),
+		Subject: &steps[0].Range,
 	}}
 }

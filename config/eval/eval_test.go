@@ -42,11 +42,12 @@ func parse(t *testing.T, src string) *program {
 	}, map[string]function.Function{"upper": stdlib.UpperFunc, "jsonencode": stdlib.JSONEncodeFunc})
 	attrs, _ := file.Body.JustAttributes()
 	for name, attr := range attrs {
-		p.table.Nodes[name] = &eval.Node{Name: "x." + name, Range: attr.NameRange, Eval: func() (cty.Value, hcl.Diagnostics) {
-			p.count[name]++
-			v, _, diags := p.scope.Value(attr.Expr)
-			return v, diags
-		}}
+		p.table.Nodes[name] = &eval.Node{Name: "x." + name, Range: attr.NameRange,
+			Eval: func() (cty.Value, hcl.Diagnostics) {
+				p.count[name]++
+				v, _, diags := p.scope.Value(attr.Expr)
+				return v, diags
+			}}
 	}
 	return p
 }
@@ -67,7 +68,8 @@ c = "c"
 d = [for v in [x.a, x.b] : v]
 e = jsonencode(x)
 `)
-	if got := p.run.Value(p.table.Nodes["d"]); !got.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("C-C"), cty.StringVal("C")})) {
+	if got := p.run.Value(p.table.Nodes["d"]); !got.RawEquals(cty.TupleVal([]cty.Value{cty.StringVal("C-C"),
+		cty.StringVal("C")})) {
 		t.Errorf("got %#v", got)
 	}
 	if diff := cmp.Diff(map[string]int{"a": 1, "b": 1, "c": 1, "d": 1}, p.count); diff != "" {
@@ -84,7 +86,8 @@ func TestErrors(t *testing.T) {
 		name, src string
 		want      []string
 	}{
-		{"unknown name", "a = x.tems\nteams = 1", []string{`There is no name named "tems" in this directory. Did you mean "teams"?`}},
+		{"unknown name", "a = x.tems\nteams = 1",
+			[]string{`There is no name named "tems" in this directory. Did you mean "teams"?`}},
 		{"unknown name in brackets", `a = x["bb"]`, []string{`There is no name named "bb" in this directory.`}},
 		{"unknown root", "a = y.b", []string{`There is nothing named "y" here. References begin with one of: one, x.`}},
 		{"bare word", "a = yes", []string{`There is nothing named "yes" here. Text is written in quotes: "yes".`}},
@@ -92,19 +95,25 @@ func TestErrors(t *testing.T) {
 		{"all unknown names are found", "a = [x.p, x.q]", []string{
 			`There is no name named "p" in this directory.`, `There is no name named "q" in this directory.`,
 		}},
-		{"unknown name beside a failed one", "a = [x.b, x.q]\nb = x.p", []string{`There is no name named "q" in this directory.`}},
-		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1", []string{`There is no name named "p" in this directory.`}},
-		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }", []string{`This object does not have an attribute named "thnig". Did you mean "thing"?`}},
+		{"unknown name beside a failed one", "a = [x.b, x.q]\nb = x.p",
+			[]string{`There is no name named "q" in this directory.`}},
+		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1",
+			[]string{`There is no name named "p" in this directory.`}},
+		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }",
+			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"?`}},
 		{"unknown function", "a = uper(1)", []string{`There is no function named "uper". Did you mean "upper"?`}},
-		{"unknown function in a namespace", "a = core::upper(1)", []string{`There is no function named "core::upper".`}},
+		{"unknown function in a namespace", "a = core::upper(1)",
+			[]string{`There is no function named "core::upper".`}},
 		{"cycle", "a = x.b\nb = [x.c]\nc = x.a", []string{
 			"None of these can be worked out, because each needs the next: x.a (p:1) → x.b (p:2) → x.c (p:3) → x.a.",
 		}},
 		{"cycle beyond the first", "a = x.b\nb = x.c\nc = x.b", []string{
 			"None of these can be worked out, because each needs the next: x.b (p:2) → x.c (p:3) → x.b.",
 		}},
-		{"itself", "a = x.a", []string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
-		{"all of itself", "a = jsonencode(x)", []string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+		{"itself", "a = x.a",
+			[]string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
+		{"all of itself", "a = jsonencode(x)",
+			[]string{"None of these can be worked out, because each needs the next: x.a (p:1) → x.a."}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -75,8 +75,9 @@ func mixed(root string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Reference to all and to one",
-		Detail:   fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME stands for one. Put one of the two into a local.", root),
-		Subject:  &at,
+		Detail: fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME "+
+			"stands for one. Put one of the two into a local.", root),
+		Subject: &at,
 	}}
 }
 
@@ -86,7 +87,8 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			name := call.CalledFunctionNamespace() + call.CalledFunctionName()
-			d.Detail = fmt.Sprintf("There is no function named %q.%s", name, DidYouMean(name, slices.Collect(maps.Keys(s.functions))))
+			d.Detail = fmt.Sprintf("There is no function named %q.%s", name,
+				DidYouMean(name, slices.Collect(maps.Keys(s.functions))))
 		}
 		if d.Summary != "Unsupported attribute" || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue

@@ -44,7 +44,8 @@ func Reference() ([]schemas.Function, error) {
 				return nil, fmt.Errorf("evaluate the example %s: %w", row.example, err)
 			}
 			list = append(list, schemas.Function{
-				Group: group.title, Name: row.name(), Signature: row.signature, Doc: row.doc, Example: row.example, Result: result,
+				Group: group.title, Name: row.name(), Signature: row.signature, Doc: row.doc,
+				Example: row.example, Result: result,
 			})
 		}
 	}
@@ -60,7 +61,8 @@ func exampleResult(example string) (string, error) {
 		return "", diags
 	}
 	m.Begin(expr.Range())
-	v, diags := expr.Value(&hcl.EvalContext{Functions: Table(m, nil), Variables: map[string]cty.Value{"local": cty.EmptyObjectVal}})
+	v, diags := expr.Value(&hcl.EvalContext{Functions: Table(m, nil),
+		Variables: map[string]cty.Value{"local": cty.EmptyObjectVal}})
 	if diags.HasErrors() {
 		return "", diags
 	}

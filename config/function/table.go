@@ -19,7 +19,7 @@ import (
 type row struct {
 	signature string
 	impl      function.Function
-	cost      meter.Cost // nil for those that look at their arguments once
+	cost      meter.Cost // nil for those that read their arguments once
 	example   string
 	doc       string
 }
@@ -88,7 +88,8 @@ func textFunctions() []row {
 			"The elements of a list, with something between them."},
 		{"lower(text)", stdlib.LowerFunc, nil, `lower("Web")`, "Small letters."},
 		{"regex(pattern, text)", stdlib.RegexFunc, nil, `regex("[0-9]+", "g6-standard-8")`,
-			"The first match of a regular expression, its groups where it has some. No match is an error: see can and try."},
+			"The first match of a regular expression, its groups where it has some. No match is an error: see can " +
+				"and try."},
 		{"replace(text, old, new)", stdlib.ReplaceFunc, replaceCost, `replace("a_b", "_", "-")`,
 			"Text with each occurrence of a part replaced."},
 		{"split(separator, text)", stdlib.SplitFunc, nil, `split(",", "a,b")`,
@@ -155,7 +156,8 @@ func collectionFunctions() []row {
 func fileFunctions(read func(path string) (string, error)) []row {
 	return []row{
 		{"file(path)", fileFunc(read), fixed(20_000), `try(file("notes.txt"), "no notes")`, // a system call or a few
-			"The text of a file in the repository, by its path from this directory. Nothing outside of the repository is read."},
+			"The text of a file in the repository, by its path from this directory. Nothing outside of the " +
+				"repository is read."},
 	}
 }
 

@@ -3,19 +3,14 @@ package graph_test
 import (
 	"bytes"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"github.com/lkeplan/lkeplan/config/graph"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 var drawings = map[string]func(graph.Graph, io.Writer) error{
 	"dot": graph.Graph.DOT, "mermaid": graph.Graph.Mermaid, "json": graph.Graph.JSON,
@@ -45,19 +40,7 @@ func TestDrawings(t *testing.T) {
 			if err := draw(small(), &got); err != nil {
 				t.Fatal(err)
 			}
-			golden := "testdata/small." + name
-			if *update {
-				if err := os.WriteFile(golden, got.Bytes(), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(golden)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got.String()); diff != "" {
-				t.Errorf("(-want +got)\n%s", diff)
-			}
+			golden.File(t, "testdata/small."+name, got.Bytes())
 		})
 	}
 }

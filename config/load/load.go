@@ -135,7 +135,7 @@ type listing struct {
 }
 
 // discover lists the configuration files of one directory. Hidden files,
-// editors' backups and everything below the directory are left alone.
+// editors' backups and everything below the directory are ignored.
 func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	var files listing
 	entries, err := fs.ReadDir(fsys, dir)
@@ -177,11 +177,15 @@ func hasSuffix(name string, suffixes ...string) bool {
 }
 
 func noFiles(dir string) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.Error("No configuration files", fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not read.", dir))}
+	return hcl.Diagnostics{diag.Error("No configuration files",
+		fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not "+
+			"read.", dir))}
 }
 
 func tooMuch(dir string) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.Error("Too many configuration files", fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir, maxFiles, maxBytes>>20))}
+	return hcl.Diagnostics{diag.Error("Too many configuration files",
+		fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir,
+			maxFiles, maxBytes>>20))}
 }
 
 func unreadable(name string, err error) hcl.Diagnostics {

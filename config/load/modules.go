@@ -54,11 +54,13 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 	t.directories[dir] = called
 	at := block.DefRange
 	if len(t.directories) > maxDirectories {
-		return called, hcl.Diagnostics{diag.At("Too many modules", fmt.Sprintf("A configuration has %d directories at most.", maxDirectories), at)}
+		return called, hcl.Diagnostics{diag.At("Too many modules",
+			fmt.Sprintf("A configuration has %d directories at most.", maxDirectories), at)}
 	}
 	names, diags := discover(t.fsys, dir)
 	if t.size += names.size; t.size > maxBytes {
-		return called, hcl.Diagnostics{diag.At("Too many configuration files", fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, maxBytes>>20), at)}
+		return called, hcl.Diagnostics{diag.At("Too many configuration files",
+			fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, maxBytes>>20), at)}
 	}
 	for _, d := range diags {
 		d.Subject = &at // without a file there is no other place for it
@@ -66,7 +68,9 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 	fileDiags := t.readBlocks(names, called)
 	diags = append(append(diags, fileDiags...), misplacedInModule(called.Blocks)...)
 	for _, name := range names.vars {
-		diags = append(diags, diag.At("Values that nobody reads", fmt.Sprintf("A module has its values from the block that calls it, so the file %s has no effect. Give the values there, or as defaults.", name), at))
+		diags = append(diags, diag.At("Values that nobody reads",
+			fmt.Sprintf("A module has its values from the block that calls it, so the file %s has no effect. Give "+
+				"the values there, or as defaults.", name), at))
 	}
 	return called, diags
 }
@@ -86,11 +90,14 @@ func sourceOf(block *hcl.Block, from string) (string, hcl.Diagnostics) {
 	}
 	if !strings.HasPrefix(source, "./") && !strings.HasPrefix(source, "../") && source != ".." {
 		detail := fmt.Sprintf("%q is not a path. Modules are directories of this repository", source)
-		return "", hcl.Diagnostics{diag.AtExpression("Module from elsewhere", detail+`, so the source begins with "./" or "../".`, attr.Expr)}
+		return "", hcl.Diagnostics{diag.AtExpression("Module from elsewhere",
+			detail+`, so the source begins with "./" or "../".`, attr.Expr)}
 	}
 	dir := path.Join(from, source)
 	if !fs.ValidPath(dir) {
-		return "", hcl.Diagnostics{diag.AtExpression("Module outside of the repository", fmt.Sprintf("%q leads out of the repository, and nothing outside of it is read. A repository is the nearest directory with .git.", source), attr.Expr)}
+		return "", hcl.Diagnostics{diag.AtExpression("Module outside of the repository",
+			fmt.Sprintf("%q leads out of the repository, and nothing outside of it is read. A repository is the "+
+				"nearest directory with .git.", source), attr.Expr)}
 	}
 	return dir, nil
 }
@@ -101,16 +108,20 @@ func moduleCycle(way []call) *hcl.Diagnostic {
 		names = append(names, fmt.Sprintf("%s (%s)", c.from, diag.Line(c.at)))
 	}
 	names = append(names, way[0].from)
-	return diag.At("Modules that call each other", fmt.Sprintf("Each of these directories would have to be compiled as a part of the one before it: %s.", strings.Join(names, " → ")), way[len(way)-1].at)
+	return diag.At("Modules that call each other",
+		fmt.Sprintf("Each of these directories would have to be compiled as a part of the one before it: %s.",
+			strings.Join(names, " → ")), way[len(way)-1].at)
 }
 
 // rootOnly are the blocks that say something about a cluster as a whole.
-var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Guards, schemas.Policy}
+var rootOnly = []schemas.Block{schemas.Lkeplan, schemas.Cluster, schemas.Import, schemas.Removed, schemas.Guards,
+	schemas.Policy}
 
 func misplacedInModule(blocks hcl.Blocks) (diags hcl.Diagnostics) {
 	for _, table := range rootOnly {
 		for _, block := range blocks.OfType(table.Type) {
-			detail := fmt.Sprintf("This directory is called as a module, and only the directory that is compiled has %s blocks.", table.Type)
+			detail := fmt.Sprintf("This directory is called as a module, and only the directory that is compiled "+
+				"has %s blocks.", table.Type)
 			if table.Type == schemas.Cluster.Type {
 				detail += " Its cluster is the module's too: cluster.region."
 			}

@@ -22,7 +22,7 @@ var (
 	constraintPattern = regexp.MustCompile(`^(~>|>=|<=|!=|>|<|=)?\s*(\S+)$`)
 )
 
-// parseVersion reads "1.2.3" and its short forms; parts tells how many numbers
+// parseVersion reads "1.2.3" and its short forms; parts is how many numbers
 // were given.
 func parseVersion(text string) (v version, parts int, ok bool) {
 	m := versionPattern.FindStringSubmatch(text)
@@ -38,7 +38,7 @@ func parseVersion(text string) (v version, parts int, ok bool) {
 	return v, parts, true
 }
 
-// satisfies tells whether v is one of the versions a constraint allows, such
+// satisfies reports whether v is one of the versions a constraint allows, such
 // as "~> 0.3" or ">= 0.2, < 1.0". The operators are Terraform's.
 func (v version) satisfies(constraint string) (bool, error) {
 	for _, term := range strings.Split(constraint, ",") {
@@ -95,9 +95,12 @@ func CheckVersion(blocks hcl.Blocks, running string) (diags hcl.Diagnostics) {
 		ok, err := v.satisfies(constraint)
 		switch {
 		case err != nil:
-			diags = append(diags, diag.AtExpression("Invalid version constraint", fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
+			diags = append(diags, diag.AtExpression("Invalid version constraint",
+				fmt.Sprintf(`required_version is written like "~> 0.3" or ">= 0.2, < 1.0": %s.`, err), attr.Expr))
 		case !ok && running != "":
-			diags = append(diags, diag.AtExpression("Wrong version of lkeplan", fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.", constraint, running), attr.Expr))
+			diags = append(diags, diag.AtExpression("Wrong version of lkeplan",
+				fmt.Sprintf("This directory is for lkeplan %s, and this is %s. Install a version that fits.",
+					constraint, running), attr.Expr))
 		}
 	}
 	return diags

@@ -26,7 +26,8 @@ func Convert(v cty.Value, ty cty.Type) (cty.Value, error) {
 		return convertAttributes(v, ty)
 	case ty.IsMapType() && (v.Type().IsObjectType() || v.Type().IsMapType()):
 		return convertMap(v, ty)
-	case (ty.IsListType() || ty.IsSetType()) && (v.Type().IsTupleType() || v.Type().IsListType() || v.Type().IsSetType()):
+	case (ty.IsListType() || ty.IsSetType()) &&
+		(v.Type().IsTupleType() || v.Type().IsListType() || v.Type().IsSetType()):
 		return convertList(v, ty)
 	}
 	return convert.Convert(v, ty)

@@ -22,7 +22,7 @@ const (
 	perExpression = 2_000_000  // about 100 ms
 	inAll         = 40_000_000 // about 2 s
 
-	roundOfLoop = 200 // what a round of a loop costs beside its body
+	roundOfLoop = 200 // what a round of a loop costs besides its body
 	elementSeen = 4   // what an element costs that a function is called with
 	elementMade = 10  // what a new element of a list costs
 	compared    = 40  // what an element costs that an operator compares
@@ -71,8 +71,9 @@ func (m *Meter) spend(n int) bool {
 	m.overrun = append(m.overrun, &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  "Too much work",
-		Detail:   "Evaluating this expression takes more steps than a configuration may. Look for loops over long lists, above all inside other loops.",
-		Subject:  &at,
+		Detail: "Evaluating this expression takes more steps than a configuration may. Look for loops over long " +
+			"lists, above all inside other loops.",
+		Subject: &at,
 	})
 	return false
 }

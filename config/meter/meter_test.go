@@ -22,7 +22,8 @@ var (
 // TestConvert holds Convert to the library it stands for, in values and in
 // whether there is an error.
 func TestConvert(t *testing.T) {
-	optional := cty.ObjectWithOptionalAttrs(map[string]cty.Type{"a": cty.Number, "b": cty.List(cty.String)}, []string{"b"})
+	optional := cty.ObjectWithOptionalAttrs(map[string]cty.Type{"a": cty.Number, "b": cty.List(cty.String)},
+		[]string{"b"})
 	tests := []struct {
 		v  cty.Value
 		ty cty.Type
@@ -52,7 +53,8 @@ func TestConvert(t *testing.T) {
 		{object(map[string]cty.Value{"a": text("1"), "c": text("x")}), optional},
 		{object(map[string]cty.Value{"a": text("1"), "b": tuple(number(1))}), optional},
 		{object(map[string]cty.Value{"b": tuple(number(1))}), optional},
-		{object(map[string]cty.Value{"x": object(map[string]cty.Value{"a": text("1")}), "y": object(map[string]cty.Value{"a": number(2), "b": tuple()})}), cty.Map(optional)},
+		{object(map[string]cty.Value{"x": object(map[string]cty.Value{"a": text("1")}),
+			"y": object(map[string]cty.Value{"a": number(2), "b": tuple()})}), cty.Map(optional)},
 		{text("x"), cty.List(cty.String)},
 	}
 	for _, tt := range tests {

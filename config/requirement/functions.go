@@ -24,9 +24,8 @@ func Functions() map[string]function.Function {
 }
 
 var betweenFunc = function.New(&function.Spec{
-	Description: "From the first amount to the second, both included.",
-	Params:      []function.Parameter{plain("from"), plain("to")},
-	Type:        function.StaticReturnType(Type),
+	Params: []function.Parameter{plain("from"), plain("to")},
+	Type:   function.StaticReturnType(Type),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		from, err := compare(Gte, args[0])
 		if err != nil {
@@ -41,9 +40,8 @@ var betweenFunc = function.New(&function.Spec{
 })
 
 var allFunc = function.New(&function.Spec{
-	Description: "All of the given requirements together.",
-	VarParam:    &function.Parameter{Name: "requirements", Type: Type},
-	Type:        function.StaticReturnType(Type),
+	VarParam: &function.Parameter{Name: "requirements", Type: Type},
+	Type:     function.StaticReturnType(Type),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		var all Requirement
 		for _, arg := range args {
@@ -59,9 +57,8 @@ var allFunc = function.New(&function.Spec{
 // A minimum is stored on the first term only: Karpenter intersects all terms
 // of a key and keeps the largest minimum.
 var atleastFunc = function.New(&function.Spec{
-	Description: "Like the given requirement, but so many different values must stay possible.",
-	Params:      []function.Parameter{{Name: "n", Type: cty.Number}, {Name: "requirement", Type: Type}},
-	Type:        function.StaticReturnType(Type),
+	Params: []function.Parameter{{Name: "n", Type: cty.Number}, {Name: "requirement", Type: Type}},
+	Type:   function.StaticReturnType(Type),
 	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
 		n, exact := args[0].AsBigFloat().Int64()
 		if exact != 0 || n < 1 || n > 50 {

@@ -9,7 +9,8 @@ import (
 
 // FuzzMebibytes holds amounts to what Kubernetes takes the same text for.
 func FuzzMebibytes(f *testing.F) {
-	for _, text := range []string{"8Gi", "8192Mi", "1.5Gi", "1G", "1048576k", "0.5Mi", "8192", "1Ti", "1e3", "-1Gi", "Gi", ""} {
+	for _, text := range []string{"8Gi", "8192Mi", "1.5Gi", "1G", "1048576k", "0.5Mi", "8192", "1Ti", "1e3", "-1Gi",
+		"Gi", ""} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -23,7 +24,8 @@ func FuzzMebibytes(f *testing.F) {
 		}
 		want, err := resource.ParseQuantity(got + "Mi")
 		if err != nil || q.Cmp(want) != 0 {
-			t.Errorf("%q is taken for %s MiB, and by Kubernetes for %s bytes", text, got, strconv.FormatInt(q.Value(), 10))
+			t.Errorf("%q is taken for %s MiB, and by Kubernetes for %s bytes", text, got,
+				strconv.FormatInt(q.Value(), 10))
 		}
 	})
 }

@@ -21,7 +21,8 @@ func TestFormat(t *testing.T) {
 		{"formatted already", "a = 1\n", "a = 1\n"},
 		{"empty", "", ""},
 		{"comments", "a=1# why\n  // and\n/* so\non */\n", "a = 1 # why\n// and\n/* so\non */\n"},
-		{"text is not touched", "a = \"x  =  y\"\nb = <<-END\n\t  as  it is\n  END\n", "a = \"x  =  y\"\nb = <<-END\n\t  as  it is\n  END\n"},
+		{"text is not touched", "a = \"x  =  y\"\nb = <<-END\n\t  as  it is\n  END\n",
+			"a = \"x  =  y\"\nb = <<-END\n\t  as  it is\n  END\n"},
 		{"line ends are kept", "a=1\r\nbc=2\r\n", "a  = 1\r\nbc = 2\r\n"},
 	}
 	for _, tt := range tests {

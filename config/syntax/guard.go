@@ -83,8 +83,9 @@ func numberTooLarge(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Number out of range",
-		Detail:   "This number is too large or too small to be of use here: 38 digits are the limit, before the decimal point and after it.",
-		Subject:  &at,
+		Detail: "This number is too large or too small to be of use here: 38 digits are the limit, before the " +
+			"decimal point and after it.",
+		Subject: &at,
 	}}
 }
 
@@ -92,8 +93,9 @@ func tooManyLoops(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Too many nested loops",
-		Detail:   fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", maxLoops),
-		Subject:  &at,
+		Detail: fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.",
+			maxLoops),
+		Subject: &at,
 	}}
 }
 
@@ -123,8 +125,9 @@ func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 			diags = append(diags, &hcl.Diagnostic{
 				Severity: hcl.DiagError,
 				Summary:  "Key given twice",
-				Detail:   fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. Keep one of them; two requirements on one key are combined with all(...).", key, earlier.Start.Line),
-				Subject:  &at,
+				Detail: fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. "+
+					"Keep one of them; two requirements on one key are combined with all(...).", key, earlier.Start.Line),
+				Subject: &at,
 			})
 		}
 		first[key] = at

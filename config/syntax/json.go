@@ -9,7 +9,7 @@ import (
 )
 
 // A nativeBody presents a body in JSON syntax with native expressions. HCL's
-// own JSON expressions parse the templates in their strings anew each time
+// own JSON expressions parse the templates in their strings again each time
 // they are evaluated, where nothing can check or count them.
 type nativeBody struct {
 	hcl.Body

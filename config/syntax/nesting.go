@@ -138,7 +138,8 @@ func tooDeep(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "Nested too deeply",
-		Detail:   fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d operators follow one another. Move parts into locals.", maxNesting, maxChain),
-		Subject:  &at,
+		Detail: fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d "+
+			"operators follow one another. Move parts into locals.", maxNesting, maxChain),
+		Subject: &at,
 	}}
 }

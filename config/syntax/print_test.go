@@ -22,10 +22,13 @@ func TestPrint(t *testing.T) {
 		{cty.SetVal([]cty.Value{cty.True}), `toset([true])`},
 		{cty.EmptyTupleVal, `[]`},
 		{cty.EmptyObjectVal, `{}`},
-		{requirement.Value(requirement.Requirement{Terms: []requirement.Term{{Operator: requirement.DoesNotExist}}}), `absent()`},
+		{requirement.Value(requirement.Requirement{Terms: []requirement.Term{{Operator: requirement.DoesNotExist}}}),
+			`absent()`},
 		{cty.ObjectVal(map[string]cty.Value{"b": cty.True, "a/b": cty.False}), `{ "a/b" = false, b = true }`},
-		{cty.TupleVal([]cty.Value{long, long}), "[\n  " + `"` + long.AsString() + "\",\n  \"" + long.AsString() + "\",\n]"},
-		{cty.ObjectVal(map[string]cty.Value{"a": long, "bc": cty.EmptyTupleVal}), "{\n  a  = \"" + long.AsString() + "\"\n  bc = []\n}"},
+		{cty.TupleVal([]cty.Value{long, long}),
+			"[\n  " + `"` + long.AsString() + "\",\n  \"" + long.AsString() + "\",\n]"},
+		{cty.ObjectVal(map[string]cty.Value{"a": long, "bc": cty.EmptyTupleVal}),
+			"{\n  a  = \"" + long.AsString() + "\"\n  bc = []\n}"},
 	}
 	for _, tt := range tests {
 		if got := syntax.Print(tt.v); got != tt.want {

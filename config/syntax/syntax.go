@@ -92,7 +92,8 @@ func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
 	return hcl.Diagnostics{{
 		Severity: hcl.DiagError,
 		Summary:  "File too large",
-		Detail:   fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit, limit),
-		Subject:  &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
+		Detail: fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit,
+			limit),
+		Subject: &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
 	}}
 }

@@ -13,7 +13,8 @@ import (
 
 // TestJSON holds expressions in JSON to what HCL makes of them.
 func TestJSON(t *testing.T) {
-	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"x": cty.NumberIntVal(4), "list": cty.TupleVal([]cty.Value{cty.True})}}
+	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{"x": cty.NumberIntVal(4),
+		"list": cty.TupleVal([]cty.Value{cty.True})}}
 	tests := []struct {
 		src  string
 		want cty.Value

@@ -18,14 +18,15 @@ import (
 
 // remainder compares each object with what it compiles to.
 func remainder(validator *kube.Validator, originals []original, compiled compile.Result) ([]Difference, error) {
-	resources := map[string]config.Object{}
+	compiledAs := map[manifest.Key]config.Object{}
 	for _, r := range compiled.Resources {
-		resources[kube.Key(r.Manifest)] = r
+		compiledAs[r.Key()] = r
 	}
 	var rest []Difference
 	for _, o := range originals {
-		id := kube.Key(o.authored)
-		r, ok := resources[id]
+		key := manifest.KeyOf(o.authored)
+		id := key.String()
+		r, ok := compiledAs[key]
 		if !ok {
 			rest = append(rest, Difference{Object: id, Why: "its block does not compile"})
 			continue
@@ -45,9 +46,9 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 	return slices.Compact(rest), nil
 }
 
-// compare looks at one object twice: made anew, which finds what is not
-// written, and as an apply would leave the one that is there, which finds what
-// it changes or is refused for.
+// compare compares one object twice: as it would be created, which finds what is
+// not written, and as an apply would leave the live one, which finds what that
+// changes or is refused for.
 func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
 	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {
@@ -58,7 +59,7 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	if live, err = validator.Defaulted(live); err != nil {
 		return nil, err
 	}
-	predicted, conflicts, err := validator.Predict(live, r.Manifest)
+	predicted, conflicts, err := validator.Predict(live, kube.Spelled(r.Manifest, live))
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +69,10 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 	}
 	rest = append(rest, changed...)
 	for _, c := range conflicts {
-		rest = append(rest, Difference{Path: strings.TrimPrefix(c.Field, "."), Why: fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner)})
+		rest = append(rest, Difference{
+			Path: strings.TrimPrefix(c.Field, "."),
+			Why:  fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner),
+		})
 	}
 	before, err := templateHash(live)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -19,7 +18,7 @@ import (
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	regions := map[string]bool{}
 	for _, node := range nodes {
-		if region := kube.Label(node, schemas.RegionLabel); region != "" {
+		if region := manifest.Label(node, schemas.RegionLabel); region != "" {
 			regions[region] = true
 		}
 	}
@@ -29,7 +28,8 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
 		spec, _ := obj["spec"].(map[string]any)
-		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind && (spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
+		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind &&
+			(spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
 			tier = "enterprise"
 		}
 	}

@@ -36,13 +36,14 @@ func differences(before, after map[string]any) (rest []Difference, err error) {
 	}
 	for _, c := range p.Changes {
 		for _, f := range c.Fields {
-			rest = append(rest, Difference{Path: f.Path, Why: fmt.Sprintf("%s, and from the HCL %s", said(f.Before), said(f.After))})
+			rest = append(rest,
+				Difference{Path: f.Path, Why: fmt.Sprintf("%s, and from the HCL %s", said(f.Before), said(f.After))})
 		}
 	}
 	return rest, nil
 }
 
-// said writes a value so that what looks alike can be told apart.
+// said writes a value so that a number and the same text differ.
 func said(v any) string {
 	switch v := v.(type) {
 	case nil:

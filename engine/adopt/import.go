@@ -42,7 +42,7 @@ type Imported struct {
 // Owned are the objects of one owner.
 type Owned struct {
 	kube.Owner
-	Objects []string // "KIND NAME"
+	Objects []string // as manifest.Key writes them
 }
 
 // Exact reports whether applying the files changes nothing.
@@ -50,7 +50,7 @@ func (i Imported) Exact() bool { return len(i.Remainder) == 0 && !i.Diags.HasErr
 
 // An original is one object that is imported.
 type original struct {
-	live      map[string]any // as it is there, in the version that compiles
+	live      map[string]any // as it is in the cluster, in the version that compiles
 	authored  map[string]any // without what others write on it
 	defaulted map[string]any // the same, as the API server stores it
 }
@@ -68,7 +68,8 @@ func targetOf(obj map[string]any) (schemas.Object, bool) {
 	apiVersion, _ := obj["apiVersion"].(string)
 	group, _, _ := strings.Cut(apiVersion, "/")
 	for _, table := range schemas.Document() {
-		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) && strings.HasPrefix(table.Object.APIVersion, group+"/") {
+		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) &&
+			strings.HasPrefix(table.Object.APIVersion, group+"/") {
 			return *table.Object, true
 		}
 	}
@@ -98,7 +99,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 		return Imported{}, err
 	}
 	for _, live := range objects {
-		result.Owners.Add(kube.Key(live), kube.Owners(live))
+		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
 	}
 	result.Remainder, err = remainder(validator, originals, result.Compiled)
 	return result, err
@@ -106,8 +107,9 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 
 // prepare returns objects as they are to be compared, and as they are to be
 // written.
-func prepare(validator *kube.Validator, objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
-	seen := map[string]bool{}
+func prepare(validator *kube.Validator,
+	objects []map[string]any) (originals []original, toEncode []config.Object, err error) {
+	seen := map[manifest.Key]bool{}
 	for _, live := range objects {
 		object, ok := targetOf(live)
 		if !ok {
@@ -118,10 +120,10 @@ func prepare(validator *kube.Validator, objects []map[string]any) (originals []o
 		if object == *schemas.Buffer.Object {
 			inNamespace(authored)
 		}
-		if seen[kube.Key(authored)] {
-			return nil, nil, fmt.Errorf("%s is there twice", kube.Key(authored))
+		if seen[manifest.KeyOf(authored)] {
+			return nil, nil, fmt.Errorf("%s is given twice", manifest.KeyOf(authored))
 		}
-		seen[kube.Key(authored)] = true
+		seen[manifest.KeyOf(authored)] = true
 		if err := readable(validator, live, object.APIVersion); err != nil {
 			return nil, nil, err
 		}
@@ -147,7 +149,7 @@ func readable(validator *kube.Validator, live map[string]any, apiVersion string)
 	_, errs := validator.Validate(obj, nil)
 	for _, err := range errs {
 		if err.Type == field.ErrorTypeTypeInvalid || err.Field == "metadata" {
-			return fmt.Errorf("%s: %w", kube.Key(obj), err)
+			return fmt.Errorf("%s: %w", manifest.KeyOf(obj), err)
 		}
 	}
 	return nil

@@ -91,8 +91,10 @@ func byName(c compile.Result) map[string]map[string]any {
 func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		// HCL composes text: a letter and an accent become one character.
-		{"text that HCL changes", strings.Replace(somePool, "NOTE", "e\u0301", 1), `NodePool a: metadata.annotations.note: "e\u0301", and from the HCL "\u00e9"`},
-		{"a name that is refused", strings.Replace(somePool, "name: a,", "name: a.b,", 1), "NodePool a.b: its block does not compile"},
+		{"text that HCL changes", strings.Replace(somePool, "NOTE", "e\u0301", 1),
+			`NodePool a: metadata.annotations.note: "e\u0301", and from the HCL "\u00e9"`},
+		{"a name that is refused", strings.Replace(somePool, "name: a,", "name: a.b,", 1),
+			"NodePool a.b: its block does not compile"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -114,10 +116,11 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 // TestImportRefuses what is no object: there is nothing to compare with.
 func TestImportRefuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"a field of another type", strings.Replace(somePool, "requirements: []", "requirements: all", 1), "NodePool a: spec.template.spec.requirements"},
+		{"a field of another type", strings.Replace(somePool, "requirements: []", "requirements: all", 1),
+			"NodePool a: spec.template.spec.requirements"},
 		{"metadata of another type", strings.Replace(somePool, "{note: NOTE}", "7", 1), "NodePool a: metadata"},
 		{"another kind", strings.Replace(somePool, "NodePool", "NodeClaim", 1), "there is no block for a NodeClaim"},
-		{"the same object again", somePool + "---" + somePool, "NodePool a is there twice"},
+		{"the same object again", somePool + "---" + somePool, "NodePool a is given twice"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -131,7 +134,8 @@ func TestImportRefuses(t *testing.T) {
 
 // TestImportIsTheSameWhateverTheOrder of the objects.
 func TestImportIsTheSameWhateverTheOrder(t *testing.T) {
-	list := objects(t, somePool+"---"+strings.Replace(somePool, "name: a,", "name: b,", 1)+"---\napiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {}\n")
+	const class = "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {}\n"
+	list := objects(t, somePool+"---"+strings.Replace(somePool, "name: a,", "name: b,", 1)+"---\n"+class)
 	first, err := adopt.Import(t.Context(), list, dev, "")
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +157,7 @@ func TestReadManifests(t *testing.T) {
 		err        string // a part of it; "" for none
 	}{
 		{"nothing", "", 0, ""},
-		{"comments alone", "# a\n---\n# b\n", 0, ""},
+		{"only comments", "# a\n---\n# b\n", 0, ""},
 		{"several documents", somePool + "---" + somePool, 2, ""},
 		{"JSON", `{"kind": "NodePool", "metadata": {"name": "a"}}`, 1, ""},
 		{"a list", "kind: List\nitems:\n- {kind: NodePool, metadata: {name: a}}\n", 1, ""},
@@ -168,7 +172,8 @@ func TestReadManifests(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := adopt.ReadManifests(strings.NewReader(tt.text))
-			if len(got) != tt.want && tt.err == "" || (err != nil) != (tt.err != "") || err != nil && !strings.Contains(err.Error(), tt.err) {
+			if len(got) != tt.want && tt.err == "" || (err != nil) != (tt.err != "") ||
+				err != nil && !strings.Contains(err.Error(), tt.err) {
 				t.Errorf("%d objects, error %v", len(got), err)
 			}
 		})
@@ -178,7 +183,8 @@ func TestReadManifests(t *testing.T) {
 // TestClusterOf reads region and tier from what is there.
 func TestClusterOf(t *testing.T) {
 	pool := func(values string) string {
-		return strings.Replace(somePool, "requirements: []", "requirements: [{key: topology.kubernetes.io/zone, operator: In, values: ["+values+"]}]", 1)
+		return strings.Replace(somePool, "requirements: []",
+			"requirements: [{key: topology.kubernetes.io/zone, operator: In, values: ["+values+"]}]", 1)
 	}
 	class := "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {firewallID: 1}\n"
 	node := "kind: Node\nmetadata: {name: a, labels: {topology.kubernetes.io/region: nl-ams}}\n"

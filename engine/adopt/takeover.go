@@ -10,13 +10,14 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // taker is the cluster as TakeOver needs it; kube.Cluster is one.
 type taker interface {
 	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
 	TakeOver(ctx context.Context, live map[string]any, t kube.Takeover) error
-	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 }
 
 // Taken is one object whose fields are ours.
@@ -26,15 +27,14 @@ type Taken struct {
 	Owners     []kube.Owner
 }
 
-// ErrNotTheSame is returned for objects of which the configuration says
-// something else than they are: they are changed by an apply or left alone, but
-// not taken over.
+// ErrNotTheSame is returned for objects that differ from the configuration: an
+// apply changes them, but they are not taken over.
 var ErrNotTheSame = errors.New("the configuration and the objects differ")
 
-// TakeOver makes the configuration own, in the cluster, the fields it sets of
-// the objects that its import blocks name, and tells report of each. It is all
-// or nothing as far as it can be told beforehand: where an object is not there,
-// or where an apply would change it, nothing is taken.
+// TakeOver makes lkeplan own, in the cluster, the fields that the configuration
+// sets of the objects that its import blocks name, and reports each. As far as it
+// can be known beforehand it is all or nothing: where an object does not exist, or
+// an apply would change it, nothing is taken over.
 func TakeOver(ctx context.Context, head compile.Result, cluster taker, report func(Taken)) error {
 	if len(head.Imports) == 0 {
 		return errors.New("there is no import block, and only what one names is taken over")
@@ -60,8 +60,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 		if err := takeOne(ctx, cluster, validator, r, lives[i], takeovers[i]); err != nil {
 			return err
 		}
-		// All that is left to change is the mark of the configuration.
-		if _, err := cluster.Apply(ctx, head.Labelled(r.Manifest)); err != nil {
+		// All that is left to change is the inventory label.
+		if _, err := cluster.Apply(ctx, kube.Spelled(head.Labelled(r.Manifest), lives[i]), lives[i]); err != nil {
 			return err
 		}
 		report(taken)
@@ -71,7 +71,8 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 
 // takeOne takes one object over. Controllers write to objects all the time, so
 // it is read again where one has.
-func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any, t kube.Takeover) error {
+func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r config.Object, live map[string]any,
+	t kube.Takeover) error {
 	const tries = 5
 	for try := 1; ; try++ {
 		if !t.Needed() {
@@ -111,13 +112,12 @@ func imported(head compile.Result) (resources []config.Object, err error) {
 
 // livesOf returns the live object of each resource.
 func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]map[string]any, error) {
-	there := map[string]map[string]any{}
+	live := map[manifest.Key]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	lives := make([]map[string]any, len(resources))
 	var missing []string
 	for i, r := range resources {
-		apiVersion, _ := r.Manifest["apiVersion"].(string)
-		kind := schemas.Object{APIVersion: apiVersion, Kind: r.Kind()}
+		kind := schemas.Object{APIVersion: r.APIVersion(), Kind: r.Kind()}
 		if !asked[kind] {
 			asked[kind] = true
 			objects, err := cluster.List(ctx, kind.APIVersion, kind.Kind)
@@ -125,11 +125,11 @@ func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]m
 				return nil, err
 			}
 			for _, obj := range objects {
-				there[kube.Key(obj)] = obj
+				live[manifest.KeyOf(obj)] = obj
 			}
 		}
-		if lives[i] = there[kube.Key(r.Manifest)]; lives[i] == nil {
-			missing = append(missing, kube.Key(r.Manifest))
+		if lives[i] = live[r.Key()]; lives[i] == nil {
+			missing = append(missing, r.Key().String())
 		}
 	}
 	if len(missing) > 0 {
@@ -139,11 +139,12 @@ func livesOf(ctx context.Context, cluster taker, resources []config.Object) ([]m
 }
 
 // takeoversOf works out what changes hands, and refuses where values would.
-func takeoversOf(validator *kube.Validator, resources []config.Object, lives []map[string]any) ([]kube.Takeover, error) {
+func takeoversOf(validator *kube.Validator, resources []config.Object,
+	lives []map[string]any) ([]kube.Takeover, error) {
 	takeovers := make([]kube.Takeover, len(resources))
 	var lines []string
 	for i, r := range resources {
-		predicted, _, err := validator.Predict(lives[i], r.Manifest)
+		predicted, _, err := validator.Predict(lives[i], kube.Spelled(r.Manifest, lives[i]))
 		if err != nil {
 			return nil, err
 		}
@@ -163,7 +164,8 @@ func takeoversOf(validator *kube.Validator, resources []config.Object, lives []m
 		}
 	}
 	if len(lines) > 0 {
-		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them the same first; lkeplan diff --base live shows both", ErrNotTheSame, strings.Join(lines, "\n"))
+		return nil, fmt.Errorf("%w, so nothing was taken over:\n%s\nmake them the same first; lkeplan diff --base live "+
+			"shows both", ErrNotTheSame, strings.Join(lines, "\n"))
 	}
 	return takeovers, nil
 }

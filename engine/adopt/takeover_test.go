@@ -13,7 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-// busy is a cluster in which somebody writes to an object so many times before
+// busy is a cluster in which somebody writes to an object n times before
 // it can be taken over.
 type busy struct {
 	objects []map[string]any
@@ -39,7 +39,7 @@ func (b *busy) TakeOver(context.Context, map[string]any, kube.Takeover) error {
 	return nil
 }
 
-func (b *busy) Apply(context.Context, map[string]any) (kube.Outcome, error) {
+func (b *busy) Apply(context.Context, map[string]any, map[string]any) (kube.Outcome, error) {
 	return kube.Unchanged, nil
 }
 
@@ -74,7 +74,8 @@ func TestTakeOver(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			err := adopt.TakeOver(t.Context(), tt.head, &tt.cluster, func(adopt.Taken) {})
-			if tt.cluster.taken != tt.taken || (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			if tt.cluster.taken != tt.taken || (err != nil) != (tt.want != "") ||
+				err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%d taken over, error %v", tt.cluster.taken, err)
 			}
 			if tt.name == "another value" && !errors.Is(err, adopt.ErrNotTheSame) {

@@ -13,12 +13,12 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // executor is the cluster as Run changes it; kube.Cluster is one.
@@ -27,10 +27,10 @@ type executor interface {
 	ender
 }
 
-// ender ends what lkeplan has to do with objects; kube.Cluster is one.
+// ender ends the management of objects; kube.Cluster is one.
 type ender interface {
 	Delete(ctx context.Context, obj map[string]any) error
-	Release(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
 }
 
 // ConflictError says which fields others have set. Nothing was applied.
@@ -47,29 +47,32 @@ func (e ConflictError) Error() string {
 	return text + "\nremove the fields from the configuration, or have their owners give them up"
 }
 
-// Run does what a plan for head says: it applies the objects, node classes
-// before the pools that refer to them, and then deletes what is left over,
-// pools before their classes. It tells report of each step. It stops at the
-// first that fails; to run it again is to go on there. Deleted are the objects
-// that are on their way out.
-func Run(ctx context.Context, to executor, head compile.Result, p plan.Plan, report func(Progress)) (deleted []map[string]any, err error) {
-	contested := slices.DeleteFunc(slices.Clone(p.Changes), func(c plan.Change) bool { return len(c.Conflicts) == 0 })
+// Run does what a comparison says: it applies the objects, node classes before
+// the pools that refer to them, and then deletes what is left over, pools before
+// their classes. It reports each step, and stops at the first that fails; to run
+// it again is to go on there. It returns the objects that are being deleted. A
+// ConflictError says that others have set fields.
+func Run(ctx context.Context, to executor, found compare.Comparison,
+	report func(Progress)) (deleted []map[string]any, err error) {
+	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes),
+		func(c plan.Change) bool { return len(c.Conflicts) == 0 })
 	if len(contested) > 0 {
 		return nil, ConflictError{contested}
 	}
-	if err := Objects(ctx, to, head.LabelledManifests(), report); err != nil {
+	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err
 	}
-	return end(ctx, to, p.Changes, report)
+	return end(ctx, to, found.Plan.Changes, report)
 }
 
-// end deletes and releases what a plan ends.
-func end(ctx context.Context, to ender, changes []plan.Change, report func(Progress)) (deleted []map[string]any, err error) {
+// end deletes or orphans what a plan ends.
+func end(ctx context.Context, to ender, changes []plan.Change,
+	report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range ending(changes) {
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
-			event, err = Released, to.Release(ctx, obj)
+			event, err = Orphaned, to.Orphan(ctx, obj)
 		} else {
 			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
 		}
@@ -93,7 +96,7 @@ func ending(changes []plan.Change) []plan.Change {
 }
 
 func rank(c plan.Change) int {
-	if c.Kind == "LinodeNodeClass" {
+	if c.Kind == schemas.NodeClass.Object.Kind {
 		return 1
 	}
 	return 0
@@ -108,34 +111,38 @@ func objectOf(c plan.Change) map[string]any {
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
 }
 
-// Detach releases all objects that carry a mark, or deletes them, pools before
-// their classes. That objects of one kind may not be listed is the error after
-// those of the others are let go.
-func Detach(ctx context.Context, to ender, seen compare.View, mark string, remove bool) error {
+// Detach ends the management of all objects of an owner, the value of their
+// inventory label: they are orphaned, or deleted, pools before their classes. Where
+// the objects of one kind may not be listed, those of the others are detached all
+// the same, and the error says so.
+func Detach(ctx context.Context, to ender, view compare.View, owner string, remove bool) error {
 	var changes []plan.Change
-	var unseen error
+	var forbidden error
 	for _, kind := range compare.Kinds() {
-		objects, err := seen.Objects(ctx, kind)
+		objects, err := view.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
-			unseen = err
+			forbidden = err
 			continue
 		}
 		if err != nil {
 			return err
 		}
 		for _, obj := range objects {
-			if kube.Label(obj, kube.InventoryLabel) == mark {
+			if manifest.Label(obj, kube.InventoryLabel) == owner {
 				changes = append(changes, endOf(obj, remove))
 			}
 		}
 	}
 	_, err := end(ctx, to, changes, func(Progress) {})
-	return cmp.Or(err, unseen)
+	return cmp.Or(err, forbidden)
 }
 
 func endOf(obj map[string]any, remove bool) plan.Change {
-	u := unstructured.Unstructured{Object: obj}
-	c := plan.Change{APIVersion: u.GetAPIVersion(), Kind: u.GetKind(), Namespace: u.GetNamespace(), Name: u.GetName(), UID: string(u.GetUID()), Action: plan.Forget}
+	key := manifest.KeyOf(obj)
+	c := plan.Change{
+		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
+		UID: manifest.UID(obj), Action: plan.Forget,
+	}
 	if remove {
 		c.Action = plan.Delete
 	}

@@ -15,27 +15,27 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// How often a cluster is looked at while something is waited for. One look is a
-// list of each kind, however many objects there are.
+// How often a cluster is polled. One poll is a list of each kind, however many
+// objects there are.
 const (
-	lookEvery      = 500 * time.Millisecond
-	lookAtNodes    = 2 * time.Second
+	pollObjects    = 500 * time.Millisecond
+	pollNodes      = 2 * time.Second
 	mostUnfinished = 20 // that an error names
 )
 
-// WaitReady returns when all objects are ready that can be, telling report of
-// each one as it gets there. When ctx ends first the error names those that are
-// not, and why.
+// WaitReady returns when all objects are ready that can be, and reports each one
+// as it gets there. When ctx ends first the error names those that are not, and
+// why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool { return !becomesReady(obj) })
-	states := map[string]string{}
-	return poll(ctx, lookEvery, func(ctx context.Context) (bool, error) {
-		live, err := lookFor(ctx, in, waiting)
+	states := map[manifest.Key]string{}
+	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
+		live, err := list(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := kube.Key(obj)
+			at := manifest.KeyOf(obj)
 			if live[at] == nil {
 				states[at] = "it has been deleted meanwhile"
 				return false
@@ -50,24 +50,24 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 	}, func() error { return unfinished(waiting, states) })
 }
 
-// WaitGone returns when none of the objects is there any more: pools go when
-// their nodes have.
+// WaitGone returns when none of the objects exists any more. Pools go after their
+// nodes.
 func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.Clone(objects)
-	states := map[string]string{}
-	return poll(ctx, lookEvery, func(ctx context.Context) (bool, error) {
-		live, err := lookFor(ctx, in, waiting)
+	states := map[manifest.Key]string{}
+	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
+		live, err := list(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
 		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := kube.Key(obj)
-			there := live[at]
-			if there == nil || manifest.UID(there) != manifest.UID(obj) {
+			at := manifest.KeyOf(obj)
+			current := live[at]
+			if current == nil || manifest.UID(current) != manifest.UID(obj) {
 				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Gone})
 				return true
 			}
-			finalizers, _ := manifest.Lookup(there, "metadata", "finalizers")
+			finalizers, _ := manifest.Lookup(current, "metadata", "finalizers")
 			states[at] = fmt.Sprintf("it is being deleted, and waits for %v", finalizers)
 			return false
 		})
@@ -75,13 +75,13 @@ func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, re
 	}, func() error { return unfinished(waiting, states) })
 }
 
-// WaitRolled returns when each node is as its pool and class are now, telling
-// report how far each pool has got. When ctx ends first the error says how many
-// nodes are not, and what holds them.
+// WaitRolled returns when each node matches its pool and class, and reports how
+// far each pool is. When ctx ends first the error says how many nodes of which
+// pools do not.
 func WaitRolled(ctx context.Context, in compare.View, head compile.Result, report func(Progress)) error {
-	told := map[string]Progress{}
+	reported := map[string]Progress{}
 	var left []plan.Rolling
-	return poll(ctx, lookAtNodes, func(ctx context.Context) (bool, error) {
+	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {
 		var err error
 		if left, err = compare.Rolling(ctx, in, head); err != nil {
 			return false, err
@@ -89,10 +89,10 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 		done := true
 		for _, r := range left {
 			p := Progress{Kind: "NodePool", Name: r.Pool, Event: Rolls, Rolled: r.Of - r.Outdated, Of: r.Of}
-			_, rolls := told[r.Pool]
-			if (rolls || r.Outdated > 0) && told[r.Pool] != p {
+			_, rolls := reported[r.Pool]
+			if (rolls || r.Outdated > 0) && reported[r.Pool] != p {
 				report(p)
-				told[r.Pool] = p
+				reported[r.Pool] = p
 			}
 			done = done && r.Outdated == 0
 		}
@@ -101,16 +101,19 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 		var errs []error
 		for _, r := range left {
 			if r.Outdated > 0 {
-				errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them", r.Pool, r.Outdated, r.Of))
+				errs = append(errs,
+					fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them",
+						r.Pool, r.Outdated, r.Of))
 			}
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// poll asks again and again whether something is done. When ctx ends first it
-// returns what is missing.
-func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error), missing func() error) error {
+// poll asks repeatedly whether something is done. When ctx ends first it returns
+// what is missing.
+func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
+	missing func() error) error {
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {
@@ -129,21 +132,19 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	}
 }
 
-// over reports whether the time is up. A client that keeps to a rate says so by
-// an error of its own, some moments before ctx does.
+// over reports whether the time is up. A client with a rate limit says so by an
+// error of its own, some moments before ctx does.
 func over(ctx context.Context) bool {
 	deadline, bounded := ctx.Deadline()
 	return ctx.Err() != nil || bounded && !time.Now().Before(deadline)
 }
 
-// lookFor lists each kind of the objects once, and returns what is there by
-// kind and name.
-func lookFor(ctx context.Context, in compare.View, objects []map[string]any) (map[string]map[string]any, error) {
+// list lists each kind of the objects once, and returns the live objects.
+func list(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
 	var found []map[string]any
 	asked := map[schemas.Object]bool{}
 	for _, obj := range objects {
-		apiVersion, _ := obj["apiVersion"].(string)
-		kind := schemas.Object{APIVersion: apiVersion, Kind: manifest.Kind(obj)}
+		kind := schemas.Object{APIVersion: manifest.APIVersion(obj), Kind: manifest.Kind(obj)}
 		if asked[kind] {
 			continue
 		}
@@ -154,14 +155,22 @@ func lookFor(ctx context.Context, in compare.View, objects []map[string]any) (ma
 		}
 		found = append(found, list...)
 	}
-	return compare.Index(found), nil
+	byKey := make(map[manifest.Key]map[string]any, len(found))
+	for _, obj := range found {
+		byKey[manifest.KeyOf(obj)] = obj
+	}
+	return byKey, nil
 }
 
-// unfinished names what did not get there in time, in the order of names.
-func unfinished(objects []map[string]any, states map[string]string) error {
+// becomesReady reports whether a controller says of an object that it is ready. A
+// CapacityBuffer has other conditions, which come and go with the pods.
+func becomesReady(obj map[string]any) bool { return manifest.Kind(obj) != schemas.Buffer.Object.Kind }
+
+// unfinished names the objects that are not done in time, sorted.
+func unfinished(objects []map[string]any, states map[manifest.Key]string) error {
 	var lines []string
 	for _, obj := range objects {
-		at := kube.Key(obj)
+		at := manifest.KeyOf(obj)
 		state := states[at]
 		if state == "" {
 			state = "it was not read yet"

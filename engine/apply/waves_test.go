@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -21,7 +22,7 @@ type memory struct {
 	refuse  string
 }
 
-func (m *memory) Apply(_ context.Context, obj map[string]any) (kube.Outcome, error) {
+func (m *memory) Apply(_ context.Context, obj, _ map[string]any) (kube.Outcome, error) {
 	if manifest.Name(obj) == m.refuse {
 		return "", errors.New("refused")
 	}
@@ -31,22 +32,23 @@ func (m *memory) Apply(_ context.Context, obj map[string]any) (kube.Outcome, err
 	return kube.Created, nil
 }
 
-func poolObjects(pools int) (objects []map[string]any) {
+func fleet(pools int) (targets []compare.Target) {
 	add := func(kind, name string) {
-		objects = append(objects, map[string]any{"kind": kind, "metadata": map[string]any{"name": name}})
+		targets = append(targets,
+			compare.Target{Desired: map[string]any{"kind": kind, "metadata": map[string]any{"name": name}}})
 	}
 	for i := range pools {
 		add("NodePool", fmt.Sprintf("p%02d", i))
 	}
 	add("LinodeNodeClass", "a")
 	add("LinodeNodeClass", "b")
-	return objects
+	return targets
 }
 
 func TestClassesAreAppliedBeforePools(t *testing.T) {
 	m := &memory{}
 	var told []string
-	if err := Objects(t.Context(), m, poolObjects(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
+	if err := objects(t.Context(), m, fleet(40), func(p Progress) { told = append(told, p.Kind+" "+p.Name) }); err != nil {
 		t.Fatal(err)
 	}
 	if len(m.applied) != 42 || slices.IndexFunc(m.applied, func(s string) bool { return s[0] == 'N' }) != 2 {
@@ -61,10 +63,28 @@ func TestClassesAreAppliedBeforePools(t *testing.T) {
 	}
 }
 
+// TestWhatIsAsItShouldBeCostsNoRequest, and is reported in its place.
+func TestWhatIsAsItShouldBeCostsNoRequest(t *testing.T) {
+	m, targets := &memory{}, fleet(20)
+	for i := range targets {
+		targets[i].Unchanged = i != 10
+	}
+	counts := map[Event]int{}
+	if err := objects(t.Context(), m, targets, func(p Progress) { counts[p.Event]++ }); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[Event]int{Event(kube.Unchanged): 21, Event(kube.Created): 1}, counts); diff != "" {
+		t.Errorf("reported (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"NodePool p10"}, m.applied); diff != "" {
+		t.Errorf("applied (-want +got):\n%s", diff)
+	}
+}
+
 func TestApplyStopsAtWhatIsRefused(t *testing.T) {
 	m := &memory{refuse: "b"}
 	told := 0
-	err := Objects(t.Context(), m, poolObjects(40), func(Progress) { told++ })
+	err := objects(t.Context(), m, fleet(40), func(Progress) { told++ })
 	if err == nil || told != 1 {
 		t.Errorf("err = %v after %d objects, want a refusal after one", err, told)
 	}

@@ -7,14 +7,14 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Guard asks the guards and policies of what is in force what they say of a
-// plan, and notes it there. A permission is the name of a guard and the address
+// Guard has the guards and policies of the last applied configuration judge a
+// plan, and adds their verdicts to it. A permission is the name of a guard and the address
 // that it is given for, as in max_deleted_pools:pool.web; one that is not
 // needed is an error, as is one that names nothing.
-func Guard(p *plan.Plan, inForce compile.Result, head compile.Result, permissions []string) error {
+func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
 	bounds := plan.Bounds{
-		Guards: inForce.Guards,
-		Before: len(inForce.Resources),
+		Guards: lastApplied.Guards,
+		Before: len(lastApplied.Resources),
 		After:  len(head.Resources),
 	}
 	verdicts, err := p.Judge(bounds)
@@ -22,14 +22,14 @@ func Guard(p *plan.Plan, inForce compile.Result, head compile.Result, permission
 		return err
 	}
 	p.Verdicts = verdicts
-	p.Verdicts = append(p.Verdicts, compile.JudgePolicies(inForce, compile.PolicyValue(*p))...)
+	p.Verdicts = append(p.Verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p))...)
 	return p.Allow(permissions)
 }
 
-// Judge asks the guards that were in force when the plan was made what they say
-// of the plan as it would be carried out now: a freeze may have begun since, or
-// nodes have come. Policies were asked when it was made; what they refused
-// then, and nobody allowed, stays refused.
+// Judge has the guards that held when the plan was made judge it as it would be
+// applied now: a freeze may have begun since, or there may be more nodes. Policies
+// judged when it was made; what they refused then, and nobody allowed, stays
+// refused.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Resources)})
 	if err != nil {

@@ -20,7 +20,8 @@ import (
 // compiled compiles one document for the cluster dev.
 func compiled(t *testing.T, text string) compile.Result {
 	t.Helper()
-	files := fstest.MapFS{"main.lke.hcl": {Data: []byte("cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n" + text)}}
+	files := fstest.MapFS{"main.lke.hcl": {Data: []byte("cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n" +
+		text)}}
 	c, diags := compile.Dir(t.Context(), files, compile.Options{Options: config.Options{Dir: "."}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
@@ -31,12 +32,14 @@ func compiled(t *testing.T, text string) compile.Result {
 func TestGuards(t *testing.T) {
 	friday := time.Date(2026, 11, 20, 17, 0, 0, 0, time.UTC)
 	pool := func(name, expiry string) string {
-		return fmt.Sprintf("pool %q {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n  expire_after = %q\n}\n", name, expiry)
+		return fmt.Sprintf("pool %q {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n "+
+			" expire_after = %q\n}\n", name, expiry)
 	}
 	const class = "node_class \"default\" {}\n"
 	three := class + pool("a", "720h") + pool("b", "720h") + pool("c", "720h")
 	nodes := []plan.Node{{Pool: "a"}, {Pool: "a"}, {Pool: "b"}, {Pool: "c"}}
-	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n    reason   = \"Ask the duty officer.\"\n  }\n}\n"
+	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
+		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	tests := []struct {
 		name       string
 		base, head string
@@ -47,29 +50,46 @@ func TestGuards(t *testing.T) {
 		{name: "one pool may go", base: three, head: class + pool("a", "720h") + pool("b", "720h")},
 		{name: "two may not", base: three, head: class + pool("a", "720h"),
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
-		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"), allow: []string{"max_deleted_pools:pool.b"},
-			want: []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"),
+			allow: []string{"max_deleted_pools:pool.b"},
+			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
 		{name: "nothing is left", base: three, head: "",
-			want: []string{"allow_empty: blocked: Nothing is left of 4 objects.", "max_deleted_pools: blocked: 3 pools would be deleted, and at most 1 may be in one change."}},
-		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n", head: ""},
-		{name: "a change lifts no guard of its own", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" + pool("a", "720h"),
+			want: []string{"allow_empty: blocked: Nothing is left of 4 objects.",
+				"max_deleted_pools: blocked: 3 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n",
+			head: ""},
+		{name: "a change lifts no guard of its own", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" +
+			pool("a", "720h"),
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
-		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n", head: class + pool("a", "720h") + pool("b", "720h"),
+		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n",
+			head: class + pool("a", "720h") + pool("b", "720h"),
 			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
-		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
+		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and at most 25% may be in one change."}},
-		{name: "as many nodes as may be replaced", base: three + "guards {\n  max_rolled_nodes = \"2\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
-		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a cluster; add --cluster."}},
-		{name: "more nodes than may be deleted", base: three + "guards {\n  max_deleted_nodes = 1\n}\n", head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
+		{name: "as many nodes as may be replaced", base: three + "guards {\n  max_rolled_nodes = \"2\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
+		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
+				"cluster; add --cluster."}},
+		{name: "more nodes than may be deleted", base: three + "guards {\n  max_deleted_nodes = 1\n}\n",
+			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. Ask the duty officer."}},
+			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
+				"Ask the duty officer."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
-		{name: "a policy", base: three + "policy \"small\" {\n  condition     = plan.objects.changed < 1\n  error_message = \"It changes ${plan.objects.changed} objects.\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+		{name: "a policy",
+			base: three +
+				"policy \"small\" {\n  condition     = plan.objects.changed < 1\n  error_message = \"It changes " +
+				"${plan.objects.changed} objects.\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"policy.small: blocked: It changes 1 objects."}},
-		{name: "a policy about what is not known", base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n", head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster; add --cluster."}},
+		{name: "a policy about what is not known",
+			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster; " +
+				"add --cluster."}},
 	}
 	prices, err := catalog.Embedded()
 	if err != nil {
@@ -114,7 +134,8 @@ func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Defaulted, &typed); err != nil {
 					t.Fatal(err)
 				}
-				n.Annotations = map[string]string{karpv1.NodePoolHashAnnotationKey: typed.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion}
+				n.Annotations = map[string]string{karpv1.NodePoolHashAnnotationKey: typed.Hash(),
+					karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion}
 			}
 		}
 		made[i] = n
@@ -126,7 +147,8 @@ func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
 }
 
 func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
-	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: plan.ProtectedPool, Addr: "pool.db", Status: plan.Blocked}, {Guard: plan.MaxDeletedPools, Status: plan.Passed}}}
+	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: plan.ProtectedPool, Addr: "pool.db", Status: plan.Blocked},
+		{Guard: plan.MaxDeletedPools, Status: plan.Passed}}}
 	for permission, want := range map[string]string{
 		"protected":                 "write GUARD:ADDRESS",
 		"protected:":                "write GUARD:ADDRESS",

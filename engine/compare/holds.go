@@ -21,7 +21,8 @@ import (
 // own judgement of pods and PodDisruptionBudgets (karpenter v1.14.1,
 // ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
 // that has a terminationGracePeriod.
-func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget, now time.Time) ([]plan.Node, error) {
+func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget,
+	now time.Time) ([]plan.Node, error) {
 	limits, err := pdb.NewLimits(context.Background(), lists{budgets: budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)
@@ -43,7 +44,7 @@ func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets 
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, standing{at: now})...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], limits, plan.ClockAt(now))...)
 		}
 		held[i] = n
 	}
@@ -101,12 +102,3 @@ func (l lists) List(_ context.Context, into client.ObjectList, _ ...client.ListO
 type silent struct{}
 
 func (silent) Publish(...events.Event) {}
-
-// standing is a clock that stands.
-type standing struct {
-	clock.Clock
-	at time.Time
-}
-
-func (s standing) Now() time.Time                  { return s.at }
-func (s standing) Since(t time.Time) time.Duration { return s.at.Sub(t) }

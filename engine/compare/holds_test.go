@@ -24,19 +24,21 @@ func TestHolds(t *testing.T) {
 	}
 	pod := func(name, node string, annotations map[string]string) corev1.Pod {
 		return corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: "payments", Name: name, Labels: map[string]string{"app": "api"}, Annotations: annotations},
-			Spec:       corev1.PodSpec{NodeName: node},
-			Status:     corev1.PodStatus{Phase: corev1.PodRunning},
+			ObjectMeta: metav1.ObjectMeta{Namespace: "payments", Name: name, Labels: map[string]string{"app": "api"},
+				Annotations: annotations},
+			Spec:   corev1.PodSpec{NodeName: node},
+			Status: corev1.PodStatus{Phase: corev1.PodRunning},
 		}
 	}
 	budget := func(name string, allowed int32) policyv1.PodDisruptionBudget {
 		return policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "payments", Name: name},
-			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "api"}}},
+			Spec:       policyv1.PodDisruptionBudgetSpec{Selector: metav1.SetAsLabelSelector(map[string]string{"app": "api"})},
 			Status:     policyv1.PodDisruptionBudgetStatus{DisruptionsAllowed: allowed},
 		}
 	}
-	byPDB, byPod := plan.Hold{Reason: plan.HeldByPDB, Object: "payments/api"}, plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "pod payments/api-1"}
+	byPDB, byPod := plan.Hold{Reason: plan.HeldByPDB, Object: "payments/api"},
+		plan.Hold{Reason: plan.HeldByDoNotDisrupt, Object: "pod payments/api-1"}
 	running := machine(corev1.ConditionTrue, nil)
 	tests := []struct {
 		name    string
@@ -48,14 +50,23 @@ func TestHolds(t *testing.T) {
 		leaving bool
 	}{
 		{name: "an empty node", machine: running},
-		{name: "pods that may go", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", nil)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 1)}},
-		{name: "no eviction allowed", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", nil), pod("api-2", "lke1-1", nil)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}, want: []plan.Hold{byPDB}},
-		{name: "a pod of another node", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-2", nil)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}},
-		{name: "two budgets for one pod, which Kubernetes never evicts", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", nil)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 1), budget("other", 1)},
-			want: []plan.Hold{byPDB, {Reason: plan.HeldByPDB, Object: "payments/other"}}},
-		{name: "a pod that is not to be disrupted", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", keep)}, want: []plan.Hold{byPod}},
-		{name: "pods do not hold a node that ends in time", hasty: true, machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", keep)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}},
-		{name: "a node that is not to be disrupted", hasty: true, machine: machine(corev1.ConditionTrue, keep), want: []plan.Hold{{Reason: plan.HeldByDoNotDisrupt, Object: "node lke1-1"}}},
+		{name: "pods that may go", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", nil)},
+			budgets: []policyv1.PodDisruptionBudget{budget("api", 1)}},
+		{name: "no eviction allowed", machine: running,
+			pods:    []corev1.Pod{pod("api-1", "lke1-1", nil), pod("api-2", "lke1-1", nil)},
+			budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}, want: []plan.Hold{byPDB}},
+		{name: "a pod of another node", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-2", nil)},
+			budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}},
+		{name: "two budgets for one pod, which Kubernetes never evicts", machine: running,
+			pods:    []corev1.Pod{pod("api-1", "lke1-1", nil)},
+			budgets: []policyv1.PodDisruptionBudget{budget("api", 1), budget("other", 1)},
+			want:    []plan.Hold{byPDB, {Reason: plan.HeldByPDB, Object: "payments/other"}}},
+		{name: "a pod that is not to be disrupted", machine: running, pods: []corev1.Pod{pod("api-1", "lke1-1", keep)},
+			want: []plan.Hold{byPod}},
+		{name: "pods do not hold a node that ends in time", hasty: true, machine: running,
+			pods: []corev1.Pod{pod("api-1", "lke1-1", keep)}, budgets: []policyv1.PodDisruptionBudget{budget("api", 0)}},
+		{name: "a node that is not to be disrupted", hasty: true, machine: machine(corev1.ConditionTrue, keep),
+			want: []plan.Hold{{Reason: plan.HeldByDoNotDisrupt, Object: "node lke1-1"}}},
 		{name: "a node that is not ready uses a budget", machine: machine(corev1.ConditionFalse, nil), leaving: true},
 	}
 	for _, tt := range tests {

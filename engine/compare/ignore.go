@@ -12,7 +12,8 @@ import (
 
 // Without returns a configuration without the fields that others have set and
 // may set, and reports whether it set any. What it is given is not changed.
-func Without(head compile.Result, drift []plan.Drift, ignore func(plan.Drift) bool) (without compile.Result, found bool) {
+func Without(head compile.Result, drift []plan.Drift,
+	ignore func(plan.Drift) bool) (without compile.Result, found bool) {
 	if ignore == nil {
 		return head, false
 	}

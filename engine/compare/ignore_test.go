@@ -65,11 +65,15 @@ pool "web" {
 	if !found.Plan.Empty() || len(found.Plan.Drift) != 1 || !found.Plan.Drift[0].Kept {
 		t.Errorf("changes %+v and drift %+v, want none and one that is kept", found.Plan.Changes, found.Plan.Drift)
 	}
-	for i, o := range found.Head.Resources {
-		if _, declared := manifest.Lookup(o.Manifest, "spec", "weight"); declared {
-			t.Errorf("%s would be applied with its weight", o.Key())
+	declared := func(obj map[string]any) bool {
+		_, found := manifest.Lookup(obj, "spec", "weight")
+		return found
+	}
+	for i, target := range found.Targets {
+		if declared(target.Desired) {
+			t.Errorf("%s would be applied with its weight", manifest.KeyOf(target.Desired))
 		}
-		if _, declared := manifest.Lookup(head.Resources[i].Manifest, "spec", "weight"); declared != (o.Kind() == "NodePool") {
+		if o := head.Resources[i]; declared(o.Manifest) != (o.Kind() == "NodePool") {
 			t.Errorf("the configuration of %s has been changed", o.Key())
 		}
 	}

@@ -3,10 +3,9 @@ package compare
 import (
 	"context"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Rolling says how far the nodes of each pool of head are what the pool and its
@@ -16,14 +15,14 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 	if err != nil {
 		return nil, err
 	}
-	return plan.Outdated(liveOf(head, Index(objects)), nodes)
+	return plan.Outdated(liveOf(head, index(objects)), nodes)
 }
 
 // liveOf are the objects of head as the cluster has them.
-func liveOf(head compile.Result, there map[string]map[string]any) (s plan.State) {
-	for _, r := range head.Resources {
-		if live := there[kube.Key(r.Manifest)]; live != nil {
-			s.Objects = append(s.Objects, config.Object{Addr: r.Addr, Before: r.Before, Manifest: r.Manifest, Defaulted: live, Origins: r.Origins})
+func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (s plan.State) {
+	for _, o := range head.Resources {
+		if o.Defaulted = live[o.Key()]; o.Defaulted != nil {
+			s.Objects = append(s.Objects, o)
 		}
 	}
 	return s

@@ -34,7 +34,8 @@ type Saved struct {
 const savedVersion = "1.0"
 
 // Save puts a plan together with what it was made from.
-func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string, now time.Time) Saved {
+func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune bool, allowed []string,
+	now time.Time) Saved {
 	s := Saved{
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
 		Result: head, Before: len(lastApplied.Resources), Prune: prune, Allowed: allowed, Plan: p,
@@ -74,7 +75,8 @@ type StaleError struct{ Reasons []string }
 
 // Error implements error.
 func (e StaleError) Error() string {
-	return "the cluster has changed since the plan was made, so nothing is applied; make a new plan:\n  " + strings.Join(e.Reasons, "\n  ")
+	return "the cluster has changed since the plan was made, so nothing is applied; make a new plan:\n  " +
+		strings.Join(e.Reasons, "\n  ")
 }
 
 // Fresh compares a plan with one that was made just now. What the earlier one
@@ -87,7 +89,7 @@ func (s Saved) Fresh(now plan.Plan) error {
 	}
 	var e StaleError
 	for _, c := range now.Changes {
-		if reason := moved(planned[c.Key()], c); reason != "" {
+		if reason := staleness(planned[c.Key()], c); reason != "" {
 			e.Reasons = append(e.Reasons, fmt.Sprintf("%s: %s", c.Key(), reason))
 		}
 	}
@@ -97,26 +99,41 @@ func (s Saved) Fresh(now plan.Plan) error {
 	return nil
 }
 
-// moved says in what an object is not as it was planned for.
-func moved(planned, now plan.Change) string {
+// staleness says in what an object is not as it was planned for; "" where it is.
+func staleness(planned, now plan.Change) string {
 	switch {
 	case now.Action == plan.Keep && len(now.Conflicts) == 0:
 		return "" // its address or class has news, the object has not
 	case planned.Action == "":
-		return "it was as it should be, and is not any more" + difference(plan.Change{}, now)
+		return "it was as it should be, and no longer is" + difference(plan.Change{}, now)
 	case planned.Action != now.Action && now.Action == plan.Create:
 		return "it has been deleted"
 	case planned.Action != now.Action && planned.Action == plan.Create:
-		return "it was not there, and somebody has made it"
+		return "it did not exist, and somebody has created it"
 	case planned.Action != now.Action:
-		return fmt.Sprintf("it was to be %sd, and would be %sd now", planned.Action, now.Action)
+		return fmt.Sprintf("it was to %s, and would %s now", becomes(planned.Action), becomes(now.Action))
 	case planned.UID != now.UID:
-		return "it has been deleted and made again"
+		return "it has been deleted and created again"
 	}
 	if text := difference(planned, now); text != "" {
 		return "it is not as it was" + text
 	}
 	return ""
+}
+
+// becomes says what becomes of an object, after "it would".
+func becomes(a plan.Action) string {
+	switch a {
+	case plan.Create:
+		return "be created"
+	case plan.Update:
+		return "be updated"
+	case plan.Delete:
+		return "be deleted"
+	case plan.Forget:
+		return "be orphaned"
+	}
+	return "stay as it is"
 }
 
 // difference names the first field that changes in another way.
@@ -127,7 +144,7 @@ func difference(planned, now plan.Change) string {
 	}
 	for _, f := range now.Fields {
 		was, known := before[f.Path]
-		if !known || !same(was.Before, f.Before) || !same(was.After, f.After) {
+		if !known || jsonOf(was.Before) != jsonOf(f.Before) || jsonOf(was.After) != jsonOf(f.After) {
 			return fmt.Sprintf(": %s is %s", f.Path, jsonOf(f.Before))
 		}
 		delete(before, f.Path)
@@ -145,9 +162,7 @@ func difference(planned, now plan.Change) string {
 	return ""
 }
 
-// same compares JSON values by what they say.
-func same(a, b any) bool { return jsonOf(a) == jsonOf(b) }
-
+// jsonOf writes a JSON value, equal ones alike.
 func jsonOf(v any) string {
 	if v == nil {
 		return "not set"

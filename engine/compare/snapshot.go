@@ -28,9 +28,9 @@ import (
 type Snapshot struct {
 	FormatVersion string           `json:"format_version"`
 	Taken         time.Time        `json:"taken"`
-	Cluster       []map[string]any `json:"objects"`
-	Claims        []plan.Node      `json:"nodes"`
-	Notes         []string         `json:"notes"` // what could not be looked at
+	Objects       []map[string]any `json:"objects"`
+	Nodes         []plan.Node      `json:"nodes"`
+	Notes         []string         `json:"notes"` // what could not be read
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.
@@ -39,20 +39,22 @@ const snapshotVersion = "1.0"
 // maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
 const maxSnapshot = 64 << 20
 
-// TakeSnapshot looks at a cluster.
+// TakeSnapshot reads a cluster.
 func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, error) {
-	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Cluster: []map[string]any{}, Notes: []string{}}
+	s := Snapshot{FormatVersion: snapshotVersion, Taken: now.UTC().Truncate(time.Second), Objects: []map[string]any{},
+		Notes: []string{}}
 	for _, kind := range Kinds() {
 		objects, err := cluster.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
-			s.Notes = append(s.Notes, fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
+			s.Notes = append(s.Notes,
+				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
 			continue
 		}
 		if err != nil {
 			return s, err
 		}
 		for _, obj := range objects {
-			s.Cluster = append(s.Cluster, redacted(obj))
+			s.Objects = append(s.Objects, redacted(obj))
 		}
 	}
 	nodes, err := cluster.Nodes(ctx)
@@ -63,7 +65,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Claims, s.Notes = anonymous(held), append(s.Notes, notes...)
+	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
 	return s, nil
 }
 
@@ -76,7 +78,8 @@ func redacted(obj map[string]any) map[string]any {
 	managed, _ := manifest.Lookup(obj, "metadata", "managedFields")
 	ours := set(managed)
 	for _, part := range []string{"annotations", "labels"} {
-		maps.DeleteFunc(manifest.Map(obj, "metadata", part), func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
+		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
+			func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
 	}
 	return obj
 }
@@ -142,14 +145,21 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 		return s, fmt.Errorf("it is not a snapshot; make one with: lkeplan snapshot (%w)", err)
 	}
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
-		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan", s.FormatVersion)
+		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan",
+			s.FormatVersion)
 	}
 	return s, nil
 }
 
+// View is the cluster as it was when the snapshot was taken.
+func (s Snapshot) View() View { return taken{s} }
+
+// taken is the View of a snapshot.
+type taken struct{ Snapshot }
+
 // Objects implements View.
-func (s Snapshot) Objects(_ context.Context, kind schemas.Object) (objects []map[string]any, err error) {
-	for _, obj := range s.Cluster {
+func (t taken) Objects(_ context.Context, kind schemas.Object) (objects []map[string]any, err error) {
+	for _, obj := range t.Snapshot.Objects {
 		if manifest.Kind(obj) == kind.Kind {
 			objects = append(objects, runtime.DeepCopyJSON(obj))
 		}
@@ -158,11 +168,11 @@ func (s Snapshot) Objects(_ context.Context, kind schemas.Object) (objects []map
 }
 
 // Nodes implements View.
-func (s Snapshot) Nodes(context.Context) ([]plan.Node, error) {
-	return append([]plan.Node{}, s.Claims...), nil
+func (t taken) Nodes(context.Context) ([]plan.Node, error) {
+	return append([]plan.Node{}, t.Snapshot.Nodes...), nil
 }
 
 // Holds implements View: the nodes of a snapshot know what held them.
-func (s Snapshot) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
-	return nodes, s.Notes, nil
+func (t taken) Holds(_ context.Context, nodes []plan.Node, _ time.Time) ([]plan.Node, []string, error) {
+	return nodes, t.Notes, nil
 }

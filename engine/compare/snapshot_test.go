@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // cluster is a cluster of written objects, by kind.
@@ -62,12 +62,13 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	if diff := cmp.Diff(taken, read); diff != "" {
 		t.Errorf("what was read is not what was written (-written +read):\n%s", diff)
 	}
-	nodes, _ := read.Nodes(t.Context())
-	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour || len(nodes[0].Holds) != 1 {
+	nodes, _ := read.View().Nodes(t.Context())
+	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour ||
+		len(nodes[0].Holds) != 1 {
 		t.Errorf("nodes of the snapshot: %+v", nodes)
 	}
-	pools, _ := read.Objects(t.Context(), *schemas.Pool.Object)
-	if len(pools) != 1 || pools[0]["status"] != nil || kube.Label(pools[0], "team") != "web" {
+	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)
+	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
 		t.Errorf("pools of the snapshot: %+v", pools)
 	}
 }

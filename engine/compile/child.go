@@ -51,8 +51,8 @@ type Request struct {
 	Dir     string       `json:"dir"`  // in it
 	Vars    []config.Var `json:"vars"`
 	Version string       `json:"version"`
-	// IgnoreUndeclared has values for variables that are not declared be no error: they were
-	// set for a later revision of the directory.
+	// IgnoreUndeclared drops values for variables that the directory does not declare,
+	// which are an error otherwise: they were set for a later revision.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
 	// config.PolicyInputType as JSON; nil where there is none.
@@ -87,7 +87,7 @@ func (a Answer) Errors() []string {
 	return lines
 }
 
-// The ends that a process may come to which are no fault of whoever started it.
+// How a process may end because of what it compiled.
 var (
 	ErrTimeout = errors.New("compiling took too long")
 	ErrMemory  = errors.New("compiling took too much memory")
@@ -117,7 +117,8 @@ func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 	deadline, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	cmd := exec.CommandContext(deadline, program[0], program[1:]...)
-	cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", memory*3/4), fmt.Sprintf("%s=%d", memoryVar, memory), "GOTRACEBACK=none"}
+	cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", memory*3/4), fmt.Sprintf("%s=%d", memoryVar, memory),
+		"GOTRACEBACK=none"}
 	cmd.Stdin = bytes.NewReader(input)
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
@@ -133,7 +134,7 @@ func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
 	return result, nil
 }
 
-// ended words how a process ended that gave no answer.
+// ended explains how a process ended that gave no answer.
 func ended(ctx, deadline context.Context, err error, timeout time.Duration, memory int64, stderr string) error {
 	switch {
 	case ctx.Err() != nil:
@@ -217,8 +218,8 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	return answer, nil
 }
 
-// declared are the values of the variables that a directory declares. What else is
-// wrong with it is for its compilation to say.
+// declared are the values of the variables that a directory declares. Other
+// mistakes in it are found when it is compiled.
 func declared(fsys fs.FS, req Request) []config.Var {
 	module, diags := config.Load(fsys, config.Options{Dir: req.Dir})
 	if diags.HasErrors() {

@@ -87,19 +87,22 @@ policy "few" {
 
 func TestCompileInAChild(t *testing.T) {
 	var current catalog.Money
-	p := plan.Plan{Current: &current, Nodes: 9, Changes: []plan.Change{{Kind: "NodePool", Impact: &plan.Impact{Known: true, Rolled: 5}}}}
+	p := plan.Plan{Current: &current, Nodes: 9,
+		Changes: []plan.Change{{Kind: "NodePool", Impact: &plan.Impact{Known: true, Rolled: 5}}}}
 	asked, err := compile.PlanJSON(p)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := compile.Child{}.Compile(t.Context(), compile.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}}, Plan: asked})
+	result, err := compile.Child{}.Compile(t.Context(),
+		compile.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}}, Plan: asked})
 	if err != nil || result.Failed {
 		t.Fatalf("%v, %v", err, result.Errors())
 	}
 	if result.Cluster.Name != "dev" || result.Guards.MaxDeletedPools != 2 || len(result.Resources) != 2 {
 		t.Errorf("the result is not what was compiled: %+v", result)
 	}
-	if len(result.Verdicts) != 1 || result.Verdicts[0].Status != plan.Blocked || result.Verdicts[0].Detail != "It rolls 5 nodes." {
+	if len(result.Verdicts) != 1 || result.Verdicts[0].Status != plan.Blocked ||
+		result.Verdicts[0].Detail != "It rolls 5 nodes." {
 		t.Errorf("verdicts = %+v", result.Verdicts)
 	}
 }
@@ -107,7 +110,8 @@ func TestCompileInAChild(t *testing.T) {
 // TestValuesOfALaterRevisionMayBeSpare: where it is said, and only those that
 // nothing declares.
 func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
-	req := compile.Request{Root: directory(t, good), Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}, {Name: "later", Value: "1"}}}
+	req := compile.Request{Root: directory(t, good), Dir: ".",
+		Vars: []config.Var{{Name: "cpus", Value: "4"}, {Name: "later", Value: "1"}}}
 	for _, spare := range []bool{false, true} {
 		req.IgnoreUndeclared = spare
 		result, err := compile.Child{}.Compile(t.Context(), req)
@@ -122,26 +126,31 @@ func TestValuesOfALaterRevisionMayBeSpare(t *testing.T) {
 }
 
 func TestErrorsComeBackWithTheirPlaces(t *testing.T) {
-	result, err := compile.Child{}.Compile(t.Context(), compile.Request{Root: directory(t, "cluster {\n  name = \"dev\"\n}\n\npool \"web\" {\n  node_class = node_class.nosuch\n}\n"), Dir: "."})
+	result, err := compile.Child{}.Compile(t.Context(),
+		compile.Request{Root: directory(t,
+			"cluster {\n  name = \"dev\"\n}\n\npool \"web\" {\n  node_class = node_class.nosuch\n}\n"), Dir: "."})
 	if err != nil || !result.Failed {
 		t.Fatalf("%v, failed: %v", err, result.Failed)
 	}
 	lines := result.Errors()
-	if len(lines) != 2 || !strings.HasPrefix(lines[0], "main.lke.hcl:1: ") || !strings.HasPrefix(lines[1], "main.lke.hcl:6: ") {
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "main.lke.hcl:1: ") ||
+		!strings.HasPrefix(lines[1], "main.lke.hcl:6: ") {
 		t.Errorf("errors:\n%s", strings.Join(lines, "\n"))
 	}
 }
 
 func TestAChildThatHangsIsEnded(t *testing.T) {
 	began := time.Now()
-	_, err := compile.Child{Program: []string{"sleep", "60"}, Timeout: 200 * time.Millisecond}.Compile(t.Context(), compile.Request{})
+	_, err := compile.Child{Program: []string{"sleep", "60"}, Timeout: 200 * time.Millisecond}.Compile(t.Context(),
+		compile.Request{})
 	if !errors.Is(err, compile.ErrTimeout) || time.Since(began) > 10*time.Second {
 		t.Errorf("after %s: %v", time.Since(began), err)
 	}
 }
 
 func TestAChildThatEatsMemoryIsEnded(t *testing.T) {
-	_, err := compile.Child{Program: []string{os.Args[0], "hog"}, Memory: 256 << 20}.Compile(t.Context(), compile.Request{})
+	_, err := compile.Child{Program: []string{os.Args[0], "hog"}, Memory: 256 << 20}.Compile(t.Context(),
+		compile.Request{})
 	if !errors.Is(err, compile.ErrMemory) {
 		t.Errorf("%v, want %v", err, compile.ErrMemory)
 	}
@@ -167,7 +176,8 @@ func TestAChildSeesNoEnvironment(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	if diff := cmp.Diff([]string{"GOMEMLIMIT", "GOTRACEBACK", "LKEPLAN_CHILD_MEMORY"}, slices.Sorted(slices.Values(names))); diff != "" {
+	if diff := cmp.Diff([]string{"GOMEMLIMIT", "GOTRACEBACK", "LKEPLAN_CHILD_MEMORY"},
+		slices.Sorted(slices.Values(names))); diff != "" {
 		t.Errorf("the child's environment (-want +got):\n%s", diff)
 	}
 }

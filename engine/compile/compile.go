@@ -29,8 +29,8 @@ import (
 type Options struct {
 	config.Options
 
-	// Validator checks the objects; nil stands for one with the definitions
-	// that are compiled in.
+	// Validator checks the objects; nil stands for the one with the CRDs that are
+	// compiled in.
 	Validator *kube.Validator
 
 	// Old returns an object as it is now, for rules about changes; nil where
@@ -88,7 +88,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if validator == nil {
 		var err error
 		if validator, err = kube.BuiltinValidator(); err != nil {
-			return result, append(diags, failure("Definitions are broken", err))
+			return result, append(diags, failure("CRDs are broken", err))
 		}
 	}
 	invalid := map[config.Addr]bool{}
@@ -170,8 +170,8 @@ func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 // Errors from OpenAPI say the field's path once more; those from CEL do not.
 var pathPrefix = regexp.MustCompile(`^\S+ in body `)
 
-// A rule that meets a field that is not there says so before it says what it
-// is about.
+// A CEL rule that refers to a missing field says so before it says what it is
+// about.
 var brokenRule = regexp.MustCompile(`^no such key: \S+ evaluating rule: `)
 
 // complaint is what is wrong with a field, as a sentence without its subject.
@@ -188,7 +188,7 @@ func complaint(err *field.Error) string {
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)
 
-// didYouMean looks for the likeliest of the values that an error lists.
+// didYouMean suggests the likeliest of the values that an error lists.
 func didYouMean(err *field.Error) string {
 	var values []string
 	for _, m := range quoted.FindAllStringSubmatch(err.Detail, -1) {

@@ -62,13 +62,17 @@ func TestOwnWords(t *testing.T) {
 		{`taints = ["a:Never"]`, `template = { spec = { taints = [{ key = "a", effect = "Never" }] } }`},
 		{`taints = ["a"]`, `template = { spec = { taints = [{ key = "a" }] } }`},
 		{`taints = [":NoExecute"]`, `template = { spec = { taints = [{ key = "", effect = "NoExecute" }] } }`},
-		{`requirements = { cpu = gte("x") }`, `template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["x"] }] } }`},
-		{`requirements = { cpu = gte(-1) }`, `template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["-1"] }] } }`},
-		{`requirements = { cpu = [] }`, `template = { spec = { requirements = [{ key = "a", operator = "In", values = [] }] } }`},
+		{`requirements = { cpu = gte("x") }`,
+			`template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["x"] }] } }`},
+		{`requirements = { cpu = gte(-1) }`,
+			`template = { spec = { requirements = [{ key = "a", operator = "Gte", values = ["-1"] }] } }`},
+		{`requirements = { cpu = [] }`,
+			`template = { spec = { requirements = [{ key = "a", operator = "In", values = [] }] } }`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.argument, func(t *testing.T) {
-			for source, text := range map[string]string{"config": tt.argument, "API server": "manifest = { spec = { " + tt.field + " } }"} {
+			for source, text := range map[string]string{"config": tt.argument,
+				"API server": "manifest = { spec = { " + tt.field + " } }"} {
 				_, diags := compile.Dir(context.Background(), fleet(1, text), compile.Options{})
 				if !diags.HasErrors() {
 					t.Fatalf("the %s has nothing against it", source)
@@ -136,7 +140,7 @@ pool "team%d" {
 }
 
 // BenchmarkCompile measures fleets, validation included, and what is done once
-// in a process: reading the definitions and compiling their rules.
+// in a process: reading the CRDs and compiling their rules.
 func BenchmarkCompile(b *testing.B) {
 	for _, n := range []int{1, 10, 100, 500, 2000} {
 		b.Run(fmt.Sprintf("pools=%d", n), func(b *testing.B) {

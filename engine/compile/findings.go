@@ -26,7 +26,7 @@ var embedded = sync.OnceValues(catalog.Embedded)
 
 // findings returns what the rules of package lint say of a directory, at the
 // lines it comes from. Warnings are for directories without errors: what is
-// missing because of an error must not be taken for a wish.
+// missing because of an error must not be taken for intended.
 func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Current}
 	if in.Catalog == nil {
@@ -52,7 +52,8 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	return silence(found, diag.Ignores(compiled.Files), titles)
 }
 
-func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object, files map[string]*hcl.File) *hcl.Diagnostic {
+func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
+	files map[string]*hcl.File) *hcl.Diagnostic {
 	d := &hcl.Diagnostic{
 		Severity: hcl.DiagError,
 		Summary:  title,
@@ -123,9 +124,11 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 		case rule.Fatal:
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
 		case !used:
-			complain(i, lint.IgnoreUnused, fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
+			complain(i, lint.IgnoreUnused,
+				fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
 		case i.Reason == "":
-			complain(i, lint.IgnoreWithoutReason, fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
+			complain(i, lint.IgnoreWithoutReason,
+				fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
 		}
 	}
 	return kept

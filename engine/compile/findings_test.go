@@ -95,7 +95,8 @@ func TestCatalogDecides(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + "\npool \"web\" {\n  node_class   = node_class.default\n  requirements = " + tt.requirements + "\n}\n")}}
+			files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster +
+				"\npool \"web\" {\n  node_class   = node_class.default\n  requirements = " + tt.requirements + "\n}\n")}}
 			_, diags := compile.Dir(context.Background(), files, compile.Options{Catalog: own, Current: true})
 			if len(diags) != 1 || diags[0].Extra != compile.RuleName(tt.rule) || diags[0].Severity != tt.severity {
 				t.Errorf("got %v", diags)
@@ -119,10 +120,13 @@ func TestIgnore(t *testing.T) {
 		{"behind", strings.Replace(pool, "{", "{ # lkeplan:ignore uncapped-plan-size large pods", 1), nil},
 		{"without a reason", "# lkeplan:ignore uncapped-plan-size\n" + pool, []compile.RuleName{lint.IgnoreWithoutReason}},
 		{"without a name", "# lkeplan:ignore\n" + pool, []compile.RuleName{lint.IgnoreUnknown, "uncapped-plan-size"}},
-		{"a line too far", "# lkeplan:ignore uncapped-plan-size large pods\n\n" + pool, []compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
-		{"above another block", "# lkeplan:ignore uncapped-plan-size large pods\nlocals {}\n\n" + pool, []compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+		{"a line too far", "# lkeplan:ignore uncapped-plan-size large pods\n\n" + pool,
+			[]compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
+		{"above another block", "# lkeplan:ignore uncapped-plan-size large pods\nlocals {}\n\n" + pool,
+			[]compile.RuleName{lint.IgnoreUnused, "uncapped-plan-size"}},
 		{"another word", "# lkeplan:ignored uncapped-plan-size\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
-		{"in a string", "locals {\n  a = \"# lkeplan:ignore nothing\"\n}\n\n" + pool, []compile.RuleName{"uncapped-plan-size"}},
+		{"in a string", "locals {\n  a = \"# lkeplan:ignore nothing\"\n}\n\n" + pool,
+			[]compile.RuleName{"uncapped-plan-size"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -15,10 +15,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// JudgePolicies asks the policies of a configuration what they say of a plan,
-// which is a value of config.PolicyInputType.
-func JudgePolicies(inForce Result, value cty.Value) (verdicts []plan.Verdict) {
-	for _, policy := range inForce.Policies {
+// JudgePolicies has the policies of a configuration judge a plan, which is a value
+// of config.PolicyInputType.
+func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
+	for _, policy := range lastApplied.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value))
 	}
 	return verdicts
@@ -29,7 +29,8 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	v := plan.Verdict{Guard: "policy." + policy.Name, Status: plan.Passed, Source: policy.Range}
 	decided, diags := policy.Evaluate(value)
 	if !decided {
-		v.Status, v.Detail = plan.Unknown, "It is about nodes or their cost, which are not known without a cluster; add --cluster."
+		v.Status, v.Detail = plan.Unknown,
+			"It is about nodes or their cost, which are not known without a cluster; add --cluster."
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {
@@ -58,9 +59,11 @@ func PolicyValue(p plan.Plan) cty.Value {
 		ceiling = dollars(p.After.Ceiling.Monthly)
 	}
 	return cty.ObjectVal(map[string]cty.Value{
-		"nodes":   cty.ObjectVal(nodes),
-		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update), "deleted": number(s.Delete)}),
-		"cost":    cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor), "ceiling": ceiling}),
+		"nodes": cty.ObjectVal(nodes),
+		"objects": cty.ObjectVal(map[string]cty.Value{"created": number(s.Create), "changed": number(s.Update),
+			"deleted": number(s.Delete)}),
+		"cost": cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor),
+			"ceiling": ceiling}),
 	})
 }
 
@@ -97,7 +100,8 @@ func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
 		detail := ""
 		switch {
 		case err != nil:
-			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.", err)
+			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
+				err)
 		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
 			detail = fmt.Sprintf("%q names a day that does not come, so nothing is ever frozen.", f.Schedule)
 		default:

@@ -14,19 +14,20 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// bufferTrigger has the core plan anew where it would not see in time that nodes
-// hold the room of a CapacityBuffer, or do so no more. When it plans it notes, by
-// provider id, which nodes do; others without pods are empty to it (karpenter
-// v1.14.1, Provisioner.Reconcile in pkg/controllers/provisioning). But the id of
-// a node is a pending one until its NodeClaim has its machine, and the end of a
-// buffer makes the core plan nothing.
+// bufferTrigger has Karpenter plan again where it would not see in time that nodes
+// hold the room of a CapacityBuffer, or no longer do. When Karpenter plans it
+// notes, by provider id, which nodes do; others without pods are empty to it
+// (karpenter v1.14.1, Provisioner.Reconcile in pkg/controllers/provisioning). But
+// the id of a node is a pending one until its NodeClaim has its machine, and the
+// end of a buffer makes Karpenter plan nothing.
 type bufferTrigger struct {
 	plan func(types.UID)
 }
 
 func (b *bufferTrigger) Register(_ context.Context, mgr manager.Manager) error {
 	never := func(event.CreateEvent) bool { return false }
-	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine, DeleteFunc: func(event.DeleteEvent) bool { return false }}
+	bound := predicate.Funcs{CreateFunc: never, UpdateFunc: gotMachine,
+		DeleteFunc: func(event.DeleteEvent) bool { return false }}
 	ended := predicate.Funcs{CreateFunc: never, UpdateFunc: func(event.UpdateEvent) bool { return false }}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("capacitybuffer.trigger").
@@ -42,7 +43,7 @@ func gotMachine(ev event.UpdateEvent) bool {
 	return okWas && okIs && was.Status.ProviderID != "" && was.Status.ProviderID != is.Status.ProviderID
 }
 
-// Reconcile asks the core to plan, which waits for more to ask for it.
+// Reconcile asks Karpenter to plan, which waits a moment for others to ask too.
 func (b *bufferTrigger) Reconcile(_ context.Context, req ctrl.Request) (ctrl.Result, error) {
 	b.plan(types.UID(req.Name))
 	return ctrl.Result{}, nil

@@ -10,8 +10,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestTheCorePlansAnewWhenAClaimHasItsMachine: once for each claim.
-func TestTheCorePlansAnewWhenAClaimHasItsMachine(t *testing.T) {
+// TestKarpenterPlansAgainWhenAClaimHasItsMachine: once for each claim.
+func TestKarpenterPlansAgainWhenAClaimHasItsMachine(t *testing.T) {
 	with := func(id string) *karpv1.NodeClaim {
 		nc := &karpv1.NodeClaim{}
 		nc.Status.ProviderID = id
@@ -32,7 +32,8 @@ func TestTheCorePlansAnewWhenAClaimHasItsMachine(t *testing.T) {
 	}
 	planned := 0
 	trigger := &bufferTrigger{plan: func(types.UID) { planned++ }}
-	if _, err := trigger.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKey{Name: "web-1"}}); err != nil || planned != 1 {
+	if _, err := trigger.Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKey{Name: "web-1"}}); err != nil || planned != 1 {
 		t.Errorf("planned %d times, %v", planned, err)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// claimClient makes NodeClaims with their finalizer on. The core would put it on
-// by a patch, which must come before anything is launched. In that moment
-// another of its controllers adds the first conditions; whichever is second is
-// refused, and the first patch is tried again only after a second, then two,
-// then four (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
+// claimClient makes NodeClaims with their finalizer on. Karpenter would put it on
+// by a patch, which must come before anything is launched. In that moment another
+// of its controllers adds the first conditions. Whichever is second is refused,
+// and the first patch is tried again only after a second, then two, then four
+// (karpenter v1.14.1, pkg/controllers/nodeclaim/lifecycle and
 // pkg/controllers/nodeclaim/disruption).
 type claimClient struct{ client.Client }
 

@@ -73,10 +73,11 @@ type Config struct {
 	LeaderElectionNamespace string // "" means the namespace that the controller runs in
 	MetricsAddress          string // host:port; "0" serves none
 	ProbeAddress            string // host:port; "0" serves none
+	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
 
-	Core   Core
-	Timing fleet.Timing
-	Log    *slog.Logger
+	Karpenter Karpenter
+	Timing    fleet.Timing
+	Log       *slog.Logger
 }
 
 // leaseName is the Lease that controllers of one cluster elect their leader by.
@@ -91,10 +92,11 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	plans := prices(ctx, cfg)
-	types := instancetype.New(plans, cluster.Region, catalog.Tier(cluster.Tier))
+	prices := readCatalog(ctx, cfg)
+	types := instancetype.New(prices, cluster.Region, catalog.Tier(cluster.Tier))
 	types.SetVersion(cluster.K8sVersion)
-	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID, "region", cluster.Region, "tier", cluster.Tier)
+	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID,
+		"region", cluster.Region, "tier", cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
 		return err
@@ -102,7 +104,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, cfg, lke, cluster, plans, types); err != nil {
+	if err := addControllers(ctx, mgr, cfg, lke, cluster, prices, types); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache()); err != nil {
@@ -114,8 +116,8 @@ func Run(ctx context.Context, cfg Config) error {
 func newManager(cfg Config) (manager.Manager, error) {
 	logger := logr.FromSlogHandler(cfg.Log.Handler())
 	kube := rest.CopyConfig(cfg.Kube)
-	// A burst of 250 nodes is a thousand requests for NodeClaims alone. The API
-	// server has a fairness of its own.
+	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
+	// has a fairness of its own.
 	kube.QPS, kube.Burst, kube.UserAgent = 500, 1000, "lkeplan-controller"
 	mgr, err := ctrl.NewManager(kube, ctrl.Options{
 		Scheme:    scheme.Scheme,
@@ -123,7 +125,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 		NewClient: newClient,
 		// Karpenter reads its options from the context of each reconciler.
 		BaseContext: func() context.Context {
-			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Core.options())
+			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
@@ -132,8 +134,8 @@ func newManager(cfg Config) (manager.Manager, error) {
 		LeaderElectionID:              leaseName,
 		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
-		// Who waits asks for the lease every second, and has it within about two of
-		// a clean stop; after a crash it has to run out first.
+		// A standby asks for the lease every second, and has it within about two
+		// seconds of a clean stop. After a crash the lease has to expire first.
 		LeaseDuration: new(15 * time.Second),
 		RenewDeadline: new(10 * time.Second),
 		RetryPeriod:   new(time.Second),
@@ -141,12 +143,14 @@ func newManager(cfg Config) (manager.Manager, error) {
 		LeaderElectionConfig:   rest.CopyConfig(cfg.Kube),
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
-		Controller:             config.Controller{SkipNameValidation: &cfg.Core.Quiet},
+		PprofBindAddress:       cfg.PprofAddress,
+		Controller:             config.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
 	})
 	if err != nil {
 		return nil, explainManager(err, cfg)
 	}
-	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping), mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
+	if err := errors.Join(mgr.AddHealthzCheck("ping", healthz.Ping),
+		mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, err
 	}
 	return mgr, nil
@@ -160,11 +164,12 @@ func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
 	return kube.Fresh(c), nil
 }
 
-// warm has the cache read what the controllers need, before they run: one that
-// waits to lead knows the cluster already.
+// warm has the cache read what the controllers need before they run, so that a
+// standby knows the cluster when it becomes the leader.
 func warm(ctx context.Context, c cache.Cache) error {
 	for _, o := range []client.Object{
-		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},
+		&lkeplanv1alpha1.CapacityLimit{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
 	} {
@@ -180,7 +185,8 @@ func explainManager(err error, cfg Config) error {
 	switch {
 	case !errors.As(err, &network):
 	case network.Op == "listen":
-		return fmt.Errorf("%w; choose another address with --metrics-bind-address or --health-probe-bind-address", err)
+		return fmt.Errorf("%w; choose another address with --metrics-bind-address, --health-probe-bind-address or "+
+			"--pprof-bind-address", err)
 	case network.Op == "dial":
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", cfg.Kube.Host, err)
 	}
@@ -205,24 +211,26 @@ func requireCRDs(mapper meta.RESTMapper) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the cluster does not know %s; install the definitions with: kubectl apply -f schemas/crd/", strings.Join(missing, ", "))
+		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/",
+			strings.Join(missing, ", "))
 	}
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster, plans *catalog.Catalog, types *instancetype.Set) error {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster,
+	prices *catalog.Catalog, types *instancetype.Set) error {
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	if err := mgr.Add(instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, plans, cfg.Log)); err != nil {
+	if err := mgr.Add(instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, prices, cfg.Log)); err != nil {
 		return err
 	}
 	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
 	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
 	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits, Version: control.Version}
 	overlays := nodeoverlay.NewInstanceTypeStore()
-	if cfg.Core.Gates.NodeOverlay {
+	if cfg.Karpenter.Gates.NodeOverlay {
 		chooser.Overlay = overlays.ApplyAll
 	}
 	var roster *fleet.Roster
@@ -234,10 +242,10 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 		API: lke, Cluster: cluster, ControlPlane: control, Claims: fleet.NewNodeClaims(mgr.GetClient(), events, chooser.Replan),
 		Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
-	if err := addKarpenter(ctx, mgr, cfg.Core, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
+	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err
 	}
-	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, plans); err != nil {
+	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, prices); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
@@ -251,7 +259,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 }
 
 // addNodePlans has NodePlans reconciled where the cluster knows them.
-func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string, prices *catalog.Catalog) error {
+func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string,
+	prices *catalog.Catalog) error {
 	installed, err := gitops.Installed(mgr.GetRESTMapper())
 	if err != nil || !installed {
 		return err

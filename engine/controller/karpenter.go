@@ -24,9 +24,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 )
 
-// Core holds the settings of the embedded Karpenter core. The zero value of a
-// field is Karpenter's own default.
-type Core struct {
+// Karpenter holds the settings of the embedded Karpenter. The zero value of a field
+// is Karpenter's own default.
+type Karpenter struct {
 	BatchIdle time.Duration // how long no new pod must come before nodes are planned; 1s
 	BatchMax  time.Duration // how long to wait for that at most; 10s
 	Gates     options.FeatureGates
@@ -35,9 +35,9 @@ type Core struct {
 	Quiet bool
 }
 
-// options returns the settings as the core reads them from its context. Each
-// field that is set here must be: the core takes zero at its word.
-func (c Core) options() *options.Options {
+// options returns the settings as Karpenter reads them from its context. Each
+// field that is set here must be: Karpenter takes zero at its word.
+func (c Karpenter) options() *options.Options {
 	o := &options.Options{
 		BatchIdleDuration:                time.Second,
 		BatchMaxDuration:                 10 * time.Second,
@@ -57,25 +57,26 @@ func (c Core) options() *options.Options {
 	return o
 }
 
-// addKarpenter puts the Karpenter core into a manager whose base context
-// carries the core's options.
+// addKarpenter adds Karpenter's controllers to a manager whose base context
+// carries their options.
 //
 // Karpenter's own operator package would parse the flags of this process, open
 // ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
 // what else it does is done here: the order of decoration and the list of
 // controllers are its own.
-func addKarpenter(ctx context.Context, mgr manager.Manager, core Core, provider *linode.Provider, store *nodeoverlay.InstanceTypeStore) error {
-	ctx = options.ToContext(ctx, core.options())
+func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider, store *nodeoverlay.InstanceTypeStore) error {
+	ctx = options.ToContext(ctx, settings.options())
 	clk := clock.RealClock{}
 	plain := metrics.Decorate(provider)
 	overlaid := overlay.Decorate(plain, mgr.GetClient(), store)
 	cluster := state.NewCluster(clk, mgr.GetClient(), overlaid)
 	//lint:ignore SA1019 Karpenter's recorder takes this kind
 	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
-	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster, store)
+	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster,
+		store)
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	for _, c := range all {
-		if p, ok := c.(*provisioning.Provisioner); ok && core.Gates.CapacityBuffer {
+		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {
 			all = append(all, &bufferTrigger{plan: p.Trigger})
 		}
 	}
@@ -91,7 +92,7 @@ func register(ctx context.Context, mgr manager.Manager, all ...controller.Contro
 	return nil
 }
 
-// indexFields adds the field indexes that the core looks objects up by
+// indexFields adds the field indexes that Karpenter finds objects by
 // (karpenter v1.14.1, setupIndexers in pkg/operator/operator.go, which is not
 // exported).
 func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
@@ -102,14 +103,22 @@ func indexFields(ctx context.Context, indexer client.FieldIndexer) error {
 	}{
 		{&corev1.Pod{}, "spec.nodeName", func(o client.Object) string { return o.(*corev1.Pod).Spec.NodeName }},
 		{&corev1.Node{}, "spec.providerID", func(o client.Object) string { return o.(*corev1.Node).Spec.ProviderID }},
-		{&storagev1.VolumeAttachment{}, "spec.nodeName", func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
-		{&karpv1.NodeClaim{}, "status.providerID", func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
-		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
-		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name", func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
+		{&storagev1.VolumeAttachment{}, "spec.nodeName",
+			func(o client.Object) string { return o.(*storagev1.VolumeAttachment).Spec.NodeName }},
+		{&karpv1.NodeClaim{}, "status.providerID",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Status.ProviderID }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.group",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Group }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.kind",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Kind }},
+		{&karpv1.NodeClaim{}, "spec.nodeClassRef.name",
+			func(o client.Object) string { return o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.group",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Group }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.kind",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Kind }},
+		{&karpv1.NodePool{}, "spec.template.spec.nodeClassRef.name",
+			func(o client.Object) string { return o.(*karpv1.NodePool).Spec.Template.Spec.NodeClassRef.Name }},
 	}
 	for _, i := range indexes {
 		extract := func(o client.Object) []string { return []string{i.value(o)} }

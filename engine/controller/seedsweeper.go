@@ -16,9 +16,9 @@ import (
 )
 
 // seedSweeper works around kubernetes-sigs/karpenter#3176, which karpenter
-// v1.14.3 mends: the provisioner puts a NodeClaim that it made into the core's
+// v1.14.3 mends: the provisioner puts a NodeClaim that it made into Karpenter's
 // state by itself. Where the NodeClaim was deleted again before that, the entry
-// stays for ever without a provider id, and the core, which never again takes
+// stays for ever without a provider id, and Karpenter, which never again takes
 // its state for complete, plans nothing until a restart.
 //
 // Some time after each creation the entry is taken out where the API server

@@ -18,26 +18,30 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestTheSweeperFreesACoreThatIsStuck: the provisioner has put a NodeClaim into
-// the core's state that was deleted in the same moment. Without the sweeper the
-// core never plans again.
-func TestTheSweeperFreesACoreThatIsStuck(t *testing.T) {
+// TestTheSweeperFreesAStuckKarpenter: the provisioner has put a NodeClaim into
+// Karpenter's state that was deleted in the same moment. Without the sweeper
+// Karpenter never plans again.
+func TestTheSweeperFreesAStuckKarpenter(t *testing.T) {
 	linode.Register()
-	ctx := options.ToContext(t.Context(), Core{}.options())
+	ctx := options.ToContext(t.Context(), Karpenter{}.options())
 	claim := func(name, providerID string) *karpv1.NodeClaim {
-		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}
-		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+		nc := &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name,
+			Labels: map[string]string{karpv1.NodePoolLabelKey: "web"}}}
+		nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass",
+			Name: "default"}
 		nc.Status.ProviderID = providerID
 		return nc
 	}
 	stays := claim("stays", "linode://1")
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(stays).
-		WithIndex(&corev1.Node{}, "spec.providerID", func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).
-		WithIndex(&corev1.Pod{}, "spec.nodeName", func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
+		WithIndex(&corev1.Node{}, "spec.providerID",
+			func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).
+		WithIndex(&corev1.Pod{}, "spec.nodeName",
+			func(o client.Object) []string { return []string{o.(*corev1.Pod).Spec.NodeName} }).Build()
 	cluster := state.NewCluster(clock.RealClock{}, c, &linode.Provider{})
 	cluster.UpdateNodeClaim(stays)
 	if !cluster.Synced(ctx) {
-		t.Fatal("the core has not taken over the NodeClaim that is there")
+		t.Fatal("Karpenter has not recorded the NodeClaim that is there")
 	}
 	cluster.UpdateNodeClaim(claim("gone", ""))
 	if cluster.Synced(ctx) {
@@ -50,6 +54,7 @@ func TestTheSweeperFreesACoreThatIsStuck(t *testing.T) {
 		}
 	}
 	if !cluster.Synced(ctx) || !cluster.NodeClaimExists("stays") {
-		t.Errorf("synced: %v; the NodeClaim that is there is known: %v", cluster.Synced(ctx), cluster.NodeClaimExists("stays"))
+		t.Errorf("synced: %v; the NodeClaim that is there is known: %v", cluster.Synced(ctx),
+			cluster.NodeClaimExists("stays"))
 	}
 }

@@ -107,14 +107,15 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &judged{Plan: plan.Plan{Current: new(catalog.Money)}}
+		w, p := &Worker{Compiler: compiler}, &judged{}
 		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
 		rev.base.PolicyCount = policies
+		p.Plan.Current = new(catalog.Money)
 		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
-		if compiler.plans != want || p.Refused() != (want > 0) {
-			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Refused())
+		if compiler.plans != want || p.Plan.Refused() != (want > 0) {
+			t.Errorf("%d policies: asked %d times, refused: %v", policies, compiler.plans, p.Plan.Refused())
 		}
 	}
 }
@@ -147,12 +148,13 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}
+			p := &judged{}
+			p.Plan.Current, p.Plan.Changes = new(catalog.Money), tt.changes
 			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)
 			}
-			if p.Refused() != tt.refused {
-				t.Errorf("refused: %v, want %v: %+v", p.Refused(), tt.refused, p.Verdicts)
+			if p.Plan.Refused() != tt.refused {
+				t.Errorf("refused: %v, want %v: %+v", p.Plan.Refused(), tt.refused, p.Plan.Verdicts)
 			}
 		})
 	}

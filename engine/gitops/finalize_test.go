@@ -49,8 +49,8 @@ func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
 	return c.end("delete", obj)
 }
 
-func (c *pooled) Release(_ context.Context, obj map[string]any) error {
-	return c.end("release", obj)
+func (c *pooled) Orphan(_ context.Context, obj map[string]any) error {
+	return c.end("orphan", obj)
 }
 
 func (c *pooled) end(how string, obj map[string]any) error {
@@ -75,11 +75,11 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		ends   []string
 		stays  bool
 	}{
-		{name: "they are orphaned", ends: []string{"release a", "release b"}},
+		{name: "they are orphaned", ends: []string{"orphan a", "orphan b"}},
 		{name: "they are deleted", spec: remove, ends: []string{"delete a", "delete b"}},
 		{name: "one kind must not be listed", spec: remove, denied: "CapacityBuffer", ends: []string{"delete a", "delete b"}},
-		{name: "those of a suspended one stay", spec: suspended, ends: []string{"release a", "release b"}},
-		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"release a", "release b"}},
+		{name: "those of a suspended one stay", spec: suspended, ends: []string{"orphan a", "orphan b"}},
+		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"orphan a", "orphan b"}},
 		{name: "the API server is away", spec: remove, err: errors.New("connection refused"), stays: true},
 		{name: "the account has no rights any more", spec: remove,
 			err: apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no binding"))},

@@ -52,17 +52,17 @@ type Compiler interface {
 type Cluster interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
-	Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error)
-	ApplyForced(ctx context.Context, obj map[string]any) (kube.Outcome, error)
+	Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
+	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 	Delete(ctx context.Context, obj map[string]any) error
-	Release(ctx context.Context, obj map[string]any) error
+	Orphan(ctx context.Context, obj map[string]any) error
 }
 
 // inventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's
 // objects. A label has at most 63 characters, so the value of long names ends in
 // a digest.
 func inventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue(kube.NodePlanMark, plan.Namespace, plan.Name)
+	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
 // orElse returns a duration, or another one where it is not set.

@@ -85,11 +85,11 @@ type forcing struct {
 }
 
 // Apply sets fields of our own objects that others have set.
-func (f forcing) Apply(ctx context.Context, obj map[string]any) (kube.Outcome, error) {
+func (f forcing) Apply(ctx context.Context, obj, live map[string]any) (kube.Outcome, error) {
 	if f.ours[manifest.KeyOf(obj)] {
-		return f.ApplyForced(ctx, obj)
+		return f.ApplyForced(ctx, obj, live)
 	}
-	return f.Cluster.Apply(ctx, obj)
+	return f.Cluster.Apply(ctx, obj, live)
 }
 
 // ignored returns a function that reports whether a NodePlan lets others set a

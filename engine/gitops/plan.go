@@ -13,7 +13,7 @@ import (
 // judged is a plan that the guards and policies have judged, with what the
 // cluster had of the NodePlan's objects when it was made.
 type judged struct {
-	plan.Plan
+	compare.Comparison
 	digest   string
 	ours     owned
 	deleting []map[string]any // of ours, those that are deleted already
@@ -37,14 +37,13 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 	if err := w.judge(ctx, rev, &p); err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
-	if p.digest, err = p.Digest(); err != nil {
+	if p.digest, err = p.Plan.Digest(); err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
 	return p, nil
 }
 
-// compare works out the plan, and takes the fields out of the revision that
-// others may set.
+// compare works out the plan, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	spec, view := rev.target.Spec, w.view(rev)
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
@@ -52,26 +51,22 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune:  spec.Prune == nil || *spec.Prune,
 		Ignore: ignored(spec.DriftIgnore),
 	})
-	if err != nil {
-		return judged{}, err
-	}
-	rev.head = found.Head
 	ours, deleting := view.found()
-	return judged{Plan: found.Plan, ours: ours, deleting: deleting}, nil
+	return judged{Comparison: found, ours: ours, deleting: deleting}, err
 }
 
 // judge asks the guards in the source that was last applied, those of the
 // NodePlan, and the policies. How many objects there are the cluster says: a
 // status may have been lost, and may list objects that are gone since.
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
-	verdicts, err := p.Judge(plan.Bounds{
-		Guards: stricter(rev.base.Guards, rev.target.Spec.Guards, p.Nodes),
+	verdicts, err := p.Plan.Judge(plan.Bounds{
+		Guards: stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: len(p.ours) - len(p.deleting), After: len(rev.head.Resources),
 	})
 	if err != nil {
 		return err
 	}
-	p.Verdicts = append(verdicts, rev.base.refuseUnreadable(p.Plan)...)
+	p.Plan.Verdicts = append(verdicts, rev.base.refuseUnreadable(p.Plan)...)
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}
@@ -83,6 +78,6 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	if err != nil {
 		return fmt.Errorf("ask the policies that were last applied: %w", err)
 	}
-	p.Verdicts = append(p.Verdicts, answer.Verdicts...)
+	p.Plan.Verdicts = append(p.Plan.Verdicts, answer.Verdicts...)
 	return nil
 }

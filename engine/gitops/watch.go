@@ -94,7 +94,7 @@ func (changedByOthers) Update(e event.UpdateEvent) bool {
 func (changedByOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
 
 func ofNodePlan(obj client.Object) bool {
-	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanMark+".")
+	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
 // writers are the other field managers than lkeplan that have written an object,

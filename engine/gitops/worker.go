@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -165,7 +166,8 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	defer cancel()
 	changed := 0
 	to := forcing{rev.cluster, p.ours}
-	deleted, err := apply.Run(applying, to, rev.head, withoutConflicts(p.Plan), func(step apply.Progress) {
+	agreed := compare.Comparison{Plan: withoutConflicts(p.Plan), Targets: p.Targets}
+	deleted, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
 		if step.Event != apply.Event(kube.Unchanged) {
 			changed++
 		}

@@ -110,8 +110,13 @@ func TestPathsStayWithinTheSource(t *testing.T) {
 	}
 }
 
+// Two objects that NodePlans may declare.
+var (
+	web = manifest.Key{Kind: "NodePool", Name: "web"}
+	db  = manifest.Key{Kind: "NodePool", Name: "db"}
+)
+
 func TestRivalsFindOutAboutEachOther(t *testing.T) {
-	web, db := manifest.Key{Kind: "NodePool", Name: "web"}, manifest.Key{Kind: "NodePool", Name: "db"}
 	var notified []types.NamespacedName
 	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
@@ -137,7 +142,6 @@ func TestRivalsFindOutAboutEachOther(t *testing.T) {
 }
 
 func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
-	web, db := manifest.Key{Kind: "NodePool", Name: "web"}, manifest.Key{Kind: "NodePool", Name: "db"}
 	var notified []string
 	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other.Name) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}

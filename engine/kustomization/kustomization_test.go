@@ -14,7 +14,10 @@ import (
 func TestObjectsOfTwoNamespacesHaveTwoFiles(t *testing.T) {
 	dir := t.TempDir()
 	buffer := func(namespace string) map[string]any {
-		return map[string]any{"kind": "CapacityBuffer", "metadata": map[string]any{"namespace": namespace, "name": "spare"}}
+		return map[string]any{
+			"kind":     "CapacityBuffer",
+			"metadata": map[string]any{"namespace": namespace, "name": "spare"},
+		}
 	}
 	written, deleted, err := kustomization.Write(dir, []map[string]any{buffer("api"), buffer("web")})
 	if err != nil || written != 3 || deleted != 0 {

@@ -13,7 +13,9 @@ import (
 )
 
 // reasons are what nodes are disrupted for, and budgets can be about.
-var reasons = []karpv1.DisruptionReason{karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonUnderutilized}
+var reasons = []karpv1.DisruptionReason{
+	karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonUnderutilized,
+}
 
 // closed reports whether a budget lets no node go.
 func closed(b karpv1.Budget) bool { return b.Nodes == "0" || strings.Trim(b.Nodes, "0") == "%" }
@@ -22,7 +24,7 @@ func concerns(b karpv1.Budget, reason karpv1.DisruptionReason) bool {
 	return b.Reasons == nil || slices.Contains(b.Reasons, reason)
 }
 
-// always reports whether a budget is in force at every moment.
+// always reports whether a budget applies at every moment.
 func (c *checker) always(b karpv1.Budget) bool {
 	if b.Schedule == nil && b.Duration == nil {
 		return true
@@ -97,9 +99,12 @@ func neverOpens(c *checker) {
 		i := shut[karpv1.DisruptionReasonDrifted]
 		when := "at all times"
 		if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-			when = fmt.Sprintf("at all times, as a window of %s begins again before it ends", plan.WriteDuration(b.Duration.Duration))
+			when = fmt.Sprintf("at all times, as a window of %s begins again before it ends",
+				plan.WriteDuration(b.Duration.Duration))
 		}
-		c.report(p.object.Addr, budgetPath(i)+".nodes", fmt.Sprintf("The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no change of the pool reaches its nodes before they expire.", when))
+		c.report(p.object.Addr, budgetPath(i)+".nodes",
+			"The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no "+
+				"change of the pool reaches its nodes before they expire.", when)
 	}
 }
 
@@ -111,7 +116,9 @@ func blocksDrift(c *checker) {
 		if !blocked || len(shut) == len(reasons) {
 			continue // budget-never-opens
 		}
-		c.report(p.object.Addr, budgetPath(i)+".nodes", "The budget allows no node to be replaced for drift, at any time: a change of the pool or of its node class never reaches the nodes that are there, until they expire.")
+		c.report(p.object.Addr, budgetPath(i)+".nodes",
+			"The budget allows no node to be replaced for drift, at any time: a change of the pool or of its node "+
+				"class never reaches the nodes that are there, until they expire.")
 	}
 }
 
@@ -123,7 +130,8 @@ func neverFires(c *checker) {
 				continue
 			}
 			if s := c.schedule(*b.Schedule); s.err == nil && !s.fires {
-				c.report(p.object.Addr, budgetPath(i)+".schedule", fmt.Sprintf("%q names a day that does not come, so the budget never applies.", *b.Schedule))
+				c.report(p.object.Addr, budgetPath(i)+".schedule",
+					"%q names a day that does not come, so the budget never applies.", *b.Schedule)
 			}
 		}
 	}
@@ -161,7 +169,9 @@ func onlyScheduled(c *checker) {
 		if len(open) < len(reasons) {
 			which = "nodes that are " + say(open)
 		}
-		c.report(p.object.Addr, budgetPath(first)+".schedule", fmt.Sprintf("A budget restricts, and this one does so in its window only. Outside of it there is no other: all %s may be disrupted at once. Add a budget without a schedule, such as nodes = \"10%%\".", which))
+		c.report(p.object.Addr, budgetPath(first)+".schedule",
+			"A budget restricts, and this one does so in its window only. Outside of it there is no other: all %s "+
+				"may be disrupted at once. Add a budget without a schedule, such as nodes = \"10%%\".", which)
 	}
 }
 
@@ -178,14 +188,20 @@ func expiryIgnoresBudgets(c *checker) {
 		if written, ok := writtenField(p.object, "spec", "template", "spec", "expireAfter"); ok && written != nil {
 			path = "spec.template.spec.expireAfter"
 		}
-		c.report(p.object.Addr, path, fmt.Sprintf("Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or accept it.", plan.WriteDuration(*expires)))
+		c.report(p.object.Addr, path,
+			"Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its "+
+				"age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or "+
+				"accept it.", plan.WriteDuration(*expires))
 	}
 }
 
 func shortExpiry(c *checker) {
 	for _, p := range c.pools {
 		if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < 24*time.Hour {
-			c.report(p.object.Addr, "spec.template.spec.expireAfter", fmt.Sprintf("Each node is drained %s after it was made, whatever budgets say, and each costs its started hours. An age of days does for updates; use disruption to save money.", plan.WriteDuration(*expires)))
+			c.report(p.object.Addr, "spec.template.spec.expireAfter",
+				"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
+					"hours. An age of days does for updates; use disruption to save money.",
+				plan.WriteDuration(*expires))
 		}
 	}
 }
@@ -201,7 +217,10 @@ func beforeHour(c *checker) {
 		if !given || after == nil || *after >= churn || p.static() {
 			continue
 		}
-		c.report(p.object.Addr, "spec.disruption.consolidateAfter", fmt.Sprintf("A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and pods that come back within the hour pay for a second one. Write 5m or more.", plan.WriteDuration(*after)))
+		c.report(p.object.Addr, "spec.disruption.consolidateAfter",
+			"A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and "+
+				"pods that come back within the hour pay for a second one. Write 5m or more.",
+			plan.WriteDuration(*after))
 	}
 }
 

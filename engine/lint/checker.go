@@ -40,7 +40,7 @@ type checker struct {
 type pool struct {
 	*karpv1.NodePool
 	object config.Object
-	// requirements are those of the template and its labels, as the core
+	// requirements are those of the template and its labels, as Karpenter
 	// joins them.
 	requirements scheduling.Requirements
 	// plans are what is sold and allowed, the cheapest first; nil where that
@@ -49,7 +49,10 @@ type pool struct {
 }
 
 func newChecker(in Input) *checker {
-	c := &checker{in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{}, covered: map[string]bool{}}
+	c := &checker{
+		in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{},
+		covered: map[string]bool{},
+	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.types = sold(in.Catalog, in.Cluster)
 	}
@@ -59,7 +62,7 @@ func newChecker(in Input) *checker {
 		}
 		typed := &karpv1.NodePool{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
-			continue // its definition refused it
+			continue // its CRD refused it
 		}
 		c.pools = append(c.pools, c.pool(object, typed))
 	}
@@ -70,7 +73,9 @@ func newChecker(in Input) *checker {
 // cheapest first.
 func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.InstanceType {
 	types := instancetype.New(all, cluster.Region, catalog.Tier(cluster.Tier)).List()
-	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool { return len(it.Offerings.Available()) == 0 })
+	types = slices.DeleteFunc(types, func(it *cloudprovider.InstanceType) bool {
+		return len(it.Offerings.Available()) == 0
+	})
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
 		switch pa, pb := a.Offerings[0].Price, b.Offerings[0].Price; {
 		case pa < pb:
@@ -91,10 +96,12 @@ func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	if len(c.types) == 0 {
 		return p
 	}
-	// Labels of one's own select no plan.
-	key, err := json.Marshal(slices.DeleteFunc(slices.Clone(template.Spec.Requirements), func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
+	// Labels that Karpenter does not know select no plan.
+	selects := slices.Clone(template.Spec.Requirements)
+	selects = slices.DeleteFunc(selects, func(r karpv1.NodeSelectorRequirementWithMinValues) bool {
 		return !karpv1.WellKnownLabels.Has(r.Key)
-	}))
+	})
+	key, err := json.Marshal(selects)
 	if err != nil {
 		return p
 	}
@@ -112,8 +119,8 @@ func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	return p
 }
 
-// allowed are the plans that a NodePool's requirements leave, as the core's
-// scheduler works it out.
+// allowed are the plans that a NodePool's requirements leave, as Karpenter's
+// scheduler computes it.
 func allowed(types []*cloudprovider.InstanceType, requirements scheduling.Requirements) cloudprovider.InstanceTypes {
 	plans := cloudprovider.InstanceTypes{}
 	for _, it := range types {
@@ -124,7 +131,7 @@ func allowed(types []*cloudprovider.InstanceType, requirements scheduling.Requir
 	return plans
 }
 
-// static tells pools with a fixed number of nodes.
+// static reports whether a pool has a fixed number of nodes.
 func (p *pool) static() bool { return p.Spec.Replicas != nil }
 
 // requirementPath is the path of the first requirement on a label.
@@ -172,7 +179,7 @@ type schedule struct {
 	fires bool // on some day of the next years
 }
 
-// schedule reads a cron expression as the core does.
+// schedule reads a cron expression as Karpenter does.
 func (c *checker) schedule(text string) schedule {
 	s, ok := c.schedules[text]
 	if !ok {

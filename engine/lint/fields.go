@@ -25,7 +25,9 @@ func noEffect(c *checker) {
 			if field == "tags" || rolls(field, spec[field]) {
 				continue
 			}
-			c.report(object.Addr, "spec."+field, fmt.Sprintf("LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no machine, and a change of it replaces no node. Take it out.", argument(field)))
+			c.report(object.Addr, "spec."+field,
+				"LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no "+
+					"machine, and a change of it replaces no node. Take it out.", argument(field))
 		}
 	}
 }
@@ -33,7 +35,8 @@ func noEffect(c *checker) {
 // rolls reports whether the field is part of the class's hash.
 func rolls(field string, value any) bool {
 	with := &linodev1alpha1.LinodeNodeClass{}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": map[string]any{field: value}}, with)
+	changed := map[string]any{"spec": map[string]any{field: value}}
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(changed, with)
 	return err != nil || with.Hash() != (&linodev1alpha1.LinodeNodeClass{}).Hash()
 }
 
@@ -65,7 +68,10 @@ func betweenPasses(c *checker) {
 		if !ok || p.static() || limit.IsZero() || len(p.Spec.Limits) > 1 {
 			continue
 		}
-		c.report(p.object.Addr, "spec.limits.nodes", fmt.Sprintf("Karpenter looks at the number of nodes between its passes only: one burst of pods can make many more than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.", limit.String()))
+		c.report(p.object.Addr, "spec.limits.nodes",
+			"Karpenter compares the number of nodes only between its passes: one burst of pods can make many more "+
+				"than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.",
+			limit.String())
 	}
 }
 
@@ -76,32 +82,42 @@ func staticFull(c *checker) {
 		if !ok || !p.static() || limit.CmpInt64(*p.Spec.Replicas) > 0 || *p.Spec.Replicas == 0 {
 			continue
 		}
-		message := fmt.Sprintf("The limit is the number of replicas, %d, so a drifted node has no place for its successor, which is made first: changes of the pool never reach its nodes. Make the limit larger by as many as are to be replaced at a time.", *p.Spec.Replicas)
+		message := fmt.Sprintf(
+			"The limit is the number of replicas, %d, so a drifted node has no place for its successor, which is "+
+				"made first: changes of the pool never reach its nodes. Make the limit larger by as many as are to be "+
+				"replaced at a time.", *p.Spec.Replicas)
 		if limit.CmpInt64(*p.Spec.Replicas) < 0 {
-			message = fmt.Sprintf("The limit of %s comes before the %d replicas are there, and drifted nodes have no place for their successors, which are made first. Make the limit larger than replicas.", limit.String(), *p.Spec.Replicas)
+			message = fmt.Sprintf(
+				"The limit of %s comes before the %d replicas are there, and drifted nodes have no place for their "+
+					"successors, which are made first. Make the limit larger than replicas.",
+				limit.String(), *p.Spec.Replicas)
 		}
-		c.report(p.object.Addr, "spec.limits.nodes", message)
+		c.report(p.object.Addr, "spec.limits.nodes", "%s", message)
 	}
 }
 
-// gated finds what the core ignores unless a feature gate is on.
+// gated finds what Karpenter ignores unless a feature gate is on.
 func gated(c *checker) {
-	const turnOn = "It is off by default; start the controller with --feature-gates=%s=true, or silence this where it is."
+	const turnOn = "It is off by default; start the controller with --feature-gates=%[1]s=true, or silence this " +
+		"where it is."
 	for _, p := range c.pools {
 		if p.static() {
-			c.report(p.object.Addr, "spec.replicas", "Pools with replicas need Karpenter's feature gate StaticCapacity; without it the pool is ignored, silently. "+fmt.Sprintf(turnOn, "StaticCapacity"))
+			c.report(p.object.Addr, "spec.replicas",
+				"Pools with replicas need Karpenter's feature gate StaticCapacity; without it the pool is ignored, "+
+					"silently. "+turnOn, "StaticCapacity")
 		}
 	}
 	for _, object := range c.in.Objects {
 		switch kind := object.Kind(); kind {
 		case "NodeOverlay", "CapacityBuffer":
-			c.report(object.Addr, "", fmt.Sprintf("A %s needs Karpenter's feature gate %s; without it the object is ignored, silently. ", kind, kind)+fmt.Sprintf(turnOn, kind))
+			c.report(object.Addr, "",
+				"A %s needs Karpenter's feature gate %[1]s; without it the object is ignored, silently. "+turnOn, kind)
 		}
 	}
 }
 
 // emptyBuffers finds CapacityBuffers that say nothing of what they hold room
-// for, which the definition lets through.
+// for, which the CRD allows.
 func emptyBuffers(c *checker) {
 	for _, object := range c.in.Objects {
 		if object.Kind() != "CapacityBuffer" {
@@ -109,7 +125,8 @@ func emptyBuffers(c *checker) {
 		}
 		spec, _ := object.Defaulted["spec"].(map[string]any)
 		if spec["podTemplateRef"] == nil && spec["scalableRef"] == nil {
-			c.report(object.Addr, "spec", "The buffer names neither a pod template nor a workload, so that it holds no room for anything.")
+			c.report(object.Addr, "spec",
+				"The buffer names neither a pod template nor a workload, so that it holds no room for anything.")
 		}
 	}
 }

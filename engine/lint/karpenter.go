@@ -17,8 +17,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Each rule of this file is about something that the definitions let through
-// and that the core trips over at run time: the pool is never ready, or it is
+// Each rule of this file is about something that the CRDs allow
+// and that Karpenter trips over at run time: the pool is never ready, or it is
 // ready and never works.
 
 func schedules(c *checker) {
@@ -29,7 +29,9 @@ func schedules(c *checker) {
 			}
 			if s := c.schedule(*b.Schedule); s.err != nil {
 				c.report(p.object.Addr, budgetPath(i)+".schedule",
-					fmt.Sprintf("%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule, strings.TrimSuffix(s.err.Error(), ".")))
+					"%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the "+
+						"week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule,
+					strings.TrimSuffix(s.err.Error(), "."))
 			}
 		}
 	}
@@ -50,7 +52,8 @@ func taintsTwice(c *checker) {
 			for i, t := range list.taints {
 				if earlier, taken := seen[identity{t.Key, t.Effect}]; taken {
 					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.%s.%d", list.field, i),
-						fmt.Sprintf("The taint %s with the effect %s is in %s already. A node has one taint of a key and an effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier))
+						"The taint %s with the effect %s is in %s already. A node has one taint of a key and an "+
+							"effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier)
 				}
 				seen[identity{t.Key, t.Effect}] = list.argument
 			}
@@ -61,9 +64,11 @@ func taintsTwice(c *checker) {
 func operatorValues(c *checker) {
 	for _, p := range c.pools {
 		for i, r := range p.Spec.Template.Spec.Requirements {
-			if (r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist) && len(r.Values) > 0 {
+			exists := r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist
+			if exists && len(r.Values) > 0 {
 				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
-					fmt.Sprintf("%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.", r.Operator, say(r.Values)))
+					"%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.",
+					r.Operator, say(r.Values))
 			}
 		}
 	}
@@ -74,12 +79,12 @@ func planLabels(c *checker) {
 	for _, p := range c.pools {
 		for i, r := range p.Spec.Template.Spec.Requirements {
 			if problem := unknownPlanLabel(r.Key); problem != "" {
-				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.key", i), problem)
+				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.key", i), "%s", problem)
 			}
 		}
 		for key := range p.Spec.Template.Labels {
 			if problem := unknownPlanLabel(key); problem != "" {
-				c.report(p.object.Addr, "spec.template.metadata.labels."+key, problem)
+				c.report(p.object.Addr, "spec.template.metadata.labels."+key, "%s", problem)
 			}
 		}
 	}
@@ -87,7 +92,8 @@ func planLabels(c *checker) {
 
 func unknownPlanLabel(label string) string {
 	domain, name, _ := strings.Cut(label, "/")
-	if domain != schemas.NodeClassGroup && !strings.HasSuffix(domain, "."+schemas.NodeClassGroup) || karpv1.WellKnownLabels.Has(label) {
+	ours := domain == schemas.NodeClassGroup || strings.HasSuffix(domain, "."+schemas.NodeClassGroup)
+	if !ours || karpv1.WellKnownLabels.Has(label) {
 		return ""
 	}
 	known := linodev1alpha1.PlanLabels()
@@ -106,7 +112,8 @@ func negativeLimits(c *checker) {
 	for _, p := range c.pools {
 		for name, limit := range p.Spec.Limits {
 			if limit.Sign() < 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("%s = %s allows nothing at all, not even what is there already.", name, limit.String()))
+				c.report(p.object.Addr, "spec.limits."+string(name),
+					"%s = %s allows nothing at all, not even what is there already.", name, limit.String())
 			}
 		}
 	}
@@ -121,7 +128,8 @@ func capacityTypes(c *checker) {
 			for j, value := range r.Values {
 				if value != karpv1.CapacityTypeOnDemand {
 					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
-						fmt.Sprintf("Linode sells on demand only, so %q is never had.%s Leave the requirement out: every pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand})))
+						"Linode sells on demand only, so there is never %q.%s Leave the requirement out: every "+
+							"pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
 				}
 			}
 		}
@@ -134,22 +142,24 @@ func labelSyntax(c *checker) {
 		at := p.object.Addr
 		for key := range template.Labels {
 			if problem := say(validation.IsQualifiedName(key)); problem != "none" {
-				c.report(at, "spec.template.metadata.labels."+key, fmt.Sprintf("%q cannot be a label: %s.", key, problem))
+				c.report(at, "spec.template.metadata.labels."+key, "%q cannot be a label: %s.", key, problem)
 			}
 		}
 		for key := range template.Annotations {
 			if problem := say(validation.IsQualifiedName(strings.ToLower(key))); problem != "none" {
-				c.report(at, "spec.template.metadata.annotations."+key, fmt.Sprintf("%q cannot be an annotation: %s. No node could be made.", key, problem))
+				c.report(at, "spec.template.metadata.annotations."+key,
+					"%q cannot be an annotation: %s. No node could be made.", key, problem)
 			}
 		}
 		for i, r := range template.Spec.Requirements {
 			path := fmt.Sprintf("spec.template.spec.requirements.%d", i)
 			if problem := say(validation.IsQualifiedName(r.Key)); problem != "none" {
-				c.report(at, path+".key", fmt.Sprintf("%q cannot be a label: %s.", r.Key, problem))
+				c.report(at, path+".key", "%q cannot be a label: %s.", r.Key, problem)
 			}
 			for j, value := range r.Values {
 				if problem := say(validation.IsValidLabelValue(value)); problem != "none" {
-					c.report(at, fmt.Sprintf("%s.values.%d", path, j), fmt.Sprintf("%q cannot be the value of a label: %s.", value, problem))
+					c.report(at, fmt.Sprintf("%s.values.%d", path, j),
+						"%q cannot be the value of a label: %s.", value, problem)
 				}
 			}
 		}
@@ -159,15 +169,15 @@ func labelSyntax(c *checker) {
 }
 
 // taintSyntax is stricter than Karpenter where Kubernetes is: a value with a
-// prefix passes the definition and the core, and then no Node takes it.
+// prefix passes the CRD and Karpenter, and then no Node takes it.
 func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
 	for i, t := range taints {
 		path := fmt.Sprintf("spec.template.spec.%s.%d", field, i)
 		if problem := say(validation.IsQualifiedName(t.Key)); problem != "none" {
-			c.report(p.object.Addr, path+".key", fmt.Sprintf("%q cannot be the key of a taint: %s.", t.Key, problem))
+			c.report(p.object.Addr, path+".key", "%q cannot be the key of a taint: %s.", t.Key, problem)
 		}
 		if problem := say(validation.IsValidLabelValue(t.Value)); problem != "none" {
-			c.report(p.object.Addr, path+".value", fmt.Sprintf("%q cannot be the value of a taint: %s.", t.Value, problem))
+			c.report(p.object.Addr, path+".value", "%q cannot be the value of a taint: %s.", t.Value, problem)
 		}
 	}
 }
@@ -181,13 +191,14 @@ func otherNodeClass(c *checker) {
 				field = "group"
 			}
 			c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
-				fmt.Sprintf("The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the pool. Refer to a %s of %s.",
-					ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup))
+				"The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the "+
+					"pool. Refer to a %s of %s.",
+				ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
 		}
 	}
 }
 
-// overlays asks the core about NodeOverlays.
+// overlays asks Karpenter about NodeOverlays.
 func overlays(c *checker) {
 	for _, object := range c.in.Objects {
 		if object.Kind() != "NodeOverlay" {
@@ -198,7 +209,7 @@ func overlays(c *checker) {
 			continue
 		}
 		if err := typed.RuntimeValidate(context.Background()); err != nil {
-			c.report(object.Addr, "spec", fmt.Sprintf("Karpenter would not use the overlay: %s.", err))
+			c.report(object.Addr, "spec", "Karpenter would not use the overlay: %s.", err)
 		}
 	}
 }
@@ -207,11 +218,12 @@ func overlays(c *checker) {
 // the rules before had better ones.
 func theRest(c *checker) {
 	for _, p := range c.pools {
-		if slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }) {
+		refused := func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }
+		if slices.ContainsFunc(c.findings, refused) {
 			continue
 		}
 		if err := p.RuntimeValidate(context.Background()); err != nil {
-			c.report(p.object.Addr, "spec.template", fmt.Sprintf("Karpenter would not use the pool: %s.", err))
+			c.report(p.object.Addr, "spec.template", "Karpenter would not use the pool: %s.", err)
 		}
 	}
 }

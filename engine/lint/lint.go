@@ -12,6 +12,7 @@ package lint
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -38,14 +39,14 @@ type Finding struct {
 	Message  string      // whole sentences
 }
 
-// Input is what is looked at.
+// Input is what is checked.
 type Input struct {
-	Cluster config.Cluster  // a zero one is not looked at, and no plans without it
+	Cluster config.Cluster  // a zero one is not checked, and no plans without it
 	Objects []config.Object // those that the API server would take, sorted by address
 	Catalog *catalog.Catalog
 
 	// Partial says that objects are missing, which are in error. Only errors
-	// are looked for then, in each object alone.
+	// are looked for then, in each object by itself.
 	Partial bool
 
 	// Current says that the catalogue is known to be up to date. What depends
@@ -66,7 +67,8 @@ func Check(in Input) []Finding {
 		c.look(lints())
 	}
 	slices.SortStableFunc(c.findings, func(a, b Finding) int {
-		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()), strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
+		return cmp.Or(strings.Compare(a.Addr.String(), b.Addr.String()),
+			strings.Compare(a.Path, b.Path), strings.Compare(a.Name, b.Name))
 	})
 	return c.findings
 }
@@ -81,15 +83,17 @@ func (c *checker) look(rules []Rule) {
 }
 
 // reportCluster adds a finding about an argument of the cluster block.
-func (c *checker) reportCluster(argument, message string) {
-	c.report(config.Addr{}, argument, message)
+func (c *checker) reportCluster(argument, format string, args ...any) {
+	c.report(config.Addr{}, argument, format, args...)
 }
 
-// report adds a finding of the rule that is being looked for.
-func (c *checker) report(addr config.Addr, path, message string) {
+// report adds a finding of the present rule.
+func (c *checker) report(addr config.Addr, path, format string, args ...any) {
 	severity := Warning
 	if c.rule.Fatal || c.rule.Catalog && c.in.Current {
 		severity = Error
 	}
-	c.findings = append(c.findings, Finding{Name: c.rule.Name, Severity: severity, Addr: addr, Path: path, Message: message})
+	c.findings = append(c.findings, Finding{
+		Name: c.rule.Name, Severity: severity, Addr: addr, Path: path, Message: fmt.Sprintf(format, args...),
+	})
 }

@@ -22,7 +22,7 @@ const (
 	maxPoolNodes     = 500 // in a pool of the Enterprise tier
 )
 
-// region looks at the cluster block.
+// region checks the cluster block.
 func region(c *checker) {
 	cluster := c.in.Cluster
 	if c.in.Catalog == nil || cluster.Region == "" {
@@ -35,11 +35,13 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.reportCluster("region", fmt.Sprintf("Linode has no region %q, as of %s.%s%s", cluster.Region, c.in.Catalog.Date(), eval.DidYouMean(cluster.Region, ids), refresh))
+	c.reportCluster("region", "Linode has no region %q, as of %s.%s%s",
+		cluster.Region, c.in.Catalog.Date(), eval.DidYouMean(cluster.Region, ids), refresh)
 }
 
 // refresh is what to do where the catalogue may be the one that is wrong.
-const refresh = ` If it is new, read the catalogue anew with "lkeplan catalog refresh FILE" and name it with --catalog FILE.`
+const refresh = ` If it is new, refresh the catalogue with "lkeplan catalog refresh FILE" and name it with ` +
+	"--catalog FILE."
 
 // tier finds regions that have no clusters of the tier.
 func tier(c *checker) {
@@ -48,22 +50,23 @@ func tier(c *checker) {
 		return
 	}
 	r, ok := c.in.Catalog.Region(cluster.Region)
-	wanted := catalog.Tier(cluster.Tier)
-	if !ok || r.Has(wanted.Capability()) {
+	tier := catalog.Tier(cluster.Tier)
+	if !ok || r.Has(tier.Capability()) {
 		return
 	}
 	var others []string
 	for _, other := range c.in.Catalog.Regions() {
-		if other.Has(wanted.Capability()) {
+		if other.Has(tier.Capability()) {
 			others = append(others, other.ID)
 		}
 	}
 	argument := "region"
-	if wanted == catalog.Enterprise {
+	if tier == catalog.Enterprise {
 		argument = "tier"
 	}
-	c.reportCluster(argument, fmt.Sprintf("The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: %s.%s",
-		r.ID, r.Label, wanted, c.in.Catalog.Date(), say(others), refresh))
+	c.reportCluster(argument, "The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: "+
+		"%s.%s",
+		r.ID, r.Label, tier, c.in.Catalog.Date(), say(others), refresh)
 }
 
 // classes asks the provider whether LKE can make nodes by each class.
@@ -78,7 +81,7 @@ func classes(c *checker) {
 		}
 		problem := linode.ClassProblem(typed.Spec, catalog.Tier(c.in.Cluster.Tier))
 		if path, detail, ok := strings.Cut(problem, ": "); ok {
-			c.report(object.Addr, path, sentence(detail))
+			c.report(object.Addr, path, "%s", sentence(detail))
 		}
 	}
 }
@@ -92,11 +95,11 @@ func sentence(text string) string {
 }
 
 // poolLabels asks the provider what LKE would refuse of each pool. Keys that the
-// provider keeps back are put on the Node by the core.
+// provider keeps back are put on the Node by Karpenter.
 func poolLabels(c *checker) {
 	for _, p := range c.pools {
 		for _, problem := range linode.PoolProblems(p.NodePool) {
-			c.report(p.object.Addr, problem.Path, problem.Text)
+			c.report(p.object.Addr, problem.Path, "%s", problem.Text)
 		}
 	}
 }
@@ -112,11 +115,16 @@ func counts(c *checker) {
 		n := *p.Spec.Replicas
 		switch sum += n; {
 		case enterprise && n > maxPoolNodes:
-			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("LKE Enterprise takes %d nodes in a pool, and these are %d. Divide them among several pools.", maxPoolNodes, n))
+			c.report(p.object.Addr, "spec.replicas",
+				"LKE Enterprise takes %d nodes in a pool, and these are %d. Divide them among several pools.",
+				maxPoolNodes, n)
 		case !enterprise && n > maxStandardNodes:
-			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("A standard LKE cluster has room for %d nodes, and these are %d.", maxStandardNodes, n))
+			c.report(p.object.Addr, "spec.replicas",
+				"A standard LKE cluster has room for %d nodes, and these are %d.", maxStandardNodes, n)
 		case !enterprise && sum > maxStandardNodes && sum-n <= maxStandardNodes:
-			c.report(p.object.Addr, "spec.replicas", fmt.Sprintf("A standard LKE cluster has room for %d nodes, and with this pool the static pools want %d.", maxStandardNodes, sum))
+			c.report(p.object.Addr, "spec.replicas",
+				"A standard LKE cluster has room for %d nodes, and with this pool the static pools want %d.",
+				maxStandardNodes, sum)
 		}
 	}
 }
@@ -128,7 +136,9 @@ func unreachable(c *checker) {
 	}
 	for _, p := range c.pools {
 		if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
-			c.report(p.object.Addr, "spec.limits.nodes", fmt.Sprintf("A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses the next node instead.", maxStandardNodes, limit.String()))
+			c.report(p.object.Addr, "spec.limits.nodes",
+				"A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses "+
+					"the next node instead.", maxStandardNodes, limit.String())
 		}
 	}
 }
@@ -144,7 +154,8 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, fmt.Sprintf("There is no plan %q, as of %s.%s%s", id, c.in.Catalog.Date(), eval.DidYouMean(id, ids), refresh))
+			c.report(p.object.Addr, path, "There is no plan %q, as of %s.%s%s",
+				id, c.in.Catalog.Date(), eval.DidYouMean(id, ids), refresh)
 		}
 	})
 }
@@ -161,7 +172,8 @@ func notSold(c *checker) {
 		if !ok || len(p.plans) == 0 || c.in.Catalog.Sold(id, cluster.Region, catalog.Tier(cluster.Tier)) {
 			return
 		}
-		c.report(p.object.Addr, path, fmt.Sprintf("The plan %s (%s) is not sold for %s clusters in %s, as of %s.%s", id, plan.Label, cluster.Tier, cluster.Region, c.in.Catalog.Date(), refresh))
+		c.report(p.object.Addr, path, "The plan %s (%s) is not sold for %s clusters in %s, as of %s.%s",
+			id, plan.Label, cluster.Tier, cluster.Region, c.in.Catalog.Date(), refresh)
 	})
 }
 
@@ -172,7 +184,9 @@ func retiredPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if plan, ok := c.in.Catalog.Plan(id); ok && plan.Successor != "" {
-			c.report(p.object.Addr, path, fmt.Sprintf("Linode is replacing the plan %s by %s. Nodes of it keep running; new ones may not be had for long. Allow %s as well.", id, plan.Successor, plan.Successor))
+			c.report(p.object.Addr, path,
+				"Linode is replacing the plan %s by %s. Its nodes keep running; new ones may not be sold for long. "+
+					"Allow %s as well.", id, plan.Successor, plan.Successor)
 		}
 	})
 }

@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
@@ -31,7 +30,7 @@ func (c *checker) overlays() (all []overlay) {
 		}
 		o := overlay{NodeOverlay: &v1alpha1.NodeOverlay{}, object: object}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, o.NodeOverlay); err != nil {
-			continue // its definition refused it
+			continue // its CRD refused it
 		}
 		o.requirements = scheduling.NewRequirements()
 		for _, r := range o.Spec.Requirements {
@@ -59,13 +58,15 @@ func wellKnown(r scheduling.Requirements) scheduling.Requirements {
 func overlaysOfNothing(c *checker) {
 	for _, o := range c.overlays() {
 		if len(o.plans) == 0 {
-			c.report(o.object.Addr, "spec.requirements", fmt.Sprintf("None of the %d plans that are sold in %s on the %s tier has what the overlay requires, so that it changes nothing.", len(c.types), c.in.Cluster.Region, c.in.Cluster.Tier))
+			c.report(o.object.Addr, "spec.requirements",
+				"None of the %d plans that are sold in %s on the %s tier has what the overlay requires, so that it "+
+					"changes nothing.", len(c.types), c.in.Cluster.Region, c.in.Cluster.Tier)
 		}
 	}
 }
 
 // overlaysConflict finds overlays that set the same thing of one plan, and have
-// the same weight: the core then takes the one whose name comes last in the
+// the same weight: Karpenter then takes the one whose name comes last in the
 // alphabet, and applies no part of the other (karpenter v1.14.1, controllers/nodeoverlay).
 func overlaysConflict(c *checker) {
 	all := c.overlays()
@@ -75,10 +76,13 @@ func overlaysConflict(c *checker) {
 			if pairs--; pairs < 0 {
 				return
 			}
-			if overlayWeight(o) != overlayWeight(other) || !clash(o, other) || o.requirements.Intersects(other.requirements) != nil {
+			if overlayWeight(o) != overlayWeight(other) || !clash(o, other) ||
+				o.requirements.Intersects(other.requirements) != nil {
 				continue
 			}
-			at := slices.IndexFunc(o.plans, func(it *cloudprovider.InstanceType) bool { return slices.Contains(other.plans, it) })
+			at := slices.IndexFunc(o.plans, func(it *cloudprovider.InstanceType) bool {
+				return slices.Contains(other.plans, it)
+			})
 			if at < 0 {
 				continue
 			}
@@ -90,8 +94,11 @@ func overlaysConflict(c *checker) {
 			if o.Name < other.Name {
 				first, second = other, o
 			}
-			c.report(o.object.Addr, path, fmt.Sprintf("This overlay and %s set the same thing of %s, and both have the weight %d. Karpenter then applies the one whose name is last in the alphabet, %s, and no part of %s. Give the one that is to count a larger weight.",
-				other.object.Addr, o.plans[at].Name, overlayWeight(o), first.object.Addr, second.object.Addr))
+			c.report(o.object.Addr, path,
+				"This overlay and %s set the same thing of %s, and both have the weight %d. Karpenter then applies "+
+					"the one whose name is last in the alphabet, %s, and no part of %s. Give the one that is to count "+
+					"a larger weight.",
+				other.object.Addr, o.plans[at].Name, overlayWeight(o), first.object.Addr, second.object.Addr)
 			break
 		}
 	}
@@ -105,7 +112,7 @@ func overlayWeight(o overlay) int32 {
 }
 
 // clash reports whether two overlays set the same thing, be it to the same
-// value: the core does not compare values.
+// value: Karpenter does not compare values.
 func clash(a, b overlay) bool {
 	priced := func(o overlay) bool { return o.Spec.Price != nil || o.Spec.PriceAdjustment != nil }
 	if priced(a) && priced(b) {

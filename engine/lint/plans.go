@@ -34,13 +34,16 @@ func matchesNoPlan(c *checker) {
 		asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
 		message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
 		if len(before) < len(c.types) {
-			message = fmt.Sprintf("The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them away.", say(names(before)), len(c.types), where, asked)
+			message = fmt.Sprintf(
+				"The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them "+
+					"away.", say(names(before)), len(c.types), where, asked)
 		}
-		c.report(p.object.Addr, p.requirementPath(key), message+values(before, key)+" Nodes are never made for this pool.")
+		c.report(p.object.Addr, p.requirementPath(key), "%s%s Nodes are never made for this pool.",
+			message, values(before, key))
 	}
 }
 
-// asksForUnknown tells pools that ask for plans that the catalogue does not
+// asksForUnknown finds pools that ask for plans that the catalogue does not
 // have: unknown-plan says so, and nobody knows whether they match.
 func (c *checker) asksForUnknown(p *pool) bool {
 	r := p.requirements.Get(corev1.LabelInstanceTypeStable)
@@ -50,10 +53,14 @@ func (c *checker) asksForUnknown(p *pool) bool {
 	})
 }
 
-// unseen tells pools that ask for hardware that the region has and of which an
+// unseen finds pools that ask for hardware that the region has and of which an
 // old catalogue holds no plan: nobody knows whether they match.
 func (c *checker) unseen(p *pool, key string) bool {
-	if c.in.Current || !slices.Contains([]string{linodev1alpha1.LabelInstanceClass, linodev1alpha1.LabelInstanceGPUCount, linodev1alpha1.LabelInstanceGPUName, linodev1alpha1.LabelInstanceAcceleratedDevices}, key) {
+	hardware := []string{
+		linodev1alpha1.LabelInstanceClass, linodev1alpha1.LabelInstanceGPUCount,
+		linodev1alpha1.LabelInstanceGPUName, linodev1alpha1.LabelInstanceAcceleratedDevices,
+	}
+	if c.in.Current || !slices.Contains(hardware, key) {
 		return false
 	}
 	region, _ := c.in.Catalog.Region(c.in.Cluster.Region)
@@ -61,7 +68,8 @@ func (c *checker) unseen(p *pool, key string) bool {
 		known := slices.ContainsFunc(c.types, func(it *cloudprovider.InstanceType) bool {
 			return it.Requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
 		})
-		return !known && region.Has(catalog.Plan{Class: class}.Gate()) && p.requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
+		return !known && region.Has(catalog.Plan{Class: class}.Gate()) &&
+			p.requirements.Get(linodev1alpha1.LabelInstanceClass).Has(class)
 	})
 }
 
@@ -157,8 +165,10 @@ func minValues(c *checker) {
 		}
 		_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
 		for _, key := range slices.Sorted(maps.Keys(missing)) {
-			c.report(p.object.Addr, p.requirementPath(key), fmt.Sprintf("%d different values are wanted of %s, and the plans that the pool allows (%s) have %d. Nodes are never made for this pool.",
-				*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key]))
+			c.report(p.object.Addr, p.requirementPath(key),
+				"%d different values of %s are required, and the plans that the pool allows (%s) have %d. Nodes "+
+					"are never made for this pool.",
+				*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key])
 		}
 	}
 }
@@ -173,7 +183,9 @@ func limitBelowPlan(c *checker) {
 			}
 			if name == "nodes" {
 				if limit.IsZero() && !p.static() {
-					c.report(p.object.Addr, "spec.limits.nodes", "The limit is zero, so nodes are never made for this pool. To take a pool out of use, write enabled = false.")
+					c.report(p.object.Addr, "spec.limits.nodes",
+						"The limit is zero, so nodes are never made for this pool. To take a pool out of use, "+
+							"write enabled = false.")
 				}
 				continue
 			}
@@ -182,8 +194,10 @@ func limitBelowPlan(c *checker) {
 				continue
 			}
 			if have := least.Capacity[name]; limit.Cmp(have) < 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. Nodes are never made for this pool.",
-					least.Name, amount(name, have), name, limit.String()))
+				c.report(p.object.Addr, "spec.limits."+string(name),
+					"The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. "+
+						"Nodes are never made for this pool.",
+					least.Name, amount(name, have), name, limit.String())
 			}
 		}
 	}
@@ -191,7 +205,7 @@ func limitBelowPlan(c *checker) {
 
 // blocksARoll finds limits with room for one node: it cannot be replaced, as
 // its successor is made before it goes. Node counts are left out: for pools
-// that are not static the core lets them be exceeded meanwhile.
+// that are not static Karpenter lets them be exceeded meanwhile.
 func blocksARoll(c *checker) {
 	for _, p := range c.pools {
 		if p.static() {
@@ -206,8 +220,11 @@ func blocksARoll(c *checker) {
 			twice := have.DeepCopy()
 			twice.Add(have)
 			if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name), fmt.Sprintf("There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node is replaced by making the new one first, which the limit of %s forbids, so that a change of the pool never reaches its node.",
-					least.Name, amount(name, have), name, limit.String()))
+				c.report(p.object.Addr, "spec.limits."+string(name),
+					"There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
+						"is replaced by making the new one first, which the limit of %s forbids, so that a change of "+
+						"the pool never reaches its node.",
+					least.Name, amount(name, have), name, limit.String())
 			}
 		}
 	}
@@ -226,7 +243,7 @@ func amount(name corev1.ResourceName, q resource.Quantity) string {
 const largePlan = 32
 
 // uncapped finds pools that may buy the largest plans although nothing says
-// that they should: the core prefers one large node to several small ones.
+// that they should: Karpenter prefers one large node to several small ones.
 func uncapped(c *checker) {
 	for _, p := range c.pools {
 		if p.static() || capped(p) || len(p.plans) == 0 {
@@ -237,8 +254,11 @@ func uncapped(c *checker) {
 			continue
 		}
 		price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
-		c.report(p.object.Addr, "spec.template.spec.requirements", fmt.Sprintf("Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. One large node is harder to fill and to drain than several small ones. Add a cap such as cpu = lte(16).",
-			dearest.Name, price.Monthly))
+		c.report(p.object.Addr, "spec.template.spec.requirements",
+			"Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. "+
+				"One large node is harder to fill and to drain than several small ones. "+
+				"Add a cap such as cpu = lte(16).",
+			dearest.Name, price.Monthly)
 	}
 }
 
@@ -247,7 +267,8 @@ func capped(p *pool) bool {
 	for _, r := range p.Spec.Template.Spec.Requirements {
 		switch r.Key {
 		case linodev1alpha1.LabelInstanceCPU, linodev1alpha1.LabelInstanceMemory, linodev1alpha1.LabelInstanceDisk:
-			if r.Operator != corev1.NodeSelectorOpExists && r.Operator != corev1.NodeSelectorOpGt && r.Operator != karpv1.NodeSelectorOpGte {
+			if r.Operator != corev1.NodeSelectorOpExists && r.Operator != corev1.NodeSelectorOpGt &&
+				r.Operator != karpv1.NodeSelectorOpGte {
 				return true
 			}
 		case corev1.LabelInstanceTypeStable, linodev1alpha1.LabelInstanceGPUCount:

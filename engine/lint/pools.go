@@ -12,7 +12,7 @@ import (
 
 // Fleets have as many pairs as the square of their pools. Those with different
 // taints are not compared at all, and those with different labels cheaply; what
-// is left is bounded, so that a fleet of thousands is not looked at to its end.
+// is left is bounded, so that a fleet of thousands is not compared to its end.
 const (
 	mostPairs = 20_000
 	mostLooks = 1_000_000
@@ -63,8 +63,11 @@ func (c *checker) equal(p *pool, rivals []*pool) {
 	if p.Spec.Weight != nil {
 		path = "spec.weight"
 	}
-	c.report(p.object.Addr, path, fmt.Sprintf("The same pods can go to this pool and to %s, and all have the weight %d. Karpenter then takes the one whose name is last in the alphabet: %s. Give the pool that is to come first a weight, or tell them apart by taints or labels.",
-		say(addrs), weight(p), first.object.Addr))
+	c.report(p.object.Addr, path,
+		"The same pods can go to this pool and to %s, and all have the weight %d. Karpenter then takes the one "+
+			"whose name is last in the alphabet: %s. Give the pool that is to come first a weight, or tell them apart "+
+			"by taints or labels.",
+		say(addrs), weight(p), first.object.Addr)
 }
 
 // shadowed finds pools that never get a pod: each one that could go there
@@ -83,7 +86,10 @@ func shadowed(c *checker) {
 				return
 			}
 			if weight(above) > weight(p) && shadows(above, p) {
-				c.report(p.object.Addr, "metadata.name", fmt.Sprintf("Every pod that this pool could take, %s takes first: its weight is %d against %d, it allows the same plans, and it has no limit. No node is ever made for this pool.", above.object.Addr, weight(above), weight(p)))
+				c.report(p.object.Addr, "metadata.name",
+					"Every pod that this pool could take, %s takes first: its weight is %d against %d, it allows "+
+						"the same plans, and it has no limit. No node is ever made for this pool.",
+					above.object.Addr, weight(above), weight(p))
 				break
 			}
 		}
@@ -166,7 +172,7 @@ func taintKey(p *pool) string {
 	return strings.Join(slices.Compact(taints), " ")
 }
 
-// apart reports whether a label tells two pools apart: pods choose by it.
+// apart reports whether a label distinguishes two pools: pods choose by it.
 func apart(a, b *pool) bool {
 	for key, value := range a.Spec.Template.Labels {
 		if other, ok := b.Spec.Template.Labels[key]; ok && other != value {
@@ -181,5 +187,7 @@ func shares(a, b *pool) bool {
 	if a.requirements.Intersects(b.requirements) != nil {
 		return false
 	}
-	return slices.ContainsFunc(a.plans, func(it *cloudprovider.InstanceType) bool { return slices.Contains(b.plans, it) })
+	return slices.ContainsFunc(a.plans, func(it *cloudprovider.InstanceType) bool {
+		return slices.Contains(b.plans, it)
+	})
 }

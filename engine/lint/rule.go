@@ -2,7 +2,7 @@ package lint
 
 import "slices"
 
-// A Rule is one thing that is looked for, and what is known of it.
+// A Rule is one kind of finding, and what is known of it.
 type Rule struct {
 	Name    string // as in "lkeplan:ignore NAME"
 	Title   string // the summary of a finding

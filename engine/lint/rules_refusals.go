@@ -7,9 +7,12 @@ func refusals() []Rule {
 		{
 			Name: "bad-schedule", Title: "Invalid schedule", Fatal: true, find: schedules,
 			What: "The schedule of a budget is not a cron expression.",
-			Why: "The definition of NodePool only counts words. Karpenter parses the schedule each time it looks for nodes to disrupt, and as it " +
-				"cannot, it allows none: nothing in the pool is merged, emptied or rolled any more, and only its log says why.",
-			Do:      "Write minute, hour, day of the month, month and day of the week, in UTC, or one of @hourly, @daily, @weekly, @monthly, @yearly.",
+			Why: "The CRD of NodePool only counts words. Karpenter parses the schedule each time it looks for " +
+				"nodes to disrupt, and as it " +
+				"cannot, it allows none: nothing in the pool is merged, emptied or rolled any more, and only its " +
+				"log says why.",
+			Do: "Write minute, hour, day of the month, month and day of the week, in UTC, or one of @hourly, " +
+				"@daily, @weekly, @monthly, @yearly.",
 			Example: "budget {\n  nodes    = 0\n  schedule = \"0 13 * * mon-fri\"\n  duration = \"10h\"\n}",
 		},
 		{
@@ -27,37 +30,43 @@ func refusals() []Rule {
 		{
 			Name: "unknown-plan-label", Title: "Unknown label of plans", Fatal: true, find: planLabels,
 			What: "A label in the domain " + domain + " is none that plans have.",
-			Why:  "The domain is the provider's own. Karpenter takes only the labels that it knows there, and does not use the pool.",
-			Do:   "Correct the label, or use the short names of requirements: cpu, memory, class and so on. For a label of your own, use a domain of your own.",
+			Why: "The domain is the provider's own. Karpenter takes only the labels that it knows there, and does " +
+				"not use the pool.",
+			Do: "Correct the label, or use the short names of requirements: cpu, memory, class and so on. For a " +
+				"label of your own, use a domain of your own.",
 		},
 		{
 			Name: "negative-limit", Title: "Negative amount", Fatal: true, find: negativeLimits,
 			What: "A limit of a pool is below zero.",
-			Why:  "The definition takes a sign. No node fits in such a limit, so none is ever made.",
+			Why:  "The CRD allows a sign. No node fits in such a limit, so none is ever made.",
 			Do:   "Write the amount without the sign, or leave the limit out.",
 		},
 		{
 			Name: "capacity-type", Title: "Unknown capacity type", Fatal: true, find: capacityTypes,
 			What: "A pool asks for another capacity type than on-demand.",
-			Why:  "Linode has no spot market and no reservations. Karpenter does not use a pool whose capacity types it does not know, and finds nothing for one that asks for spot.",
-			Do:   "Leave capacity_type out: every compiled pool asks for on-demand.",
+			Why: "Linode has no spot market and no reservations. Karpenter does not use a pool whose capacity " +
+				"types it does not know, and finds nothing for one that asks for spot.",
+			Do: "Leave capacity_type out: every compiled pool asks for on-demand.",
 		},
 		{
 			Name: "bad-label", Title: "Invalid label", Fatal: true, find: labelSyntax,
 			What: "A label, an annotation, a taint or the value of a requirement is not what Kubernetes takes.",
-			Why: "The definition of NodePool does not look at everything: the part of a key behind its prefix has 63 characters at most, and values of " +
-				"requirements and taints are values of labels. Karpenter does not use the pool, or no Node can be made of it.",
+			Why: "The CRD of NodePool does not check everything: the part of a key behind its prefix has 63 " +
+				"characters at most, and values of " +
+				"requirements and taints are values of labels. Karpenter does not use the pool, or no Node can be " +
+				"made of it.",
 			Do: "Shorten it, and use letters, digits, dashes, underscores and dots.",
 		},
 		{
 			Name: "other-node-class", Title: "Not a node class of LKE", Fatal: true, find: otherNodeClass,
 			What: "A pool refers to a node class of another provider.",
-			Why:  "The controller makes nodes of LinodeNodeClasses only, and pools of others are ignored, without a condition that says so.",
-			Do:   "Refer to a node_class block, or to a class by { kind = \"LinodeNodeClass\", name = \"NAME\" }.",
+			Why: "The controller makes nodes of LinodeNodeClasses only, and pools of others are ignored, without " +
+				"a condition that says so.",
+			Do: "Refer to a node_class block, or to a class by { kind = \"LinodeNodeClass\", name = \"NAME\" }.",
 		},
 		{
 			Name: "overlay-refused", Title: "Overlay that Karpenter refuses", Fatal: true, find: overlays,
-			What: "A NodeOverlay passes its definition, and not Karpenter's own check.",
+			What: "A NodeOverlay passes its CRD, and not Karpenter's own check.",
 			Why:  "It is then not applied, as its condition says.",
 			Do:   "Do as the message says.",
 		},
@@ -65,7 +74,8 @@ func refusals() []Rule {
 			Name: "unknown-region", Title: "Unknown region", Fatal: true, find: region,
 			What: "The cluster block names a region that Linode does not have.",
 			Why:  "No plan is sold there, so nothing can be checked and nothing can be made.",
-			Do:   "Correct the region. If it is new, refresh the catalogue: lkeplan catalog refresh FILE, then --catalog FILE.",
+			Do: "Correct the region. If it is new, refresh the catalogue: lkeplan catalog refresh FILE, then " +
+				"--catalog FILE.",
 		},
 		{
 			Name: "tier-not-in-region", Title: "Tier not available in the region", Catalog: true, find: tier,
@@ -76,13 +86,15 @@ func refusals() []Rule {
 		{
 			Name: "class-refused", Title: "Node class that LKE refuses", Fatal: true, find: classes,
 			What: "LKE would refuse node pools of a node class.",
-			Why:  "Linode takes tags of 3 to 50 characters, and a firewall and a version for each pool only on LKE Enterprise. The class would not become ready.",
-			Do:   "Do as the message says.",
+			Why: "Linode takes tags of 3 to 50 characters, and a firewall and a version for each pool only on LKE " +
+				"Enterprise. The class would not become ready.",
+			Do: "Do as the message says.",
 		},
 		{
 			Name: "label-refused", Title: "Label that LKE refuses", Fatal: true, find: poolLabels,
 			What: "A label or taint of a pool's nodes is one that LKE does not take.",
-			Why: "Labels and taints are set on the LKE node pool, so that nodes have them from the start. LKE takes keys of 128 characters with their prefix, " +
+			Why: "Labels and taints are set on the LKE node pool, so that nodes have them from the start. LKE " +
+				"takes keys of 128 characters with their prefix, " +
 				"62 behind it. Keys of kubernetes.io and linode.com are not sent: Karpenter puts them on the node.",
 			Do: "Shorten it.",
 		},
@@ -94,7 +106,7 @@ func refusals() []Rule {
 		},
 		{
 			Name: "pool-refused", Title: "Pool that Karpenter refuses", Fatal: true, find: theRest,
-			What: "A NodePool passes its definition, and not Karpenter's own check.",
+			What: "A NodePool passes its CRD, and not Karpenter's own check.",
 			Why:  "It is then not used: its condition ValidationSucceeded is false, and it gets no nodes.",
 			Do:   "Do as the message says.",
 		},

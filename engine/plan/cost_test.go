@@ -12,8 +12,9 @@ import (
 func TestCeiling(t *testing.T) {
 	offer := func(name string, cpu, gib int64, dollars catalog.Money) Offer {
 		return Offer{
-			Requirements: scheduling.NewRequirements(scheduling.NewRequirement(corev1.LabelInstanceTypeStable, corev1.NodeSelectorOpIn, name)),
-			MilliCPU:     cpu * 1000, MemoryBytes: gib << 30, Monthly: dollars * catalog.Dollar,
+			Requirements: scheduling.NewRequirements(scheduling.NewRequirement(corev1.LabelInstanceTypeStable,
+				corev1.NodeSelectorOpIn, name)),
+			MilliCPU: cpu * 1000, MemoryBytes: gib << 30, Monthly: dollars * catalog.Dollar,
 		}
 	}
 	offers := []Offer{offer("small", 2, 4, 24), offer("large", 8, 16, 120), offer("huge", 64, 512, 5000)}

@@ -44,7 +44,7 @@ func Diff(base, head State) (Plan, error) {
 	if err := p.migrations(base, head); err != nil {
 		return p, err
 	}
-	if err := p.impact(base, head); err != nil {
+	if err := p.SetImpact(base, head); err != nil {
 		return p, err
 	}
 	return p, p.cost(base, head)
@@ -61,7 +61,8 @@ func byID(objects []config.Object) map[manifest.Key]config.Object {
 func changeOf(o config.Object, action Action) Change {
 	apiVersion, _ := o.Manifest["apiVersion"].(string)
 	return Change{
-		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(), Name: o.Name(),
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(),
+		Name:   o.Name(),
 		Source: o.Origins.Find("").Range, Action: action, Effect: None,
 	}
 }
@@ -106,7 +107,7 @@ func gone(o config.Object, removed []config.Removal) Change {
 	for _, r := range removed {
 		if r.Kind == o.Kind() && r.Name == o.Name() && !r.Delete {
 			c := changeOf(o, Forget)
-			c.UID = text(o.Defaulted, "metadata", "uid")
+			c.UID = manifest.UID(o.Defaulted)
 			return c
 		}
 	}
@@ -118,7 +119,7 @@ func gone(o config.Object, removed []config.Removal) Change {
 func deleted(o config.Object) Change {
 	c := changeOf(o, Delete)
 	c.Old = stored(o)
-	c.UID = text(o.Defaulted, "metadata", "uid")
+	c.UID = manifest.UID(o.Defaulted)
 	if c.Kind == "NodePool" {
 		c.Effect = DeleteNodes
 	}
@@ -130,7 +131,7 @@ func deleted(o config.Object) Change {
 func updated(old, o config.Object) (Change, error) {
 	c := changeOf(o, Keep)
 	c.Old, c.New = stored(old), stored(o)
-	c.UID = text(old.Defaulted, "metadata", "uid")
+	c.UID = manifest.UID(old.Defaulted)
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
@@ -173,7 +174,7 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		class := manifest.Text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if addr, ok := rolled[class]; ok {
 			c.Because = append(c.Because, addr)
 			c.worsen(Roll, false)
@@ -181,18 +182,7 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 	}
 }
 
-// text returns a string inside an object; "" where it is none.
-func text(obj map[string]any, path ...string) string {
-	var value any = obj
-	for _, key := range path {
-		m, _ := value.(map[string]any)
-		value = m[key]
-	}
-	s, _ := value.(string)
-	return s
-}
-
-// origin is the place of a field in the source. A field that is not there has
+// origin is the place of a field in the source. A field that is missing has
 // none.
 func origin(o config.Object, path string) hcl.Range {
 	if written, ok := position(o.Manifest, path); ok {

@@ -10,7 +10,7 @@ import (
 // Digest names what the plan does to objects, as sha256 and 64 hexadecimal
 // digits: two plans with the same digest change the same fields of the same
 // objects in the same way. What depends on the time and on the nodes is not in
-// it, so that somebody can approve a plan that is worked out anew later.
+// it, so that an approval holds for a plan that is worked out again later.
 func (p Plan) Digest() (string, error) {
 	type field struct {
 		Path          string

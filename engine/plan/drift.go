@@ -12,16 +12,17 @@ import (
 	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Drifts compares objects of a cluster with what the head wants of them, and
 // returns the fields that others than the manager have set to something else.
 // The base is what was applied last, as far as that is known; it may be empty.
-func Drifts(base, head []config.Object, live func(config.Object) map[string]any, manager string) ([]Drift, error) {
+func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, manager string) ([]Drift, error) {
 	applied := byID(base)
 	var drifts []Drift
 	for _, o := range head {
-		there := live(o)
+		there := live[o.Key()]
 		if there == nil {
 			continue
 		}
@@ -136,7 +137,7 @@ func (all owners) of(path string) []string {
 }
 
 // fieldPath turns a path of flatten into one of managed fields. Lists are owned
-// as a whole: none of the definitions has keys for its elements.
+// as a whole: no CRD has keys for its elements.
 func fieldPath(path string) fieldpath.Path {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	var at fieldpath.Path

@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // liveOf is a pool as a cluster has it, with the managers of its fields.
@@ -20,17 +21,19 @@ func liveOf(t *testing.T, text string) map[string]any {
 }
 
 func TestDrifts(t *testing.T) {
-	manifest := map[string]any{
+	written := map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
 		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}},
 	}
 	defaulted := map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
-		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"}, "disruption": map[string]any{"consolidateAfter": "0s"}},
+		"spec": map[string]any{"weight": 10.0, "limits": map[string]any{"cpu": "100"},
+			"disruption": map[string]any{"consolidateAfter": "0s"}},
 	}
-	head := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest, Defaulted: defaulted}
+	head := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: written, Defaulted: defaulted}
 	owned := func(manager, fields string) string {
-		return `{"manager": "` + manager + `", "operation": "Update", "apiVersion": "karpenter.sh/v1", "fieldsType": "FieldsV1", "fieldsV1": ` + fields + `}`
+		return `{"manager": "` + manager +
+			`", "operation": "Update", "apiVersion": "karpenter.sh/v1", "fieldsType": "FieldsV1", "fieldsV1": ` + fields + `}`
 	}
 	ours := owned("lkeplan", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`)
 	tests := []struct {
@@ -38,27 +41,48 @@ func TestDrifts(t *testing.T) {
 		live string
 		want []Drift
 	}{
-		{"nobody else", `{"metadata": {"managedFields": [` + ours + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`, nil},
-		{"somebody has set the same", `{"metadata": {"managedFields": [` + owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100000m"}}}`, nil},
-		{"a value that is contested", `{"metadata": {"managedFields": [` + owned("kubectl-edit", `{"f:spec": {"f:weight": {}}}`) + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
-			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.weight", Applied: 10.0, Live: 50.0, Owners: []string{"kubectl-edit"}}}},
-		{"a limit beside ours", `{"metadata": {"managedFields": [` + ours + `,` + owned("kubectl-edit", `{"f:spec": {"f:limits": {"f:memory": {}, "f:nvidia.com/gpu": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100", "memory": "1Ti", "nvidia.com/gpu": "2"}}}`,
+		{"nobody else", `{"metadata": {"managedFields": [` + ours + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
+			nil},
+		{"somebody has set the same", `{"metadata": {"managedFields": [` +
+			owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100000m"}}}`, nil},
+		{"a value that is contested", `{"metadata": {"managedFields": [` +
+			owned("kubectl-edit", `{"f:spec": {"f:weight": {}}}`) + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.weight", Applied: 10.0, Live: 50.0,
+				Owners: []string{"kubectl-edit"}}}},
+		{"a limit beside ours", `{"metadata": {"managedFields": [` + ours + `,` +
+			owned("kubectl-edit", `{"f:spec": {"f:limits": {"f:memory": {}, "f:nvidia.com/gpu": {}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100", "memory": "1Ti", "nvidia.com/gpu": "2"}}}`,
 			[]Drift{
-				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits.memory", Live: "1Ti", Owners: []string{"kubectl-edit"}, Kept: true},
-				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits[nvidia.com/gpu]", Live: "2", Owners: []string{"kubectl-edit"}, Kept: true},
+				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits.memory", Live: "1Ti",
+					Owners: []string{"kubectl-edit"}, Kept: true},
+				{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.limits[nvidia.com/gpu]", Live: "2",
+					Owners: []string{"kubectl-edit"}, Kept: true},
 			}},
-		{"a list that somebody owns whole", `{"metadata": {"managedFields": [` + owned("helm", `{"f:spec": {"f:template": {"f:spec": {"f:requirements": {}}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "template": {"spec": {"requirements": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}}}}`,
-			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.template.spec.requirements[kubernetes.io/arch]",
-				Live: []any{map[string]any{"key": "kubernetes.io/arch", "operator": "Exists"}}, Owners: []string{"helm"}, Kept: true}}},
-		{"a default that somebody got with the rest", `{"metadata": {"managedFields": [` + owned("jane", `{"f:spec": {"f:disruption": {"f:consolidateAfter": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "disruption": {"consolidateAfter": "0s"}}}`, nil},
-		{"what controllers keep for themselves", `{"metadata": {"annotations": {"karpenter.sh/nodepool-hash": "1"}, "managedFields": [` + owned("karpenter", `{"f:metadata": {"f:annotations": {"f:karpenter.sh/nodepool-hash": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
-		{"an annotation of somebody", `{"metadata": {"annotations": {"team.example.com/owner": "web"}, "managedFields": [` + owned("jane", `{"f:metadata": {"f:annotations": {"f:team.example.com/owner": {}}}}`) + `]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`,
-			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "metadata.annotations[team.example.com/owner]", Live: "web", Owners: []string{"jane"}, Kept: true}}},
+		{"a list that somebody owns whole", `{"metadata": {"managedFields": [` +
+			owned("helm", `{"f:spec": {"f:template": {"f:spec": {"f:requirements": {}}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "template": {"spec": {"requirements": [{"key": "kubernetes.io/arch", "operator": "Exists"}]}}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web",
+				Path: "spec.template.spec.requirements[kubernetes.io/arch]",
+				Live: []any{map[string]any{"key": "kubernetes.io/arch", "operator": "Exists"}}, Owners: []string{"helm"},
+				Kept: true}}},
+		{"a default that somebody got with the rest", `{"metadata": {"managedFields": [` +
+			owned("jane", `{"f:spec": {"f:disruption": {"f:consolidateAfter": {}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}, "disruption": {"consolidateAfter": "0s"}}}`, nil},
+		{"what controllers keep for themselves",
+			`{"metadata": {"annotations": {"karpenter.sh/nodepool-hash": "1"}, "managedFields": [` +
+				owned("karpenter", `{"f:metadata": {"f:annotations": {"f:karpenter.sh/nodepool-hash": {}}}}`) +
+				`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
+		{"an annotation of somebody", `{"metadata": {"annotations": {"team.example.com/owner": "web"}, "managedFields": [` +
+			owned("jane", `{"f:metadata": {"f:annotations": {"f:team.example.com/owner": {}}}}`) +
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`,
+			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "metadata.annotations[team.example.com/owner]",
+				Live: "web", Owners: []string{"jane"}, Kept: true}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			live := liveOf(t, tt.live)
-			got, err := Drifts(nil, []config.Object{head}, func(config.Object) map[string]any { return live }, "lkeplan")
+			got, err := Drifts(nil, []config.Object{head}, map[manifest.Key]map[string]any{head.Key(): live}, "lkeplan")
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -158,7 +158,8 @@ func classEffects(before, after map[string]any) (func(string) (Effect, bool), er
 		}
 	}
 	for key := range spec {
-		r, err := rollsBy(before, after, "spec."+key, func() *linodev1alpha1.LinodeNodeClass { return &linodev1alpha1.LinodeNodeClass{} })
+		r, err := rollsBy(before, after, "spec."+key,
+			func() *linodev1alpha1.LinodeNodeClass { return &linodev1alpha1.LinodeNodeClass{} })
 		if err != nil {
 			return nil, err
 		}

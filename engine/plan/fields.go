@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // flatten lists what an object asks for, by path. Requirements and taints are
@@ -99,15 +101,9 @@ func position(manifest map[string]any, path string) (string, bool) {
 	return "", false
 }
 
+// lookup returns the value at a path of names with dots; nil where there is none.
 func lookup(obj map[string]any, path string) any {
-	var value any = obj
-	for key := range strings.SplitSeq(path, ".") {
-		m, ok := value.(map[string]any)
-		if !ok {
-			return nil
-		}
-		value = m[key]
-	}
+	value, _ := manifest.Lookup(obj, strings.Split(path, ".")...)
 	return value
 }
 

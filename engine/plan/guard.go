@@ -34,8 +34,10 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	verdicts = append(verdicts, p.protected(b.Guards)...)
 	verdicts = append(verdicts, p.deletedPools(b.Guards))
 	s := p.Summary()
-	verdicts = append(verdicts, p.share(MaxDeletedNodes, b.Guards.MaxDeletedNodes, len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
-	verdicts = append(verdicts, p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled) > 0, s.NodesRolled, b.Guards)...)
+	verdicts = append(verdicts,
+		p.share(MaxDeletedNodes, b.Guards.MaxDeletedNodes, len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
+	verdicts = append(verdicts,
+		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled) > 0, s.NodesRolled, b.Guards)...)
 	for _, f := range b.Guards.Freezes {
 		v, err := p.frozen(f)
 		if err != nil {
@@ -85,7 +87,8 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", counted(deleted, "pool"), g.MaxDeletedPools)
+		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", counted(deleted, "pool"),
+			g.MaxDeletedPools)
 	}
 	return v
 }
@@ -104,7 +107,8 @@ func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, 
 		v.Detail = fmt.Sprintf("Nodes would be %s, and how many is not known without a cluster; add --cluster.", verb)
 	case most.Exceeds(nodes, p.Nodes):
 		v.Status, v.Actual = Blocked, fmt.Sprintf("%d of %d", nodes, p.Nodes)
-		v.Detail = fmt.Sprintf("%d of %d nodes would be %s, and at most %s may be in one change.", nodes, p.Nodes, verb, most.Text)
+		v.Detail = fmt.Sprintf("%d of %d nodes would be %s, and at most %s may be in one change.", nodes, p.Nodes, verb,
+			most.Text)
 	default:
 		v.Actual = fmt.Sprintf("%d of %d", nodes, p.Nodes)
 	}

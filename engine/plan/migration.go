@@ -60,7 +60,7 @@ func (p *Plan) migrations(base, head State) error {
 }
 
 // renames pairs pools that go with those that come. Who is at the same address
-// comes before who merely looks alike.
+// comes before who is only similar.
 func (p *Plan) renames(deleted, created []config.Object, head State) error {
 	for _, succeeds := range []func(old, o config.Object) (bool, error){sameAddress, alike} {
 		var left []config.Object
@@ -124,7 +124,8 @@ func alike(a, b config.Object) (bool, error) {
 // requirementFields are what a pool requires, whatever the order.
 func requirementFields(o config.Object) map[string]any {
 	fields := flatten(o.Defaulted)
-	maps.DeleteFunc(fields, func(path string, _ any) bool { return !strings.HasPrefix(path, "spec.template.spec.requirements") })
+	maps.DeleteFunc(fields,
+		func(path string, _ any) bool { return !strings.HasPrefix(path, "spec.template.spec.requirements") })
 	return fields
 }
 
@@ -140,7 +141,7 @@ func rename(old, o config.Object, head State) (Migration, error) {
 }
 
 // transition is the migration of a pool that becomes static or dynamic, to one
-// beside it.
+// next to it.
 func transition(old, o config.Object, head State) (Migration, error) {
 	kind := "dynamic"
 	if static(o) {
@@ -175,7 +176,8 @@ func with(manifest map[string]any, path string, value any) map[string]any {
 
 // taken reports whether a pool of the head has a label.
 func (m migration) taken(label string) bool {
-	return slices.ContainsFunc(m.head.Objects, func(o config.Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
+	return slices.ContainsFunc(m.head.Objects,
+		func(o config.Object) bool { return o.Addr.Type == m.old.Addr.Type && o.Addr.Name == label })
 }
 
 // free returns a label that no pool of the head has.

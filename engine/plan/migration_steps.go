@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A migration is one that is being written.
@@ -18,32 +19,35 @@ type migration struct {
 // nodes of the new pool, as the old one cannot grow.
 const movedTo = "lkeplan.dev/moved-to"
 
-// maxWeight is the largest that the definition of a NodePool allows.
+// maxWeight is the largest that the CRD of NodePool allows.
 const maxWeight = 100
 
 func (m migration) plan(reason, to string) (Migration, error) {
 	old, next := m.weighted()
-	oldName, name := nameIn(old), nameIn(next)
-	beside, err := m.blocks(old, next)
+	oldName, name := manifest.Name(old), manifest.Name(next)
+	both, err := m.blocks(old, next)
 	if err != nil {
 		return Migration{}, err
 	}
-	draining := with(with(old, "spec.limits", map[string]any{"nodes": "0"}), "spec.template.metadata.annotations", annotated(old, name))
-	pace := fmt.Sprintf("Let nodes of %s go within its budgets: it cannot grow any more, and all of its nodes have drifted", oldName)
+	draining := with(with(old, "spec.limits", map[string]any{"nodes": "0"}), "spec.template.metadata.annotations",
+		annotated(old, name))
+	pace := fmt.Sprintf("Let nodes of %s go within its budgets: it cannot grow any more, and all of its nodes have "+
+		"drifted", oldName)
 	if static(m.old) {
 		draining = with(old, "spec.replicas", int64(0))
-		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0; what goes in a step is drained at once, and held back by PodDisruptionBudgets alone", oldName)
+		pace = fmt.Sprintf("Take the nodes of %s away: lower replicas step by step to 0; what goes in a step is "+
+			"drained at once, and held back only by PodDisruptionBudgets", oldName)
 	}
 	drained, err := m.block(m.oldLabel, draining)
 	if err != nil {
 		return Migration{}, err
 	}
-	first := fmt.Sprintf("Make %s beside %s", name, oldName)
+	first := fmt.Sprintf("Make %s next to %s", name, oldName)
 	if !static(m.old) && !static(m.next) {
 		first += ", and prefer it for new nodes"
 	}
 	return Migration{From: m.old.Addr.String(), To: to, Reason: reason, Steps: []Step{
-		{Title: first, HCL: beside},
+		{Title: first, HCL: both},
 		{Title: pace, HCL: drained},
 		{Title: fmt.Sprintf("Wait until it has none: kubectl get nodes -l karpenter.sh/nodepool=%s", oldName)},
 		{Title: fmt.Sprintf("Delete %s: put this in place of its block", oldName), HCL: m.removal(oldName)},
@@ -96,7 +100,8 @@ func asWritten(manifest map[string]any) map[string]any {
 			}
 		}
 	}
-	return map[string]any{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept, "spec": manifest["spec"]}
+	return map[string]any{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept,
+		"spec": manifest["spec"]}
 }
 
 // annotated returns the annotations of a pool's nodes, with the one that makes
@@ -109,5 +114,3 @@ func annotated(manifest map[string]any, name string) map[string]any {
 	}
 	return annotations
 }
-
-func nameIn(manifest map[string]any) string { return text(manifest, "metadata", "name") }

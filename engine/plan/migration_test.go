@@ -38,13 +38,16 @@ func TestMigrations(t *testing.T) {
 			[]string{"a,a-static replicas 2", "a limit 0 moved-to a-static"}},
 		{"dynamic", pool("a", "replicas = 2"), pool("a", ""), "pool.a → pool.a_dynamic",
 			[]string{"a replicas 2,a-dynamic", "a replicas 0"}},
-		{"moved, with the name that it had", pool("a", ""), pool("b", "") + "moved {\n from = pool.a\n to = pool.b\n}\n", "", nil},
-		{"moved, with a name of its own", pool("a", ""), pool("c", "name = \"b\"\nlabels = { x = \"y\" }") + "moved {\n from = pool.a\n to = pool.c\n}\n", "pool.a → pool.c", nil},
-		{"two of the same kind", pool("a", "name = \"b\"") + pool("z", ""), pool("a", "name = \"d\"") + pool("y", ""), "pool.a → pool.a, pool.z → pool.y", nil},
+		{"moved, with the name that it had", pool("a", ""), pool("b", "") + "moved {\n from = pool.a\n to = pool.b\n}\n", "",
+			nil},
+		{"moved, with a name of its own", pool("a", ""), pool("c", "name = \"b\"\nlabels = { x = \"y\" }") +
+			"moved {\n from = pool.a\n to = pool.c\n}\n", "pool.a → pool.c", nil},
+		{"two of the same kind", pool("a", "name = \"b\"") + pool("z", ""), pool("a", "name = \"d\"") + pool("y", ""),
+			"pool.a → pool.a, pool.z → pool.y", nil},
 		{"other nodes", pool("a", ""), pool("b", "labels = { x = \"y\" }"), "", nil},
 		{"other requirements", pool("a", "requirements = { cpu = 4 }"), pool("b", "requirements = { cpu = 8 }"), "", nil},
 		{"fewer", pool("a", "replicas = 2"), pool("a", "replicas = 1"), "", nil},
-		{"a new one beside it", pool("a", ""), pool("a", "") + pool("b", ""), "", nil},
+		{"a new one next to it", pool("a", ""), pool("a", "") + pool("b", ""), "", nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,7 +73,8 @@ func TestMigrations(t *testing.T) {
 
 func compiled(t *testing.T, src string) compile.Result {
 	t.Helper()
-	c, diags := compile.Dir(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}}, compile.Options{})
+	c, diags := compile.Dir(t.Context(), fstest.MapFS{"main.lke.hcl": {Data: []byte(migrationCluster + src)}},
+		compile.Options{})
 	if diags.HasErrors() {
 		t.Fatalf("%v\n%s", diags, src)
 	}

@@ -30,7 +30,7 @@ type Node struct {
 	MilliCPU    int64             `json:"milli_cpu"`              // capacity
 	MemoryBytes int64             `json:"memory_bytes"`
 	Settled     bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
-	Leaving     bool              `json:"leaving,omitempty"` // it uses a budget already: it is being deleted, or is not ready
+	Leaving     bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
 	Patient     bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
 	Holds       []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
 }
@@ -73,12 +73,13 @@ type Held struct {
 	Nodes int
 }
 
-// impact fills in, for each pool that changes, what becomes of its nodes. Which
+// SetImpact fills in, for each pool that changes, what becomes of its nodes, as
+// Diff has done for the nodes that it knew. Which
 // drift by the new objects and did not by the old ones is told by the
 // comparison that Karpenter makes for each NodeClaim (karpenter v1.14.1,
 // drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
 // class.
-func (p *Plan) impact(base, head State) error {
+func (p *Plan) SetImpact(base, head State) error {
 	before, err := judges(base)
 	if err != nil {
 		return err
@@ -166,8 +167,9 @@ func held(nodes []Node) []Held {
 	return holds
 }
 
-// noRoom says which limit of a pool no replacement of any plan fits beside its
-// nodes: Karpenter makes the replacement before the old node goes.
+// noRoom says which limit of a pool leaves no room for a replacement of any plan
+// type next to its nodes: Karpenter creates the replacement before the old node
+// goes.
 func (j judge) noRoom(nodes []Node, offers []Offer) string {
 	if j.pool == nil {
 		return ""
@@ -190,7 +192,8 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 			return used[name]+o.size(name) <= total
 		})
 		if !fits {
-			return fmt.Sprintf("limits.%s = %s leaves no room for one more node beside the %d there are", name, limit.String(), len(nodes))
+			return fmt.Sprintf("limits.%s = %s leaves no room for one more node next to the %d there are", name, limit.String(),
+				len(nodes))
 		}
 	}
 	return ""
@@ -242,10 +245,12 @@ func (j judge) drifted(n Node) bool {
 	same := func(versionKey, version, hashKey, hash string) bool {
 		return n.Annotations[versionKey] != version || n.Annotations[hashKey] == hash
 	}
-	if !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey, j.hash) {
+	if !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey,
+		j.hash) {
 		return true
 	}
-	if hash, known := j.classes[n.Class]; known && !same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
+	if hash, known := j.classes[n.Class]; known &&
+		!same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
 		return true
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil

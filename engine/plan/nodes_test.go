@@ -15,13 +15,15 @@ import (
 // poolOf is a pool with one requirement and budgets.
 func poolOf(cpu string, expiry string, budgets ...any) config.Object {
 	spec := map[string]any{
-		"requirements": []any{map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "In", "values": []any{cpu}}},
+		"requirements": []any{map[string]any{"key": "karpenter.k8s.linode/instance-cpu", "operator": "In",
+			"values": []any{cpu}}},
 		"nodeClassRef": map[string]any{"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"},
 		"expireAfter":  expiry,
 	}
 	manifest := map[string]any{
 		"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": "web"},
-		"spec": map[string]any{"template": map[string]any{"spec": spec}, "disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
+		"spec": map[string]any{"template": map[string]any{"spec": spec},
+			"disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
 	}
 	return config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: manifest, Defaulted: manifest}
 }
@@ -29,7 +31,7 @@ func poolOf(cpu string, expiry string, budgets ...any) config.Object {
 // friday is a Friday morning.
 var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 
-// nodesOf are nodes that were made by a pool, with so many CPUs each.
+// nodesOf are nodes that were made by a pool, with n CPUs each.
 func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	t.Helper()
 	all, err := judges(State{Objects: []config.Object{o}})
@@ -40,7 +42,8 @@ func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
 			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash, karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash,
+				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})
 	}
 	return nodes
@@ -62,19 +65,27 @@ func TestImpact(t *testing.T) {
 		cpus         []string
 		want         Impact // and of its pace, how many at a time
 	}{
-		{"the template changes", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 1}}},
+		{"the template changes", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), four,
+			Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 1}}},
 		{"no nodes", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), nil, Impact{}},
 		{"nothing that reaches nodes", poolOf("4", "720h", tenth), poolOf("4", "720h", budget("2")), four, Impact{Of: 4}},
-		{"some do not fit any more", poolOf("4", "720h", tenth), poolOf("8", "720h", tenth), []string{"4", "8", "8"}, Impact{Of: 3, Rolled: 1, Pace: &Pace{Wave: 1}}},
-		{"one that did not fit before is not counted", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth), []string{"4", "2"}, Impact{Of: 2, Rolled: 1, Pace: &Pace{Wave: 1}}},
-		{"the budget for other reasons does not hold", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "reasons", []any{"Empty"})), four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 4}}},
-		{"the budget that holds at times does not hold always", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "schedule", "0 9 * * *", "duration", "1h"), budget("3")), four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 3}}},
-		{"a budget that lets none go", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "reasons", []any{"Drifted"})), four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Never: true}}},
+		{"some do not fit any more", poolOf("4", "720h", tenth), poolOf("8", "720h", tenth), []string{"4", "8", "8"},
+			Impact{Of: 3, Rolled: 1, Pace: &Pace{Wave: 1}}},
+		{"one that did not fit before is not counted", poolOf("4", "720h", tenth), poolOf("4", "24h", tenth),
+			[]string{"4", "2"}, Impact{Of: 2, Rolled: 1, Pace: &Pace{Wave: 1}}},
+		{"the budget for other reasons does not hold", poolOf("4", "720h"),
+			poolOf("4", "24h", budget("0", "reasons", []any{"Empty"})), four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 4}}},
+		{"the budget that holds at times does not hold always", poolOf("4", "720h"),
+			poolOf("4", "24h", budget("0", "schedule", "0 9 * * *", "duration", "1h"), budget("3")), four,
+			Impact{Of: 4, Rolled: 4, Pace: &Pace{Wave: 3}}},
+		{"a budget that lets none go", poolOf("4", "720h"), poolOf("4", "24h", budget("0", "reasons", []any{"Drifted"})),
+			four, Impact{Of: 4, Rolled: 4, Pace: &Pace{Never: true}}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := append([]Node{{Pool: "another"}}, nodesOf(t, tt.before, tt.cpus...)...)
-			p, err := Diff(State{Objects: []config.Object{tt.before}, Nodes: nodes}, State{Objects: []config.Object{tt.head}, Nodes: nodes, Now: friday})
+			p, err := Diff(State{Objects: []config.Object{tt.before}, Nodes: nodes},
+				State{Objects: []config.Object{tt.head}, Nodes: nodes, Now: friday})
 			if err != nil || len(p.Changes) != 1 {
 				t.Fatalf("%+v, %v", p, err)
 			}

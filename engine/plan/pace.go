@@ -48,7 +48,7 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 		return nil, err
 	}
 	allowed := func(at time.Time) (int, error) {
-		n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, counted, karpv1.DisruptionReasonDrifted)
+		n, err := pool.GetAllowedDisruptionsByReason(ClockAt(at), counted, karpv1.DisruptionReasonDrifted)
 		return min(n, counted), err
 	}
 	pace := &Pace{Closed: closed(pool, counted, now)}
@@ -86,14 +86,14 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	return pace, nil
 }
 
-// closed are the budgets that let none of so many nodes go, as they are written.
+// closed are the budgets that let none of n nodes go, as they are written.
 func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {
 		if !concernsDrift(b) {
 			continue
 		}
 		// One that cannot be read lets none go.
-		if n, err := b.GetAllowedDisruptions(frozen{at: at}, nodes); err == nil && n > 0 {
+		if n, err := b.GetAllowedDisruptions(ClockAt(at), nodes); err == nil && n > 0 {
 			continue
 		}
 		text := b.Nodes
@@ -132,8 +132,8 @@ func (p *Pace) extend(from, until time.Time, nodes int, end time.Time) {
 	p.Windows = append(p.Windows, Window{from, until, nodes})
 }
 
-// a timetable is when a budget is in force: from each hit of the schedule for
-// the duration.
+// timetable is when a budget applies: for the duration from each hit of the
+// schedule.
 type timetable struct {
 	schedule cron.Schedule
 	duration time.Duration
@@ -169,7 +169,7 @@ func turn(schedules []timetable, at, limit time.Time) time.Time {
 
 // ParseSchedule reads the schedule of a budget, in UTC, as Karpenter does
 // (v1.14.1, Budget.IsActive). The parser that it uses panics on a few texts that
-// the definition lets through; here they are errors.
+// the CRD lets through; here they are errors.
 func ParseSchedule(text string) (s cron.Schedule, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
@@ -188,10 +188,14 @@ func concernsDrift(b karpv1.Budget) bool {
 	return len(b.Reasons) == 0
 }
 
-// frozen is a clock that stands.
-type frozen struct {
+// ClockAt is a clock that always shows one moment, for Karpenter's functions that
+// ask for the time. It cannot wait: it has no timers.
+func ClockAt(at time.Time) clock.Clock { return clockAt{at: at} }
+
+type clockAt struct {
 	clock.Clock
 	at time.Time
 }
 
-func (f frozen) Now() time.Time { return f.at }
+func (c clockAt) Now() time.Time                  { return c.at }
+func (c clockAt) Since(t time.Time) time.Duration { return c.at.Sub(t) }

@@ -40,19 +40,26 @@ func TestPace(t *testing.T) {
 		{"a share rounds up", []any{budget{"nodes": "10%"}}, 14, 0, 14, "now 2, wave 2, 7 waves"},
 		{"nodes that are leaving already count", []any{budget{"nodes": "2"}}, 14, 1, 13, "now 1, wave 2, 7 waves"},
 		{"more are leaving than may", []any{budget{"nodes": "2"}}, 14, 5, 9, "now 0, wave 2, 5 waves"},
-		{"office hours", []any{budget{"nodes": "3"}, office}, 9, 0, 9, "now 0, wave 3, 3 waves, next Fri 18:00, by 0 at \"0 6 * * mon-fri\" for 12h"},
-		{"windows that leave an hour", []any{budget{"nodes": "0", "schedule": "0 4 * * *", "duration": "23h"}}, 4, 0, 4, "now 0, wave 4, 1 waves, next Sat 03:00, by 0 at \"0 4 * * *\" for 23h"},
+		{"office hours", []any{budget{"nodes": "3"}, office}, 9, 0, 9,
+			"now 0, wave 3, 3 waves, next Fri 18:00, by 0 at \"0 6 * * mon-fri\" for 12h"},
+		{"windows that leave an hour", []any{budget{"nodes": "0", "schedule": "0 4 * * *", "duration": "23h"}}, 4, 0, 4,
+			"now 0, wave 4, 1 waves, next Sat 03:00, by 0 at \"0 4 * * *\" for 23h"},
 		{"never", []any{budget{"nodes": "0"}}, 4, 0, 4, "now 0, wave 0, 0 waves, never, by 0"},
-		{"never, by windows that meet", []any{budget{"nodes": "0%", "schedule": "@daily", "duration": "24h"}}, 4, 0, 4, "now 0, wave 0, 0 waves, never, by 0% at \"@daily\" for 24h"},
-		{"once a year", []any{budget{"nodes": "0", "schedule": "0 0 1 1 *", "duration": "8750h"}}, 4, 0, 4, "now 0, wave 4, 1 waves, next Thu 14:00, by 0 at \"0 0 1 1 *\" for 8750h"},
+		{"never, by windows that meet", []any{budget{"nodes": "0%", "schedule": "@daily", "duration": "24h"}}, 4, 0, 4,
+			"now 0, wave 0, 0 waves, never, by 0% at \"@daily\" for 24h"},
+		{"once a year", []any{budget{"nodes": "0", "schedule": "0 0 1 1 *", "duration": "8750h"}}, 4, 0, 4,
+			"now 0, wave 4, 1 waves, next Thu 14:00, by 0 at \"0 0 1 1 *\" for 8750h"},
 		{"another reason", []any{budget{"nodes": "0", "reasons": []any{"Empty"}}}, 4, 0, 4, "now 4, wave 4, 1 waves"},
-		{"not counted", []any{budget{"nodes": "10%"}, office}, 0, 0, 0, "now 0, wave 0, 0 waves, next Fri 18:00, by 0 at \"0 6 * * mon-fri\" for 12h"},
-		{"each minute", []any{budget{"nodes": "0", "schedule": "* * * * *", "duration": "30s"}}, 4, 0, 4, "now 0, wave 4, 1 waves, next Fri 07:00, by 0 at \"* * * * *\" for 30s"},
+		{"not counted", []any{budget{"nodes": "10%"}, office}, 0, 0, 0,
+			"now 0, wave 0, 0 waves, next Fri 18:00, by 0 at \"0 6 * * mon-fri\" for 12h"},
+		{"each minute", []any{budget{"nodes": "0", "schedule": "* * * * *", "duration": "30s"}}, 4, 0, 4,
+			"now 0, wave 4, 1 waves, next Fri 07:00, by 0 at \"* * * * *\" for 30s"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var pool karpv1.NodePool
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(poolOf("4", "720h", tt.budgets...).Defaulted, &pool); err != nil {
+			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(poolOf("4", "720h", tt.budgets...).Defaulted,
+				&pool); err != nil {
 				t.Fatal(err)
 			}
 			pace, err := paceOf(&pool, tt.nodes, tt.leaving, tt.rolled, friday)
@@ -70,7 +77,8 @@ func TestPace(t *testing.T) {
 // says at any moment in them.
 func TestWindowsCoverTheWeek(t *testing.T) {
 	var pool karpv1.NodePool
-	object := poolOf("4", "720h", map[string]any{"nodes": "3"}, map[string]any{"nodes": "0", "schedule": "0 6 * * mon-fri", "duration": "12h"},
+	object := poolOf("4", "720h", map[string]any{"nodes": "3"},
+		map[string]any{"nodes": "0", "schedule": "0 6 * * mon-fri", "duration": "12h"},
 		map[string]any{"nodes": "50%", "schedule": "30 */7 * * *", "duration": "10m"})
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, &pool); err != nil {
 		t.Fatal(err)
@@ -85,7 +93,7 @@ func TestWindowsCoverTheWeek(t *testing.T) {
 			t.Errorf("a window begins at %s, want %s", w.From, at)
 		}
 		for at = w.From; at.Before(w.Until); at = at.Add(time.Minute) {
-			n, err := pool.GetAllowedDisruptionsByReason(frozen{at: at}, 5, karpv1.DisruptionReasonDrifted)
+			n, err := pool.GetAllowedDisruptionsByReason(ClockAt(at), 5, karpv1.DisruptionReasonDrifted)
 			if err != nil || n != w.Nodes {
 				t.Fatalf("at %s: %d nodes in the window, Karpenter says %d, %v", at, w.Nodes, n, err)
 			}

@@ -28,25 +28,25 @@ type State struct {
 	// Conflicts are fields that somebody else has set to another value, by object;
 	// nil where no cluster was asked.
 	Conflicts map[manifest.Key][]Conflict
-	Removed   []config.Removal // what becomes of objects that are not there any more
+	Removed   []config.Removal // what becomes of objects that are no longer declared
 	Offers    []Offer
 	Nodes     []Node    // nil where no cluster was asked
-	Now       time.Time // when budgets and expiry are looked at; zero: they are not
+	Now       time.Time // when budgets and expiry are judged; zero: they are not
 }
 
 // Plan is what going from a base to a head does.
 type Plan struct {
 	Base, Head Revision
-	Now        time.Time // when budgets and expiry were looked at; zero: they were not
+	Now        time.Time // when budgets and expiry were judged; zero: they were not
 	Changes    []Change  // sorted by address; objects that stay as they are only where they moved
 	Drift      []Drift   // what others did to live objects; sorted by address and path
 	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
 	// Before and After bound what all pools together cost in a month. Current is
-	// what the nodes that are there cost; nil where no cluster was asked.
+	// what the live nodes cost; nil where no cluster was asked.
 	Before, After Cost
 	Current       *catalog.Money
 	Nodes         int // in the cluster; 0 where none was asked
-	// Notes say what could not be looked at, and so is missing.
+	// Notes say what could not be read, and so is missing.
 	Notes []string
 	// Migrations say how to rename pools, and make them static or dynamic, without
 	// their nodes going at once; sorted by From.
@@ -57,7 +57,7 @@ type Plan struct {
 type Revision struct {
 	Kind  string    // git, dir, live, snapshot or plan
 	Ref   string    // such as a commit, a path or a file's name; "" where the kind says it all
-	Taken time.Time // of a snapshot: when the cluster was looked at
+	Taken time.Time // of a snapshot: when the cluster was read
 }
 
 // String names the revision as it stands in a sentence: commit 1f2c3d4.
@@ -113,12 +113,11 @@ func (c Change) Key() manifest.Key {
 
 // Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
-	Addr, Kind, Name string
-	Namespace        string // of the object; "" where its kind has none
-	Path             string
-	Applied          any      // what the base says; nil where it says nothing
-	Live             any      // JSON-shaped
-	Owners           []string // field managers, sorted
+	Addr, Kind, Namespace, Name string
+	Path                        string
+	Applied                     any      // what the base says; nil where it says nothing
+	Live                        any      // JSON-shaped
+	Owners                      []string // field managers, sorted
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool

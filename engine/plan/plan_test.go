@@ -7,14 +7,14 @@ import (
 	"testing/fstest"
 	"time"
 
-	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-// compile compiles one directory of an archive; one that is not there is empty.
+// compiledDir compiles one directory of an archive; one that is missing is empty.
 func compiledDir(t *testing.T, files fstest.MapFS, dir string) compile.Result {
 	t.Helper()
 	sub, err := fs.Sub(files, dir)
@@ -31,7 +31,7 @@ func compiledDir(t *testing.T, files fstest.MapFS, dir string) compile.Result {
 	return compiled
 }
 
-// friday is when budgets are looked at: a Friday morning.
+// friday is when budgets are judged: a Friday morning.
 var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
 
 // TestDiff compares the directories base and head of each archive, and each
@@ -41,7 +41,7 @@ func TestDiff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	configtest.Golden(t, "testdata", func(files fstest.MapFS) map[string]string {
+	golden.Archives(t, "testdata", func(files fstest.MapFS) map[string]string {
 		head := compiledDir(t, files, "head")
 		p, err := compare.Revisions(compiledDir(t, files, "base"), head, prices, friday)
 		if err != nil {

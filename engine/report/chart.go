@@ -11,7 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// mostBars keeps a chart of many pools one that can be looked at.
+// mostBars keeps a chart of many pools readable.
 const mostBars = 12
 
 // share is a part of a chart's width, in percent.
@@ -97,7 +97,7 @@ func moves(c plan.Change) catalog.Money {
 	return max(ceiling, -ceiling, floor, -floor)
 }
 
-// scale is what the whole width of a chart stands for. Beside bars without an
+// scale is what the whole width of a chart stands for. Next to bars without an
 // end, the others take two thirds.
 func scale(bounds []*plan.Cost, current []*catalog.Money) (most float64) {
 	endless := false
@@ -158,7 +158,7 @@ type weekRow struct {
 	Name, Text string
 	Windows    []windowBar
 
-	others int // pools beside the first
+	others int // pools besides the first
 	rolled int // nodes of them all
 	impact *plan.Impact
 }
@@ -187,7 +187,8 @@ func weekChartOf(r Report) *weekChart {
 		if from.IsZero() {
 			from, until = windows[0].From, windows[len(windows)-1].Until
 		}
-		row := weekRow{Name: plainly(c.Addr), Windows: barsOf(c.Impact, from, until), impact: c.Impact, rolled: c.Impact.Rolled}
+		bars := barsOf(c.Impact, from, until)
+		row := weekRow{Name: plainly(c.Addr), Windows: bars, impact: c.Impact, rolled: c.Impact.Rolled}
 		key := fmt.Sprint(row.Windows)
 		if i, same := drawn[key]; same {
 			chart.Rows[i].others++
@@ -224,7 +225,8 @@ func (r *weekRow) say() {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
 		r.Text = plainly.when(r.impact.Pace)
 		if r.rolled > 0 {
-			r.Text = strings.TrimSuffix(fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text), "; ")
+			text := fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text)
+			r.Text = strings.TrimSuffix(text, "; ")
 		}
 	}
 	if r.Text == "" {
@@ -244,7 +246,9 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 			continue
 		}
 		begin, length := float64(w.From.Sub(from)), float64(w.Until.Sub(w.From))
-		bar := windowBar{X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole)}
+		bar := windowBar{
+			X: shareOf(begin, whole), Width: shareOf(length, whole), Middle: shareOf(begin+length/2, whole),
+		}
 		bar.Height = leastHeight + (weekHeight-leastHeight)*w.Nodes/most
 		bar.Y = weekHeight - bar.Height
 		if im.Known && length/whole > 0.05 {

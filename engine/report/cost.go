@@ -45,7 +45,7 @@ func bill(r Report) string {
 		parts = append(parts, "at least "+text)
 	}
 	if r.Current != nil {
-		parts = append(parts, "the nodes there now cost "+dollars(*r.Current))
+		parts = append(parts, "the live nodes cost "+dollars(*r.Current))
 	}
 	return strings.Join(parts, "; ") + "."
 }

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -11,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// A finding is what a reviewer should look at, as a diagnostic: systems that
-// show diagnostics show it at its line.
+// A finding is something that a reviewer should check, as a diagnostic: systems
+// that show diagnostics show it at its line.
 type finding struct {
 	diag.Diagnostic
 	addr string // of the object it is about; "" for the whole plan
@@ -24,11 +25,11 @@ const (
 	rollsNodes   = "rolls-nodes"
 	conflicting  = "conflict"
 	drifting     = "drift"
-	notSeen      = "not-looked-at"
+	notChecked   = "not-checked"
 )
 
-// findings are what there is to look at, gravest first: what refuses the plan,
-// deleted nodes, replaced nodes, and the rest in the order of the messages.
+// findings are what a reviewer should check, gravest first: what refuses the plan,
+// deleted nodes, replaced nodes, and the rest in the order of the report.
 func findings(r Report) (list []finding) {
 	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {
@@ -42,11 +43,13 @@ func findings(r Report) (list []finding) {
 		list = append(list, finding{Diagnostic: d})
 	}
 	for _, d := range r.Drift {
-		text := plainly(d.Addr) + ": " + short(d.Path) + " is " + value(d.Path, d.Live) + ", set by " + plainly.list(d.Owners) + "; " + drifted(d) + "."
-		list = append(list, found("warning", drifting, "Set by others in the cluster", text, hcl.Range{}, d.Addr, d.Path))
+		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.",
+			plainly(d.Addr), short(d.Path), value(d.Path, d.Live), plainly.list(d.Owners), drifted(d))
+		list = append(list, found("warning", drifting, "Set by others in the cluster",
+			text, hcl.Range{}, d.Addr, d.Path))
 	}
 	for _, text := range r.Notes {
-		list = append(list, found("warning", notSeen, "Not looked at", plainly(text), hcl.Range{}, "", text))
+		list = append(list, found("warning", notChecked, "Not checked", plainly(text), hcl.Range{}, "", text))
 	}
 	slices.SortStableFunc(list, func(a, b finding) int { return rank(a) - rank(b) })
 	return list
@@ -65,7 +68,9 @@ func rank(f finding) int {
 }
 
 func found(severity, rule, summary, text string, place hcl.Range, addr string, key ...string) finding {
-	f := finding{diag.Diagnostic{Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00")}, addr}
+	f := finding{addr: addr, Diagnostic: diag.Diagnostic{
+		Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00"),
+	}}
 	if place.Filename != "" {
 		f.Range = &diag.Range{
 			Filename: plainly(place.Filename),
@@ -89,7 +94,9 @@ func ofVerdict(v plan.Verdict) finding {
 
 func ofChange(c plan.Change) (list []finding) {
 	for _, clash := range c.Conflicts {
-		list = append(list, found("error", conflicting, "Set by others to another value", plainly(c.Addr)+": "+plainly.conflict(clash)+".", c.Source, c.Addr, clash.Path))
+		text := plainly(c.Addr) + ": " + plainly.conflict(clash) + "."
+		list = append(list,
+			found("error", conflicting, "Set by others to another value", text, c.Source, c.Addr, clash.Path))
 	}
 	text := plainly(c.Addr) + ": " + plainly.headline(c)
 	for _, more := range append([]string{plainly.consequence(c.Impact)}, plainly.obstacles(c.Impact)...) {
@@ -102,7 +109,8 @@ func ofChange(c plan.Change) (list []finding) {
 		list = append(list, found("warning", deletesNodes, "Nodes are deleted", text+".", c.Source, c.Addr))
 	case plan.Roll:
 		place := c.Source
-		if i := slices.IndexFunc(c.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll && f.Source.Filename != "" }); i >= 0 {
+		rolls := func(f plan.Field) bool { return f.Effect == plan.Roll && f.Source.Filename != "" }
+		if i := slices.IndexFunc(c.Fields, rolls); i >= 0 {
 			place = c.Fields[i].Source
 		}
 		list = append(list, found("warning", rollsNodes, "Nodes are replaced", text+".", place, c.Addr))
@@ -119,7 +127,7 @@ func diagnostics(list []finding) []diag.Diagnostic {
 	return all
 }
 
-// SARIF writes what a reviewer should look at for code scanning.
+// SARIF writes what a reviewer should check, for code scanning.
 func SARIF(w io.Writer, r Report, o Options) error {
 	return diag.SARIF(w, diagnostics(findings(r)), o.Version)
 }
@@ -131,12 +139,14 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 	about := func(is func(finding) bool) []diag.Diagnostic {
 		return diagnostics(slices.DeleteFunc(slices.Clone(list), func(f finding) bool { return !is(f) }))
 	}
-	ofObject := func(f finding) bool { return slices.Contains([]string{deletesNodes, rollsNodes, conflicting}, f.Rule) }
+	objects := []string{deletesNodes, rollsNodes, conflicting}
+	ofObject := func(f finding) bool { return slices.Contains(objects, f.Rule) }
 	var cases []diag.Case
 	for _, c := range r.Changes {
-		cases = append(cases, diag.Case{Class: plainly(c.Block), Name: plainly(c.Addr), Diagnostics: about(func(f finding) bool {
-			return ofObject(f) && f.addr == c.Addr
-		})})
+		cases = append(cases, diag.Case{
+			Class: plainly(c.Block), Name: plainly(c.Addr),
+			Diagnostics: about(func(f finding) bool { return ofObject(f) && f.addr == c.Addr }),
+		})
 	}
 	guards := map[string]bool{}
 	for _, v := range r.Verdicts {
@@ -145,8 +155,13 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 			continue
 		}
 		guards[name] = true
-		cases = append(cases, diag.Case{Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name })})
+		cases = append(cases, diag.Case{
+			Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name }),
+		})
 	}
-	cases = append(cases, diag.Case{Class: "lkeplan", Name: "configuration and cluster", Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] })})
+	cases = append(cases, diag.Case{
+		Class: "lkeplan", Name: "configuration and cluster",
+		Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] }),
+	})
 	return diag.JUnitCases(w, "lkeplan diff", cases)
 }

@@ -17,7 +17,7 @@ const (
 	mostSummary = 1 << 20
 )
 
-// GitHub writes what a reviewer should look at as commands to a runner of GitHub
+// GitHub writes what a reviewer should check as commands to a runner of GitHub
 // Actions, gravest first, and not more than it shows.
 func GitHub(w io.Writer, r Report, _ Options) error {
 	var shown []diag.Diagnostic
@@ -55,7 +55,8 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	var b strings.Builder
 	for _, output := range [][2]string{
 		{"changes", fmt.Sprint(s.Create + s.Update + s.Delete + s.Move + s.Forget)},
-		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)}, {"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
+		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)},
+		{"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
 		{"nodes_rolled", fmt.Sprint(s.NodesRolled)}, {"nodes_deleted", fmt.Sprint(s.NodesDeleted)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
 		{"cost_delta", costDelta(r)}, {"refused", fmt.Sprint(r.Refused())},

@@ -18,7 +18,7 @@ func GitLabTerraform(w io.Writer, r Report, _ Options) error {
 	}{s.Create, s.Update, s.Delete})
 }
 
-// GitLabCodeQuality writes what a reviewer should look at for
+// GitLabCodeQuality writes what a reviewer should check, for
 // artifacts:reports:codequality.
 func GitLabCodeQuality(w io.Writer, r Report, _ Options) error {
 	return diag.CodeQuality(w, diagnostics(findings(r)), func(d diag.Diagnostic) string {

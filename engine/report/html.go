@@ -42,7 +42,8 @@ var words = template.FuncMap{
 // policy allows the one style sheet that is in the page.
 func policy() string {
 	digest := sha256.Sum256([]byte(pageCSS))
-	return "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(digest[:]) + "'; base-uri 'none'; form-action 'none'"
+	hash := base64.StdEncoding.EncodeToString(digest[:])
+	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
 }
 
 // view is what the page shows. All of it is text, which the template escapes.
@@ -72,7 +73,7 @@ type objectView struct {
 	Sign, Addr, What, Headline, Effect, Tone, Place string
 	Open                                            bool
 	Consequence                                     string
-	Warnings                                        []string // what holds nodes, and who stands in the way
+	Warnings                                        []string // what holds nodes, and conflicts
 	Fields                                          []fieldView
 	Costs                                           []pair
 }
@@ -134,7 +135,11 @@ func tiles(s plan.Summary) []tile {
 		}
 		return t
 	}
-	list := []tile{number(s.Create, "to create", "to create", "good"), number(s.Update, "to update", "to update", ""), number(s.Delete, "to delete", "to delete", "bad")}
+	list := []tile{
+		number(s.Create, "to create", "to create", "good"),
+		number(s.Update, "to update", "to update", ""),
+		number(s.Delete, "to delete", "to delete", "bad"),
+	}
 	if s.Move > 0 {
 		list = append(list, number(s.Move, "moved", "moved", ""))
 	}
@@ -180,8 +185,9 @@ var tones = map[plan.Effect]string{plan.Roll: "warn", plan.DeleteNodes: "bad"}
 
 func objectOf(c plan.Change) objectView {
 	o := objectView{
-		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Headline: capital(plainly.headline(c)), Place: at(c.Source),
-		Tone: tones[c.Effect], Consequence: capital(plainly.consequence(c.Impact)), Warnings: plainly.obstacles(c.Impact),
+		Sign: signs[c.Action], Addr: plainly(c.Addr), What: plainly(c.Kind + " " + c.Name), Place: at(c.Source),
+		Headline: capital(plainly.headline(c)), Consequence: capital(plainly.consequence(c.Impact)),
+		Tone: tones[c.Effect], Warnings: plainly.obstacles(c.Impact),
 	}
 	switch {
 	case c.Effect == plan.DeleteNodes:

@@ -14,11 +14,11 @@ import (
 // takes comments of 65,536.
 const MaxComment = 60_000
 
-// Markdown writes a plan as a comment for a pull request, of at most so many
+// Markdown writes a plan as a comment for a pull request, of at most MaxChars
 // characters where that is possible: what says least is left out first, and
 // deleted and replaced nodes never are. The first line is a marker by which a
-// bot finds its comment again. Whatever comes from the configuration stands in
-// code, where nothing of it is taken for Markdown, a mention or a reference.
+// bot finds its comment again. What comes from the configuration is code, so that
+// nothing of it is taken for Markdown, a mention or a reference.
 func Markdown(w io.Writer, r Report, o Options) error {
 	most := cmp.Or(o.MaxChars, MaxComment)
 	_, err := io.WriteString(w, fitting(r, o, func(text string) bool {
@@ -141,7 +141,9 @@ func (c *comment) table() {
 			hidden++
 			continue
 		}
-		c.printf("| %s | %s | %s | %s | %s |\n", code(change.Addr), action(change), nodes(change), from(change.Impact), ceilings(change.Before, change.After))
+		c.printf("| %s | %s | %s | %s | %s |\n",
+			code(change.Addr), action(change), nodes(change), from(change.Impact),
+			ceilings(change.Before, change.After))
 	}
 	if hidden > 0 {
 		c.printf("\n%s more without touching nodes.\n", count(hidden, "object"))
@@ -236,7 +238,8 @@ func (c *comment) conflicts() {
 			n += len(change.Conflicts)
 		}
 		if n > 0 {
-			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n", count(n, "field"))
+			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
+				count(n, "field"))
 		}
 		return
 	}
@@ -256,14 +259,16 @@ func (c *comment) drifted() {
 		c.printf("\n%s set by others in the cluster.\n", count(len(c.Drift), "field"))
 		return
 	}
-	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | |\n|---|---|---|---|---|\n")
+	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
+		"|\n|---|---|---|---|---|\n")
 	for _, d := range c.Drift {
 		before, after := sides(d.Path, d.Applied, d.Live)
-		c.printf("| %s | %s | %s | %s | %s |\n", code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
+		c.printf("| %s | %s | %s | %s | %s |\n",
+			code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
 	}
 }
 
-// warnings are those of compiling, and what could not be looked at.
+// warnings are those of compiling, and what could not be checked.
 func (c *comment) warnings() {
 	if c.detail <= graveRows {
 		return
@@ -278,7 +283,7 @@ func (c *comment) warnings() {
 		separator = ""
 	}
 	for _, text := range c.Notes {
-		c.printf("%s- not looked at: %s\n", separator, code(text))
+		c.printf("%s- not checked: %s\n", separator, code(text))
 		separator = ""
 	}
 }

@@ -38,7 +38,8 @@ func lines(text string) iter.Seq[string] {
 
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
-	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n", entities(m.From), code(m.Reason))
+	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
+		entities(m.From), code(m.Reason))
 	for i, step := range m.Steps {
 		c.printf("\n**%d.** %s\n", i+1, code(step.Title))
 		if step.HCL != "" {

@@ -76,18 +76,18 @@ func (p *page) sentence(indent int, s styled) {
 	}
 }
 
-// item writes a label and text beside it, which is wrapped below itself.
+// item writes a label and text next to it, which is wrapped below itself.
 func (p *page) item(indent int, label styled, text string) {
-	beside := indent + width(label.text) + 2
+	column := indent + width(label.text) + 2
 	lines := []string{p.plain(text)}
 	if p.width > 0 {
-		lines = wrap(lines[0], max(20, p.width-beside))
+		lines = wrap(lines[0], max(20, p.width-column))
 	}
 	for i, line := range lines {
 		if i == 0 {
 			p.line(indent, label, styled{text: "  " + line})
 		} else {
-			p.line(beside, styled{text: line})
+			p.line(column, styled{text: line})
 		}
 	}
 }
@@ -128,7 +128,8 @@ func (p *page) table(indent int, rows []row) {
 	const endless = 1 << 30
 	limits := [4]int{endless, endless, endless, endless}
 	columns := func(r row) [4]string {
-		return [4]string{p.cut(p.plain(r.name), limits[0]), p.turn(r, limits[1]), p.plain(r.words), p.tail(p.plain(r.place), limits[3])}
+		name, place := p.cut(p.plain(r.name), limits[0]), p.tail(p.plain(r.place), limits[3])
+		return [4]string{name, p.turn(r, limits[1]), p.plain(r.words), place}
 	}
 	measure := func() (widths [4]int) {
 		for _, r := range rows {

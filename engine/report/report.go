@@ -31,7 +31,7 @@ type Report struct {
 
 // Options are how a report is written.
 type Options struct {
-	Target   string // the directory it is about, which tells reports side by side apart
+	Target   string // the directory it is about, which distinguishes several reports
 	Version  string // of the program
 	Color    bool   // of text: use the escape sequences of terminals
 	ASCII    bool   // of text: use no other characters

@@ -30,7 +30,7 @@ func Text(w io.Writer, r Report, o Options) error {
 		}
 	}
 	for _, text := range r.Notes {
-		p.section("Not looked at")
+		p.section("Not checked")
 		p.sentence(2, styled{text: plainly(text)})
 	}
 	p.section("")
@@ -39,7 +39,9 @@ func Text(w io.Writer, r Report, o Options) error {
 	return err
 }
 
-var signs = map[plan.Action]string{plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: "."}
+var signs = map[plan.Action]string{
+	plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: ".",
+}
 
 // change writes the paragraph of an object.
 func (p *page) change(c plan.Change) {

@@ -23,7 +23,7 @@ func sides(path string, before, after any) (string, string) {
 	return value(path, before), value(path, after)
 }
 
-// turned joins two sides: a value that comes stands alone.
+// turned joins two sides; a value that is new has one.
 func turned(before, after string) string {
 	switch {
 	case before == "":
@@ -108,7 +108,7 @@ func literal(v any) string {
 	return diag.Visible(strings.TrimSuffix(b.String(), "\n"))
 }
 
-// at is where something stands in the source, in the form that editors follow;
+// at is the place of something in the source, in the form that editors follow;
 // "" where that is not known.
 func at(r hcl.Range) string {
 	if r.Filename == "" {

@@ -198,15 +198,15 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 		return nil
 	}
 	for _, h := range im.Holds {
-		switch h.Reason {
+		switch nodes := count(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
-			lines = append(lines, fmt.Sprintf("%s held by the PodDisruptionBudget %s, which allows no eviction", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:
-			lines = append(lines, fmt.Sprintf("%s held by karpenter.sh/do-not-disrupt on %s", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held by karpenter.sh/do-not-disrupt on "+v(h.Object))
 		case plan.NoRoom:
 			lines = append(lines, "no node can be replaced: "+v(h.Object))
 		default:
-			lines = append(lines, fmt.Sprintf("%s held: %s", count(h.Nodes, "node"), v(h.Object)))
+			lines = append(lines, nodes+" held: "+v(h.Object))
 		}
 	}
 	switch {
@@ -218,7 +218,7 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 	return lines
 }
 
-// conflict says that an apply would be refused.
+// conflict says why an apply is refused.
 func (v voice) conflict(c plan.Conflict) string {
 	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
 }

@@ -28,7 +28,8 @@ func (s *Source) At(ref string) (Revision, error) {
 // trunks are where a change is taken to be going, unless somebody says
 // otherwise: the remote's default branch, and what it is usually called.
 var trunks = []plumbing.ReferenceName{
-	"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main", "refs/heads/master",
+	"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main",
+	"refs/heads/master",
 }
 
 // MergeBase returns the configuration as it was where the checked out branch
@@ -53,7 +54,8 @@ func (s *Source) MergeBase() (Revision, error) {
 		}
 		bases, err := head.MergeBase(trunk)
 		if err != nil || len(bases) == 0 {
-			return Revision{}, fmt.Errorf("%s and the checked out commit have no common ancestor here%s", name.Short(), s.shallowHint())
+			return Revision{},
+				fmt.Errorf("%s and the checked out commit have no common ancestor here%s", name.Short(), s.shallowHint())
 		}
 		return s.commit(bases[0].Hash)
 	}

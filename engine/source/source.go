@@ -49,15 +49,15 @@ func Open(path string) (*Source, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the Git repository of %s: %w", path, err)
 	}
-	dir, err := within(repo, abs)
+	dir, err := dirIn(repo, abs)
 	if err != nil {
 		return nil, fmt.Errorf("find %s in its Git repository: %w", path, err)
 	}
 	return &Source{repo: repo, dir: dir}, nil
 }
 
-// within returns the path of a directory in the repository's working tree.
-func within(repo *git.Repository, abs string) (string, error) {
+// dirIn returns the path of a directory in the repository's working tree.
+func dirIn(repo *git.Repository, abs string) (string, error) {
 	tree, err := repo.Worktree()
 	if err != nil {
 		return "", err

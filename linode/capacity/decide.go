@@ -1,9 +1,9 @@
 // Package capacity decides what to ask of LKE so that each NodeClaim gets one
 // machine and no machine is left without one.
 //
-// It is pure: claims, pools and the time go in, actions come out. It knows no
-// client, no clock, no Karpenter type, and keeps nothing between calls but the
-// Memory that it hands back.
+// It is pure: a View of claims and pools, the Memory of earlier decisions and the
+// time go in, a Decision with the next Memory comes out. It knows no client, no
+// clock and no Karpenter type.
 //
 // The rules, for each group of interchangeable slots:
 //
@@ -19,10 +19,16 @@
 package capacity
 
 import (
-	"cmp"
 	"slices"
 	"time"
 )
+
+// View is what LKE and the API server show at one moment.
+type View struct {
+	Claims []Claim
+	Pools  []Pool
+	Asked  time.Time // when LKE was asked for the pools: what it answered before is in them
+}
 
 // Claim is a NodeClaim, as far as capacity goes.
 type Claim struct {
@@ -31,7 +37,8 @@ type Claim struct {
 	Instance int       // the Linode that is its machine; 0 while it waits for one
 	Created  time.Time // older claims are served first
 	Leaving  bool      // it is being deleted: it asks for nothing
-	Released bool      // it is being deleted and drained: its machine may go
+
+	released bool // Memory.Release was called: its machine may go
 }
 
 // Pool is an LKE node pool.
@@ -58,26 +65,18 @@ type Policy struct {
 	Grace       time.Duration // how long a slot may stay unowned
 	SlotTimeout time.Duration // how long a slot may stay without an instance
 	PoolSize    int           // nodes in a pool: 100 on standard, 500 on Enterprise
+	Quick       time.Duration // from one poll to the next while somebody waits
+	Idle        time.Duration // from one poll to the next while nobody does
 }
 
-// Memory is what Decide has to know of earlier calls. Losing it, in a restart,
-// only makes it more patient.
-type Memory struct {
-	UnownedSince map[string]time.Time // by slot id
-	EmptySince   map[string]time.Time // by slot id, of slots without an instance
-	Mended       map[int]Try          // by pool id
-	Lost         map[string]bool      // claims that were said to have lost their machine
-}
-
-// Decision is what to do now.
+// Decision is what to do now. Memory is what to hand to the next call of Decide.
 type Decision struct {
-	Binds  []Bind
-	Works  []Work // at most one for each group, sorted by group
-	Memory Memory
-	Lost   []string // claims whose machine LKE does not have any more, said once
-	// Waiting says that a claim waits for a slot or an instance: look again
-	// soon.
-	Waiting bool
+	Binds   []Bind
+	Works   []Work   // at most one for each group, sorted by group
+	Lost    []string // claims whose machine LKE does not have any more, reported once
+	Waiting bool     // some claim waits for a slot or an instance
+	PollIn  time.Duration
+	Memory  Memory
 }
 
 // Bind gives a claim its machine.
@@ -87,21 +86,20 @@ type Bind struct {
 	Instance int
 }
 
-// Decide compares claims with pools. Slots and claims of groups that the
-// caller knows to be in motion must be decided on again when they have come to
-// rest; the caller drops the Work of such groups.
-func Decide(claims []Claim, pools []Pool, memory Memory, policy Policy, now time.Time) Decision {
+// Decide compares claims with pools. It has no Binds and no Works for groups with
+// a Work that is not finished, or was finished after LKE was asked: the view may
+// not show what that has done. The Works it returns count as begun; Memory.Finish
+// ends them.
+func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
+	d := Decision{Memory: memory.after(view)}
+	claims := d.Memory.complete(view.Claims)
 	owner := make(map[int]Claim, len(claims))
 	for _, c := range claims {
 		if c.Instance != 0 {
 			owner[c.Instance] = c
 		}
 	}
-	d := Decision{Memory: Memory{
-		UnownedSince: map[string]time.Time{}, EmptySince: map[string]time.Time{}, Mended: map[int]Try{}, Lost: map[string]bool{},
-	}}
-	groups := gather(claims, pools, owner)
-	for _, g := range groups {
+	for _, g := range gather(claims, view.Pools, owner) {
 		g.remember(memory, &d.Memory, now)
 		work := g.decide(&d, policy, now)
 		g.mend(memory, &d.Memory, &work, now)
@@ -109,150 +107,103 @@ func Decide(claims []Claim, pools []Pool, memory Memory, policy Policy, now time
 			d.Works = append(d.Works, work)
 		}
 	}
-	d.lose(claims, pools, memory)
+	d.lose(claims, view.Pools, memory)
+	d.settle(view, claims)
+	d.begin(view.Asked, now)
+	d.pollIn(policy, now)
 	return d
 }
 
 // lose finds claims whose machine is in no slot. While LKE does not list all
 // slots it may be in one of those.
 func (d *Decision) lose(claims []Claim, pools []Pool, old Memory) {
-	there := map[int]bool{}
+	live := map[int]bool{}
 	for _, p := range pools {
 		if p.hidden() > 0 {
-			d.Memory.Lost = old.Lost
+			d.Memory.lost = old.lost
 			return
 		}
 		for _, s := range p.Slots {
-			there[s.Instance] = true
+			live[s.Instance] = true
 		}
 	}
 	for _, c := range claims {
-		if c.Instance == 0 || c.Leaving || there[c.Instance] {
+		if c.Instance == 0 || c.Leaving || live[c.Instance] {
 			continue
 		}
-		if !old.Lost[c.UID] {
+		if !old.lost[c.UID] {
 			d.Lost = append(d.Lost, c.UID)
 		}
-		d.Memory.Lost[c.UID] = true
+		d.Memory.lost[c.UID] = true
 	}
 }
 
-// group is one group's share of claims and slots.
-type group struct {
-	key       string
-	spec      Group // as the youngest claim has it
-	youngest  Claim
-	pools     []Pool
-	demand    []Claim // without a machine, oldest first
-	cancelled int     // claims that were released before they got a machine
-	ready     []Slot  // unowned, with an instance
-	empty     []Slot  // unowned, without one
-	hidden    int
-	release   []string // slots of released claims
-}
-
-// gather sorts claims and slots into groups, in the order of their keys. Slots
-// of pools that are not ours count only where a claim owns them.
-func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
-	byKey := map[string]*group{}
-	at := func(key string) *group {
-		if byKey[key] == nil {
-			byKey[key] = &group{key: key}
-		}
-		return byKey[key]
+// settle records which released claims have no machine any more. LKE must have
+// been asked after the release, and nothing may change in the group meanwhile.
+func (d *Decision) settle(view View, claims []Claim) {
+	shrinking := map[string]bool{}
+	for _, w := range d.Works {
+		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0
 	}
 	for _, c := range claims {
-		g := at(c.Group.Key())
-		if g.spec.Plan == "" || older(g.youngest, c) < 0 {
-			g.spec, g.youngest = c.Group, c
+		key := c.Group.Key()
+		if !c.released || !view.Asked.After(d.Memory.released[c.UID]) || d.Memory.moving(key, view.Asked) {
+			continue
 		}
-		switch {
-		case c.Instance != 0:
-		case c.Released:
-			g.cancelled++
-		case !c.Leaving:
-			g.demand = append(g.demand, c)
+		if c.Instance == 0 {
+			d.Memory.gone[c.UID] = !shrinking[key]
+		} else {
+			d.Memory.gone[c.UID] = !mayHold(view.Pools, c.Instance, key)
 		}
 	}
-	for _, p := range pools {
-		g := at(home(p, byKey, owner))
-		g.pools = append(g.pools, p)
-		if p.Group != "" {
-			g.hidden += p.hidden()
-		}
-		for _, s := range p.Slots {
-			g.place(p, s, owner)
-		}
-	}
-	groups := make([]*group, 0, len(byKey))
-	for _, g := range byKey {
-		slices.SortFunc(g.demand, older)
-		slices.SortFunc(g.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
-		slices.SortFunc(g.ready, bySlotID)
-		slices.SortFunc(g.empty, bySlotID)
-		slices.Sort(g.release)
-		groups = append(groups, g)
-	}
-	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
-	return groups
 }
 
-// closed marks, in its key, a group of pools that were changed so that they can
-// hold no more nodes of the group that they are tagged with. They get no new
-// nodes; those of their nodes that nobody owns go, the others drift.
-const closed = " closed"
-
-// home is the key of the group that a pool counts for. A pool whose tag was
-// taken away is known by its nodes.
-func home(p Pool, groups map[string]*group, owner map[int]Claim) string {
-	if p.Group != "" {
-		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
-			return p.Group + closed
-		}
-		return p.Group
-	}
-	for _, s := range p.Slots {
-		if c, owned := owner[s.Instance]; owned && s.Instance != 0 && c.Group.Plan != "" && c.Group.CanHold(p.Traits) {
-			return c.Group.Key()
-		}
-	}
-	return ""
+// mayHold reports whether a pool has the instance, or may have it in a slot that
+// LKE counts and does not list.
+func mayHold(pools []Pool, instance int, key string) bool {
+	return slices.ContainsFunc(pools, func(p Pool) bool {
+		return p.hidden() > 0 && (p.Group == key || p.Group == "") ||
+			slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == instance })
+	})
 }
 
-func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
-
-func bySlotID(a, b Slot) int { return cmp.Compare(a.ID, b.ID) }
-
-// place files one slot of a pool.
-func (g *group) place(p Pool, s Slot, owner map[int]Claim) {
-	if claim, owned := owner[s.Instance]; owned && s.Instance != 0 {
-		if claim.Released {
-			g.release = append(g.release, s.ID)
+// begin drops what cannot be begun now: all of groups in motion, and the growth of
+// groups on hold. It marks the rest as begun.
+func (d *Decision) begin(asked, now time.Time) {
+	m := d.Memory
+	d.Binds = slices.DeleteFunc(d.Binds, func(b Bind) bool { return m.moving(b.Key, asked) })
+	d.Works = slices.DeleteFunc(d.Works, func(w Work) bool { return m.moving(w.Key, asked) })
+	var begun []Work
+	for _, w := range d.Works {
+		g := m.groups[w.Key]
+		if now.Before(g.hold) {
+			if w.Grow, w.Create, w.For = nil, nil, nil; w.idle() {
+				continue
+			}
 		}
+		g.busy = true
+		m.groups[w.Key] = g
+		begun = append(begun, w)
+	}
+	d.Works = begun
+}
+
+// pollIn says when to poll LKE again: soon while somebody waits, less soon when the
+// wait is long.
+func (d *Decision) pollIn(policy Policy, now time.Time) {
+	if !d.Waiting && len(d.Works) == 0 && d.Memory.settled() {
+		d.Memory.waitingSince, d.PollIn = time.Time{}, policy.Idle
 		return
 	}
-	switch {
-	case p.Group == "":
-	case s.Instance == 0:
-		g.empty = append(g.empty, s)
+	if d.Memory.waitingSince.IsZero() {
+		d.Memory.waitingSince = now
+	}
+	switch waited := now.Sub(d.Memory.waitingSince); {
+	case waited < 30*time.Second:
+		d.PollIn = policy.Quick
+	case waited < 2*time.Minute:
+		d.PollIn = 2 * policy.Quick
 	default:
-		g.ready = append(g.ready, s)
+		d.PollIn = 5 * policy.Quick
 	}
-}
-
-// remember carries over since when slots are unowned and without an instance.
-func (g *group) remember(old Memory, memory *Memory, now time.Time) {
-	for _, s := range slices.Concat(g.ready, g.empty) {
-		memory.UnownedSince[s.ID] = earlier(old.UnownedSince, s.ID, now)
-	}
-	for _, s := range g.empty {
-		memory.EmptySince[s.ID] = earlier(old.EmptySince, s.ID, now)
-	}
-}
-
-func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
-	if t, ok := since[id]; ok {
-		return t
-	}
-	return now
 }

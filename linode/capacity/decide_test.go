@@ -12,9 +12,11 @@ import (
 
 var (
 	now    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
-	policy = Policy{Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100}
-	web    = Group{NodePool: "web", Plan: "g6-standard-4"}
-	batch  = Group{NodePool: "batch", Plan: "g6-standard-4"}
+	policy = Policy{
+		Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100, Quick: 2 * time.Second, Idle: time.Minute,
+	}
+	web   = Group{NodePool: "web", Plan: "g6-standard-4"}
+	batch = Group{NodePool: "batch", Plan: "g6-standard-4"}
 )
 
 func waits(uid string) Claim { return Claim{UID: uid, Group: web, Created: now} }
@@ -24,7 +26,7 @@ func has(uid string, instance int) Claim {
 }
 
 func released(c Claim) Claim {
-	c.Leaving, c.Released = true, true
+	c.Leaving, c.released = true, true
 	return c
 }
 
@@ -37,11 +39,21 @@ func pool(id, count int, slots ...Slot) Pool {
 // since is a memory of slots that are unowned and without an instance for so
 // long.
 func since(age time.Duration, slots ...string) Memory {
-	m := Memory{UnownedSince: map[string]time.Time{}, EmptySince: map[string]time.Time{}}
+	m := Memory{unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}}
 	for _, s := range slots {
-		m.UnownedSince[s], m.EmptySince[s] = now.Add(-age), now.Add(-age)
+		m.unownedSince[s], m.emptySince[s] = now.Add(-age), now.Add(-age)
 	}
 	return m
+}
+
+// decide decides on what LKE and the API server show now.
+func decide(claims []Claim, pools []Pool, memory Memory) Decision {
+	for _, c := range claims {
+		if c.released {
+			memory.Release(c.UID, now)
+		}
+	}
+	return Decide(View{Claims: claims, Pools: pools, Asked: now.Add(time.Millisecond)}, memory, policy, now)
 }
 
 func TestDecide(t *testing.T) {
@@ -122,7 +134,7 @@ func TestDecide(t *testing.T) {
 		claims: []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}},
 		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
-		name:  "a slot that nobody owns is left alone at first",
+		name:  "a slot that nobody owns is kept at first",
 		pools: []Pool{pool(1, 1, Slot{"1-a", 10})},
 	}, {
 		name:   "a slot that nobody owns goes after the grace period",
@@ -149,7 +161,7 @@ func TestDecide(t *testing.T) {
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			got := render(Decide(tt.claims, tt.pools, tt.memory, policy, now))
+			got := render(decide(tt.claims, tt.pools, tt.memory))
 			if diff := cmp.Diff(tt.want, got); diff != "" {
 				t.Errorf("decision (-want +got):\n%s", diff)
 			}
@@ -214,7 +226,11 @@ func ownersOf(n int) []Claim {
 }
 
 func TestKeyIsTheIdentity(t *testing.T) {
-	base := Group{NodePool: "web", Plan: "g6-standard-4", Taints: []Taint{{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"}}}
+	base := Group{
+		NodePool: "web", Plan: "g6-standard-4", Taints: []Taint{
+			{Key: "a", Effect: "NoSchedule"}, {Key: "b", Effect: "NoExecute"},
+		},
+	}
 	same := base
 	same.Taints = slices.Clone(base.Taints)
 	slices.Reverse(same.Taints)

@@ -7,9 +7,9 @@ import (
 	"fmt"
 )
 
-// Group is the identity of LKE node pools: whatever LKE gives to every node of
-// a pool, and the NodePool that asked for it. Slots of one group can stand in
-// for one another; slots of two groups never can.
+// Group is the identity of LKE node pools: whatever LKE gives to every node of a
+// pool, and the NodePool that asked for it. Slots of one group are interchangeable;
+// slots of two groups never are.
 type Group struct {
 	NodePool       string            `json:"nodePool"`
 	Plan           string            `json:"plan"`
@@ -21,8 +21,8 @@ type Group struct {
 	Tags           []string          `json:"tags,omitempty"` // not part of the identity
 }
 
-// Taint is a permanent taint of a group's nodes. Start-up taints have no place
-// here: LKE puts a pool's taints back on its nodes for ever.
+// Taint is a permanent taint of a group's nodes. Startup taints do not belong here:
+// LKE keeps adding a pool's taints to its nodes.
 type Taint struct {
 	Key    string `json:"key"`
 	Value  string `json:"value,omitempty"`

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Traits are what LKE says of a pool that its group has a say in. Some can be
-// changed by hand in Cloud Manager.
+// Traits are the properties of a pool that its group determines. Some can be changed
+// by hand in Cloud Manager.
 type Traits struct {
 	Plan           string // "" where nothing is known
 	Labels         map[string]string
@@ -21,34 +21,33 @@ type Traits struct {
 	Autoscaled     bool // LKE's own autoscaler is on
 }
 
-// Mend says what to put right in a pool, in place and without touching its
-// nodes.
+// Mend is a correction of a pool, in place and without new nodes.
 type Mend struct {
 	Pool   int
 	Group  Group    // what it should be like
-	Fields []string // what is out of step: tags, labels, taints, autoscaler
+	Fields []string // what differs: group, tags, labels, taints, autoscaler
 }
 
-// Try is when a pool was last mended, and how often in a row.
-type Try struct {
-	At    time.Time
-	Count int
+// attempt is when a pool was last mended, and how often in a row.
+type attempt struct {
+	at     time.Time
+	inARow int
 }
 
-// How long a pool is left alone that is out of step again right after it was
-// mended: it may be LKE itself that disagrees.
+// How long to wait before a pool is corrected again that differs right after a
+// correction: LKE itself may disagree.
 const (
 	firstPause = time.Minute
 	lastPause  = time.Hour
 )
 
-func (t Try) pause() time.Duration {
-	return min(firstPause<<min(max(t.Count-1, 0), 10), lastPause)
+func (a attempt) pause() time.Duration {
+	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
 }
 
 // CanHold reports whether nodes of a pool with these traits are what the group
 // asks for. What the group leaves open is LKE's choice. Traits that do not fit
-// cannot be changed without replacing the nodes.
+// cannot be changed without new nodes.
 func (g Group) CanHold(t Traits) bool {
 	return t.Plan == g.Plan &&
 		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption) &&
@@ -56,7 +55,7 @@ func (g Group) CanHold(t Traits) bool {
 		(g.Version == "" || t.Version == "" || g.Version == t.Version)
 }
 
-// outOfStep returns the names of what differs and can be put right in place.
+// outOfStep returns the names of what differs and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
 	if !slices.Equal(lowered(g.Tags), lowered(t.Tags)) {
 		fields = append(fields, "tags")
@@ -99,14 +98,14 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		if p.Group == "" {
 			fields = append([]string{"group"}, fields...)
 		}
-		try, tried := old.Mended[p.ID]
+		last, tried := old.mended[p.ID]
 		switch {
 		case p.Traits.Plan == "":
-		case len(fields) > 0 && (!tried || now.Sub(try.At) >= try.pause()):
+		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
 			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: g.spec, Fields: fields})
-			memory.Mended[p.ID] = Try{At: now, Count: try.Count + 1}
-		case tried && (len(fields) > 0 || now.Sub(try.At) < lastPause):
-			memory.Mended[p.ID] = try
+			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
+		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause):
+			memory.mended[p.ID] = last
 		}
 	}
 }

@@ -10,7 +10,9 @@ import (
 // shaped is what a group with everything in it asks for.
 var shaped = Group{
 	NodePool: "web", Plan: "g6-standard-4", Labels: map[string]string{"a": "b"}, Tags: []string{"Env:prod", "team:web"},
-	Taints: []Taint{{Key: "x", Effect: "NoSchedule"}, {Key: "y", Value: "z", Effect: "NoExecute"}}, Version: "v1.33.4+lke2",
+	Taints: []Taint{
+		{Key: "x", Effect: "NoSchedule"}, {Key: "y", Value: "z", Effect: "NoExecute"},
+	}, Version: "v1.33.4+lke2",
 }
 
 // TestPoolsAreKeptInStep edits the one pool of a group, which holds the machine
@@ -22,36 +24,57 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 	tests := []struct {
 		name string
 		edit func(*Pool)
-		past Try // when the pool was mended last
+		past attempt // when the pool was mended last
 		want []string
 	}{
-		{"nothing was edited", func(*Pool) {}, Try{}, []string{grow}},
-		{"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"team:web", "env:Prod"} }, Try{}, []string{grow}},
-		{"taints in another order are the same", func(p *Pool) { p.Taints = []Taint{shaped.Taints[1], shaped.Taints[0]} }, Try{}, []string{grow}},
-		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, Try{}, []string{"mend tags of pool 1", grow}},
-		{"labels", func(p *Pool) { p.Labels = nil }, Try{}, []string{"mend labels of pool 1", grow}},
-		{"taints", func(p *Pool) { p.Taints = nil }, Try{}, []string{"mend taints of pool 1", grow}},
-		{"the autoscaler was switched on", func(p *Pool) { p.Autoscaled = true }, Try{}, []string{"mend autoscaler of pool 1", grow}},
-		{"all at once", func(p *Pool) { p.Traits = Traits{Plan: p.Plan, Version: p.Version, Autoscaled: true} }, Try{},
+		{"nothing was edited", func(*Pool) {}, attempt{}, []string{grow}},
+		{
+			"tags in another order and case are the same", func(p *Pool) { p.Tags = []string{"team:web", "env:Prod"} },
+			attempt{}, []string{grow},
+		},
+		{
+			"taints in another order are the same", func(p *Pool) { p.Taints = []Taint{shaped.Taints[1], shaped.Taints[0]} },
+			attempt{}, []string{grow},
+		},
+		{"tags", func(p *Pool) { p.Tags = p.Tags[:1] }, attempt{}, []string{"mend tags of pool 1", grow}},
+		{"labels", func(p *Pool) { p.Labels = nil }, attempt{}, []string{"mend labels of pool 1", grow}},
+		{"taints", func(p *Pool) { p.Taints = nil }, attempt{}, []string{"mend taints of pool 1", grow}},
+		{
+			"the autoscaler was switched on", func(p *Pool) { p.Autoscaled = true }, attempt{},
+			[]string{"mend autoscaler of pool 1", grow},
+		},
+		{"all at once", func(p *Pool) { p.Traits = Traits{Plan: p.Plan, Version: p.Version, Autoscaled: true} }, attempt{},
 			[]string{"mend tags labels taints autoscaler of pool 1", grow}},
-		{"the tag that names the group was taken away", func(p *Pool) { p.Group = "" }, Try{}, []string{"mend group of pool 1", grow}},
-		{"it was mended a moment ago", func(p *Pool) { p.Labels = nil }, Try{now.Add(-30 * time.Second), 1}, []string{grow}},
-		{"and once more after a minute", func(p *Pool) { p.Labels = nil }, Try{now.Add(-time.Minute), 1}, []string{"mend labels of pool 1", grow}},
-		{"but less and less often", func(p *Pool) { p.Labels = nil }, Try{now.Add(-10 * time.Minute), 5}, []string{grow}},
+		{
+			"the tag that names the group was taken away", func(p *Pool) { p.Group = "" }, attempt{},
+			[]string{"mend group of pool 1", grow},
+		},
+		{
+			"it was mended a moment ago", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-30 * time.Second), 1},
+			[]string{grow},
+		},
+		{
+			"and once more after a minute", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-time.Minute), 1},
+			[]string{"mend labels of pool 1", grow},
+		},
+		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5}, []string{grow}},
 		// What cannot be changed in place makes a pool unfit: the claim that waits gets another.
-		{"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, Try{}, []string{"make a pool of 1 for b"}},
-		{"another firewall is LKE's choice where none was asked for", func(p *Pool) { p.FirewallID = 7 }, Try{}, []string{grow}},
+		{"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{}, []string{"make a pool of 1 for b"}},
+		{
+			"another firewall is LKE's choice where none was asked for", func(p *Pool) { p.FirewallID = 7 }, attempt{},
+			[]string{grow},
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			p := Pool{ID: 1, Group: shaped.Key(), Count: 1, Slots: []Slot{{"1-a", 10}}, Traits: traits(shaped)}
 			tt.edit(&p)
 			memory := Memory{}
-			if tt.past.Count > 0 {
-				memory.Mended = map[int]Try{1: tt.past}
+			if tt.past.inARow > 0 {
+				memory.mended = map[int]attempt{1: tt.past}
 			}
 			var got []string
-			for _, line := range render(Decide([]Claim{owner, waiting}, []Pool{p}, memory, policy, now)) {
+			for _, line := range render(decide([]Claim{owner, waiting}, []Pool{p}, memory)) {
 				if line != "wait" {
 					got = append(got, line[len(": "):])
 				}
@@ -92,18 +115,18 @@ func TestCanHold(t *testing.T) {
 	}
 }
 
-// TestALostMachineIsSaidOnce: somebody deleted the Linode, or lowered the
+// TestALostMachineIsReportedOnce: somebody deleted the Linode, or lowered the
 // count of its pool.
-func TestALostMachineIsSaidOnce(t *testing.T) {
+func TestALostMachineIsReportedOnce(t *testing.T) {
 	claims := []Claim{has("a", 10), has("b", 11), released(has("c", 12))}
 	pools := []Pool{pool(1, 1, Slot{"1-a", 10})}
-	first := Decide(claims, pools, Memory{}, policy, now)
-	second := Decide(claims, pools, first.Memory, policy, now)
+	first := decide(claims, pools, Memory{})
+	second := decide(claims, pools, first.Memory)
 	if diff := cmp.Diff([]string{"b"}, first.Lost); diff != "" || len(second.Lost) > 0 {
 		t.Errorf("lost %v, then %v; want b, then nobody", first.Lost, second.Lost)
 	}
 	pools[0].Count = 2 // one slot is not listed yet
-	if d := Decide(claims, pools, Memory{}, policy, now); len(d.Lost) > 0 {
+	if d := decide(claims, pools, Memory{}); len(d.Lost) > 0 {
 		t.Errorf("%v were said to be lost while LKE does not list all slots", d.Lost)
 	}
 }

@@ -19,6 +19,8 @@ type world struct {
 	memory Memory
 	nextID int
 	policy Policy
+
+	underway []Work // begun, and not carried out yet
 }
 
 func newWorld(t *testing.T, seed uint64) *world {
@@ -31,12 +33,15 @@ func newWorld(t *testing.T, seed uint64) *world {
 
 func (w *world) id() int { w.nextID++; return w.nextID }
 
-// look decides on the world as it is and carries the decision out; each call
-// to LKE may fail before or after it was carried out.
-func (w *world) look(faults bool) {
+// decide decides on the world as it is and carries the decision out, now or later;
+// each call to LKE may fail before or after it was carried out.
+func (w *world) decide(faults bool) {
 	claims := make([]Claim, 0, len(w.claims))
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		claims = append(claims, *w.claims[uid])
+		if w.claims[uid].released {
+			w.memory.Release(uid, w.now)
+		}
 	}
 	pools := make([]Pool, 0, len(w.pools))
 	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
@@ -44,14 +49,29 @@ func (w *world) look(faults bool) {
 		p.Slots = slices.Clone(p.Slots)
 		pools = append(pools, p)
 	}
-	d := Decide(claims, pools, w.memory, w.policy, w.now)
+	d := Decide(View{Claims: claims, Pools: pools, Asked: w.now}, w.memory, w.policy, w.now)
 	w.memory = d.Memory
 	for _, b := range d.Binds {
 		w.bind(b)
 	}
 	for _, work := range d.Works {
+		if slices.ContainsFunc(w.underway, func(other Work) bool { return other.Key == work.Key }) {
+			w.t.Fatalf("a second work of group %s is begun", work.Key)
+		}
+		if faults && w.rng.IntN(3) == 0 {
+			w.underway = append(w.underway, work)
+		} else {
+			w.carryOut(work, faults)
+		}
+	}
+}
+
+// land carries out all works that are under way.
+func (w *world) land(faults bool) {
+	for _, work := range w.underway {
 		w.carryOut(work, faults)
 	}
+	w.underway = nil
 }
 
 func (w *world) bind(b Bind) {
@@ -61,14 +81,17 @@ func (w *world) bind(b Bind) {
 		}
 	}
 	w.claims[b.UID].Instance = b.Instance
+	w.memory.Bound(b)
 }
 
 func (w *world) carryOut(work Work, faults bool) {
+	defer func() { w.memory.Finish(work.Key, w.now) }()
 	calls := []func(){}
 	for _, m := range work.Mends {
 		calls = append(calls, func() {
 			p := w.pools[m.Pool]
-			p.Group, p.Tags, p.Labels, p.Taints, p.Autoscaled = m.Group.Key(), m.Group.Tags, m.Group.Labels, m.Group.Taints, false
+			p.Group, p.Tags, p.Labels = m.Group.Key(), m.Group.Tags, m.Group.Labels
+			p.Taints, p.Autoscaled = m.Group.Taints, false
 		})
 	}
 	for _, g := range work.Grow {
@@ -93,12 +116,17 @@ func (w *world) carryOut(work Work, faults bool) {
 		})
 	}
 	for _, uid := range work.Starved {
-		w.claims[uid].Leaving, w.claims[uid].Released = true, true
+		if c := w.claims[uid]; c != nil {
+			c.Leaving, c.released = true, true
+		}
 	}
 	for _, call := range calls {
 		switch fault := w.rng.IntN(6); {
 		case faults && fault == 0:
-			return // refused: this call and the rest do not happen
+			// Refused: this call and the rest do not happen.
+			w.memory.GrowthFailed(work.Key)
+			w.memory.Hold(work.Key, w.now.Add(5*time.Second))
+			return
 		case faults && fault == 1:
 			call() // the answer is lost: the rest does not happen
 			return
@@ -138,7 +166,7 @@ func (w *world) deleteSlot(id string) {
 // mayGo fails the test when a slot goes that a claim still needs.
 func (w *world) mayGo(s Slot) {
 	for _, c := range w.claims {
-		if s.Instance != 0 && c.Instance == s.Instance && !c.Released {
+		if s.Instance != 0 && c.Instance == s.Instance && !c.released {
 			w.t.Fatalf("slot %s was deleted under claim %s", s.ID, c.UID)
 		}
 	}
@@ -155,13 +183,14 @@ func (w *world) provision(chance float64) {
 	}
 }
 
-// finish drops released claims whose machine is gone, as the core does after
+// finish drops released claims whose machine is gone, as Karpenter does after
 // NotFound.
 func (w *world) finish() {
 	for uid, c := range w.claims {
-		gone := c.Released
+		gone := c.released
 		for _, p := range w.pools {
-			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance }))
+			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots,
+				func(s Slot) bool { return s.Instance == c.Instance }))
 		}
 		if gone {
 			delete(w.claims, uid)
@@ -221,16 +250,17 @@ func (w *world) owns(p *Pool) bool {
 	return true
 }
 
-// roll lets claims go as the core does that have lost their machine, or whose
+// roll lets claims go as Karpenter does that have lost their machine, or whose
 // pool is not what their group asks for.
 func (w *world) roll() {
 	for _, c := range w.claims {
 		kept := c.Instance == 0
 		for _, p := range w.pools {
-			kept = kept || c.Group.CanHold(p.Traits) && slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
+			kept = kept || c.Group.CanHold(p.Traits) &&
+				slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
 		}
 		if !kept {
-			c.Leaving, c.Released = true, true
+			c.Leaving, c.released = true, true
 		}
 	}
 }
@@ -240,8 +270,9 @@ func (w *world) step() {
 	w.now = w.now.Add(time.Duration(w.rng.IntN(20)) * time.Second)
 	groups := []Group{web, batch}
 	uids := slices.Sorted(maps.Keys(w.claims))
-	switch w.rng.IntN(11) {
+	switch w.rng.IntN(13) {
 	case 10:
+		w.land(true) // an edit that a call under way overtakes is lost, as on LKE
 		w.edit()
 	case 0, 1, 2:
 		for range 1 + w.rng.IntN(5) {
@@ -251,28 +282,32 @@ func (w *world) step() {
 	case 3, 4:
 		if len(uids) > 0 {
 			c := w.claims[uids[w.rng.IntN(len(uids))]]
-			c.Leaving, c.Released = true, w.rng.IntN(2) == 0
+			c.Leaving, c.released = true, c.released || w.rng.IntN(2) == 0
 		}
 	case 5:
 		w.provision(0.5)
 	case 6:
+		w.land(true)
 		w.memory = Memory{} // the controller restarts
 	case 7:
 		w.finish()
+	case 8:
+		w.land(true)
 	default:
-		w.look(true)
+		w.decide(true)
 	}
 }
 
 // settle lets everything that was asked for happen without faults.
 func (w *world) settle() {
+	w.land(false)
 	for _, c := range w.claims {
-		c.Released = c.Leaving || c.Released
+		c.released = c.Leaving || c.released
 	}
 	w.memory = Memory{}
 	for range 8 {
 		w.roll()
-		w.look(false)
+		w.decide(false)
 		w.provision(1)
 		w.finish()
 		w.now = w.now.Add(w.policy.Grace)

@@ -9,14 +9,14 @@ import (
 type Work struct {
 	Key         string
 	Group       Group    // zero where only deletions are left to do
-	Mends       []Mend   // pools to put right
-	Grow        []Grow   // of pools that are there
+	Mends       []Mend   // corrections of pools
+	Grow        []Grow   // of existing pools
 	Create      []int    // counts of pools to make
 	For         []string // claims that Grow and Create are for, oldest first
 	DeleteSlots []string
 	DeletePools []int
-	// Starved claims wait for slots that got no instance in time. The slots
-	// are in DeleteSlots; the plan is to be avoided for a while.
+	// Starved claims wait for slots that got no instance in time. The slots are in
+	// DeleteSlots; the plan type must not be chosen for a while.
 	Starved []string
 }
 
@@ -56,17 +56,17 @@ func (g *group) bind(d *Decision) {
 	n := min(len(g.demand), len(g.ready))
 	for i := range n {
 		d.Binds = append(d.Binds, Bind{Key: g.key, UID: g.demand[i].UID, Instance: g.ready[i].Instance})
-		delete(d.Memory.UnownedSince, g.ready[i].ID)
+		delete(d.Memory.unownedSince, g.ready[i].ID)
 	}
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// starve gives up slots that got no instance in time, and with each of them
-// the youngest claim that waits.
+// starve gives up slots that got no instance in time, and with each of them the
+// youngest claim that waits.
 func (g *group) starve(d *Decision, work *Work, policy Policy, now time.Time) {
 	var patient []Slot
 	for _, s := range g.empty {
-		if now.Sub(d.Memory.EmptySince[s.ID]) < policy.SlotTimeout {
+		if now.Sub(d.Memory.emptySince[s.ID]) < policy.SlotTimeout {
 			patient = append(patient, s)
 			continue
 		}
@@ -105,7 +105,7 @@ func (g *group) shrink(memory Memory, work *Work, surplus int, policy Policy, no
 		if surplus == 0 {
 			return
 		}
-		overdue := now.Sub(memory.UnownedSince[s.ID]) >= policy.Grace
+		overdue := now.Sub(memory.unownedSince[s.ID]) >= policy.Grace
 		if !overdue && atOnce == 0 {
 			continue
 		}
@@ -118,8 +118,8 @@ func (g *group) shrink(memory Memory, work *Work, surplus int, policy Policy, no
 }
 
 // wholePools replaces the deletion of every slot of a pool by the deletion of
-// the pool. LKE keeps no empty pools, so the last slot cannot go alone. Pools
-// that are not ours are left standing with what else is in them.
+// the pool. LKE keeps no empty pools, so the last slot cannot go by itself. Pools
+// that are not ours stay.
 func (g *group) wholePools(work *Work) {
 	if g.key == "" {
 		return

@@ -63,18 +63,25 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 		}
 	}
 	got := []string{
-		fmt.Sprint(*full.Status.Used.Nodes, *full.Status.Room.Nodes, meta.IsStatusConditionTrue(full.Status.Conditions, "Reached"), meta.IsStatusConditionTrue(full.Status.Conditions, "Ready")),
-		fmt.Sprint(roomy.Status.Used.CPU, " ", roomy.Status.Room.CPU, " ", *roomy.Status.Room.MonthlyCost, " ", meta.IsStatusConditionTrue(roomy.Status.Conditions, "Reached"), roomy.Status.Room.Nodes == nil),
+		fmt.Sprint(*full.Status.Used.Nodes, *full.Status.Room.Nodes,
+			meta.IsStatusConditionTrue(full.Status.Conditions,
+				"Reached"), meta.IsStatusConditionTrue(full.Status.Conditions, "Ready")),
+		fmt.Sprint(roomy.Status.Used.CPU, " ", roomy.Status.Room.CPU, " ", *roomy.Status.Room.MonthlyCost, " ",
+			meta.IsStatusConditionTrue(roomy.Status.Conditions, "Reached"), roomy.Status.Room.Nodes == nil),
 		meta.FindStatusCondition(roomy.Status.Conditions, "Ready").Message,
 	}
-	want := []string{"2 0 true true", "8 12 404 false true", "there is no NodePool absent; create it or take it out of spec.nodePools; the other pools are limited"}
+	want := []string{
+		"2 0 true true", "8 12 404 false true",
+		"there is no NodePool absent; create it or take it out of spec.nodePools; the other pools are limited",
+	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	if len(recorder.Events) != 2 { // on the limit and on the NodePool
 		t.Errorf("%d events, want 2", len(recorder.Events))
 	}
-	if nodes, money := series(t, "lkeplan_capacity_limit_used")["full nodes"], series(t, "lkeplan_capacity_limit_max")["roomy monthly_cost"]; nodes != 2 || money != 500 {
+	if nodes, money := series(t, "lkeplan_capacity_limit_used")["full nodes"], series(t,
+		"lkeplan_capacity_limit_max")["roomy monthly_cost"]; nodes != 2 || money != 500 {
 		t.Errorf("the metrics show %v nodes used and a cap of %v dollars", nodes, money)
 	}
 	if err := c.Delete(t.Context(), full); err != nil {

@@ -1,13 +1,12 @@
 package catalog
 
 import (
-	"bytes"
 	"encoding/json"
-	"flag"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
+	"path"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -16,50 +15,36 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-var update = flag.Bool("update", false, "rewrite snapshot.txt from the recorded facts")
+// factsDate is the day on which the recorded API answers.
+const factsDate = "2026-09-15"
 
-// The recorded answers lie in a directory beside the repository, where they are there at all.
-const (
-	factsDir  = "../../../shared/data"
-	factsDate = "2026-09-15"
-	// The recordings carry no dates of their own; they are older than the day on which they were gathered.
-	factsSource = "recordings of the public API in linodego's integration tests"
-)
-
-func TestEmbeddedFacts(t *testing.T) {
-	want := factsCatalog(t)
-	if *update {
-		var b bytes.Buffer
-		if err := want.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile("snapshot.txt", b.Bytes(), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		t.Skip("snapshot.txt rewritten")
-	}
-	got := embedded(t)
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(Catalog{})); diff != "" {
-		t.Errorf("the snapshot differs from the facts; run with -update (-facts +snapshot):\n%s", diff)
-	}
-}
-
-// factsCatalog fetches the recorded facts as if a server answered with them.
-func factsCatalog(t *testing.T) *Catalog {
-	t.Helper()
-	if _, err := os.Stat(factsDir); err != nil {
-		t.Skip("the recorded facts are not beside this repository")
-	}
-	client := &http.Client{Transport: factsServer(t, 100)}
-	c, err := Fetch(t.Context(), client, "https://api.example.com/")
+// TestTheSnapshotIsWhatTheAPIAnswers: what is read from some rows of the API is what the built-in snapshot has of them.
+func TestTheSnapshotIsWhatTheAPIAnswers(t *testing.T) {
+	got, err := Fetch(t.Context(), &http.Client{Transport: factsServer(t, 2)}, "https://api.example.com/")
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = New(c.Date(), factsSource, c.Plans(), c.Regions(), c.Availability())
-	if err != nil {
-		t.Fatal(err)
+	snapshot := embedded(t)
+	for _, plan := range got.Plans() {
+		want, _ := snapshot.Plan(plan.ID)
+		if diff := cmp.Diff(want, plan); diff != "" {
+			t.Errorf("%s (-snapshot +API):\n%s", plan.ID, diff)
+		}
 	}
-	return c
+	for _, region := range got.Regions() {
+		want, _ := snapshot.Region(region.ID)
+		if diff := cmp.Diff(want, region); diff != "" {
+			t.Errorf("%s (-snapshot +API):\n%s", region.ID, diff)
+		}
+	}
+	for _, row := range got.Availability() {
+		if !slices.Contains(snapshot.Availability(), row) {
+			t.Errorf("the snapshot has not %+v", row)
+		}
+	}
+	if n := len(got.Plans()) + len(got.Regions()) + len(got.Availability()); n != 18 {
+		t.Errorf("%d facts were read", n)
+	}
 }
 
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -68,25 +53,20 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f
 
 // factsServer serves the recorded lists in pages of the given size, whatever size is asked for.
 func factsServer(t *testing.T, size int) roundTrip {
-	files := map[string]string{
-		"/v4/linode/types":         "types.json",
-		"/v4/regions":              "regions.json",
-		"/v4/regions/availability": "availability.json",
+	data, err := os.ReadFile("testdata/price-list.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lists map[string][]json.RawMessage
+	if err := json.Unmarshal(data, &lists); err != nil {
+		t.Fatal(err)
 	}
 	return func(r *http.Request) (*http.Response, error) {
 		if r.Header.Get("Authorization") != "" {
 			t.Errorf("%s: a token was sent to a public endpoint", r.URL)
 		}
-		data, err := os.ReadFile(filepath.Join(factsDir, files[r.URL.Path]))
-		if err != nil {
-			return nil, err
-		}
-		var rows []json.RawMessage
-		if err := json.Unmarshal(data, &rows); err != nil {
-			return nil, err
-		}
 		n, _ := strconv.Atoi(r.URL.Query().Get("page"))
-		return answer(http.StatusOK, envelope(rows, n, size)), nil
+		return answer(http.StatusOK, envelope(lists[path.Base(r.URL.Path)], n, size)), nil
 	}
 }
 

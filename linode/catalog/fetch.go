@@ -19,7 +19,8 @@ const (
 )
 
 // Fetch reads a catalog from the public endpoints GET /v4/linode/types, /regions and /regions/availability under
-// baseURL (https://api.linode.com). They take no token, and none is sent. Its date is the day that the server says it is.
+// baseURL (https://api.linode.com). They take no token, and none is sent. Its date is the day that the server says it
+// is.
 func Fetch(ctx context.Context, client *http.Client, baseURL string) (*Catalog, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
 	types, err := all[typeJSON](ctx, &f, "/v4/linode/types")

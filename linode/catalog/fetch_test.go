@@ -15,7 +15,8 @@ func TestFetchReadsAllPages(t *testing.T) {
 	var paths []string
 	list := func(r *http.Request) (*http.Response, error) {
 		paths = append(paths, r.URL.RequestURI())
-		row := `{"id":"a%[1]s","label":"A","class":"standard","price":{"hourly":0.018,"monthly":null},"region_prices":[],"region":"r","plan":"p"}`
+		row := `{"id":"a%[1]s","label":"A","class":"standard","price":{"hourly":0.018,"monthly":null},` +
+			`"region_prices":[],"region":"r","plan":"p"}`
 		n := r.URL.Query().Get("page")
 		return answer(http.StatusOK, fmt.Sprintf(`{"data":[`+row+`],"page":%[1]s,"pages":2,"results":2}`, n)), nil
 	}
@@ -47,12 +48,19 @@ func TestFetchFails(t *testing.T) {
 		body   string
 		want   []string
 	}{
-		{"status", t.Context(), 503, "<html>busy</html>", []string{"https://api.example.com/v4/linode/types?page=1", "503", "busy"}},
+		{
+			"status", t.Context(), 503, "<html>busy</html>", []string{
+				"https://api.example.com/v4/linode/types?page=1", "503", "busy",
+			},
+		},
 		{"not json", t.Context(), 200, "<html>", []string{"/v4/linode/types", "decode answer"}},
 		{"too large", t.Context(), 200, strings.Repeat(" ", maxBody+1), []string{"/v4/linode/types", "larger than"}},
 		{"endless", t.Context(), 200, `{"data":[],"pages":1000000}`, []string{"more than 50 pages"}},
 		{"nothing", t.Context(), 200, `{"data":[],"pages":1}`, []string{"0 plans and 0 regions"}},
-		{"price", t.Context(), 200, `{"data":[{"id":"x","price":{"hourly":1e-9}}],"pages":1}`, []string{"decode answer", "amount of dollars"}},
+		{
+			"price", t.Context(), 200, `{"data":[{"id":"x","price":{"hourly":1e-9}}],"pages":1}`,
+			[]string{"decode answer", "amount of dollars"},
+		},
 		{"ended", ended, 200, `{}`, []string{"canceled"}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -80,7 +88,8 @@ func TestAvailabilityOfARegionTakesThePlaceOfWhatWasKnown(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	answer := `[{"region":"us-ord","plan":"g7-premium-4","available":false},{"region":"us-ord","plan":"g7-premium-8","available":true}]`
+	answer := `[{"region":"us-ord","plan":"g7-premium-4","available":false},` +
+		`{"region":"us-ord","plan":"g7-premium-8","available":true}]`
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path != "/v4/regions/us-ord/availability" {
 			http.NotFound(w, r)
@@ -94,12 +103,15 @@ func TestAvailabilityOfARegionTakesThePlaceOfWhatWasKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	next := facts.WithAvailability("us-ord", rows)
-	for plan, want := range map[string]bool{"g7-premium-4": false, "g7-premium-8": true, "g7-premium-16": false, "g6-standard-4": true} {
+	for plan, want := range map[string]bool{
+		"g7-premium-4": false, "g7-premium-8": true, "g7-premium-16": false, "g6-standard-4": true,
+	} {
 		if got := next.Sold(plan, "us-ord", Standard); got != want {
 			t.Errorf("%s is sold: %v, want %v", plan, got, want)
 		}
 	}
-	if !facts.Sold("g7-premium-4", "us-ord", Standard) || next.Sold("g7-premium-4", "us-sea", Standard) != facts.Sold("g7-premium-4", "us-sea", Standard) {
+	if !facts.Sold("g7-premium-4", "us-ord", Standard) ||
+		next.Sold("g7-premium-4", "us-sea", Standard) != facts.Sold("g7-premium-4", "us-sea", Standard) {
 		t.Error("the catalog itself, or another region, has changed")
 	}
 	answer = `[{"region":"us-sea","plan":"g7-premium-4","available":false}]`

@@ -92,7 +92,8 @@ func header(text string) error {
 		return fmt.Errorf("not a catalog snapshot: want a first line %q", fmt.Sprintf("%s %d", magic, version))
 	}
 	if rest != strconv.Itoa(version) {
-		return fmt.Errorf("snapshot version %.20q: this build reads version %d; refresh the snapshot or update lkeplan", rest, version)
+		return fmt.Errorf("snapshot version %.20q: this build reads version %d; refresh the snapshot or update lkeplan", rest,
+			version)
 	}
 	return nil
 }
@@ -176,7 +177,7 @@ func (s *reader) limited(plan string, fields []pair) error {
 	return nil
 }
 
-// pair is one word of a line: key=value, or a value alone.
+// pair is one word of a line: key=value, or only a value.
 type pair struct{ key, value string }
 
 func (f pair) unknown() error { return fmt.Errorf("unknown field %.40q", f.key+"="+f.value) }

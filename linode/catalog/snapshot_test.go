@@ -79,7 +79,8 @@ func TestReadRefuses(t *testing.T) {
 
 func FuzzRead(f *testing.F) {
 	f.Add([]byte("lkeplan-catalog 1\n# n\ndate 2026-01-02\nsource \"a b\"\nregion x label=\"X, Y\" can=A can=\"B C\"\n"))
-	f.Add([]byte("lkeplan-catalog 1\nplan a label=\"b\" vcpus=1 price=0.018/12 price@x=1/2\nlimited a sold=x,y withheld=z\n"))
+	f.Add([]byte("lkeplan-catalog 1\nplan a label=\"b\" vcpus=1 price=0.018/12 price@x=1/2\n" +
+		"limited a sold=x,y withheld=z\n"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		c, err := Read(bytes.NewReader(data))
 		if err != nil {

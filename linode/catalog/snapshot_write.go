@@ -13,7 +13,7 @@ import (
 //	date 2026-09-15
 //	source "where the facts came from"
 //	region au-mel label="Melbourne, AU" country=au status=ok site=core can=Kubernetes can="Premium Plans"
-//	plan g6-standard-2 label="Linode 4GB" class=standard vcpus=2 memory=4096 disk=81920 … price=0.036/24 price@br-gru=0.05/33.6
+//	plan g6-standard-2 label="Linode 4GB" class=standard vcpus=2 memory=4096 … price=0.036/24 price@br-gru=0.05/33.6
 //	limited g7-premium-2 sold=au-mel,br-gru withheld=us-central,us-east
 //
 // A value with anything but plain characters is quoted as Go quotes strings. Lines that start with # and empty lines

@@ -79,7 +79,8 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 // joining reports whether a Node may be one of ours that Karpenter has not
 // registered yet.
 func (c *Controller) joining(o client.Object) bool {
-	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" && o.GetDeletionTimestamp().IsZero()
+	return nodeclaim.IsNode(c.cluster, o.GetName()) && o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true" &&
+		o.GetDeletionTimestamp().IsZero()
 }
 
 // Reconcile prepares one Node.
@@ -109,7 +110,7 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("prepare node %s: %w", node.Name, err))
 	}
 	if claim == nil {
-		// No event of the Node tells when its machine is bound to a claim.
+		// Binding its machine to a claim causes no event of the Node.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
 	return ctrl.Result{}, nil

@@ -37,7 +37,9 @@ func (l listed) Pools(context.Context, time.Time) ([]lkeapi.Pool, error) { retur
 // and others have written to it since.
 func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
 	const do = karpv1.NodeDoNotSyncTaintsLabelKey
-	uninitialized := corev1.Taint{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}
+	uninitialized := corev1.Taint{
+		Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule,
+	}
 	others := corev1.Taint{Key: "others", Effect: corev1.TaintEffectNoExecute, TimeAdded: new(metav1.Now())}
 	tests := map[string]struct {
 		since  func(*corev1.Node)
@@ -62,24 +64,31 @@ func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			cached := &corev1.Node{
-				ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77, "1-a"), Labels: map[string]string{corev1.LabelOSStable: "linux"}, ResourceVersion: "1"},
-				Spec:       corev1.NodeSpec{Taints: []corev1.Taint{uninitialized}},
+				ObjectMeta: metav1.ObjectMeta{Name: nodeclaim.NodeName(77,
+					"1-a"), Labels: map[string]string{corev1.LabelOSStable: "linux"}, ResourceVersion: "1"},
+				Spec: corev1.NodeSpec{Taints: []corev1.Taint{uninitialized}},
 			}
 			node, claim := cached.DeepCopy(), linodetest.NodeClaim("1")
 			node.ResourceVersion = "2"
 			tt.since(node)
 			claim.Status.ProviderID, claim.Spec.Taints = nodeclaim.LinodeID(10), nil
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node, claim).
-				WithIndex(&karpv1.NodeClaim{}, "status.providerID", func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).
+				WithIndex(&karpv1.NodeClaim{}, "status.providerID",
+					func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).
 				WithInterceptorFuncs(interceptor.Funcs{
-					Get: func(_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption) error {
+					Get: func(
+						_ context.Context, _ client.WithWatch, _ client.ObjectKey, o client.Object, _ ...client.GetOption,
+					) error {
 						cached.DeepCopyInto(o.(*corev1.Node))
 						return nil
 					},
 					Patch: asTheServer,
 				}).Build()
-			pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}}}
-			if _, err := NewController(c, 77, pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)}); err != nil {
+			pools := listed{
+				{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}},
+			}
+			if _, err := NewController(c, 77, pools).Reconcile(t.Context(),
+				ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)}); err != nil {
 				t.Fatal(err)
 			}
 			var list corev1.NodeList
@@ -104,10 +113,13 @@ func TestTaintsAreAddedToWhatTheNodeHasByThen(t *testing.T) {
 
 // asTheServer answers a JSON patch that does not apply as an API server does: the
 // client of tests knows no status for it.
-func asTheServer(ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption) error {
+func asTheServer(
+	ctx context.Context, c client.WithWatch, o client.Object, patch client.Patch, opts ...client.PatchOption,
+) error {
 	err := c.Patch(ctx, o, patch, opts...)
 	if err != nil && patch.Type() == types.JSONPatchType {
-		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch", schema.GroupResource{Resource: "nodes"}, o.GetName(), err.Error(), 0, false)
+		return apierrors.NewGenericServerResponse(http.StatusUnprocessableEntity, "patch",
+			schema.GroupResource{Resource: "nodes"}, o.GetName(), err.Error(), 0, false)
 	}
 	return err
 }
@@ -124,7 +136,8 @@ func TestAfterAConflictTheControllerWaits(t *testing.T) {
 		},
 	}).Build()
 	pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-a"}}}}
-	again, err := NewController(c, 77, pools).Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)})
+	again, err := NewController(c, 77, pools).Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)})
 	if err != nil || tries != 1 || again.RequeueAfter < time.Second {
 		t.Errorf("%d tries, then %+v, %v", tries, again, err)
 	}
@@ -134,7 +147,11 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	joining := func() *corev1.Node {
 		return &corev1.Node{
 			ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a"},
-			Spec:       corev1.NodeSpec{Taints: []corev1.Taint{{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule}}},
+			Spec: corev1.NodeSpec{
+				Taints: []corev1.Taint{
+					{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule},
+				},
+			},
 		}
 	}
 	keys := func(n *corev1.Node) (keys []string) {
@@ -147,7 +164,8 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 
 	unclaimed := joining()
 	prepare(unclaimed, pool, nil)
-	if diff := cmp.Diff([]string{"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered"}, keys(unclaimed)); diff != "" {
+	if diff := cmp.Diff([]string{"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered"},
+		keys(unclaimed)); diff != "" {
 		t.Errorf("taints before the claim is known (-want +got):\n%s", diff)
 	}
 	if unclaimed.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "" {
@@ -157,7 +175,10 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	claimed := joining()
 	nc := linodetest.NodeClaim("1")
 	prepare(claimed, pool, nc)
-	want := []string{"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered", "example.com/only", "node.kubernetes.io/x", "example.com/starting"}
+	want := []string{
+		"node.cloudprovider.kubernetes.io/uninitialized", "karpenter.sh/unregistered", "example.com/only",
+		"node.kubernetes.io/x", "example.com/starting",
+	}
 	if diff := cmp.Diff(want, keys(claimed)); diff != "" {
 		t.Errorf("taints (-want +got):\n%s", diff)
 	}
@@ -165,7 +186,7 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 		t.Errorf("labels = %v", claimed.Labels)
 	}
 
-	// An agent has done its work and taken its taint away before the core has
+	// An agent has done its work and taken its taint away before Karpenter has
 	// registered the node: it must not come back.
 	claimed.Spec.Taints = claimed.Spec.Taints[:4]
 	prepare(claimed, pool, nc)

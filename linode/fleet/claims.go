@@ -22,7 +22,7 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// NodeClaims are the NodeClaims of a cluster, as a Fleet needs them.
+// NodeClaims are the Claims of a Fleet that Kubernetes stores.
 type NodeClaims struct {
 	client client.Client
 	events events.EventRecorder
@@ -40,11 +40,11 @@ func NewNodeClaims(c client.Client, recorder events.EventRecorder, replan Replan
 	return &NodeClaims{client: c, events: recorder, replan: replan}
 }
 
-// List implements the Fleet's view of the demand. It reads the client's cache.
+// List implements Claims. It reads the client's cache.
 func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	var list karpv1.NodeClaimList
 	if err := n.client.List(ctx, &list); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
 	}
 	tags, err := n.tags(ctx)
 	if err != nil {
@@ -57,20 +57,20 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 		if !ok || !nodeclaim.Managed(nc) {
 			continue
 		}
-		if now, there := tags[nc.Spec.NodeClassRef.Name]; there {
-			claim.Group.Tags = now
+		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
+			claim.Group.Tags = current
 		}
 		claims = append(claims, claim)
 	}
 	return claims, nil
 }
 
-// tags returns the tags of each class as they are now: LKE changes those of
-// pools in place, so that claims do not have to be made anew for them.
+// tags returns the current tags of each class: LKE changes those of pools in place,
+// so that no claim has to be replaced for them.
 func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
 	var list linodev1alpha1.LinodeNodeClassList
 	if err := n.client.List(ctx, &list); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
 	}
 	tags := make(map[string][]string, len(list.Items))
 	for _, class := range list.Items {
@@ -81,20 +81,21 @@ func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
 	return tags, nil
 }
 
-// Bind writes the provider id of the machine. The write fails where the claim
-// waits no more, or for another machine. Other changes of it do not matter: the
-// core makes many while a node starts.
+// Bind implements Claims. It writes the provider id of the machine, and fails where
+// the claim no longer waits or waits for another machine. Other changes of the claim
+// do not matter: Karpenter makes many while a node starts.
 func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	nc, err := nodeclaim.ByUID(ctx, n.client, b.UID)
 	if err != nil {
 		return err
 	}
 	if claim, ok := nodeclaim.Read(nc); !ok || claim.Group.Key() != b.Key {
-		return fmt.Errorf("NodeClaim %s is to have another machine now", nc.Name)
+		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
 	}
+	group := "/metadata/annotations/" + strings.ReplaceAll(nodeclaim.AnnotationGroup, "/", "~1")
 	patch, err := json.Marshal([]map[string]string{
 		{"op": "test", "path": "/metadata/uid", "value": b.UID},
-		{"op": "test", "path": "/metadata/annotations/" + strings.ReplaceAll(nodeclaim.AnnotationGroup, "/", "~1"), "value": nc.Annotations[nodeclaim.AnnotationGroup]},
+		{"op": "test", "path": group, "value": nc.Annotations[nodeclaim.AnnotationGroup]},
 		{"op": "test", "path": "/status/providerID", "value": nodeclaim.PendingID(b.UID)},
 		{"op": "replace", "path": "/status/providerID", "value": nodeclaim.LinodeID(b.Instance)},
 	})
@@ -103,21 +104,21 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	}
 	err = n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
 	if apierrors.IsInvalid(err) { // one of the tests did not hold
-		return fmt.Errorf("NodeClaim %s waits no more, or for another machine: %w", nc.Name, err)
+		return fmt.Errorf("NodeClaim %s no longer waits, or waits for another machine: %w", nc.Name, err)
 	}
 	return err
 }
 
-// GiveUp has a claim whose plan cannot be had wait for another one that it
-// allows; where there is none it is deleted, so that the core plans its pods
-// anew. An event says why.
+// GiveUp implements Claims. It gives a claim another plan type that the claim
+// allows; where there is none it deletes the claim, so that Karpenter schedules its
+// pods again. An event says why.
 func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	nc, err := nodeclaim.ByUID(ctx, n.client, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
 	if nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 || !nc.DeletionTimestamp.IsZero() {
-		return nil // it got its machine after all, or goes anyway
+		return nil // it has got its machine after all, or is being deleted
 	}
 	if plan, err := n.another(ctx, nc); err == nil {
 		n.events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
@@ -129,9 +130,9 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
 }
 
-// another chooses another plan for a claim, and stores it. Labels and the group
-// go first: they say what to ask LKE for. What the core plans by comes second;
-// lost in between, it is wrong until the Node tells.
+// another chooses another plan type for a claim, and stores it. Labels and group come
+// first: they say what to ask LKE for. The resources that Karpenter schedules by come
+// second; where that write fails, they are wrong until the Node reports its own.
 func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan string, err error) {
 	chosen, err := n.replan(ctx, nc)
 	if err != nil {
@@ -140,7 +141,8 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	next := nc.DeepCopy()
 	next.Labels = chosen.Labels
 	maps.Copy(next.Annotations, chosen.Annotations)
-	if err := n.client.Patch(ctx, next, client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})); err != nil {
+	patch := client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})
+	if err := n.client.Patch(ctx, next, patch); err != nil {
 		return "", err
 	}
 	stored := next.DeepCopy()
@@ -148,15 +150,15 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	return nodeclaim.PlanOf(next), n.client.Status().Patch(ctx, next, client.MergeFrom(stored))
 }
 
-// Warn writes a warning event on a claim that is still there.
+// Warn implements Claims. A claim that is gone gets no event.
 func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
 	if nc, err := nodeclaim.ByUID(ctx, n.client, uid); err == nil {
 		n.events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
 	}
 }
 
-// Tell writes a warning event on a NodePool that is still there.
-func (n *NodeClaims) Tell(ctx context.Context, nodePool, reason, message string) {
+// WarnNodePool implements Claims. A NodePool that is gone gets no event.
+func (n *NodeClaims) WarnNodePool(ctx context.Context, nodePool, reason, message string) {
 	var pool karpv1.NodePool
 	if err := n.client.Get(ctx, client.ObjectKey{Name: nodePool}, &pool); err == nil {
 		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)

@@ -23,8 +23,10 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 		change func(*karpv1.NodeClaim)
 		bound  bool
 	}{
-		"the core has written conditions": {func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) }, true},
-		"somebody has annotated it":       {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},
+		"Karpenter has written conditions": {
+			func(nc *karpv1.NodeClaim) { nc.StatusConditions().SetTrue(karpv1.ConditionTypeLaunched) }, true,
+		},
+		"somebody has annotated it": {func(nc *karpv1.NodeClaim) { nc.Annotations["example.com/other"] = "yes" }, true},
 		"it waits for another plan": {func(nc *karpv1.NodeClaim) {
 			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{NodePool: "web", Plan: "g6-dedicated-4"}.Encode()
 		}, false},
@@ -38,12 +40,15 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 			stored := cached.DeepCopy()
 			tt.change(stored)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(stored).WithStatusSubresource(stored).
-				WithInterceptorFuncs(interceptor.Funcs{List: func(_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+				WithInterceptorFuncs(interceptor.Funcs{List: func(
+					_ context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption,
+				) error {
 					list.(*karpv1.NodeClaimList).Items = []karpv1.NodeClaim{*cached.DeepCopy()}
 					return nil
 				}}).Build()
 			claim, _ := nodeclaim.Read(cached)
-			err := NewNodeClaims(c, events.NewFakeRecorder(1), nil).Bind(t.Context(), capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
+			err := NewNodeClaims(c, events.NewFakeRecorder(1), nil).Bind(t.Context(),
+				capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
 			var got karpv1.NodeClaim
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), &got); err != nil {
 				t.Fatal(err)

@@ -14,9 +14,7 @@ import (
 // ControlPlane knows the Kubernetes version of an LKE cluster's control plane. It
 // is safe for concurrent use.
 type ControlPlane struct {
-	api interface {
-		Cluster(ctx context.Context, id int) (lkeapi.Cluster, error)
-	}
+	api     ClusterAPI
 	cluster int
 	types   *instancetype.Set
 	log     *slog.Logger
@@ -26,9 +24,14 @@ type ControlPlane struct {
 	asked   time.Time // when the version was last asked for
 }
 
+// ClusterAPI describes clusters; lkeapi.Client is one.
+type ClusterAPI interface {
+	Cluster(ctx context.Context, id int) (lkeapi.Cluster, error)
+}
+
 // NewControlPlane returns the control plane of a cluster as the API described it
 // a moment ago. New versions are set on the types.
-func NewControlPlane(api API, cluster lkeapi.Cluster, types *instancetype.Set, log *slog.Logger) *ControlPlane {
+func NewControlPlane(api ClusterAPI, cluster lkeapi.Cluster, types *instancetype.Set, log *slog.Logger) *ControlPlane {
 	c := &ControlPlane{api: api, cluster: cluster.ID, types: types, log: log}
 	if catalog.Tier(cluster.Tier) == catalog.Enterprise {
 		c.version, c.asked = cluster.K8sVersion, time.Now()

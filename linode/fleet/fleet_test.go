@@ -50,11 +50,11 @@ func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 
 // book is a Claims in memory.
 type book struct {
-	mu     sync.Mutex
-	claims map[string]capacity.Claim
-	gaveUp map[string]string
-	warned []string
-	told   []string
+	mu          sync.Mutex
+	claims      map[string]capacity.Claim
+	gaveUp      map[string]string
+	warned      []string
+	warnedPools []string
 }
 
 func newBook() *book {
@@ -118,7 +118,8 @@ func newRig(t *testing.T, cfg lkesim.Config) *rig {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &rig{t: t, sim: sim, book: newBook(), types: instancetype.New(facts(t), "us-ord", catalog.Tier(cfg.Tier)), cluster: cfg.ClusterID}
+	r := &rig{t: t, sim: sim, book: newBook(), types: instancetype.New(facts(t), "us-ord",
+		catalog.Tier(cfg.Tier)), cluster: cfg.ClusterID}
 	r.start(cfg.Tier)
 	return r
 }
@@ -176,14 +177,16 @@ func (r *rig) want(n int) {
 	for range n {
 		r.next++
 		uid := fmt.Sprintf("claim-%03d", r.next)
-		r.book.claims[uid] = capacity.Claim{UID: uid, Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
+		r.book.claims[uid] = capacity.Claim{
+			UID: uid, Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now(),
+		}
 	}
 	r.running().Wake()
 }
 
-// letGo deletes n claims, and asks for their end every five seconds as the core
+// release deletes n claims, and asks for their end every five seconds as Karpenter
 // does, until all are gone.
-func (r *rig) letGo(n int) {
+func (r *rig) release(n int) {
 	r.book.mu.Lock()
 	leaving := slices.Sorted(maps.Keys(r.book.claims))[:n]
 	for _, uid := range leaving {
@@ -227,7 +230,7 @@ func (r *rig) until(what string, holds func() bool) {
 		}
 		time.Sleep(500 * time.Millisecond)
 	}
-	r.t.Fatalf("in a thousand seconds it never came that %s", what)
+	r.t.Fatalf("timed out after a thousand seconds: %s", what)
 }
 
 // bound reports whether every claim has a machine of its own.
@@ -244,10 +247,10 @@ func (r *rig) bound() bool {
 	return true
 }
 
-func (b *book) Tell(_ context.Context, nodePool, reason, message string) {
+func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.told = append(b.told, nodePool+" "+reason+": "+message)
+	b.warnedPools = append(b.warnedPools, nodePool+" "+reason+": "+message)
 }
 
 func tiers(t *testing.T, test func(t *testing.T, cfg lkesim.Config)) {
@@ -278,7 +281,7 @@ func TestABurstIsOneCall(t *testing.T) {
 		if took, most := time.Since(start), cfg.InstanceDelay+cfg.ListDelay+6*time.Second; took > most {
 			t.Errorf("took %s, want less than %s", took, most)
 		}
-		r.letGo(25)
+		r.release(25)
 		if stats := r.sim.Stats(); stats.Slots != 0 || stats.Pools != 0 {
 			t.Errorf("%d pools with %d slots are left", stats.Pools, stats.Slots)
 		}
@@ -294,15 +297,19 @@ func TestTheFirstCallWaitsForNobody(t *testing.T) {
 	}{
 		"more may come":      {(*Fleet).Wake, 200 * time.Millisecond},
 		"no more are coming": {(*Fleet).WakeNow, 0},
-		"the last has come":  {func(f *Fleet) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond},
+		"the last has come": {
+			func(f *Fleet) { f.Wake(); time.Sleep(30 * time.Millisecond); f.WakeNow() }, 30 * time.Millisecond,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, lkesim.Config{Tier: "standard"})
 				defer r.kill()
-				time.Sleep(5 * time.Second) // the first look is over
+				time.Sleep(5 * time.Second) // the first poll is over
 				r.book.mu.Lock()
-				r.book.claims["a"] = capacity.Claim{UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now()}
+				r.book.claims["a"] = capacity.Claim{
+					UID: "a", Group: capacity.Group{NodePool: "web", Plan: "g6-standard-4"}, Created: time.Now(),
+				}
 				r.book.mu.Unlock()
 				start := time.Now()
 				tt.wake(r.running())
@@ -325,9 +332,9 @@ func (r *rig) story() {
 	r.want(3)
 	r.until("all claims have machines", r.bound)
 	r.tamper()
-	r.letGo(2)
+	r.release(2)
 	r.until("the rest has machines", r.bound)
-	r.letGo(5)
+	r.release(5)
 	r.until("nothing is left", func() bool { return r.sim.Stats().Slots == 0 })
 }
 
@@ -387,7 +394,7 @@ func TestTheControllerMayDieAtEveryCall(t *testing.T) {
 	})
 }
 
-func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
+func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 	available := func(r *rig) bool {
 		for _, it := range r.types.List() {
 			if it.Name == "g6-standard-4" {
@@ -404,14 +411,18 @@ func TestAPlanWithoutCapacityIsLeftAlone(t *testing.T) {
 				r.sim.Inject(lkesim.Fault{NoCapacity: how, Plan: "g6-standard-4"})
 				start := time.Now()
 				r.want(3)
-				r.until("the claims are given up", func() bool { r.book.mu.Lock(); defer r.book.mu.Unlock(); return len(r.book.gaveUp) == 3 })
+				r.until("the claims are given up", func() bool {
+					r.book.mu.Lock()
+					defer r.book.mu.Unlock()
+					return len(r.book.gaveUp) == 3
+				})
 				if took := time.Since(start); took > within {
 					t.Errorf("took %s, want less than %s", took, within)
 				}
 				if available(r) {
 					t.Error("the plan is still offered")
 				}
-				r.letGo(3)
+				r.release(3)
 				if slots := r.sim.Stats().Slots; slots != 0 {
 					t.Errorf("%d slots are left", slots)
 				}
@@ -453,7 +464,9 @@ func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lkesim.Config{Tier: "standard"})
 		defer r.kill()
-		r.sim.Inject(lkesim.Fault{Method: "POST", Count: 3, Status: 400, Body: `{"errors":[{"reason":"capacity is no good tag","field":"tags"}]}`})
+		r.sim.Inject(lkesim.Fault{
+			Method: "POST", Count: 3, Status: 400, Body: `{"errors":[{"reason":"capacity is no good tag","field":"tags"}]}`,
+		})
 		r.want(1)
 		r.until("the claim has a machine", r.bound)
 		if len(r.book.gaveUp) > 0 {

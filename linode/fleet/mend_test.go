@@ -64,10 +64,12 @@ func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 				if stats := r.sim.Stats(); stats.Made != 2 || stats.Deleted != 0 {
 					t.Errorf("%d instances were made and %d deleted", stats.Made, stats.Deleted)
 				}
-				r.until("it is told", func() bool {
+				r.until("it is reported", func() bool {
 					r.book.mu.Lock()
 					defer r.book.mu.Unlock()
-					return len(r.book.told) == 1 && strings.Contains(r.book.told[0], "web LKEPoolOutOfStep: LKE node pool") && strings.Contains(r.book.told[0], what)
+					warned := r.book.warnedPools
+					return len(warned) == 1 && strings.Contains(warned[0], "web LKEPoolOutOfStep: LKE node pool") &&
+						strings.Contains(warned[0], what)
 				})
 				calls := r.sim.Stats().Writes
 				time.Sleep(10 * time.Minute)
@@ -140,7 +142,7 @@ func TestACountChangedByHand(t *testing.T) {
 	})
 }
 
-// TestNewPoolsFollowTheControlPlane: a Fleet of an Enterprise cluster learns
+// TestNewPoolsFollowTheControlPlane: a Fleet of an Enterprise cluster notices
 // within minutes that the cluster was upgraded, though the first answer is lost.
 func TestNewPoolsFollowTheControlPlane(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"slices"
 	"strings"
 	"time"
 
@@ -10,77 +9,62 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// look is one answer of LKE.
-type look struct {
-	asked time.Time // when the request was sent: what was done before is in it
+// snapshot holds the pools of one answer of LKE.
+type snapshot struct {
+	asked time.Time // when the request was sent: what was answered before is in it
 	pools []lkeapi.Pool
 }
 
-// look asks LKE for all pools.
-func (f *Fleet) look(ctx context.Context) (look, error) {
-	seen := look{asked: time.Now()}
-	pools, err := f.api.Pools(ctx, f.cluster.ID)
+// poll lists all pools of the cluster.
+func (f *Fleet) poll(ctx context.Context) (snapshot, error) {
+	asked := time.Now()
+	pools, err := f.cfg.API.Pools(ctx, f.cfg.Cluster.ID)
 	if err != nil {
-		return look{}, err
+		return snapshot{}, err
 	}
-	seen.pools = pools
+	shown := snapshot{asked: asked, pools: pools}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if seen.asked.After(f.seen.asked) {
-		f.seen = seen
+	if asked.After(f.last.asked) {
+		f.last = shown
 	}
-	return seen, nil
+	return shown, nil
 }
 
-// Pools returns all pools of the cluster as LKE showed them not earlier than
-// at the given time, asking anew where that must be.
+// Pools returns all pools of the cluster as LKE showed them at a time or later. It
+// polls where the last answer is older.
 func (f *Fleet) Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error) {
 	f.mu.Lock()
-	seen := f.seen
+	shown := f.last
 	f.mu.Unlock()
-	if seen.asked.Before(notBefore) || seen.asked.IsZero() {
-		fresh, err := f.look(ctx)
-		if err != nil {
-			return nil, err
-		}
-		seen = fresh
+	if !shown.asked.Before(notBefore) && !shown.asked.IsZero() {
+		return shown.pools, nil
 	}
-	return seen.pools, nil
+	shown, err := f.poll(ctx)
+	return shown.pools, err
 }
 
-// Traits returns what the pool of an instance is like, where the last look
-// showed it.
-func (f *Fleet) Traits(instance int) (traits capacity.Traits, seen bool) {
+// Traits returns what the pool of an instance is like, where the last poll showed
+// the instance.
+func (f *Fleet) Traits(instance int) (traits capacity.Traits, known bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for _, p := range f.seen.pools {
-		if instance != 0 && slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
-			return TraitsOf(p), true
+	for _, p := range f.last.pools {
+		for _, s := range p.Linodes {
+			if instance != 0 && s.InstanceID == instance {
+				return TraitsOf(p), true
+			}
 		}
 	}
 	return capacity.Traits{}, false
 }
 
-// mayHold reports whether a pool has the instance, or may have it in a slot
-// that LKE counts and does not list.
-func (l look) mayHold(instance int, key string) bool {
-	for _, p := range l.pools {
-		if p.Count > len(p.Linodes) && (GroupOf(p) == key || GroupOf(p) == "") {
-			return true
-		}
-		if slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool { return s.InstanceID == instance }) {
-			return true
-		}
-	}
-	return false
-}
-
-// GroupTag is how the tag begins that marks a pool as lkeplan's and names its
+// GroupTag is the beginning of the tag that makes a pool lkeplan's and names its
 // group.
 const GroupTag = "lkeplan-group="
 
 // GroupOf is the key of the group that a pool belongs to; "" where the pool is
-// not ours. LKE takes tags that differ in case only for the same.
+// not ours. LKE ignores the case of tags.
 func GroupOf(p lkeapi.Pool) string {
 	for _, tag := range p.Tags {
 		if key, ok := strings.CutPrefix(strings.ToLower(tag), GroupTag); ok {
@@ -104,7 +88,9 @@ func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 
 // TraitsOf returns the properties of a pool that its group determines.
 func TraitsOf(p lkeapi.Pool) capacity.Traits {
-	t := capacity.Traits{Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled}
+	t := capacity.Traits{
+		Plan: p.Type, Labels: p.Labels, DiskEncryption: string(p.DiskEncryption), Autoscaled: p.Autoscaler.Enabled,
+	}
 	for _, tag := range p.Tags {
 		if !strings.HasPrefix(strings.ToLower(tag), GroupTag) {
 			t.Tags = append(t.Tags, tag)

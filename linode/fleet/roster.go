@@ -13,15 +13,15 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// Roster keeps in a ConfigMap which LKE pools are lkeplan's, for the admission
-// policy of kube/deploy/node-admission.yaml: a Node registers without a label, and
-// its name tells the pool.
+// Roster lists lkeplan's LKE pools in a ConfigMap for the admission policy in
+// kube/deploy/node-admission.yaml: a Node registers without a label, but its name contains
+// the id of its pool.
 type Roster struct {
 	client          client.Client
 	cluster         int
 	namespace, name string
 
-	written *string // what it holds; nil where that is not known
+	written *string // its content; nil where that is not known
 }
 
 // NewRoster returns the roster of a cluster, in the ConfigMap of that name.
@@ -29,7 +29,7 @@ func NewRoster(c client.Client, cluster int, namespace, name string) *Roster {
 	return &Roster{client: c, cluster: cluster, namespace: namespace, name: name}
 }
 
-// write stores the pools where they have changed.
+// write stores the ids of the pools where they have changed.
 func (r *Roster) write(ctx context.Context, pools []lkeapi.Pool) error {
 	var ids []string
 	for _, p := range pools {
@@ -42,7 +42,8 @@ func (r *Roster) write(ctx context.Context, pools []lkeapi.Pool) error {
 	if r.written != nil && list == *r.written {
 		return nil
 	}
-	roster := corev1ac.ConfigMap(r.name, r.namespace).WithData(map[string]string{"cluster": strconv.Itoa(r.cluster), "pools": list})
+	data := map[string]string{"cluster": strconv.Itoa(r.cluster), "pools": list}
+	roster := corev1ac.ConfigMap(r.name, r.namespace).WithData(data)
 	if err := r.client.Apply(ctx, roster, client.FieldOwner("lkeplan-controller"), client.ForceOwnership); err != nil {
 		return fmt.Errorf("write the ConfigMap %s/%s: %w", r.namespace, r.name, err)
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Trigger wakes the Fleet when a NodeClaim starts to wait for a machine. Other
-// changes of NodeClaims need nothing of LKE.
+// Trigger wakes the Fleet when a NodeClaim starts to wait for a machine. No other
+// change of a NodeClaim asks for capacity.
 type Trigger struct {
 	client client.Client
 	fleet  *Fleet
@@ -30,7 +30,8 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 	}
 	waits := func(o client.Object) bool {
 		nc, ok := o.(*karpv1.NodeClaim)
-		return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID) && t.fleet.Assigned(string(nc.UID)) == 0
+		return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID) &&
+			t.fleet.Assigned(string(nc.UID)) == 0
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclaim.trigger").
@@ -44,8 +45,8 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(t)
 }
 
-// Reconcile wakes the Fleet, which reads all claims by itself: at once where the
-// core has made no others that wait for their plan.
+// Reconcile wakes the Fleet, which lists all claims itself: at once where no other
+// claim waits for its plan type.
 func (t *Trigger) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	more, err := t.undecided(ctx)
 	if err != nil {
@@ -59,7 +60,7 @@ func (t *Trigger) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, e
 	return ctrl.Result{}, nil
 }
 
-// undecided reports whether claims are there that Create has not answered yet.
+// undecided reports whether Create has not answered for some claim yet.
 func (t *Trigger) undecided(ctx context.Context) (bool, error) {
 	var list karpv1.NodeClaimList
 	if err := t.client.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {

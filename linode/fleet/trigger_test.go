@@ -15,7 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// TestTheTriggerKnowsWhetherMoreClaimsCome: those that the core has made and
+// TestTheTriggerKnowsWhetherMoreClaimsCome: those that Karpenter has made and
 // that have no plan yet.
 func TestTheTriggerKnowsWhetherMoreClaimsCome(t *testing.T) {
 	claim := func(name, id string) *karpv1.NodeClaim {

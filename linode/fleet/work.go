@@ -16,55 +16,40 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// poolSize is how many nodes one pool holds (Cloud Manager's limits; the API
-// takes 1 to 100 in one request on standard).
-func poolSize(tier catalog.Tier) int {
-	if tier == catalog.Enterprise {
-		return 500
-	}
-	return 100
-}
-
-// carryOut asks LKE for one group's work: what is out of step is put right, then
-// growth, then deletions, so that
-// a pool never loses its last slot while it is about to get another. After a
-// failed call the rest is left to the next look.
+// carryOut asks LKE for one group's work: first corrections, then growth, then
+// deletions, so that a pool never loses its last slot while it is about to get
+// another. After a failed call the rest is left to the next decision.
 func (f *Fleet) carryOut(ctx context.Context, w capacity.Work) {
 	f.mend(ctx, w.Mends)
 	err := f.grow(ctx, w)
 	if err == nil {
 		err = f.shrink(ctx, w)
 	}
-	f.mu.Lock()
-	m := f.groups[w.Key]
-	m.busy, m.rested = false, time.Now()
-	f.mu.Unlock()
-	// After a failure the next look comes by the timer: waking here would
-	// repeat a refused call as fast as LKE can refuse it.
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Finish(w.Key, now) })
+	// After a failure the timer starts the next poll: waking here would repeat a
+	// refused call as fast as LKE can refuse it.
 	if err == nil {
 		f.Wake()
 	}
 }
 
-// grow makes what is missing. Each call is sent once; what it did is seen at
-// the next look, whatever the answer was.
+// grow makes what is missing. Each call is sent once; the next poll shows what it
+// did, whatever the answer was.
 func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 	if len(w.Grow)+len(w.Create) == 0 {
 		return nil
 	}
 	made, err := f.growOnce(ctx, w)
 	w.For = w.For[min(made, len(w.For)):]
-	f.mu.Lock()
-	m := f.groups[w.Key]
 	if err == nil {
-		m.fails, m.hold = 0, time.Time{}
-		f.mu.Unlock()
+		f.remember(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
 		return nil
 	}
-	m.fails++
-	hold := holdAfter(err, m.fails)
-	m.hold = time.Now().Add(hold)
-	f.mu.Unlock()
+	var hold time.Duration
+	f.remember(func(m *capacity.Memory, now time.Time) {
+		hold = holdAfter(err, m.GrowthFailed(w.Key))
+		m.Hold(w.Key, now.Add(hold))
+	})
 	if ctx.Err() == nil {
 		f.refused(ctx, w, err, hold)
 	}
@@ -74,33 +59,33 @@ func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 // growOnce returns how many slots were made before a call failed.
 func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made int, err error) {
 	for _, g := range w.Grow {
-		if _, err := f.api.GrowPool(ctx, f.cluster.ID, g.Pool, g.Count); err != nil {
+		if _, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count); err != nil {
 			return made, err
 		}
 		made += g.By
-		f.log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
+		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
 	}
 	for _, n := range w.Create {
-		pool, err := f.api.CreatePool(ctx, f.cluster.ID, poolSpec(w.Group, n, f.cluster))
+		pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, poolSpec(w.Group, n, f.cfg.Cluster))
 		if err != nil {
 			return made, err
 		}
 		made += n
-		f.log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
+		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
 	}
 	return made, nil
 }
 
-// elsewhere is how long a group whose plan cannot be had asks for nothing: until
-// the cache shows that its claims have gone to another plan.
-const elsewhere = 5 * time.Second
+// replanned is how long a group whose plan type has no capacity does not grow: until
+// the cache shows the other plan types of its claims.
+const replanned = 5 * time.Second
 
-// holdAfter is how long a group asks for nothing after a failed call. Where
-// nothing can change by itself it grows with each failure.
+// holdAfter is how long a group does not grow after a failed call. Where nothing can
+// change by itself, it gets longer with each failure.
 func holdAfter(err error, fails int) time.Duration {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassNoCapacity:
-		return elsewhere
+		return replanned
 	case lkeapi.ClassBusy:
 		return 3 * time.Second
 	case lkeapi.ClassUnknown:
@@ -110,83 +95,89 @@ func holdAfter(err error, fails int) time.Duration {
 	}
 }
 
-// refused acts on what a failed growth means for the claims it was for.
+// refused acts on the class of a failed growth.
 func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration) {
 	class := lkeapi.ClassOf(err)
-	f.log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "claims", len(w.For), "class", class, "error", err)
+	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+		"claims", len(w.For), "class", class, "error", err)
 	switch class {
 	case lkeapi.ClassNoCapacity:
-		f.types.Block(w.Group.Plan, time.Now().Add(f.timing.NoCapacity))
-		defer f.Wake() // the claims wait for other plans now
-		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cluster.Region, err))
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		defer f.Wake() // the claims wait for other plan types now
+		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
 	case lkeapi.ClassValidation:
-		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf("LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
+		f.warn(ctx, w.For, "LKERefused", fmt.Sprintf(
+			"LKE does not accept the node pool: %v; correct the NodePool or the LinodeNodeClass; tried again in %s", err, hold))
 	case lkeapi.ClassAccountLimit:
-		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf("the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
+		f.warn(ctx, w.For, "LinodeAccountLimit", fmt.Sprintf(
+			"the account may not have more: %v; ask Linode to raise the limit; tried again in %s", err, hold))
 	case lkeapi.ClassAuth:
-		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf("%v; give the controller a token with the scope %s; tried again in %s", err, lkeapi.ScopePools, hold))
+		f.warn(ctx, w.For, "LinodeTokenRefused", fmt.Sprintf(
+			"%v; give the controller a token with the scope %s; tried again in %s", err, lkeapi.ScopePools, hold))
 	}
 }
 
 func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
 	parallel(uids, func(uid string) {
-		if err := f.claims.GiveUp(ctx, uid, reason); err != nil {
-			f.log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
+		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
+			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
 		}
 	})
 }
 
 func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string) {
 	for _, uid := range uids {
-		f.claims.Warn(ctx, uid, reason, message)
+		f.cfg.Claims.Warn(ctx, uid, reason, message)
 	}
 }
 
 // shrink deletes slots and pools.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
-		f.mu.Lock()
-		f.groups[w.Key].hold = time.Now().Add(elsewhere)
-		f.mu.Unlock()
-		f.types.Block(w.Group.Plan, time.Now().Add(f.timing.NoCapacity))
-		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s", w.Group.Plan, f.cluster.Region, f.timing.SlotTimeout))
+		f.remember(func(m *capacity.Memory, now time.Time) { m.Hold(w.Key, now.Add(replanned)) })
+		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
+		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s",
+			w.Group.Plan, f.cfg.Cluster.Region, f.cfg.Timing.SlotTimeout))
 	}
 	var failed firstError
 	parallel(w.DeletePools, func(pool int) {
-		failed.note(f.deleted("pool", pool, f.api.DeletePool(ctx, f.cluster.ID, pool)))
+		failed.note(f.deleted("pool", pool, f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)))
 	})
 	parallel(w.DeleteSlots, func(slot string) {
-		failed.note(f.deleted("slot", slot, f.api.DeleteSlot(ctx, f.cluster.ID, slot)))
+		failed.note(f.deleted("slot", slot, f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)))
 	})
 	return failed.err
 }
 
 func (f *Fleet) deleted(what string, id any, err error) error {
 	if err != nil {
-		f.log.Error("could not delete a "+what, what, id, "class", lkeapi.ClassOf(err), "error", err)
+		f.cfg.Log.Error("could not delete a "+what, what, id, "class", lkeapi.ClassOf(err), "error", err)
 		return err
 	}
-	f.log.Info(what+" deleted", what, id)
+	f.cfg.Log.Info(what+" deleted", what, id)
 	return nil
 }
 
-// mend puts pools right. What fails is tried again when the decision says so; it
-// keeps no claim waiting.
+// mend corrects pools in place. What fails is tried again by a later decision; no
+// claim waits for it.
 func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 	for _, m := range mends {
 		what := strings.Join(m.Fields, ", ")
-		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and is put right: %s", m.Pool, m.Group.Plan, what)
-		if err := f.api.ChangePool(ctx, f.cluster.ID, m.Pool, poolChange(m)); err != nil {
-			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be put right: %s: %v", m.Pool, m.Group.Plan, what, err)
-			f.log.Error("could not put a pool right", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error", err)
+		message := fmt.Sprintf("LKE node pool %d of plan %s was out of step and was corrected: %s", m.Pool, m.Group.Plan,
+			what)
+		if err := f.cfg.API.ChangePool(ctx, f.cfg.Cluster.ID, m.Pool, poolChange(m)); err != nil {
+			message = fmt.Sprintf("LKE node pool %d of plan %s is out of step and could not be corrected: %s: %v",
+				m.Pool, m.Group.Plan, what, err)
+			f.cfg.Log.Error("could not correct a pool", "pool", m.Pool, "fields", what, "class", lkeapi.ClassOf(err), "error",
+				err)
 		} else {
-			f.log.Info("pool put right", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
+			f.cfg.Log.Info("pool corrected", "pool", m.Pool, "nodepool", m.Group.NodePool, "fields", what)
 		}
-		f.claims.Tell(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
+		f.cfg.Claims.WarnNodePool(ctx, m.Group.NodePool, "LKEPoolOutOfStep", message)
 	}
 }
 
-// poolChange is the request that puts a pool right.
+// poolChange is the request that corrects a pool.
 func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	whole := poolSpec(m.Group, 0, lkeapi.Cluster{})
 	var change lkeapi.PoolChange
@@ -206,8 +197,8 @@ func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	return change
 }
 
-// poolSpec is the request for a pool of a group. Enterprise wants a version for
-// each pool: the control plane's, where the class names none.
+// poolSpec is the request for a pool of a group. On Enterprise each pool needs a
+// version: the control plane's, where the class names none.
 func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSpec {
 	spec := lkeapi.PoolSpec{
 		Type:   g.Plan,

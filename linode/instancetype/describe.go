@@ -136,7 +136,8 @@ func nodeResources(plan catalog.Plan, r catalog.NodeResources) (capacity, overhe
 	}
 	held := func(all, usable int64) *resource.Quantity { return resource.NewQuantity(all-usable, resource.BinarySI) }
 	overhead = corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.Capacity.MilliCPU-r.Allocatable.MilliCPU, resource.DecimalSI),
+		corev1.ResourceCPU: *resource.NewMilliQuantity(r.Capacity.MilliCPU-r.Allocatable.MilliCPU,
+			resource.DecimalSI),
 		corev1.ResourceMemory:           *held(r.Capacity.MemoryBytes, r.Allocatable.MemoryBytes),
 		corev1.ResourceEphemeralStorage: *held(r.Capacity.EphemeralBytes, r.Allocatable.EphemeralBytes),
 	}

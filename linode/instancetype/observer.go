@@ -15,9 +15,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Observer records in a Set what nodes that have joined report of themselves.
-// Only a node tells what nodes of its plan type really have: the price list says
-// what the machine has, of which firmware and kernel take a share.
+// Observer records in a Set what nodes that have joined report of themselves. The
+// price list says what the machine of a plan type has; firmware and kernel take a
+// share of it that only a node knows.
 type Observer struct {
 	client client.Client
 	types  *Set

@@ -100,7 +100,7 @@ func TestTheStockIsFollowed(t *testing.T) {
 	})
 }
 
-// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and the core
+// TestAPlanThatLeavesThePriceListStays: nodes of it may be there, and Karpenter
 // replaces nodes whose type it cannot find.
 func TestAPlanThatLeavesThePriceListStays(t *testing.T) {
 	facts, err := catalog.Embedded()
@@ -183,8 +183,10 @@ func TestNoPartOfThePriceListIsTakenForTheWhole(t *testing.T) {
 					t.Fatal(err)
 				}
 				list, err := catalog.Fetch(t.Context(), client, "http://linode.test")
-				if err == nil && (len(list.Plans()) != len(whole.Plans()) || len(list.Regions()) != len(whole.Regions()) || len(list.Availability()) != len(whole.Availability())) {
-					t.Errorf("call %d, %s: %d plans, %d regions and %d rows of availability are taken for the whole list", i, name, len(list.Plans()), len(list.Regions()), len(list.Availability()))
+				if err == nil && (len(list.Plans()) != len(whole.Plans()) || len(list.Regions()) != len(whole.Regions()) ||
+					len(list.Availability()) != len(whole.Availability())) {
+					t.Errorf("call %d, %s: %d plans, %d regions and %d rows of availability are taken for the whole list", i, name,
+						len(list.Plans()), len(list.Regions()), len(list.Availability()))
 				}
 				if !slices.ContainsFunc(sim.Calls(), func(c lkesim.Call) bool { return c.Fault != "" }) {
 					t.Errorf("call %d, %s: it was never made", i, name)

@@ -208,8 +208,8 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) {
 	t.rebuild(plan)
 }
 
-// resources is what Karpenter is told that a node of a plan type has: what its
-// nodes report under the version that new nodes get. Without such a report it is
+// resources is what Karpenter plans with for a node of a plan type: what its nodes
+// report under the version that new nodes get. Without such a report it is
 // what the price list promises, or less where nodes of other versions report
 // less.
 func (t *Set) resources(id string) catalog.NodeResources {

@@ -48,7 +48,8 @@ func TestEveryTypeSaysAllThatTheCoreAsks(t *testing.T) {
 				t.Errorf("%s is offered in zone %s as %s for %v", it.Name, o.Zone(), o.CapacityType(), o.Price)
 			}
 		}
-		if a := it.Allocatable(); a.Cpu().IsZero() || a.Memory().Sign() <= 0 || a.StorageEphemeral().Sign() <= 0 || a.Pods().Value() != 110 {
+		if a := it.Allocatable(); a.Cpu().IsZero() || a.Memory().Sign() <= 0 || a.StorageEphemeral().Sign() <= 0 ||
+			a.Pods().Value() != 110 {
 			t.Errorf("%s has %v", it.Name, a)
 		}
 	}
@@ -77,10 +78,12 @@ func TestRegionsHaveTheirOwnPrices(t *testing.T) {
 func TestGPUPlansHaveGPUs(t *testing.T) {
 	it := byName(t, typesIn(t, "us-ord"), "g1-gpu-rtx6000-2")
 	gpus := it.Capacity[ResourceGPU]
-	if gpus.Value() != 2 || it.Requirements.Get(linodev1alpha1.LabelInstanceGPUCount).Any() != "2" || it.Requirements.Get(linodev1alpha1.LabelInstanceGPUName).Any() == "" {
+	if gpus.Value() != 2 || it.Requirements.Get(linodev1alpha1.LabelInstanceGPUCount).Any() != "2" ||
+		it.Requirements.Get(linodev1alpha1.LabelInstanceGPUName).Any() == "" {
 		t.Errorf("capacity %v, requirements %v", it.Capacity, it.Requirements)
 	}
-	if byName(t, typesIn(t, "us-ord"), "g6-standard-2").Requirements.Get(linodev1alpha1.LabelInstanceGPUCount).Operator() != corev1.NodeSelectorOpDoesNotExist {
+	none := byName(t, typesIn(t, "us-ord"), "g6-standard-2").Requirements.Get(linodev1alpha1.LabelInstanceGPUCount)
+	if none.Operator() != corev1.NodeSelectorOpDoesNotExist {
 		t.Error("a plan without GPUs may have some")
 	}
 }
@@ -94,7 +97,7 @@ func TestABlockedPlanComesBackAndOthersKeepTheirPointer(t *testing.T) {
 			t.Error("a blocked plan is offered")
 		}
 		if len(plan.Offerings.Available()) != 1 {
-			t.Error("a type that the core may hold was changed")
+			t.Error("a type that Karpenter may hold was changed")
 		}
 		if byName(t, types, "g6-standard-6") != other {
 			t.Error("another plan got a new pointer")
@@ -112,7 +115,9 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 	const plan = "g6-standard-2"
 	reports := func(kib int64) catalog.NodeResources {
 		r := catalog.Resources{MemoryBytes: kib << 10, EphemeralBytes: 70 << 30}
-		return catalog.NodeResources{Capacity: catalog.Resources{MemoryBytes: kib<<10 + 100<<20, EphemeralBytes: 78 << 30}, Allocatable: r}
+		return catalog.NodeResources{
+			Capacity: catalog.Resources{MemoryBytes: kib<<10 + 100<<20, EphemeralBytes: 78 << 30}, Allocatable: r,
+		}
 	}
 	const unseen = 3798963
 	tests := []struct {
@@ -135,7 +140,7 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 			ts.Record(plan, "1.36", reports(3900000))
 			ts.SetVersion("v1.36.1+lke1")
 		}, 3900000},
-		{"a node of a newer version tells that the cluster was upgraded", func(ts *Set) {
+		{"a node of a newer version shows that the cluster was upgraded", func(ts *Set) {
 			ts.Record(plan, "1.35", reports(3919624))
 			ts.Record(plan, "1.36", reports(3800000))
 		}, 3800000},
@@ -157,8 +162,14 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 
 func TestWhatANodeReportsIsRead(t *testing.T) {
 	status := corev1.NodeStatus{
-		Capacity:    corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"), "ephemeral-storage": resource.MustParse("82470344Ki"), "pods": resource.MustParse("110")},
-		Allocatable: corev1.ResourceList{"cpu": resource.MustParse("2"), "memory": resource.MustParse("3919624Ki"), "ephemeral-storage": resource.MustParse("76004668905"), "pods": resource.MustParse("110")},
+		Capacity: corev1.ResourceList{
+			"cpu": resource.MustParse("2"), "memory": resource.MustParse("4022024Ki"),
+			"ephemeral-storage": resource.MustParse("82470344Ki"), "pods": resource.MustParse("110"),
+		},
+		Allocatable: corev1.ResourceList{
+			"cpu": resource.MustParse("2"), "memory": resource.MustParse("3919624Ki"),
+			"ephemeral-storage": resource.MustParse("76004668905"), "pods": resource.MustParse("110"),
+		},
 	}
 	want := catalog.NodeResources{
 		Capacity:    catalog.Resources{MilliCPU: 2000, MemoryBytes: 4022024 << 10, EphemeralBytes: 82470344 << 10, Pods: 110},
@@ -208,14 +219,17 @@ func TestEveryRegionWithKubernetesSellsSomething(t *testing.T) {
 		}
 	}
 	if regions < 40 {
-		t.Errorf("only %d regions and tiers were looked at", regions)
+		t.Errorf("only %d regions and tiers were checked", regions)
 	}
 }
 
 // TestAcceleratedPlansHaveTheirCards: the price list that is built in has no
 // such plan; the one of the API does.
 func TestAcceleratedPlansHaveTheirCards(t *testing.T) {
-	card := catalog.Plan{ID: "g1-accelerated-netint-vpu-t1u1-s", Class: "accelerated", VCPUs: 8, MemoryMiB: 16384, DiskMiB: 204800, AcceleratedDevices: 1}
+	card := catalog.Plan{
+		ID: "g1-accelerated-netint-vpu-t1u1-s", Class: "accelerated", VCPUs: 8, MemoryMiB: 16384, DiskMiB: 204800,
+		AcceleratedDevices: 1,
+	}
 	facts, err := catalog.Embedded()
 	if err != nil {
 		t.Fatal(err)
@@ -227,7 +241,8 @@ func TestAcceleratedPlansHaveTheirCards(t *testing.T) {
 	for region, want := range map[string]int{"us-lax": 1, "us-ord": 0} {
 		it := byName(t, New(list, region, catalog.Standard), card.ID)
 		cards := it.Capacity[ResourceVPU]
-		if cards.Value() != 1 || len(it.Offerings.Available()) != want || it.Requirements.Get(linodev1alpha1.LabelInstanceAcceleratedDevices).Any() != "1" {
+		if cards.Value() != 1 || len(it.Offerings.Available()) != want ||
+			it.Requirements.Get(linodev1alpha1.LabelInstanceAcceleratedDevices).Any() != "1" {
 			t.Errorf("%s: %d offerings, capacity %v", region, len(it.Offerings.Available()), it.Capacity)
 		}
 	}

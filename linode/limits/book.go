@@ -9,7 +9,7 @@ import (
 type Claim struct {
 	UID     string
 	Decided bool // a plan was chosen for it, so that it has or gets a machine
-	Node    Node // what it holds, where that is decided
+	Node    Node // its node, where that is decided
 }
 
 // unseenFor is how long a reservation counts that the reader does not show. A
@@ -108,7 +108,7 @@ func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, re
 // Tally counts all nodes of the book.
 func (b *Book) Tally() Tally { return b.tally("") }
 
-// tally leaves out what one claim holds.
+// tally counts all nodes but that of one claim.
 func (b *Book) tally(without string) Tally {
 	nodes := make([]Node, 0, len(b.shown)+len(b.reserved))
 	for uid, n := range b.shown {

@@ -49,13 +49,13 @@ func (l Limit) amounts(n Node) Amounts {
 	return n.Sold
 }
 
-// Node is a machine that is there, or is on order, or is wished for.
+// Node is a machine that exists, is on order, or is asked for.
 type Node struct {
 	Pool     string
 	Plan     string
 	Sold     Amounts // what the plan is sold as, and for
 	Reported Amounts // what a node of the plan reports of itself
-	Replaced bool    // it is on its way out, and the core has planned without it
+	Replaced bool    // it is being replaced, and Karpenter has planned without it
 }
 
 // Refusal says which limit has no room for a wish.
@@ -66,13 +66,13 @@ type Refusal struct {
 	Wanted   int64
 }
 
-// Tally is what each of some limits holds. It does not change.
+// Tally is what the nodes use of each limit. It does not change.
 type Tally struct {
 	limits []Limit
 	used   []Amounts
 }
 
-// Count adds up what the nodes hold of each limit.
+// Count adds up what the nodes use of each limit.
 func Count(limits []Limit, nodes []Node) Tally {
 	t := Tally{limits: limits, used: make([]Amounts, len(limits))}
 	for i, l := range limits {
@@ -91,17 +91,23 @@ func Count(limits []Limit, nodes []Node) Tally {
 func (t Tally) Refuses(wish Node) (Refusal, bool) {
 	for i, l := range t.limits {
 		amounts := l.amounts(wish)
-		var short string
-		for resource, most := range l.Max {
-			if wanted := amounts[resource]; wanted > 0 && wanted > most-t.used[i][resource] && (short == "" || resource < short) {
-				short = resource
-			}
-		}
-		if short != "" {
+		if short := l.short(t.used[i], amounts); short != "" {
 			return Refusal{Limit: l, Resource: short, Used: t.used[i][short], Wanted: amounts[short]}, true
 		}
 	}
 	return Refusal{}, false
+}
+
+// short returns the first resource by name that has no room for the amounts; "" where
+// all have.
+func (l Limit) short(used, amounts Amounts) (short string) {
+	for resource, most := range l.Max {
+		wanted := amounts[resource]
+		if wanted > 0 && wanted > most-used[resource] && (short == "" || resource < short) {
+			short = resource
+		}
+	}
+	return short
 }
 
 // Empty reports whether the tally is of no limit.
@@ -118,8 +124,8 @@ func (t Tally) Shared() Tally {
 	return shared
 }
 
-// Only is the tally of one limit that pools share; it is empty where there is
-// none of the name.
+// Only is the tally of the shared limit with a name; it is empty where there is
+// none.
 func (t Tally) Only(name string) Tally {
 	for i, l := range t.limits {
 		if l.Name == name && !l.Own {
@@ -129,8 +135,7 @@ func (t Tally) Only(name string) Tally {
 	return Tally{}
 }
 
-// Used is what the nodes hold of all limits of the tally together; of the one
-// limit where the tally is of one.
+// Used is what the nodes use of all limits of the tally together.
 func (t Tally) Used() Amounts {
 	sum := Amounts{}
 	for _, used := range t.used {

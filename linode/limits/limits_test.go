@@ -31,14 +31,28 @@ func TestRefuses(t *testing.T) {
 		{"memory as it is sold", Limit{Max: Amounts{Memory: 15 << 30}}, []Node{four("a")}, four("a"), Memory},
 		{"money to the cent", Limit{Max: Amounts{MonthlyCost: 96_000_000}}, []Node{four("a")}, four("a"), ""},
 		{"a cent short", Limit{Max: Amounts{MonthlyCost: 95_990_000}}, []Node{four("a")}, four("a"), MonthlyCost},
-		{"the first by name of two that are short", Limit{Max: Amounts{Nodes: 1, CPU: 4000}}, []Node{four("a")}, four("a"), CPU},
-		{"more is used than allowed", Limit{Max: Amounts{Nodes: 1}}, []Node{four("a"), four("a"), four("a")}, four("a"), Nodes},
+		{
+			"the first by name of two that are short", Limit{Max: Amounts{Nodes: 1, CPU: 4000}}, []Node{four("a")}, four("a"),
+			CPU,
+		},
+		{
+			"more is used than allowed", Limit{Max: Amounts{Nodes: 1}}, []Node{four("a"), four("a"), four("a")}, four("a"),
+			Nodes,
+		},
 		{"other pools do not count", Limit{Pools: []string{"a"}, Max: Amounts{Nodes: 1}}, []Node{four("b")}, four("a"), ""},
 		{"nor are they held back", Limit{Pools: []string{"a"}, Max: Amounts{Nodes: 1}}, []Node{four("a")}, four("b"), ""},
 		{"a resource that the wish has none of", Limit{Max: Amounts{"nvidia.com/gpu": 0}}, nil, four("a"), ""},
 		{"a node on its way out counts", Limit{Max: Amounts{Nodes: 1}}, []Node{replaced(four("a"))}, four("a"), Nodes},
-		{"but not for the pool's own limit", Limit{Own: true, Pools: []string{"a"}, Max: Amounts{Nodes: 1}}, []Node{replaced(four("a"))}, four("a"), ""},
-		{"for which counts what nodes report", Limit{Own: true, Pools: []string{"a"}, Max: Amounts{Memory: 14 << 30}}, []Node{four("a")}, four("a"), ""},
+		{
+			"but not for the pool's own limit", Limit{
+				Own: true, Pools: []string{"a"}, Max: Amounts{Nodes: 1},
+			}, []Node{replaced(four("a"))}, four("a"), "",
+		},
+		{
+			"for which counts what nodes report", Limit{
+				Own: true, Pools: []string{"a"}, Max: Amounts{Memory: 14 << 30},
+			}, []Node{four("a")}, four("a"), "",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -89,7 +89,7 @@ func (w *world) step() {
 }
 
 // launch asks for a node for each claim that the cache shows without one, as
-// the core does.
+// Karpenter does.
 func (w *world) launch() {
 	w.show()
 	if !w.fresh {

@@ -39,7 +39,9 @@ func NodeClaim(cpu string, requirements ...karpv1.NodeSelectorRequirementWithMin
 			"example.com/slot": "7",
 		},
 	}}
-	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default"}
+	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{
+		Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default",
+	}
 	nc.Spec.Requirements = requirements
 	nc.Spec.Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(cpu)}
 	nc.Spec.Taints = []corev1.Taint{

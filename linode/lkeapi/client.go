@@ -1,6 +1,6 @@
 // Package lkeapi talks to the Linode API about LKE clusters and their node pools.
 // It is linodego behind a transport that sends each request once and keeps inside
-// the rate limits that the answers announce, with errors told apart by what they
+// the rate limits that the answers announce, and errors are classified by what they
 // mean.
 //
 // It decides nothing: it knows no NodeClaim, no Karpenter and no Kubernetes.
@@ -233,7 +233,9 @@ func one[T any](ctx context.Context, get func(context.Context) (*T, error)) (obj
 }
 
 // all reads all pages of a list, in the largest pages that the API serves.
-func all[T any](ctx context.Context, list func(context.Context, *linodego.ListOptions) ([]T, error)) (rows []T, err error) {
+func all[T any](
+	ctx context.Context, list func(context.Context, *linodego.ListOptions) ([]T, error),
+) (rows []T, err error) {
 	err = do(ctx, func(ctx context.Context) (err error) {
 		rows, err = list(ctx, &linodego.ListOptions{PageSize: 500})
 		return err

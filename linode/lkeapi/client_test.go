@@ -41,11 +41,17 @@ func TestClassOfAnswers(t *testing.T) {
 		{429, `{"errors":[{"reason":"Too many requests"}]}`, ClassBusy},
 		{400, `{"errors":[{"reason":"Linode busy."}]}`, ClassBusy},
 		{400, `{"errors":[{"reason":"Account Limit reached. Please open a support ticket."}]}`, ClassAccountLimit},
-		{400, `{"errors":[{"reason":"Insufficient capacity for instance type g6-standard-2 in region us-ord"}]}`, ClassNoCapacity},
+		{
+			400, `{"errors":[{"reason":"Insufficient capacity for instance type g6-standard-2 in region us-ord"}]}`,
+			ClassNoCapacity,
+		},
 		{400, `{"errors":[{"reason":"No open slots for this plan!"}]}`, ClassNoCapacity},
 		// A reason with a field is about the request, even one with such words.
 		{400, `{"errors":[{"reason":"capacity is not a valid tag","field":"tags"}]}`, ClassValidation},
-		{400, `{"errors":[{"reason":"Invalid count","field":"count"},{"reason":"No open slots for this plan!"}]}`, ClassValidation},
+		{
+			400, `{"errors":[{"reason":"Invalid count","field":"count"},{"reason":"No open slots for this plan!"}]}`,
+			ClassValidation,
+		},
 		{400, `<html>400 Bad Request</html>`, ClassValidation},
 		{500, `{}`, ClassUnknown},
 		{502, `<html>Bad Gateway</html>`, ClassUnknown},
@@ -152,7 +158,9 @@ func TestAnEmptyTaintValueIsSent(t *testing.T) {
 		}
 		io.WriteString(w, `{}`)
 	})
-	if _, err := c.CreatePool(t.Context(), 1, PoolSpec{Type: "x", Count: 2, Taints: []Taint{{Key: "a", Effect: "NoSchedule"}}}); err != nil {
+	if _, err := c.CreatePool(t.Context(), 1, PoolSpec{
+		Type: "x", Count: 2, Taints: []Taint{{Key: "a", Effect: "NoSchedule"}},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := map[string]any{
@@ -221,7 +229,8 @@ func TestNewSaysWhatIsWrong(t *testing.T) {
 func TestRootHasNoVersion(t *testing.T) {
 	for url, want := range map[string]string{
 		"": DefaultURL, "https://api.linode.com": DefaultURL, "https://api.linode.com/": DefaultURL,
-		"https://api.linode.com/v4": DefaultURL, "https://api.linode.com/v4beta/": DefaultURL, "http://127.0.0.1:8080": "http://127.0.0.1:8080",
+		"https://api.linode.com/v4": DefaultURL, "https://api.linode.com/v4beta/": DefaultURL,
+		"http://127.0.0.1:8080": "http://127.0.0.1:8080",
 	} {
 		if got := Root(url); got != want {
 			t.Errorf("Root(%q) = %q, want %q", url, got, want)

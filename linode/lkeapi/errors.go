@@ -65,8 +65,8 @@ func (e *Error) Error() string {
 	return text
 }
 
-// ClassOf tells what err means. An error that no answer came with is
-// ClassUnknown, for the request may have been carried out.
+// ClassOf returns what err means. Without an answer it is ClassUnknown: the request
+// may have been carried out.
 func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
@@ -121,9 +121,8 @@ type notSentError struct{ err error }
 func (e *notSentError) Error() string { return e.err.Error() }
 func (e *notSentError) Unwrap() error { return e.err }
 
-// Explain turns an error of the first calls at start-up into a sentence that
-// tells a person what to do. It returns err itself where there is nothing to
-// add.
+// Explain turns an error of the first calls at start-up into a sentence that says
+// what to do. It returns err itself where there is nothing to add.
 func Explain(err error, baseURL string) error {
 	if baseURL == "" {
 		baseURL = DefaultURL

@@ -92,9 +92,9 @@ func (l *limiter) take(b bucket, now time.Time) time.Duration {
 	return 0
 }
 
-// learn takes over what an answer says of its bucket. Every header is
-// optional: recorded answers carry the limit alone, or nothing.
-func (l *limiter) learn(b bucket, status int, h http.Header) {
+// update reads the headers of an answer to a request of the bucket. Every header is
+// optional: recorded answers carry only the limit, or nothing.
+func (l *limiter) update(b bucket, status int, h http.Header) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := &l.states[b], time.Now()

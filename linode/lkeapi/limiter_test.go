@@ -52,7 +52,7 @@ func TestLimiterLearnsFromHeaders(t *testing.T) {
 		l := newLimiter()
 		took(t, l, bucketList, 1)
 		reset := strconv.FormatInt(time.Now().Add(20*time.Second).Unix(), 10)
-		l.learn(bucketList, 200, header("X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "2", "X-RateLimit-Reset", reset))
+		l.update(bucketList, 200, header("X-RateLimit-Limit", "5", "X-RateLimit-Remaining", "2", "X-RateLimit-Reset", reset))
 		if d := took(t, l, bucketList, 2); d != 0 {
 			t.Errorf("the remaining two waited %s", d)
 		}
@@ -72,7 +72,7 @@ func TestLimiterTakesAHigherLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter()
 		took(t, l, bucketList, 1)
-		l.learn(bucketList, 200, header("X-RateLimit-Limit", "1840"))
+		l.update(bucketList, 200, header("X-RateLimit-Limit", "1840"))
 		if d := took(t, l, bucketList, 1800); d != 0 {
 			t.Errorf("1800 lists waited %s under a limit of 1840", d)
 		}
@@ -94,7 +94,7 @@ func TestLimiterKeepsQuietAfter429(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				l := newLimiter()
-				l.learn(bucketOther, 429, tt.h())
+				l.update(bucketOther, 429, tt.h())
 				if d := took(t, l, bucketOther, 1); d != tt.want {
 					t.Errorf("waited %s, want %s", d, tt.want)
 				}
@@ -106,7 +106,7 @@ func TestLimiterKeepsQuietAfter429(t *testing.T) {
 func TestWaitingEndsWithItsContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLimiter()
-		l.learn(bucketOther, 429, header("Retry-After", "3600"))
+		l.update(bucketOther, 429, header("Retry-After", "3600"))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		start := time.Now()

@@ -4,7 +4,7 @@ import "context"
 
 // operation is one call of linodego: one request, or one for each page of a list.
 // linodego flattens every error to text, those of its transport too. So the
-// transport notes here what happened, for the caller to tell errors apart.
+// transport notes here what happened, so that callers can distinguish errors.
 type operation struct {
 	sent bool // something went over the wire
 	err  error
@@ -31,7 +31,7 @@ func operationOf(ctx context.Context) *operation {
 	if op, ok := ctx.Value(operationKey{}).(*operation); ok {
 		return op
 	}
-	return &operation{} // the request is nobody's: there is no caller to tell
+	return &operation{} // no caller of do waits for this request
 }
 
 // failed notes an error and returns it.

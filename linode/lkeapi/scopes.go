@@ -18,7 +18,7 @@ func (c *Client) Scopes() []string {
 }
 
 // MayUse reports whether the token has a scope. It is true where no answer has
-// named the scopes: then the first refused call tells.
+// named the scopes: then the first refused call shows it.
 func (c *Client) MayUse(scope string) bool {
 	scopes := c.Scopes()
 	return scopes == nil || covers(scopes, scope)

@@ -11,8 +11,9 @@ import (
 
 func TestScopes(t *testing.T) {
 	for header, want := range map[string]bool{
-		"lke:read_write": true, "*": true, "linodes:read_only lke:read_write": true, "lke:*": true, "linodes:read_only,lke:read_write": true,
-		"lke:read_only": false, "linodes:read_write": false, "": true,
+		"lke:read_write": true, "*": true, "linodes:read_only lke:read_write": true, "lke:*": true,
+		"linodes:read_only,lke:read_write": true,
+		"lke:read_only":                    false, "linodes:read_write": false, "": true,
 	} {
 		t.Run(header, func(t *testing.T) {
 			c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -41,7 +42,8 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 		io.WriteString(w, `{"errors":[{"reason":"Your OAuth token is not authorized to use this endpoint."}]}`)
 	})
 	err := c.DeletePool(t.Context(), 1, 2)
-	if ClassOf(err) != ClassAuth || !strings.Contains(err.Error(), "the token lacks lke:read_write; it has lke:read_only linodes:read_write") {
+	if ClassOf(err) != ClassAuth || !strings.Contains(err.Error(),
+		"the token lacks lke:read_write; it has lke:read_only linodes:read_write") {
 		t.Errorf("class %s: %v", ClassOf(err), err)
 	}
 }
@@ -65,7 +67,8 @@ func TestTheTokenIsNeverShown(t *testing.T) {
 			_, err := c.Pools(t.Context(), 1)
 			var log strings.Builder
 			slog.New(slog.NewTextHandler(&log, nil)).Error("no", "error", err, "token", c.transport.token)
-			for _, shown := range []string{err.Error(), log.String(), fmt.Sprintf("%v %+v %#v", c.transport.token, c.transport.token, c.transport.token), fmt.Sprintf("%+v", c)} {
+			for _, shown := range []string{err.Error(), log.String(), fmt.Sprintf("%v %+v %#v", c.transport.token,
+				c.transport.token, c.transport.token), fmt.Sprintf("%+v", c)} {
 				if strings.Contains(shown, token) {
 					t.Errorf("the token is shown: %s", shown)
 				}

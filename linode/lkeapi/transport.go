@@ -58,7 +58,7 @@ func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Re
 	}
 	defer resp.Body.Close()
 	t.note(call, resp)
-	t.limiter.learn(bucket, resp.StatusCode, resp.Header)
+	t.limiter.update(bucket, resp.StatusCode, resp.Header)
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	switch {
 	case err != nil:
@@ -99,11 +99,11 @@ func (t *transport) note(call *Call, resp *http.Response) {
 }
 
 // errorFrom reads an error answer. A body that is not the API's JSON, such as
-// a gateway's HTML page, leaves the status to speak for itself.
+// a gateway's HTML page, leaves only the status.
 func errorFrom(resp *http.Response, raw []byte) *Error {
 	e := &Error{Status: resp.StatusCode}
-	// A missing scope is answered with 401, as a wrong token is: the headers
-	// tell one from the other.
+	// A missing scope is answered with 401, as a wrong token is: only the headers
+	// distinguish them.
 	if granted := scopesOf(resp.Header.Get("X-OAuth-Scopes")); len(granted) > 0 && e.Status == http.StatusUnauthorized {
 		for _, scope := range scopesOf(resp.Header.Get("X-Accepted-OAuth-Scopes")) {
 			if !covers(granted, scope) {

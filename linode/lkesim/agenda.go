@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: whoever looks at the state
+// agenda holds what is due later, in the order in which it is due. Nothing fires by itself: whoever reads the state
 // first settles what was due by then, each event as of its own time, so that ids and peaks do not depend on when
-// somebody looked.
+// somebody read the state.
 type agenda struct {
 	events eventHeap
 	seq    int
@@ -19,7 +19,7 @@ type event struct {
 	do  func(at time.Time)
 }
 
-// plan has do called at that time, or, where that is past already, as soon as somebody looks.
+// plan has do called at that time, or, where that is past already, as soon as somebody reads the state.
 func (a *agenda) plan(at time.Time, do func(at time.Time)) {
 	a.seq++
 	heap.Push(&a.events, event{at: at, seq: a.seq, do: do})

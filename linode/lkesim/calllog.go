@@ -31,7 +31,7 @@ func (l *callLog) begin(r *http.Request, route string, body []byte, f Fault) *Ca
 	}
 	call := &Call{
 		Seq: l.seq, At: time.Now(), Method: r.Method, Path: r.URL.RequestURI(), Route: route,
-		Filter: r.Header.Get("X-Filter"), Body: string(body[:min(len(body), maxLoggedBody)]), Fault: f.name(),
+		Body: string(body[:min(len(body), maxLoggedBody)]), Fault: f.name(),
 	}
 	if l.calls = append(l.calls, call); len(l.calls) > l.size {
 		l.calls = l.calls[len(l.calls)-l.size:]

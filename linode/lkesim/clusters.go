@@ -1,7 +1,6 @@
 package lkesim
 
 import (
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"slices"
@@ -14,14 +13,7 @@ func (st *state) listClusters(q *request) (any, error) {
 	for _, c := range st.clustersByID() {
 		rows = append(rows, c.view())
 	}
-	return list(q, rows, map[string]func(Cluster) any{
-		"label":       func(c Cluster) any { return c.Label },
-		"region":      func(c Cluster) any { return c.Region },
-		"k8s_version": func(c Cluster) any { return c.KubernetesVersion },
-		"tags":        func(c Cluster) any { return c.Tags },
-		"created":     func(c Cluster) any { return c.Created },
-		"updated":     func(c Cluster) any { return c.Updated },
-	})
+	return list(q, rows)
 }
 
 func (st *state) getCluster(q *request) (any, error) {
@@ -94,7 +86,8 @@ func (st *state) updateCluster(q *request) (any, error) {
 	tags := take[[]string](&c, q.fields, "tags")
 	version := take[string](&c, q.fields, "k8s_version")
 	plane := take[ControlPlane](&c, q.fields, "control_plane")
-	c.must(label == nil || clusterLabel.MatchString(*label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
+	c.must(label == nil || clusterLabel.MatchString(*label), "label",
+		"Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(version == nil || offers(cl, *version), "k8s_version", "k8s_version is not valid")
 	checkTags(&c, value(tags))
 	if err := c.err(); err != nil {
@@ -121,19 +114,6 @@ func (st *state) removeCluster(q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-func (st *state) recycleCluster(q *request) (any, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range c.byID() {
-		for _, sl := range p.slots {
-			st.recycle(sl, q.now)
-		}
-	}
-	return struct{}{}, nil
-}
-
 func (st *state) cluster(q *request) (*cluster, error) {
 	if c := st.clusters[q.id("cluster")]; c != nil {
 		return c, nil
@@ -143,15 +123,7 @@ func (st *state) cluster(q *request) (*cluster, error) {
 
 type versionView struct {
 	ID   string `json:"id"`
-	Tier string `json:"tier,omitempty"`
-}
-
-func (st *state) listVersions(q *request) (any, error) {
-	var rows []versionView
-	for _, v := range versions(catalog.Standard) {
-		rows = append(rows, versionView{ID: v})
-	}
-	return list(q, rows, nil)
+	Tier string `json:"tier"`
 }
 
 func (st *state) listTierVersions(q *request) (any, error) {
@@ -159,20 +131,7 @@ func (st *state) listTierVersions(q *request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return list(q, rows, nil)
-}
-
-func (st *state) getTierVersion(q *request) (any, error) {
-	rows, err := st.tierVersions(q)
-	if err != nil {
-		return nil, err
-	}
-	for _, row := range rows {
-		if row.ID == q.http.PathValue("version") {
-			return row, nil
-		}
-	}
-	return nil, notFound()
+	return list(q, rows)
 }
 
 func (st *state) tierVersions(q *request) ([]versionView, error) {
@@ -189,21 +148,6 @@ func (st *state) tierVersions(q *request) ([]versionView, error) {
 		rows = append(rows, versionView{ID: id, Tier: string(tier)})
 	}
 	return rows, nil
-}
-
-// lkeTypes is the recorded answer of GET /lke/types: what a control plane costs.
-const lkeTypes = `[
-	{"id": "lke-sa", "label": "LKE Standard Availability", "price": {"hourly": 0.0, "monthly": 0.0}, "region_prices": [], "transfer": 0},
-	{"id": "lke-ha", "label": "LKE High Availability", "price": {"hourly": 0.09, "monthly": 60.0}, "region_prices": [
-		{"id": "id-cgk", "hourly": 0.108, "monthly": 72.0}, {"id": "br-gru", "hourly": 0.126, "monthly": 84.0}], "transfer": 0}
-]`
-
-func (st *state) listLKETypes(q *request) (any, error) {
-	var rows []json.RawMessage
-	if err := json.Unmarshal([]byte(lkeTypes), &rows); err != nil {
-		return nil, err
-	}
-	return list(q, rows, nil)
 }
 
 func value[T any](p *T) T {

@@ -117,7 +117,8 @@ func (f *Fault) check() error {
 }
 
 func (f *Fault) idle() bool {
-	return f.Status == 0 && !f.Lost && f.Delay == 0 && !f.Hang && len(f.Header) == 0 && f.NoCapacity == "" && f.LoseInstance == 0
+	return f.Status == 0 && !f.Lost && f.Delay == 0 && !f.Hang && len(f.Header) == 0 && f.NoCapacity == "" &&
+		f.LoseInstance == 0
 }
 
 // faultFields is Fault without its methods.

@@ -47,7 +47,11 @@ func TestFaultOnCalls(t *testing.T) {
 		{"a path", Fault{Status: 500, Path: "/lke/clusters/*/pools"}, []string{e500, e500, e500}, 0},
 		{"another path", Fault{Status: 500, Path: "/lke/clusters/*"}, []string{"200", "200", "200"}, 2},
 		{"all paths below", Fault{Status: 500, Path: "/lke/**"}, []string{e500, e500, e500}, 0},
-		{"with a reason", Fault{Status: 400, Body: "Linode busy.", Count: 1}, []string{`400 {"errors":[{"reason":"Linode busy."}]}`, "200", "200"}, 1},
+		{
+			"with a reason", Fault{
+				Status: 400, Body: "Linode busy.", Count: 1,
+			}, []string{`400 {"errors":[{"reason":"Linode busy."}]}`, "200", "200"}, 1,
+		},
 		{"with JSON", Fault{Status: 400, Body: `{"x":1}`, Count: 1}, []string{`400 {"x":1}`, "200", "200"}, 1},
 		{"with HTML", Fault{Status: 502, Body: `<html>`, Count: 1}, []string{`502 <html>`, "200", "200"}, 1},
 		{"after the work", Fault{Status: 500, AfterWork: true, Method: "POST", Count: 1}, []string{e500, "200", "200"}, 2},
@@ -61,7 +65,8 @@ func TestFaultOnCalls(t *testing.T) {
 			}
 			pool := fields{"type": "g6-standard-1", "count": 1}
 			got := []string{
-				a.outcome("POST", "cluster/pools", pool), a.outcome("GET", "cluster/pools", nil), a.outcome("POST", "cluster/pools", pool),
+				a.outcome("POST", "cluster/pools", pool), a.outcome("GET", "cluster/pools",
+					nil), a.outcome("POST", "cluster/pools", pool),
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("(-want +got)\n%s", diff)
@@ -84,9 +89,14 @@ func TestSlowAndHangingCalls(t *testing.T) {
 	}{
 		{"slow", Fault{Delay: 5 * time.Second}, time.Minute, 5 * time.Second, "200", 1},
 		{"too slow before the work", Fault{Delay: 5 * time.Second}, time.Second, time.Second, "context deadline exceeded", 0},
-		{"too slow after the work", Fault{Delay: 5 * time.Second, AfterWork: true}, time.Second, time.Second, "context deadline exceeded", 1},
+		{
+			"too slow after the work", Fault{Delay: 5 * time.Second, AfterWork: true}, time.Second, time.Second,
+			"context deadline exceeded", 1,
+		},
 		{"hangs", Fault{Hang: true}, time.Minute, time.Minute, "context deadline exceeded", 0},
-		{"hangs after the work", Fault{Hang: true, AfterWork: true}, time.Minute, time.Minute, "context deadline exceeded", 1},
+		{
+			"hangs after the work", Fault{Hang: true, AfterWork: true}, time.Minute, time.Minute, "context deadline exceeded", 1,
+		},
 		{"slow, then an error", Fault{Delay: 5 * time.Second, Status: 503}, time.Minute, 5 * time.Second, "503", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -98,7 +108,8 @@ func TestSlowAndHangingCalls(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), tc.timeout)
 				defer cancel()
 				body := strings.NewReader(`{"type":"g6-standard-1","count":1}`)
-				req, _ := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("http://x/v4/lke/clusters/%d/pools", a.first), body)
+				req, _ := http.NewRequestWithContext(ctx, http.MethodPost,
+					fmt.Sprintf("http://x/v4/lke/clusters/%d/pools", a.first), body)
 				start := time.Now()
 				res, err := a.Client().Do(req)
 				got := ""
@@ -226,10 +237,12 @@ func TestOverHTTP(t *testing.T) {
 			t.Errorf("fault %s: %d %s", bad, status, text)
 		}
 	}
-	if status, text := call("POST", "/simulator/faults", `[{"method":"POST","count":1,"lost":true},{"delay":"1ms","path":"/regions"}]`); status != 200 {
+	if status, text := call("POST", "/simulator/faults",
+		`[{"method":"POST","count":1,"lost":true},{"delay":"1ms","path":"/regions"}]`); status != 200 {
 		t.Fatalf("inject: %d %s", status, text)
 	}
-	if status, text := call("POST", pools, `{"type":"g6-standard-1","count":1}`); status != 0 || !strings.Contains(text, "EOF") {
+	if status, text := call("POST", pools, `{"type":"g6-standard-1","count":1}`); status != 0 ||
+		!strings.Contains(text, "EOF") {
 		t.Errorf("lost answer: %d %s", status, text)
 	}
 	var list []struct {
@@ -238,20 +251,24 @@ func TestOverHTTP(t *testing.T) {
 		Hit   int
 	}
 	_, text := call("GET", "/simulator/faults", "")
-	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 2 || list[0].Hit != 1 || list[1].Fault.Delay != time.Millisecond {
+	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 2 || list[0].Hit != 1 ||
+		list[1].Fault.Delay != time.Millisecond {
 		t.Errorf("faults: %s (%v)", text, err)
 	}
 	var stats Stats
 	_, text = call("GET", "/simulator/stats", "")
-	if err := json.Unmarshal([]byte(text), &stats); err != nil || stats.Made != 1 || stats.ByStatus[0] != 1 || stats.HourlyCost.String() != "0.018" {
+	if err := json.Unmarshal([]byte(text), &stats); err != nil || stats.Made != 1 || stats.ByStatus[0] != 1 ||
+		stats.HourlyCost.String() != "0.018" {
 		t.Errorf("stats: %s (%v)", text, err)
 	}
 	var calls []Call
 	_, text = call("GET", "/simulator/calls?after=0", "")
-	if err := json.Unmarshal([]byte(text), &calls); err != nil || len(calls) != 1 || calls[0].Fault != "answer lost" || calls[0].Body == "" {
+	if err := json.Unmarshal([]byte(text), &calls); err != nil || len(calls) != 1 || calls[0].Fault != "answer lost" ||
+		calls[0].Body == "" {
 		t.Errorf("calls: %s (%v)", text, err)
 	}
-	if status, text := call("POST", fmt.Sprintf("/simulator/instances/%d/lose?replaced=false", a.Instances()[0].ID), ""); status != 200 || a.Stats().Live != 0 {
+	if status, text := call("POST", fmt.Sprintf("/simulator/instances/%d/lose?replaced=false", a.Instances()[0].ID),
+		""); status != 200 || a.Stats().Live != 0 {
 		t.Errorf("lose: %d %s", status, text)
 	}
 	if status, _ := call("POST", "/simulator/instances/1/lose", ""); status != 404 {
@@ -276,7 +293,8 @@ func TestCallLogIsBounded(t *testing.T) {
 	if len(calls) != 5 || calls[4].Seq != 20 || calls[0].Route != "GET /lke/clusters/{cluster}" {
 		t.Errorf("%+v", calls)
 	}
-	if s := a.Stats(); s.Calls != 20 || s.ByRoute["GET /lke/clusters/{cluster}"] != 20 || s.ByStatus[200] != 20 || s.Writes != 0 {
+	if s := a.Stats(); s.Calls != 20 || s.ByRoute["GET /lke/clusters/{cluster}"] != 20 || s.ByStatus[200] != 20 ||
+		s.Writes != 0 {
 		t.Errorf("%+v", s)
 	}
 }

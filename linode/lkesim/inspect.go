@@ -62,8 +62,8 @@ func (s *Simulator) Reset() {
 	})
 }
 
-// AddCluster makes another cluster in the account. Of cfg only what describes the cluster counts; empty fields are filled
-// in as [New] does.
+// AddCluster makes another cluster in the account. Of cfg only what describes the cluster counts; empty fields are
+// filled in as [New] does.
 func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 	cfg.Catalog = s.cfg.Catalog
 	cfg, err := cfg.withDefaults()
@@ -76,7 +76,8 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 			err = fmt.Errorf("cluster %d: there is one already", cfg.ClusterID)
 			return
 		}
-		made = st.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier), now).view()
+		made = st.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
+			now).view()
 	})
 	return made, err
 }
@@ -146,8 +147,8 @@ const (
 	LockWithNodes = "cannot_delete_with_subresources"
 )
 
-// LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the real
-// API is not simulated.
+// LockPool sets a pool's locks, none to unlock it. It says whether there is such a pool. How a user sets them in the
+// real API is not simulated.
 func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
 	s.settled(func(st *state, _ time.Time) {
 		for _, c := range st.clusters {

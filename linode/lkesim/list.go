@@ -1,7 +1,6 @@
 package lkesim
 
 import (
-	"net/http"
 	"net/url"
 	"strconv"
 )
@@ -20,13 +19,8 @@ const (
 	maxPageSize     = 500
 )
 
-// list filters rows by X-Filter and cuts out the page that is asked for. fields are what can be filtered on; nil is for
-// lists where the header is read, and does nothing.
-func list[T any](q *request, rows []T, fields map[string]func(T) any) (any, error) {
-	rows, err := filtered(q.http.Header.Get("X-Filter"), rows, fields)
-	if err != nil {
-		return nil, err
-	}
+// list cuts out the page that is asked for. Filters are not simulated: the product sends none.
+func list[T any](q *request, rows []T) (any, error) {
 	number, size, err := paging(q.http.URL.Query())
 	if err != nil {
 		return nil, err
@@ -50,11 +44,8 @@ func paging(query url.Values) (number, size int, err error) {
 	}
 	if text := query.Get("page_size"); text != "" {
 		size, err = strconv.Atoi(text)
-		c.must(err == nil && size >= minPageSize && size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
+		c.must(err == nil && size >= minPageSize &&
+			size <= maxPageSize, "page_size", "Must be %d-%d", minPageSize, maxPageSize)
 	}
 	return number, size, c.err()
-}
-
-func badFilter(reason string) *apiError {
-	return refusal(http.StatusBadRequest, "X-Filter", reason)
 }

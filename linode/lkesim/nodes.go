@@ -24,9 +24,9 @@ const (
 )
 
 // RunNodes plays the kubelets that join the first cluster, LKE's own hand in them and the cloud controller manager,
-// against an API server, until ctx ends; then it returns nil. It looks at what there is, all of it once a period, and
-// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log may
-// be nil.
+// against an API server, until ctx ends; then it returns nil. It reconciles all machines once a period, and
+// so survives errors, restarts and whatever others do to the nodes. Readiness and heartbeats are KWOK's business. log
+// may be nil.
 //
 // What a node goes through is in [machine.bare], [machine.enrol] and [machine.complete]. A Node that somebody deletes
 // while its instance lives does not come back: a kubelet registers when it starts.
@@ -53,13 +53,13 @@ type nodes struct {
 	client  kubernetes.Interface
 	log     *slog.Logger
 
-	nextSync time.Time            // when all nodes are looked at again, and pools are imposed on them
+	nextSync time.Time            // when all nodes get the labels and taints of their pools again
 	retry    time.Duration        // after errors; 0 after a good pass
 	known    map[int]*memory      // by instance
 	orphans  map[orphan]time.Time // Nodes whose machine is gone, since when
 }
 
-// memory is what was done for a machine's Node, so that a pass looks only at those that have something due.
+// memory is what was done for a machine's Node, so that a pass handles only those that have something due.
 type memory struct {
 	name, machineID string
 	imposed         desired
@@ -99,7 +99,7 @@ func (n *nodes) pass(ctx context.Context) time.Time {
 			next = earlier(next, at)
 		}
 	}
-	again, err := each(tasks, func(t task) (time.Time, error) { return n.tend(ctx, t, now) })
+	again, err := each(tasks, func(t task) (time.Time, error) { return n.reconcile(ctx, t, now) })
 	buried, buryErr := n.bury(ctx, now)
 	if err = errors.Join(err, buryErr); err != nil {
 		return n.failed(ctx, now, err)
@@ -166,7 +166,7 @@ func (n *nodes) sleep(ctx context.Context, until time.Time, changes <-chan struc
 	}
 }
 
-// each does something for all items, some at a time. It returns the earliest time at which one wants to be looked after
+// each does something for all items, some at a time. It returns the earliest time at which one is due
 // again, and the first error.
 func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, firstErr error) {
 	var mu sync.Mutex

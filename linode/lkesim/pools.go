@@ -17,9 +17,7 @@ func (st *state) listPools(q *request) (any, error) {
 	for _, p := range c.byID() {
 		pools = append(pools, p.view(q.now))
 	}
-	// The existing provider found that X-Filter on pools cannot be relied on, and filters for itself: here it is
-	// accepted and does nothing.
-	return list(q, pools, nil)
+	return list(q, pools)
 }
 
 func (st *state) getPool(q *request) (any, error) {
@@ -80,7 +78,8 @@ func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	plan, _ := st.cfg.Catalog.Plan(*spec.plan)
 	st.lastPool++
 	p := &pool{
-		id: st.lastPool, cluster: cl, plan: plan, disks: []Disk{}, labels: map[string]string{}, taints: []Taint{}, tags: []string{},
+		id: st.lastPool, cluster: cl, plan: plan, disks: []Disk{}, labels: map[string]string{}, taints: []Taint{},
+		tags:       []string{},
 		autoscaler: Autoscaler{Min: *spec.count, Max: *spec.count},
 		encryption: "enabled",
 	}
@@ -173,8 +172,8 @@ func (p *pool) autoscale(spec *autoscalerSpec) {
 	set(&p.autoscaler.Max, spec.Max)
 }
 
-// room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error that
-// names the field; the others, as far as anybody has seen them, name none.
+// room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error
+// that names the field; the others, as far as anybody has seen them, name none.
 func (st *state) room(cl *cluster, plan string, more int) error {
 	if more <= 0 {
 		return nil
@@ -225,8 +224,8 @@ func (st *state) getNode(q *request) (any, error) {
 	return sl.view(q.now), nil
 }
 
-// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded. The
-// last one can go too and leaves a pool without nodes, which is an assumption.
+// removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded.
+// The last one can go too and leaves a pool without nodes, which is an assumption.
 func (st *state) removeNode(q *request) (any, error) {
 	sl, err := st.slot(q)
 	if err != nil {

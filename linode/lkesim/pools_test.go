@@ -29,36 +29,82 @@ func TestPoolValidation(t *testing.T) {
 		{"count 501 on Enterprise", "enterprise", fields{"count": 501}, "count: Must be 1-500"},
 		{"type missing", "standard", fields{"type": nil}, "type: type is required"},
 		{"type unknown", "standard", fields{"type": "g9-none-1"}, "type: A valid plan type by that ID was not found"},
-		{"nanode", "standard", fields{"type": "g6-nanode-1"}, "type: Plan g6-nanode-1 is not available for LKE in region us-ord"},
-		{"not sold here", "standard", fields{"type": "g1-gpu-rtx6000-1"}, "type: Plan g1-gpu-rtx6000-1 is not available for LKE in region us-ord"},
+		{
+			"nanode", "standard", fields{"type": "g6-nanode-1"},
+			"type: Plan g6-nanode-1 is not available for LKE in region us-ord",
+		},
+		{
+			"not sold here", "standard", fields{"type": "g1-gpu-rtx6000-1"},
+			"type: Plan g1-gpu-rtx6000-1 is not available for LKE in region us-ord",
+		},
 		{"label", "standard", fields{"label": "Web"}, "label: Must be up to 32"},
 		{"label good", "standard", fields{"label": "web-1"}, ""},
 		{"labels key", "standard", fields{"labels": fields{long: "a"}}, "labels: Invalid key"},
 		{"labels key prefix", "standard", fields{"labels": fields{"Example.com/a": "a"}}, "labels: Invalid key"},
 		{"labels key 63", "standard", fields{"labels": fields{long[:63]: "a"}}, ""},
-		{"labels key 63 after a prefix", "standard", fields{"labels": fields{"a.b/" + long[:63]: "a"}}, "labels: Invalid key"},
+		{
+			"labels key 63 after a prefix", "standard", fields{"labels": fields{"a.b/" + long[:63]: "a"}}, "labels: Invalid key",
+		},
 		{"labels value", "standard", fields{"labels": fields{"a": "b c"}}, "labels: Invalid value for label a"},
-		{"labels reserved", "standard", fields{"labels": fields{"node.kubernetes.io/x": "a"}}, "labels: Key \"node.kubernetes.io/x\" is reserved"},
+		{
+			"labels reserved", "standard", fields{
+				"labels": fields{"node.kubernetes.io/x": "a"},
+			}, "labels: Key \"node.kubernetes.io/x\" is reserved",
+		},
 		{"labels reserved by Linode", "standard", fields{"labels": fields{"lke.linode.com/x": "a"}}, "is reserved"},
 		{"labels not texts", "standard", fields{"labels": fields{"a": 1}}, "labels: Must be of type"},
-		{"taint without value", "standard", fields{"taints": []fields{{"key": "a", "effect": "NoSchedule"}}}, "taints: key, value and effect are required"},
-		{"taint with empty value", "standard", fields{"taints": []fields{{"key": "a", "value": "", "effect": "NoSchedule"}}}, ""},
-		{"taint effect", "standard", fields{"taints": []fields{{"key": "a", "value": "b", "effect": "Never"}}}, "taints: Effect must be one of"},
-		{"taint reserved", "standard", fields{"taints": []fields{{"key": "node.kubernetes.io/a", "value": "b", "effect": "NoExecute"}}}, "is reserved"},
-		{"taint value reserved", "standard", fields{"taints": []fields{{"key": "a", "value": "linode.com", "effect": "NoExecute"}}}, "taints: Invalid value for taint a"},
+		{
+			"taint without value", "standard", fields{
+				"taints": []fields{{"key": "a", "effect": "NoSchedule"}},
+			}, "taints: key, value and effect are required",
+		},
+		{
+			"taint with empty value", "standard", fields{
+				"taints": []fields{{"key": "a", "value": "", "effect": "NoSchedule"}},
+			}, "",
+		},
+		{
+			"taint effect", "standard", fields{
+				"taints": []fields{{"key": "a", "value": "b", "effect": "Never"}},
+			}, "taints: Effect must be one of",
+		},
+		{
+			"taint reserved", "standard", fields{
+				"taints": []fields{{"key": "node.kubernetes.io/a", "value": "b", "effect": "NoExecute"}},
+			}, "is reserved",
+		},
+		{
+			"taint value reserved", "standard", fields{
+				"taints": []fields{{"key": "a", "value": "linode.com", "effect": "NoExecute"}},
+			}, "taints: Invalid value for taint a",
+		},
 		{"tag short", "standard", fields{"tags": []string{"ab"}}, "tags: Length must be 3-50 characters"},
 		{"tag long", "standard", fields{"tags": []string{strings.Repeat("x", 51)}}, "tags: Length must be 3-50 characters"},
 		{"disks", "standard", fields{"disks": slices.Repeat([]Disk{{100, "ext4"}}, 8)}, "disks: At most 7 disks"},
 		{"disk type", "standard", fields{"disks": []Disk{{100, "ext3"}}}, "disks: A disk needs"},
-		{"autoscaler half", "standard", fields{"autoscaler": fields{"enabled": true, "min": 1}}, "autoscaler: min and max require each other"},
-		{"autoscaler order", "standard", fields{"autoscaler": fields{"min": 3, "max": 2}}, "autoscaler: min and max must be 1-100"},
+		{
+			"autoscaler half", "standard", fields{
+				"autoscaler": fields{"enabled": true, "min": 1},
+			}, "autoscaler: min and max require each other",
+		},
+		{
+			"autoscaler order", "standard", fields{
+				"autoscaler": fields{"min": 3, "max": 2},
+			}, "autoscaler: min and max must be 1-100",
+		},
 		{"encryption", "standard", fields{"disk_encryption": "maybe"}, "disk_encryption: Must be enabled or disabled"},
 		{"firewall on standard", "standard", fields{"firewall_id": 1}, "firewall_id: Only for LKE Enterprise clusters"},
 		{"version on standard", "standard", fields{"k8s_version": "1.35"}, "k8s_version: Only for LKE Enterprise clusters"},
-		{"strategy on standard", "standard", fields{"update_strategy": "on_recycle"}, "update_strategy: Only for LKE Enterprise clusters"},
+		{
+			"strategy on standard", "standard", fields{"update_strategy": "on_recycle"},
+			"update_strategy: Only for LKE Enterprise clusters",
+		},
 		{"null is left out", "standard", fields{"firewall_id": nil, "labels": nil, "taints": nil, "tags": nil}, ""},
 		{"version missing on Enterprise", "enterprise", fields{"k8s_version": nil}, "k8s_version: k8s_version is required"},
-		{"version unknown on Enterprise", "enterprise", fields{"k8s_version": "v9.9.9+lke1"}, "k8s_version: k8s_version is not valid"},
+		{
+			"version unknown on Enterprise", "enterprise", fields{"k8s_version": "v9.9.9+lke1"},
+			"k8s_version: k8s_version is not valid",
+		},
 		{"strategy unknown on Enterprise", "enterprise", fields{"update_strategy": "never"}, "update_strategy: Must be"},
 		{"firewall on Enterprise", "enterprise", fields{"firewall_id": 12}, ""},
 		{"several at once", "standard", fields{"count": 0, "tags": []string{"a"}}, "count: Must be 1-100; tags: Length"},
@@ -74,7 +120,8 @@ func TestPoolValidation(t *testing.T) {
 				a.do("POST", "cluster/pools", request, nil)
 				return
 			}
-			if got := a.refused("POST", "cluster/pools", request); !strings.HasPrefix(got, "400 ") || !strings.Contains(got, tc.want) {
+			if got := a.refused("POST", "cluster/pools", request); !strings.HasPrefix(got, "400 ") ||
+				!strings.Contains(got, tc.want) {
 				t.Errorf("got %q; want 400 with %q", got, tc.want)
 			}
 			if pools := a.Pools(); len(pools) != 0 {
@@ -90,10 +137,12 @@ func TestClusterIsFull(t *testing.T) {
 	a.makePool(100, nil)
 	a.makePool(49, nil)
 	one := fields{"type": "g6-standard-4", "count": 2}
-	if got := a.refused("POST", "cluster/pools", one); !strings.Contains(got, "count: A cluster cannot have more than 250 nodes") {
+	if got := a.refused("POST", "cluster/pools", one); !strings.Contains(got,
+		"count: A cluster cannot have more than 250 nodes") {
 		t.Errorf("251 nodes: %s", got)
 	}
-	if got := a.refused("PUT", fmt.Sprintf("cluster/pools/%d", first.ID), fields{"count": 101}); !strings.Contains(got, "count: Must be 1-100") {
+	if got := a.refused("PUT", fmt.Sprintf("cluster/pools/%d", first.ID),
+		fields{"count": 101}); !strings.Contains(got, "count: Must be 1-100") {
 		t.Errorf("101 nodes in a pool: %s", got)
 	}
 	a.makePool(1, nil)
@@ -136,7 +185,8 @@ func TestDelays(t *testing.T) {
 			t.Helper()
 			now := a.pool(p.ID)
 			if nulls(now) != wantNull || now.Nodes[0].Status != wantStatus {
-				t.Errorf("%d slots without an instance, node %s; want %d, %s", nulls(now), now.Nodes[0].Status, wantNull, wantStatus)
+				t.Errorf("%d slots without an instance, node %s; want %d, %s", nulls(now), now.Nodes[0].Status, wantNull,
+					wantStatus)
 			}
 		}
 		seen(2, "not_ready")
@@ -194,7 +244,9 @@ func TestEnterpriseListsLate(t *testing.T) {
 }
 
 func TestTagsCascadeOnEnterpriseOnly(t *testing.T) {
-	for tier, want := range map[string][]string{"standard": {}, "enterprise": {"lkeCLUSTER", "nodepool=POOL", "owner=me", "zzz"}} {
+	for tier, want := range map[string][]string{
+		"standard": {}, "enterprise": {"lkeCLUSTER", "nodepool=POOL", "owner=me", "zzz"},
+	} {
 		a := newAccount(t, Config{Tier: tier, ClusterID: 4242})
 		p := a.makePool(1, fields{"tags": []string{"zzz", "owner=me"}})
 		if diff := cmp.Diff([]string{"owner=me", "zzz"}, p.Tags); diff != "" {
@@ -239,7 +291,7 @@ func TestShrinkingTakesAnyNodes(t *testing.T) {
 
 // Deleting an instance behind LKE's back, or recycling, keeps the slot and brings another instance.
 func TestSlotOutlivesItsInstance(t *testing.T) {
-	for _, how := range []string{"DELETE instance", "POST node", "POST pool", "POST cluster", "lose"} {
+	for _, how := range []string{"DELETE instance", "POST node", "POST pool", "lose"} {
 		t.Run(how, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				a := newAccount(t, Config{InstanceDelay: 5 * time.Second, DeleteDelay: 10 * time.Second})
@@ -253,8 +305,6 @@ func TestSlotOutlivesItsInstance(t *testing.T) {
 					a.do("POST", "cluster/nodes/"+before.ID+"/recycle", nil, nil)
 				case "POST pool":
 					a.do("POST", fmt.Sprintf("cluster/pools/%d/recycle", p.ID), nil, nil)
-				case "POST cluster":
-					a.do("POST", "cluster/recycle", nil, nil)
 				case "lose":
 					if !a.LoseInstance(*before.InstanceID) || a.LoseInstance(1) {
 						t.Error("LoseInstance")
@@ -316,7 +366,9 @@ func TestDeletingAPoolOrCluster(t *testing.T) {
 	}
 	p := a.makePool(3, nil)
 	a.do("POST", fmt.Sprintf("/lke/clusters/%d/pools", other.ID), fields{"type": "g6-standard-1", "count": 2}, nil)
-	for _, path := range []string{"cluster/pools/%d", "cluster/nodes/%d-000000000000", "/linode/instances/%d", "cluster/pools/1%d"} {
+	for _, path := range []string{
+		"cluster/pools/%d", "cluster/nodes/%d-000000000000", "/linode/instances/%d", "cluster/pools/1%d",
+	} {
 		if got := a.refused("GET", fmt.Sprintf(path, 99), nil); got != "404 Not found" {
 			t.Errorf("GET %s: %s", path, got)
 		}
@@ -324,7 +376,8 @@ func TestDeletingAPoolOrCluster(t *testing.T) {
 	if got := a.refused("DELETE", fmt.Sprintf("/lke/clusters/%d/pools/%d", other.ID, p.ID), nil); got != "404 Not found" {
 		t.Errorf("a pool of another cluster: %s", got)
 	}
-	if got := a.refused("DELETE", fmt.Sprintf("/lke/clusters/%d/nodes/%s", other.ID, p.Nodes[0].ID), nil); got != "404 Not found" {
+	if got := a.refused("DELETE", fmt.Sprintf("/lke/clusters/%d/nodes/%s", other.ID, p.Nodes[0].ID),
+		nil); got != "404 Not found" {
 		t.Errorf("a node of another cluster: %s", got)
 	}
 	a.do("DELETE", fmt.Sprintf("cluster/pools/%d", p.ID), nil, nil)
@@ -346,7 +399,8 @@ func TestCostIsCounted(t *testing.T) {
 		t.Errorf("cost %s, at the peak %s", s.HourlyCost, s.PeakHourlyCost)
 	}
 	a.Reset()
-	if s := a.Stats(); s.HourlyCost.String() != "0.025" || s.PeakHourlyCost != s.HourlyCost || s.Made != 0 || s.PeakLive != 1 || s.Calls != 0 {
+	if s := a.Stats(); s.HourlyCost.String() != "0.025" || s.PeakHourlyCost != s.HourlyCost || s.Made != 0 ||
+		s.PeakLive != 1 || s.Calls != 0 {
 		t.Errorf("after a reset: %+v", s)
 	}
 }
@@ -374,16 +428,16 @@ func TestSeedDecides(t *testing.T) {
 	}
 }
 
-// When instances come does not depend on who looks when.
+// When instances come does not depend on who reads when.
 func TestLookingDoesNotMatter(t *testing.T) {
-	story := func(look bool) (all []Instance) {
+	story := func(read bool) (all []Instance) {
 		synctest.Test(t, func(t *testing.T) {
 			a := newAccount(t, Config{InstanceDelay: 5 * time.Second, Jitter: 0.9})
 			a.makePool(5, nil)
 			a.makePool(5, nil)
 			for range 20 {
 				time.Sleep(time.Second)
-				if look {
+				if read {
 					a.Stats()
 				}
 			}

@@ -1,6 +1,7 @@
 package lkesim
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -26,7 +27,7 @@ type poolSpec struct {
 	given bodyFields
 }
 
-// taintSpec tells an empty value, which is fine, from none, which is not.
+// taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.
 type taintSpec struct {
 	Key    *string `json:"key"`
 	Value  *string `json:"value"`
@@ -97,7 +98,8 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
 		return
 	}
 	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
-	c.must(cat.Sold(*s.plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.plan, cl.region)
+	c.must(cat.Sold(*s.plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.plan,
+		cl.region)
 }
 
 func (s *poolSpec) require(c *checker, field string) {
@@ -133,15 +135,15 @@ func (s *poolSpec) checkLabels(c *checker) {
 	if s.labels == nil {
 		return
 	}
-	for _, key := range sortedKeys(*s.labels) {
+	for _, key := range slices.Sorted(maps.Keys(*s.labels)) {
 		checkKey(c, "labels", key)
 		value := (*s.labels)[key]
 		c.must(len(value) <= 63 && labelValue.MatchString(value), "labels", "Invalid value for label %s", key)
 	}
 }
 
-// checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own. That
-// the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
+// checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own.
+// That the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
 func checkKey(c *checker, field, key string) {
 	prefix, name, split := strings.Cut(key, "/")
 	longest := 62
@@ -173,7 +175,8 @@ func (s *poolSpec) checkTaints(c *checker) {
 		}
 		checkKey(c, "taints", *t.Key)
 		value := *t.Value
-		c.must(len(value) <= 63 && labelValue.MatchString(value) && !reserved(value), "taints", "Invalid value for taint %s", *t.Key)
+		c.must(len(value) <= 63 && labelValue.MatchString(value) &&
+			!reserved(value), "taints", "Invalid value for taint %s", *t.Key)
 		c.must(slices.Contains(effects, *t.Effect), "taints", "Effect must be one of: %s", strings.Join(effects, ", "))
 	}
 }
@@ -197,7 +200,8 @@ func (s *poolSpec) checkAutoscaler(c *checker) {
 	if a.Min == nil || a.Max == nil {
 		return
 	}
-	c.must(*a.Min >= 1 && *a.Max <= maxAutoscale && *a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", maxAutoscale)
+	c.must(*a.Min >= 1 && *a.Max <= maxAutoscale &&
+		*a.Min <= *a.Max, "autoscaler", "min and max must be 1-%d, min not above max", maxAutoscale)
 }
 
 // checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
@@ -216,7 +220,8 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 		c.must(offers(cl, *s.version), "k8s_version", "k8s_version is not valid")
 	}
 	if s.strategy != nil {
-		c.must(*s.strategy == "rolling_update" || *s.strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
+		c.must(*s.strategy == "rolling_update" ||
+			*s.strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
 	}
 	if s.firewall != nil {
 		c.must(*s.firewall > 0, "firewall_id", "firewall_id is not valid")

@@ -67,11 +67,13 @@ func TestNoRateLimit(t *testing.T) {
 	a := newAccount(t, Config{})
 	for range 3 {
 		res, _ := a.get("/v4/lke/clusters", nil)
-		if h := res.Header; h.Get("X-RateLimit-Limit") != "1840" || h.Get("X-RateLimit-Remaining") != "1839" || h.Get("Retry-After") != "60" {
+		if h := res.Header; h.Get("X-RateLimit-Limit") != "1840" || h.Get("X-RateLimit-Remaining") != "1839" ||
+			h.Get("Retry-After") != "60" {
 			t.Errorf("%v", h)
 		}
 	}
-	if res, _ := a.get("/v4/lke/tiers/standard/versions", nil); res.Header.Get("X-RateLimit-Limit") != "" || res.Header.Get("Retry-After") != "" {
+	if res, _ := a.get("/v4/lke/tiers/standard/versions", nil); res.Header.Get("X-RateLimit-Limit") != "" ||
+		res.Header.Get("Retry-After") != "" {
 		t.Errorf("%v", res.Header)
 	}
 }

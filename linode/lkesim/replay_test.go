@@ -6,37 +6,30 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
 )
 
-const recordedDir = "../../../shared/data/recorded"
-
-// notReplayed names the recordings that are not calls, with the reason.
-var notReplayed = map[string]string{
-	"lke-nodes.json": "Node objects, not calls of the Linode API: see TestNodesAreAsRecorded",
-}
-
-// from2025 names the recordings that were made before the API had locks on clusters and pools, and labels on pools; those
-// of 2026 have them. That Enterprise has them by now, too, is an inference: its recordings are all of 2025.
+// from2025 names the recordings that were made before the API had locks on clusters and pools, and labels on pools;
+// those of 2026 have them. That Enterprise has them by now, too, is an inference: its recordings are all of 2025.
 var from2025 = []string{
-	"TestLKECluster_Enterprise_smoke.json",
-	"TestLKECluster_GetFound.json",
-	"TestLKEClusters_List.json",
-	"TestLKENodeEnterprisePoolNode_Get.json",
-	"TestLKENodeEnterprisePoolNode_Update.json",
+	"LKECluster_Enterprise_smoke",
+	"LKECluster_GetFound",
+	"LKEClusters_List",
+	"LKENodeEnterprisePoolNode_Get",
+	"LKENodeEnterprisePoolNode_Update",
 }
 
-// others are the clusters that an account had beside those that the recording makes.
+// others are the clusters that an account had besides those that the recording makes.
 var others = map[string][]Config{
-	"TestLKEClusters_List.json": {
+	"LKEClusters_List": {
 		{Tier: "enterprise", Region: "us-ord", KubernetesVersion: "v1.31.8+lke1"},
 		{Region: "us-southeast", KubernetesVersion: "1.31"},
 	},
@@ -44,52 +37,56 @@ var others = map[string][]Config{
 
 // compared are the keys whose values, not only their types, must be those of the recording.
 var compared = []string{
-	"count", "type", "status", "min", "max", "enabled", "tier", "region", "k8s_version", "high_availability", "disk_encryption",
-	"update_strategy", "tags", "key", "value", "effect", "foo", "size", "reason", "field", "page", "hourly", "monthly", "memory",
+	"count", "type", "status", "min", "max", "enabled", "tier", "region", "k8s_version", "high_availability",
+	"disk_encryption",
+	"update_strategy", "tags", "key", "value", "effect", "foo", "size", "reason", "field", "page", "hourly", "monthly",
+	"memory",
 	"disk", "vcpus", "transfer", "lke_cluster_id", "instance_id", "interface_generation", "hypervisor",
 }
 
+// recordedCall is a call of testdata/replay.txtar.
 type recordedCall struct {
-	Method   string
-	Path     string
-	XFilter  *string `json:"x_filter"`
-	Request  json.RawMessage
-	Status   int
-	Headers  http.Header
-	Response any
+	method, path   string
+	request        string
+	status         int
+	needs, granted string // scopes: of the call, of the token
+	limited        bool   // the answer has the headers of a rate limit
+	answer         any
 }
 
 func TestReplay(t *testing.T) {
-	files, err := filepath.Glob(filepath.Join(recordedDir, "*.json"))
-	if err != nil || len(files) == 0 {
-		t.Skip("the recordings are not beside this repository")
-	}
-	replayed := 0
-	for _, file := range files {
-		name := filepath.Base(file)
-		if reason, ok := notReplayed[name]; ok {
-			t.Logf("%s is not replayed: %s", name, reason)
-			continue
-		}
-		t.Run(strings.TrimSuffix(name, ".json"), func(t *testing.T) {
-			replayed++
-			newReplay(t, name).run(readRecording(t, file))
-		})
-	}
-	if want := len(files) - len(notReplayed); replayed != want {
-		t.Errorf("%d recordings replayed; want %d", replayed, want)
-	}
-}
-
-func readRecording(t *testing.T, file string) []recordedCall {
-	t.Helper()
-	data, err := os.ReadFile(file)
+	archive, err := txtar.ParseFile("testdata/replay.txtar")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var calls []recordedCall
-	if err := json.Unmarshal(data, &calls); err != nil {
-		t.Fatal(err)
+	for _, file := range archive.Files {
+		t.Run(file.Name, func(t *testing.T) {
+			newReplay(t, file.Name).run(readRecording(t, string(file.Data)))
+		})
+	}
+}
+
+// readRecording reads calls of three lines each; the archive says which.
+func readRecording(t *testing.T, text string) (calls []recordedCall) {
+	t.Helper()
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	for ; len(lines) >= 3; lines = lines[3:] {
+		var c recordedCall
+		head := strings.SplitN(strings.TrimPrefix(lines[0], "> "), " ", 3)
+		c.method, c.path = head[0], head[1]
+		if len(head) == 3 {
+			c.request = head[2]
+		}
+		answered := strings.Fields(strings.TrimPrefix(lines[1], "< "))
+		status, err := strconv.Atoi(answered[0])
+		if err != nil {
+			t.Fatalf("%s: %v", lines[1], err)
+		}
+		c.status, c.needs, c.granted, c.limited = status, answered[1], answered[2], len(answered) == 4
+		if err := json.Unmarshal([]byte(lines[2]), &c.answer); err != nil {
+			t.Fatalf("%s: %v", lines[2], err)
+		}
+		calls = append(calls, c)
 	}
 	return calls
 }
@@ -104,16 +101,16 @@ type replay struct {
 
 func newReplay(t *testing.T, name string) *replay {
 	var first Config
-	beside := others[name]
-	if len(beside) > 0 {
-		first, beside = beside[0], beside[1:]
+	more := others[name]
+	if len(more) > 0 {
+		first, more = more[0], more[1:]
 	}
 	first.JoinDelay, first.DeleteDelay, first.ListDelay = time.Minute, 15*time.Second, 45*time.Second
 	sim, err := New(first)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, cfg := range beside {
+	for _, cfg := range more {
 		if _, err := sim.AddCluster(cfg); err != nil {
 			t.Fatal(err)
 		}
@@ -123,36 +120,33 @@ func newReplay(t *testing.T, name string) *replay {
 
 func (r *replay) run(calls []recordedCall) {
 	for n, call := range calls {
-		where := fmt.Sprintf("call %d, %s %s", n+1, call.Method, call.Path)
+		where := fmt.Sprintf("call %d, %s %s", n+1, call.method, call.path)
 		status, header, body := r.send(call)
-		if status != call.Status {
-			r.Fatalf("%s: status %d; recorded %d (%s)", where, status, call.Status, body)
+		if status != call.status {
+			r.Fatalf("%s: status %d; recorded %d (%s)", where, status, call.status, body)
 		}
-		r.checkHeader(where, call.Headers, header)
+		r.checkHeader(where, call, header)
 		var got any
 		if err := json.Unmarshal(body, &got); err != nil {
 			r.Fatalf("%s: %v", where, err)
 		}
-		r.learn(call.Response, got)
-		if diff := cmp.Diff(r.shape("", call.Response), r.shape("", r.strip(got))); diff != "" {
+		r.pair(call.answer, got)
+		if diff := cmp.Diff(r.shape("", call.answer), r.shape("", r.strip(got))); diff != "" {
 			r.Errorf("%s (-recorded +simulated):\n%s", where, diff)
 		}
 	}
 }
 
 func (r *replay) send(call recordedCall) (int, http.Header, []byte) {
-	path, query, _ := strings.Cut(call.Path, "?")
+	path, query, _ := strings.Cut(call.path, "?")
 	parts := strings.Split(path, "/")
 	for n, part := range parts {
 		parts[n] = or(r.ids[part], part)
 	}
-	req, err := http.NewRequestWithContext(r.Context(), call.Method,
-		"http://linode.test"+strings.Join(parts, "/")+"?"+query, bytes.NewReader(call.Request))
+	req, err := http.NewRequestWithContext(r.Context(), call.method,
+		"http://linode.test"+strings.Join(parts, "/")+"?"+query, strings.NewReader(call.request))
 	if err != nil {
 		r.Fatal(err)
-	}
-	if call.XFilter != nil {
-		req.Header.Set("X-Filter", *call.XFilter)
 	}
 	res, err := r.sim.Client().Do(req)
 	if err != nil {
@@ -165,22 +159,20 @@ func (r *replay) send(call recordedCall) (int, http.Header, []byte) {
 	return res.StatusCode, res.Header, body.Bytes()
 }
 
-// checkHeader wants the same scopes, and a rate limit where one was recorded and only there. Its number varies between
-// recordings.
-func (r *replay) checkHeader(where string, want, got http.Header) {
-	for _, key := range []string{"X-Accepted-Oauth-Scopes", "X-Oauth-Scopes"} {
-		if diff := cmp.Diff(want[key], got[key]); diff != "" {
-			r.Errorf("%s: %s (-recorded +simulated):\n%s", where, key, diff)
-		}
+// checkHeader wants the same scopes, and the headers of a rate limit where they were recorded and only there.
+func (r *replay) checkHeader(where string, want recordedCall, got http.Header) {
+	scopes := got.Get("X-Accepted-Oauth-Scopes") + " " + got.Get("X-Oauth-Scopes")
+	if scopes != want.needs+" "+want.granted {
+		r.Errorf("%s: scopes %q; recorded %s %s", where, scopes, want.needs, want.granted)
 	}
-	if _, recorded := want["X-Ratelimit-Limit"]; recorded != (got.Get("X-Ratelimit-Limit") != "") {
-		r.Errorf("%s: rate limit recorded %v, got %q", where, recorded, got.Get("X-Ratelimit-Limit"))
+	if want.limited != (got.Get("X-Ratelimit-Limit") != "") {
+		r.Errorf("%s: rate limit recorded %v, got %q", where, want.limited, got.Get("X-Ratelimit-Limit"))
 	}
 }
 
-// learn walks both answers and notes which of our ids stands for which recorded one. Members of a list are paired by
+// pair walks both answers and notes which of our ids stands for which recorded one. Members of a list are paired by
 // what they look like: slots come in the order of their ids, which are random.
-func (r *replay) learn(want, got any) {
+func (r *replay) pair(want, got any) {
 	switch want := want.(type) {
 	case map[string]any:
 		got, ok := got.(map[string]any)
@@ -193,22 +185,22 @@ func (r *replay) learn(want, got any) {
 			}
 		}
 		for key := range want {
-			r.learn(want[key], got[key])
+			r.pair(want[key], got[key])
 		}
 	case []any:
 		rest, _ := got.([]any)
 		rest = slices.Clone(rest)
 		for _, member := range want {
-			n := slices.IndexFunc(rest, func(other any) bool { return r.pairs(member, r.strip(other)) })
+			n := slices.IndexFunc(rest, func(other any) bool { return r.alike(member, r.strip(other)) })
 			if n >= 0 {
-				r.learn(member, rest[n])
+				r.pair(member, rest[n])
 				rest = slices.Delete(rest, n, n+1)
 			}
 		}
 	}
 }
 
-// isID tells numbers and slots from the ids of versions and types, which are the same here and there.
+// isID distinguishes numbers and slots from the ids of versions and types, which are the same here and there.
 func isID(v any) bool {
 	_, number := v.(float64)
 	return number || slotID.MatchString(jsonText(v))
@@ -216,8 +208,8 @@ func isID(v any) bool {
 
 var slotID = regexp.MustCompile(`^[0-9]+-[0-9a-f]{12}$`)
 
-// pairs says whether two members of a list can stand for one another: known ids must agree, the rest look alike.
-func (r *replay) pairs(want, got any) bool {
+// alike says whether two members of a list can stand for one another: known ids must agree, the rest look alike.
+func (r *replay) alike(want, got any) bool {
 	w, ok1 := want.(map[string]any)
 	g, ok2 := got.(map[string]any)
 	if !ok1 || !ok2 {
@@ -229,8 +221,8 @@ func (r *replay) pairs(want, got any) bool {
 	return cmp.Equal(types(want), types(got)) && !slices.Contains(slices.Collect(maps.Values(r.ids)), jsonText(g["id"]))
 }
 
-// shape describes an answer: its keys, its types, and the values of compared keys, with recorded ids as ours. Members of
-// a list are sorted, and in a list of rows, where the number depends on the account, alike ones are one.
+// shape describes an answer: its keys, its types, and the values of compared keys, with recorded ids as ours. Members
+// of a list are sorted, and in a list of rows, where the number depends on the account, alike ones are one.
 func (r *replay) shape(key string, v any) any {
 	switch v := v.(type) {
 	case map[string]any:

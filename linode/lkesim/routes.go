@@ -12,7 +12,6 @@ const (
 	lkeWrite     = "lke:read_write"
 	linodesRead  = "linodes:read_only"
 	linodesWrite = "linodes:read_write"
-	accountRead  = "account:read_only"
 	firewallRead = "firewall:read_only"
 )
 
@@ -22,8 +21,6 @@ type route struct {
 	scope   string // what a token needs; "" is public
 	list    bool   // counts as a GET of a list
 	serve   func(*state, *request) (any, error)
-	// signedIn: any token will do, but there must be one.
-	signedIn bool
 	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
 	unmetered bool
 }
@@ -35,7 +32,6 @@ func routes() []route {
 		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: (*state).getCluster},
 		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).updateCluster},
 		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).removeCluster},
-		{pattern: "POST /lke/clusters/{cluster}/recycle", scope: lkeWrite, serve: (*state).recycleCluster},
 
 		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: (*state).listPools},
 		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: (*state).createPool},
@@ -48,28 +44,21 @@ func routes() []route {
 		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: (*state).removeNode},
 		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: (*state).recycleNode},
 
-		{pattern: "GET /lke/versions", list: true, serve: (*state).listVersions},
-		{pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true, serve: (*state).listTierVersions},
-		{pattern: "GET /lke/tiers/{tier}/versions/{version}", scope: lkeRead, serve: (*state).getTierVersion},
-		{pattern: "GET /lke/types", list: true, serve: (*state).listLKETypes},
+		{
+			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,
+			serve: (*state).listTierVersions,
+		},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: (*state).getInstance},
-		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: (*state).updateInstance},
 		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: (*state).removeInstance},
 
 		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
-		{pattern: "GET /linode/types/{type}", serve: (*state).getType},
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
 		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
-		{pattern: "GET /regions/{region}", serve: (*state).getRegion},
 		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
 
-		{pattern: "GET /account", scope: accountRead, serve: (*state).getAccount},
-		{pattern: "GET /account/availability", scope: accountRead, list: true, serve: (*state).listAccountAvailability},
-		{pattern: "GET /account/availability/{region}", scope: accountRead, serve: (*state).getAccountAvailability},
 		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: (*state).getFirewall},
-		{pattern: "GET /profile", signedIn: true, serve: (*state).getProfile},
 	}
 }
 

@@ -2,11 +2,11 @@
 // handler, and, where an API server is at hand, the nodes that join it. It is for tests, where it needs no listener
 // and no real time, and for the sandbox.
 //
-// It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment beside
-// it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
+// It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment next
+// to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
 // of the process; its control API under /simulator/ is not protected, so serve it on loopback only.
 //
-// State moves on only when somebody looks: each call first settles what was due by then. So the handler has no
+// State moves on only when somebody reads it: each call first settles what was due by then. So the handler has no
 // goroutine of its own and runs under testing/synctest as it is.
 package lkesim
 
@@ -46,7 +46,8 @@ func New(cfg Config) (*Simulator, error) {
 		log:     newCallLog(cfg.CallLog),
 	}
 	s.api, s.control = s.routes(), s.controls()
-	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier), time.Now())
+	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
+		time.Now())
 	s.first = first.id
 	return s, nil
 }
@@ -83,16 +84,16 @@ func (s *Simulator) Config() Config { return s.cfg }
 // ClusterID is the id of the first cluster.
 func (s *Simulator) ClusterID() int { return s.first }
 
-// settled runs look with the lock held and the state up to date.
-func (s *Simulator) settled(look func(st *state, now time.Time)) {
+// settled runs read with the lock held and the state up to date.
+func (s *Simulator) settled(read func(st *state, now time.Time)) {
 	now := time.Now()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.state.agenda.settle(now)
-	look(s.state, now)
+	read(s.state, now)
 }
 
-// changed tells those who play nodes that there may be something to do. Each has room for one message and needs no
+// changed notifies those who play nodes that there may be something to do. Each has room for one message and needs no
 // more.
 func (s *Simulator) changed() {
 	s.mu.Lock()

@@ -106,7 +106,8 @@ func (st *state) retag(p *pool, tags []string) {
 		if sl.instance == nil {
 			continue
 		}
-		kept := slices.DeleteFunc(slices.Clone(sl.instance.tags), func(tag string) bool { return slices.Contains(before, tag) })
+		kept := slices.DeleteFunc(slices.Clone(sl.instance.tags),
+			func(tag string) bool { return slices.Contains(before, tag) })
 		sl.instance.tags = sorted(append(kept, p.cascaded()...))
 	}
 }

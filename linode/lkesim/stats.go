@@ -37,7 +37,6 @@ type Call struct {
 	Method string    `json:"method"`
 	Path   string    `json:"path"` // with its query
 	Route  string    `json:"route"`
-	Filter string    `json:"filter,omitempty"`
 	Body   string    `json:"body,omitempty"` // of the request, the first 2,000 bytes
 	Status int       `json:"status"`         // 0: answer lost or client gone
 	Fault  string    `json:"fault,omitempty"`

@@ -2,7 +2,7 @@ package lkesim
 
 import "github.com/lkeplan/lkeplan/linode/catalog"
 
-// tally counts instances, slots and money as they change, so that a peak between two looks is not missed.
+// tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
 type tally struct {
 	madeCount, deletedCount int
 	live, peakLive          int

@@ -73,8 +73,10 @@ func (i *instance) view(now time.Time) Instance {
 			Disk: p.plan.DiskMiB, Memory: p.plan.MemoryMiB, VCPUs: p.plan.VCPUs, GPUs: p.plan.GPUs,
 			Transfer: p.plan.TransferGB, AcceleratedDevices: p.plan.AcceleratedDevices,
 		},
-		Alerts:     Alerts{CPU: 90 * p.plan.VCPUs, NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, IO: 10000},
-		Backups:    Backups{Enabled: true, Available: true, Schedule: BackupSchedule{Day: "Scheduling", Window: "Scheduling"}},
+		Alerts: Alerts{CPU: 90 * p.plan.VCPUs, NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, IO: 10000},
+		Backups: Backups{
+			Enabled: true, Available: true, Schedule: BackupSchedule{Day: "Scheduling", Window: "Scheduling"},
+		},
 		Hypervisor: "kvm", WatchdogEnabled: true, Tags: slices.Clone(i.tags), HostUUID: i.hostUUID,
 		DiskEncryption: p.encryption, LKEClusterID: p.cluster.id,
 		Capabilities:        []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"},

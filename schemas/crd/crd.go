@@ -20,7 +20,7 @@ import (
 //go:embed *.yaml
 var files embed.FS
 
-// All returns the definitions sorted by file name, each call a fresh copy.
+// All returns the CRDs sorted by file name, each call a fresh copy.
 func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 	names, err := fs.Glob(files, "*.yaml")
 	if err != nil {
@@ -34,7 +34,7 @@ func All() ([]*apiextensionsv1.CustomResourceDefinition, error) {
 		}
 		crd := &apiextensionsv1.CustomResourceDefinition{}
 		if err := yaml.UnmarshalStrict(raw, crd); err != nil {
-			return nil, fmt.Errorf("read definition %s: %w", name, err)
+			return nil, fmt.Errorf("read CRD %s: %w", name, err)
 		}
 		crds = append(crds, crd)
 	}

@@ -28,7 +28,8 @@ func TestAll(t *testing.T) {
 				}
 			}
 			internal := &apiextensions.CustomResourceDefinition{}
-			if err := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition(definition, internal, nil); err != nil {
+			convert := apiextensionsv1.Convert_v1_CustomResourceDefinition_To_apiextensions_CustomResourceDefinition
+			if err := convert(definition, internal, nil); err != nil {
 				t.Fatal(err)
 			}
 			for _, err := range validation.ValidateCustomResourceDefinition(context.Background(), internal) {

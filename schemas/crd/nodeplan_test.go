@@ -2,7 +2,6 @@ package crd_test
 
 import (
 	"cmp"
-	"flag"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -15,18 +14,16 @@ import (
 	"testing"
 	"time"
 
-	gocmp "github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/testdata/golden"
 )
-
-var update = flag.Bool("update", false, "write the documentation anew")
 
 const nodePlanDoc = "../nodeplan.md"
 
-// TestNodePlanReference holds the tables of schemas/nodeplan.md to the definition.
-// With -update, or by make generate, they are written anew.
+// TestNodePlanReference holds the tables of schemas/nodeplan.md to the CRD.
+// With -update, or by make generate, they are rewritten.
 func TestNodePlanReference(t *testing.T) {
 	raw, err := os.ReadFile(nodePlanDoc)
 	if err != nil {
@@ -39,15 +36,7 @@ func TestNodePlanReference(t *testing.T) {
 		t.Fatalf("%s has no place for the tables", nodePlanDoc)
 	}
 	want := head + begin + tables(t) + end + tail
-	if *update {
-		if err := os.WriteFile(nodePlanDoc, []byte(want), 0o644); err != nil {
-			t.Fatal(err)
-		}
-		return
-	}
-	if diff := gocmp.Diff(want, string(raw)); diff != "" {
-		t.Errorf("the definition has changed; run make generate (-definition +file)\n%s", diff)
-	}
+	golden.File(t, nodePlanDoc, []byte(want))
 }
 
 // tables are those of spec and status, and of the objects in them.
@@ -79,7 +68,8 @@ func table(path string, schema apiextensionsv1.JSONSchemaProps) string {
 		case slices.Contains(schema.Required, name):
 			standard = "required"
 		}
-		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", name, kind(field), standard, strings.Join(strings.Fields(field.Description), " "))
+		fmt.Fprintf(&rows, "| `%s` | %s | %s | %s |\n", name, kind(field), standard,
+			strings.Join(strings.Fields(field.Description), " "))
 		if object := element(field); len(object.Properties) > 0 && name != "conditions" {
 			inner.WriteString(table(path+"."+name, object))
 		}
@@ -110,7 +100,8 @@ func kind(field apiextensionsv1.JSONSchemaProps) string {
 	case field.Format == "date-time":
 		return "time"
 	}
-	return cmp.Or(map[string]string{"string": "text", "integer": "whole number", "boolean": "true or false"}[field.Type], field.Type)
+	return cmp.Or(map[string]string{"string": "text", "integer": "whole number",
+		"boolean": "true or false"}[field.Type], field.Type)
 }
 
 // TestEveryReasonIsExplained: the documentation has each reason that a condition
@@ -129,7 +120,8 @@ func TestEveryReasonIsExplained(t *testing.T) {
 		spec, ok := n.(*ast.ValueSpec)
 		if ok && strings.HasPrefix(spec.Names[0].Name, "Reason") {
 			reasons++
-			if value := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`); !strings.Contains(string(raw), "\n| `"+value+"` |") {
+			if value := strings.Trim(spec.Values[0].(*ast.BasicLit).Value, `"`); !strings.Contains(string(raw),
+				"\n| `"+value+"` |") {
 				t.Errorf("%s does not explain %s", nodePlanDoc, value)
 			}
 		}
@@ -147,13 +139,16 @@ func TestDurationsThatArePassedCanBeRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(all, func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Spec.Names.Kind == "NodePlan" })
+	i := slices.IndexFunc(all,
+		func(d *apiextensionsv1.CustomResourceDefinition) bool { return d.Spec.Names.Kind == "NodePlan" })
 	spec := all[i].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["spec"].Properties
 	for name, field := range map[string]apiextensionsv1.JSONSchemaProps{
-		"interval": spec["interval"], "retryInterval": spec["retryInterval"], "timeout": spec["timeout"], "git.interval": spec["git"].Properties["interval"],
+		"interval": spec["interval"], "retryInterval": spec["retryInterval"], "timeout": spec["timeout"],
+		"git.interval": spec["git"].Properties["interval"],
 	} {
 		pattern, passed := regexp.MustCompile(field.Pattern), 0
-		for _, text := range []string{"1h", "1h30m", "0.5s", "999999h999999h99999h", "9999999999h", strings.Repeat("999999h", 3)} {
+		for _, text := range []string{"1h", "1h30m", "0.5s", "999999h999999h99999h", "9999999999h",
+			strings.Repeat("999999h", 3)} {
 			if !pattern.MatchString(text) || field.MaxLength != nil && int64(len(text)) > *field.MaxLength {
 				continue
 			}

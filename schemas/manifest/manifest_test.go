@@ -9,7 +9,8 @@ func TestKeySaysWhichObject(t *testing.T) {
 		want   Key
 		text   string
 	}{
-		{map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "general"}}, Key{Kind: "NodePool", Name: "general"}, "NodePool general"},
+		{map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "general"}},
+			Key{Kind: "NodePool", Name: "general"}, "NodePool general"},
 		{
 			map[string]any{"kind": "CapacityBuffer", "metadata": map[string]any{"namespace": "web", "name": "spare"}},
 			Key{"CapacityBuffer", "web", "spare"}, "CapacityBuffer web/spare",
@@ -29,7 +30,8 @@ func TestKeySaysWhichObject(t *testing.T) {
 
 func TestLookupTellsNullFromAbsent(t *testing.T) {
 	t.Parallel()
-	object := map[string]any{"spec": map[string]any{"limits": nil, "weight": int64(3), "labels": map[string]any{"a": "b"}}}
+	object := map[string]any{"spec": map[string]any{"limits": nil, "weight": int64(3),
+		"labels": map[string]any{"a": "b"}}}
 	for _, tt := range []struct {
 		path  []string
 		want  any

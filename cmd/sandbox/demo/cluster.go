@@ -10,11 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // cluster is the sandbox's API server, read to verify what was done.
@@ -104,8 +105,9 @@ func (c *cluster) poolReady(ctx context.Context, name string) (bool, error) {
 		return false, err
 	}
 	for _, pool := range list.Items {
-		conditions, _, _ := unstructured.NestedSlice(pool.Object, "status", "conditions")
-		for _, raw := range conditions {
+		conditions, _ := manifest.Lookup(pool.Object, "status", "conditions")
+		list, _ := conditions.([]any)
+		for _, raw := range list {
 			cond, _ := raw.(map[string]any)
 			if pool.GetName() == name && cond["type"] == "Ready" {
 				return cond["status"] == "True", nil

@@ -15,8 +15,8 @@ import (
 
 const argoFiles = "../../../examples/argocd/"
 
-// TestArgoCDsConfigMapHasTheScripts: the files are what is tested, and the
-// ConfigMap is what is installed.
+// TestArgoCDsConfigMapHasTheScripts: the tests run the files, and an administrator
+// installs the ConfigMap.
 func TestArgoCDsConfigMapHasTheScripts(t *testing.T) {
 	t.Parallel()
 	var configMap struct {
@@ -63,12 +63,12 @@ func TestArgoCDsConfigMapHasTheScripts(t *testing.T) {
 	}
 }
 
-// groupAndKind is how a key of the ConfigMap names what a directory is for.
+// groupAndKind is the key of the ConfigMap for a directory of the customizations.
 func groupAndKind(dir string) string {
 	return filepath.Base(filepath.Dir(dir)) + "_" + filepath.Base(dir)
 }
 
-// document is what the tests look at in an object of Argo CD.
+// document has the fields of Argo CD's objects that the tests read.
 type document struct {
 	Kind     string `json:"kind"`
 	Metadata struct {
@@ -93,7 +93,7 @@ type groupKind struct {
 	Kind  string `json:"kind"`
 }
 
-// source is where an Application comes from.
+// source is the source of an Application.
 type source struct {
 	Path   string `json:"path"`
 	Plugin struct {
@@ -101,8 +101,8 @@ type source struct {
 	} `json:"plugin"`
 }
 
-// TestArgoCDsApplicationsFitTogether: the projects are there, allow each kind
-// that is rendered, and the plugin is named as its server names it.
+// TestArgoCDsApplicationsFitTogether: the projects exist and allow each kind that is
+// rendered, and the plugin's name is that of its server.
 func TestArgoCDsApplicationsFitTogether(t *testing.T) {
 	t.Parallel()
 	plugin := argoServer(t).Plugin
@@ -148,8 +148,8 @@ func TestArgoCDsApplicationsFitTogether(t *testing.T) {
 	}
 }
 
-// TestTheChartGetsTheSameSidecar: the values for Helm say what the patch for
-// kustomize says.
+// TestTheChartGetsTheSameSidecar: Helm's values and the patch of kustomize are
+// equivalent.
 func TestTheChartGetsTheSameSidecar(t *testing.T) {
 	t.Parallel()
 	var values struct {
@@ -205,7 +205,7 @@ func (s *sandbox) kustomize(dir string) (objects []map[string]any) {
 	return objects
 }
 
-// argoCD is as much of Argo CD as the component patches.
+// argoCD is the part of Argo CD that the component patches.
 const argoCD = `apiVersion: v1
 kind: ConfigMap
 metadata: {name: argocd-cm, namespace: argocd}
@@ -226,8 +226,8 @@ spec:
       - {name: plugins, emptyDir: {}}
 `
 
-// installsThePlugin adds the component to an installation of Argo CD, and has the server
-// check what comes out.
+// installsThePlugin adds the component to an installation of Argo CD, and has the API
+// server validate the result.
 func (s *sandbox) installsThePlugin() {
 	s.t.Helper()
 	overlay := s.t.TempDir()

@@ -14,9 +14,10 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// customizations are laid out as Argo CD has its own: GROUP/KIND/health.lua.
+// customizations is laid out as in Argo CD's repository: GROUP/KIND/health.lua.
 const customizations = "../../../examples/argocd/resource_customizations"
 
 // healthTests is the file health_test.yaml.
@@ -54,7 +55,7 @@ func scripts(t *testing.T, pattern string) []string {
 	return files
 }
 
-// readYAML reads a file of which every field is known.
+// readYAML reads a file and refuses unknown fields.
 func readYAML(t *testing.T, name string, into any) {
 	t.Helper()
 	raw, err := os.ReadFile(name)
@@ -158,12 +159,10 @@ func TestArgoCDOffersActions(t *testing.T) {
 	}
 }
 
-// timeless writes NOW for the time at which something was asked for, once it is
-// seen to be one.
+// timeless replaces the time of a request by NOW, after checking that it is a time.
 func timeless(t *testing.T, obj map[string]any) map[string]any {
 	t.Helper()
-	metadata, _ := obj["metadata"].(map[string]any)
-	annotations, _ := metadata["annotations"].(map[string]any)
+	annotations := manifest.Map(obj, "metadata", "annotations")
 	if asked, ok := annotations["reconcile.fluxcd.io/requestedAt"].(string); ok {
 		if at, err := time.Parse(time.RFC3339, asked); err != nil || time.Since(at).Abs() > time.Minute {
 			t.Errorf("asked for at %q, which is not now: %v", asked, err)
@@ -173,8 +172,8 @@ func timeless(t *testing.T, obj map[string]any) map[string]any {
 	return obj
 }
 
-// TestTheTestDataOfArgoCDCanExist holds the objects to their definitions: health
-// must not be tried on fields that no controller writes.
+// TestTheTestDataOfArgoCDCanExist validates the objects against their CRDs: a health
+// script must not be tested with fields that no controller writes.
 func TestTheTestDataOfArgoCDCanExist(t *testing.T) {
 	t.Parallel()
 	crds, err := crd.All()

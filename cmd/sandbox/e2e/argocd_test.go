@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/engine/argocd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const argoRepository = "testdata/argocd"
@@ -43,7 +44,7 @@ func application(path string, parameters ...argo.Parameter) argo.Application {
 	}
 }
 
-// teams is the parameter without which clusters/prod has not all it needs.
+// teams is the parameter that clusters/prod requires.
 func teams(names ...string) argo.Parameter { return argo.Parameter{Name: "teams", Array: names} }
 
 func text(value string) *string { return &value }
@@ -79,7 +80,7 @@ func TestArgoCDIsToldOfParameters(t *testing.T) {
 	}
 }
 
-// pool is what the tests look at in a NodePool.
+// pool has the fields of a NodePool that the tests read.
 type pool struct {
 	Metadata struct {
 		Name        string            `json:"name"`
@@ -96,7 +97,7 @@ type pool struct {
 	} `json:"spec"`
 }
 
-// values are those of all its requirements.
+// values are the values of all its requirements.
 func (p pool) values() (values []string) {
 	for _, r := range p.Spec.Template.Spec.Requirements {
 		values = append(values, r.Values...)
@@ -108,7 +109,7 @@ func (p pool) values() (values []string) {
 func poolsOf(t *testing.T, objects []map[string]any) (pools []pool) {
 	t.Helper()
 	for _, obj := range objects {
-		if obj["kind"] != "NodePool" {
+		if manifest.Kind(obj) != "NodePool" {
 			continue
 		}
 		raw, err := json.Marshal(obj)
@@ -159,7 +160,7 @@ func TestArgoCDGetsTheObjectsOfAnApplication(t *testing.T) {
 		t.Errorf("pools %v, want %v", names, want)
 	}
 
-	// The environment of the Application can name it, unlike its parameters.
+	// Only the environment has the Application's name, not its parameters.
 	app.Env = []argo.Env{{Name: "LKEPLAN_VAR_owner", Value: "${ARGOCD_APP_NAME}@$ARGOCD_APP_REVISION_SHORT"}}
 	objects, err = server.Generate(t.Context(), argoRepository, app)
 	if err != nil {
@@ -216,7 +217,7 @@ func TestArgoCDIsToldWhatIsWrong(t *testing.T) {
 }
 
 // TestArgoCDFindsModulesInWhatItSends: with .git, without it, and where the
-// Application's annotation leaves a part of the repository at home.
+// Application's annotation excludes a part of the repository.
 func TestArgoCDFindsModulesInWhatItSends(t *testing.T) {
 	t.Parallel()
 	server := argoServer(t)
@@ -250,8 +251,8 @@ func TestArgoCDFindsModulesInWhatItSends(t *testing.T) {
 	}
 }
 
-// TestAServerTakesWhatArgoCDApplies: all of it, the annotations included, as
-// Argo CD's own dry run would send it; and what installs the plugin.
+// TestAServerTakesWhatArgoCDApplies: the objects with their annotations, as Argo CD's
+// own dry run sends them, and the manifests that install the plugin.
 func TestAServerTakesWhatArgoCDApplies(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

@@ -23,9 +23,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// packed is a file of an archive, or a link, whose text is where it leads.
+// packed is a file of an archive, or a link, whose text is its target.
 type packed struct {
 	name, text string
 	link       byte // a type of link; 0 for a file
@@ -60,8 +61,8 @@ func pack(t testing.TB, files ...packed) []byte {
 	return b.Bytes()
 }
 
-// publisher stands for a controller that makes ExternalArtifacts: it serves what
-// a test gives it, and says what it likes of it.
+// publisher stands for a controller that makes ExternalArtifacts. It serves what a
+// test gives it, and may lie about it.
 type publisher struct {
 	*sandbox
 	url      string
@@ -84,8 +85,8 @@ func startPublisher(s *sandbox) *publisher {
 	return p
 }
 
-// publish says that the next revision has a digest and is at a place, where the
-// answer is.
+// publish announces the next revision with a digest and an address, which gives the
+// answer.
 func (p *publisher) publish(sum digest.Digest, answer http.HandlerFunc) (revision, path string) {
 	p.t.Helper()
 	p.revision++
@@ -112,7 +113,7 @@ func sends(body []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) { w.Write(body) }
 }
 
-// reached waits until a revision has come to an end with a reason.
+// reached waits until a revision is reconciled with a reason.
 func (p *publisher) reached(revision, reason string) *lkeplanv1alpha1.NodePlan {
 	p.t.Helper()
 	return p.untilPlan("fleet", "revision "+revision+" ends with "+reason, func(np *lkeplanv1alpha1.NodePlan) bool {
@@ -120,8 +121,8 @@ func (p *publisher) reached(revision, reason string) *lkeplanv1alpha1.NodePlan {
 	})
 }
 
-// inForce is what the objects of NodePlans ask for, each with its identity.
-func (s *sandbox) inForce() map[string]any {
+// applied is the spec and the identity of each object of the NodePlans.
+func (s *sandbox) applied() map[string]any {
 	s.t.Helper()
 	all := map[string]any{}
 	for _, kind := range []schema.GroupVersionKind{{Group: "karpenter.sh", Version: "v1", Kind: "NodePoolList"},
@@ -132,7 +133,7 @@ func (s *sandbox) inForce() map[string]any {
 			s.t.Fatal(err)
 		}
 		for _, obj := range list.Items {
-			all[obj.GetKind()+" "+obj.GetName()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(),
+			all[manifest.KeyOf(obj.Object).String()] = []any{obj.GetUID(), obj.GetDeletionTimestamp(), obj.GetLabels(),
 				obj.Object["spec"]}
 		}
 	}
@@ -155,9 +156,9 @@ spec:
   sourceRef: {kind: ExternalArtifact, name: fleet}
 `
 
-// TestAHostileArtifactChangesNothing: by its HCL each would change one pool and
-// delete another; none does, the condition says why, and the good one that
-// follows is applied by itself.
+// TestAHostileArtifactChangesNothing: the HCL of each changes one pool and deletes
+// another. None is applied, the condition says why, and the good one that follows is
+// applied without help.
 func TestAHostileArtifactChangesNothing(t *testing.T) {
 	t.Parallel()
 	p := startPublisher(startSandbox(t, "--flux"))
@@ -251,24 +252,24 @@ func (p *publisher) outlivesServers() {
 	}
 }
 
-// refuses has a revision published that must not be applied: nothing changes,
-// and the condition says why.
+// refuses publishes a revision that must not be applied: nothing changes, and the
+// condition says why.
 func (p *publisher) refuses(what, reason, says string, publish func() (revision string)) string {
 	p.t.Helper()
-	before, status := p.inForce(), p.nodePlan("fleet").Status
+	before, status := p.applied(), p.nodePlan("fleet").Status
 	revision := publish()
 	np := p.reached(revision, reason)
 	mustContain(p.t, conditions.GetMessage(np, meta.ReadyCondition), revision, says)
-	if diff := cmp.Diff(before, p.inForce()); diff != "" {
+	if diff := cmp.Diff(before, p.applied()); diff != "" {
 		p.t.Errorf("%s: the objects have changed (-before +after):\n%s", what, diff)
 	}
 	if np.Status.LastAppliedRevision != status.LastAppliedRevision || len(np.Status.Inventory) != len(status.Inventory) {
-		p.t.Errorf("%s: %s is in force with %v", what, np.Status.LastAppliedRevision, np.Status.Inventory)
+		p.t.Errorf("%s: %s was last applied, with %v", what, np.Status.LastAppliedRevision, np.Status.Inventory)
 	}
 	return revision
 }
 
-// recovers waits until a revision is applied by itself.
+// recovers waits until a revision is applied without help.
 func (p *publisher) recovers(from, revision string, weight int) {
 	p.t.Helper()
 	np := p.reached(revision, lkeplanv1alpha1.ReasonSucceeded)

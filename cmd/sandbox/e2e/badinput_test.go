@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestBadInputGetsOneClearLine: what is wrong from the start ends a program
-// with status 1 and one line that says what to do.
+// TestBadInputGetsOneClearLine: a program that cannot start exits with status 1 and
+// one line that says what to do.
 func TestBadInputGetsOneClearLine(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

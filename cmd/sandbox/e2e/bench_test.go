@@ -16,9 +16,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// BenchmarkFleet measures whole runs of the program against a real API server:
-// to apply 500 pools to an empty cluster, and to compare them with the cluster
-// when they have 1,000 NodeClaims, as somebody who may only list. No pod runs.
+// BenchmarkFleet measures whole runs of the program against a real API server: apply
+// of 500 pools to an empty cluster, and diff of them with the cluster and its 1,000
+// NodeClaims, with list rights only. No pod runs.
 func BenchmarkFleet(b *testing.B) {
 	s := startSandbox(b)
 	s.installCRDs()
@@ -93,9 +93,8 @@ func claimOf(pool *karpv1.NodePool, n int) *karpv1.NodeClaim {
 	}
 }
 
-// BenchmarkNodePlans measures how long the controller takes from its start until
-// 200 NodePlans of 5 pools each are ready, and what it uses when nothing
-// happens.
+// BenchmarkNodePlans measures the time from the controller's start until 200 NodePlans
+// of 5 pools each are ready, and what the controller uses when idle.
 func BenchmarkNodePlans(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
@@ -139,13 +138,13 @@ func BenchmarkNodePlans(b *testing.B) {
 	}
 }
 
-// usage is what a process has used.
+// usage is the resources that a process has used.
 type usage struct {
 	cpu time.Duration
 	rss int64
 }
 
-// used reads what the controller has used so far.
+// used reads the controller's usage so far.
 func (c *controller) used(t testing.TB) usage {
 	t.Helper()
 	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))

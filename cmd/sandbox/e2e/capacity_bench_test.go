@@ -10,10 +10,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// BenchmarkCapacity measures bursts of pods of 1 CPU on plans of 4, four to a
-// node: how long they wait beyond the time that machines take to boot, what of
-// the Linode API they cost, and what the controller uses. A run in which there
-// is one machine too many, or a call is refused for their rate, fails.
+// BenchmarkCapacity measures bursts of pods of 1 CPU on plan types of 4: how long they
+// wait beyond the boot time of machines, how many Linode calls they take, and what the
+// controller uses. A run with one machine too many, or with a rate-limited call,
+// fails.
 func BenchmarkCapacity(b *testing.B) {
 	boot := func(instance, join string, more ...string) []string {
 		return append([]string{"--instance-delay", instance, "--join-delay", join, "--ccm-delay", "1s", "--delete-delay",
@@ -75,8 +75,7 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	b.ReportMetric(float64(down.linode.Calls-up.linode.Calls)/float64(nodes), "calls/node-down")
 }
 
-// systemNode is a node that no cluster is without: something has to run what LKE
-// itself brings along.
+// systemNode is a node that every cluster has: LKE's own pods run there.
 const systemNode = "system"
 
 // addSystemNode gives the cluster its system node, which is full. Without any node
@@ -91,7 +90,7 @@ func (s *sandbox) addSystemNode() {
 		"apply", "-f", "-")
 }
 
-// firstWrite is when the first call came that changed something.
+// firstWrite is the time of the first call that changes something.
 func (s *sandbox) firstWrite() time.Time {
 	s.t.Helper()
 	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/calls")

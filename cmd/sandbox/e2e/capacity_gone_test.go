@@ -13,11 +13,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// TestMachinesAndClaimsThatOthersTakeAway: a node is deleted in Cloud Manager,
-// the host of another dies and LKE makes that one anew, and of a third somebody
-// takes the NodeClaim away by force. The pods get NodeClaims again, of which one
-// may take over the machine that was left without, and in the end no machine is
-// there that has none.
+// TestMachinesAndClaimsThatOthersTakeAway: one node is deleted in Cloud Manager, the
+// host of another dies and LKE recreates the machine, and the NodeClaim of a third is
+// deleted with its finalizer. The pods get new NodeClaims, one of which may adopt the
+// machine without a claim, and in the end every machine has one.
 func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -59,7 +58,7 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	}
 }
 
-// lose has the host of a NodeClaim's machine die.
+// lose lets the host of a NodeClaim's machine die.
 func (s *sandbox) lose(nc karpv1.NodeClaim) {
 	s.t.Helper()
 	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/instances/"+strings.TrimPrefix(nc.Status.ProviderID,

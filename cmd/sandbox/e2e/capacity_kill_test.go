@@ -7,10 +7,9 @@ import (
 	"time"
 )
 
-// TestTheControllerMayBeKilledAtEachCall kills the process while a Linode call
-// of each kind is under way: once before LKE has done anything, and once when
-// it has done all and nobody is there for the answer. What is made and what is
-// left is as if nothing had happened.
+// TestTheControllerMayBeKilledAtEachCall kills the process during a Linode call of
+// each kind: once before LKE has done anything, and once when it has done everything
+// and the answer is lost. The result is the same as without a kill.
 func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
@@ -65,7 +64,7 @@ func (s *sandbox) hung() (n int) {
 	return n
 }
 
-// clearFaults ends what inject began.
+// clearFaults removes the faults of inject.
 func (s *sandbox) clearFaults() {
 	s.t.Helper()
 	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodDelete, s.env["LINODE_URL"]+"/simulator/faults", nil)

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestTheGuideWorksAsWritten walks through the guide of the existing provider,
-// with both versions of the class that are served.
+// TestTheGuideWorksAsWritten follows the guide of the existing provider, with both
+// served versions of the class.
 func TestTheGuideWorksAsWritten(t *testing.T) {
 	t.Parallel()
 	for _, version := range []string{"v1alpha1", "v1"} {
@@ -44,30 +44,43 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 	}
 }
 
-// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plans of 4, all at once. On
-// Enterprise LKE lists new nodes late.
+// TestABurstMakesWhatItNeeds: 100 pods of 1 CPU on plan types of 4, at once. LKE
+// Enterprise lists new nodes late.
 func TestABurstMakesWhatItNeeds(t *testing.T) {
 	t.Parallel()
 	for _, tier := range []string{"standard", "enterprise"} {
 		t.Run(tier, func(t *testing.T) {
 			t.Parallel()
-			burst(t, startSandbox(t, "--tier", tier, "--list-delay", "5s"))
+			recorded := burst(t, startSandbox(t, "--tier", tier, "--list-delay", "5s"))
+			if tier == "standard" {
+				recorded.recording.check(t, recorded.calls)
+			}
 		})
 	}
 }
 
-func burst(t *testing.T, s *sandbox) {
+// burstSeen is how a burst went, and in how many calls of the Linode API.
+type burstSeen struct {
+	recording recording
+	calls     int
+}
+
+func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "testdata/four")
 	s.resetStats()
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "100")
+	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}
+	seen.recording.begin("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
 	most := 0
 	up := s.until("100 pods run", 2*time.Minute, func(s state) bool {
 		most = max(most, len(s.claims))
+		seen.recording.see(s)
 		return s.running == 100 && s.matched()
 	})
+	seen.recording.end(up)
+	seen.calls = up.linode.Calls
 	if up.linode.Made != 25 || most != 25 {
 		t.Errorf("%d instances were made and there were up to %d NodeClaims, want 25 of each", up.linode.Made, most)
 	}
@@ -86,4 +99,5 @@ func burst(t *testing.T, s *sandbox) {
 	}
 	t.Logf("%d Linode calls until all pods ran, %d more until nothing was left", up.linode.Calls,
 		down.linode.Calls-up.linode.Calls)
+	return seen
 }

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -22,19 +21,8 @@ func (s *sandbox) run(name string, args ...string) string {
 	return string(out)
 }
 
-// git runs git in a repository of the test's.
-func git(t *testing.T, dir string, args ...string) {
-	t.Helper()
-	cmd := exec.Command("git",
-		append([]string{"-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"}, args...)...)
-	cmd.Dir = dir
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-}
-
-// TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a
-// value that somebody else has set is shown and kept.
+// TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a value
+// that another field manager set is shown and kept.
 func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

@@ -14,8 +14,8 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// TestTheNextControllerLeadsAtOnce: a controller that is stopped gives up its
-// lease, and the one that waits has it within seconds.
+// TestTheNextControllerLeadsAtOnce: a controller that is stopped releases its lease,
+// and the standby takes it within seconds.
 func TestTheNextControllerLeadsAtOnce(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -47,8 +47,8 @@ func TestTheNextControllerLeadsAtOnce(t *testing.T) {
 const fencedClass = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
 	"metadata":{"name":"fenced"},"spec":{"firewallID":12}}`
 
-// TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed follows a class through its
-// life.
+// TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed follows a class from creation to
+// deletion.
 func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -86,8 +86,8 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	})
 }
 
-// fenced is a directory with a class that standard clusters refuse, which says
-// that its cluster is another one.
+// fenced is a directory of an Enterprise cluster, with a class that standard clusters
+// refuse.
 func fenced(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -99,8 +99,7 @@ func fenced(t *testing.T) string {
 	return dir
 }
 
-// TestTheCatalogueIsReadFromTheAPI: a refreshed snapshot holds the facts that
-// the API has.
+// TestTheCatalogueIsReadFromTheAPI: a refreshed snapshot has the facts of the API.
 func TestTheCatalogueIsReadFromTheAPI(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

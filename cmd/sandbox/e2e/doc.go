@@ -1,3 +1,3 @@
-// Package e2e holds the tests that need a whole cluster: the real binaries in
-// a sandbox, with a real API server, scheduler and Karpenter core.
+// Package e2e holds the tests that need a whole cluster: the real binaries in a
+// sandbox, with a real API server and scheduler.
 package e2e

@@ -9,23 +9,23 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// edit changes a pool as somebody does with kubectl edit.
+// edit changes a pool as kubectl edit does.
 func (s *sandbox) edit(pool, change string) {
 	s.t.Helper()
 	s.kube("", "patch", "nodepool", pool, "--type=merge", "--field-manager=kubectl-edit", "-p", change)
 }
 
-// setBack reports whether an event says that an edit was undone.
+// setBack reports whether an event says that an edit was corrected.
 func (s *sandbox) setBack(what string) bool {
 	s.t.Helper()
 	return strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
 		what+" by kubectl-edit, and is set back")
 }
 
-// TestEditsAreLeftWhereTheNodePlanSaysSo: a field that driftIgnore names stays as
-// somebody has set it, whatever the source says later, and the status says whose
-// it is. The same field of another pool, and another field of the same one, are
-// set back, and an event says whose they were.
+// TestEditsAreLeftWhereTheNodePlanSaysSo: a field in driftIgnore keeps its edited
+// value, whatever the source says later, and the status names its manager. The same
+// field of another pool, and another field of the same pool, are corrected, and an
+// event names the manager.
 func TestEditsAreLeftWhereTheNodePlanSaysSo(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -60,7 +60,7 @@ func TestEditsAreLeftWhereTheNodePlanSaysSo(t *testing.T) {
 	}
 
 	s.source("fleet", strings.ReplaceAll(text, "= 10\n", "= 30\n"))
-	s.untilPlan("fleet", "a commit changes the other pool alone", func(np *lkeplanv1alpha1.NodePlan) bool {
+	s.untilPlan("fleet", "a commit changes only the other pool", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return reported(np) && weight("b") == 30
 	})
 	if got := weight("a"); got != 60 || s.setBack("NodePool a: spec.weight was set to 60") {

@@ -12,8 +12,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// TestWithoutCapacityTheNextPlanIsTried: LKE refuses the cheapest plan that
-// fits. The very NodeClaims that asked for it get the next one.
+// TestWithoutCapacityTheNextPlanIsTried: LKE has no capacity for the cheapest plan
+// type that fits. The same NodeClaims get the next one.
 func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -43,10 +43,9 @@ func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
 	}
 }
 
-// TestCapacityThatComesBackIsUsedAgain: while LKE has none of the cheapest plan
-// the pod gets a node of the next one. When the plan is to be had again, and the
-// time is over for which it was left alone, the core finds the node dearer than
-// need be.
+// TestCapacityThatComesBackIsUsedAgain: while LKE has no capacity for the cheapest
+// plan type, the pod gets a node of the next one. When there is capacity again, and
+// the offering is available again, Karpenter consolidates to the cheaper node.
 func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 	t.Parallel()
 	const ttl = 15 * time.Second
@@ -86,7 +85,7 @@ func (s *sandbox) poolsAskedFor() (asked []lkesim.Call) {
 	return asked
 }
 
-// inject makes something go wrong at LKE.
+// inject adds faults to the simulated LKE.
 func (s *sandbox) inject(fault string) {
 	s.t.Helper()
 	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/faults", "application/json", strings.NewReader(fault))

@@ -46,7 +46,7 @@ func TestOptionalFeatures(t *testing.T) {
 	s.until("the node that was not ready for long is repaired by another", time.Minute, func(now state) bool {
 		fixed := of(now, "fixed")
 		if len(fixed) > 0 && fixed[0].Name == sick && ready(fixed[0]) {
-			// KWOK, which plays the kubelet, may just be saying that the node is well.
+			// KWOK, which plays the kubelet, may have reported the node ready meanwhile.
 			s.tries(s.env["KUBECONFIG"], "", "patch", "node", sick, "--subresource=status", "--type=strategic", "-p",
 				fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"False","reason":"Sick",
 					"lastTransitionTime":%q,"lastHeartbeatTime":%[1]q}]}}`, since))
@@ -66,8 +66,8 @@ func TestOptionalFeatures(t *testing.T) {
 	}
 }
 
-// TestABufferKeepsItsNodes: they are without pods, and the pool gives back at once
-// what is empty.
+// TestABufferKeepsItsNodes: though they have no pods, and the pool deletes empty nodes
+// at once.
 func TestABufferKeepsItsNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -100,7 +100,7 @@ func ready(node corev1.Node) bool {
 	})
 }
 
-// initialized counts the nodes that the core has taken over.
+// initialized counts the nodes that Karpenter has initialized.
 func initialized(now state) (n int) {
 	for _, node := range now.nodes {
 		if node.Labels[karpv1.NodeInitializedLabelKey] == "true" && node.DeletionTimestamp.IsZero() {
@@ -110,7 +110,7 @@ func initialized(now state) (n int) {
 	return n
 }
 
-// watchNodes notes the taints that each Node has when it is first seen.
+// watchNodes records the taints of each Node when it is first seen.
 func (s *sandbox) watchNodes() func() map[string][]corev1.Taint {
 	s.t.Helper()
 	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
@@ -144,8 +144,8 @@ func (s *sandbox) watchNodes() func() map[string][]corev1.Taint {
 	}
 }
 
-// poolByHand makes a node pool that is not lkeplan's, and returns the name of
-// its Node when that has joined.
+// poolByHand makes a node pool that lkeplan does not own, and returns the name of its
+// Node when it has joined.
 func (s *sandbox) poolByHand() string {
 	s.t.Helper()
 	cluster := s.clusterID()

@@ -2,9 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http/cgi"
-	"net/http/httptest"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -16,63 +13,6 @@ import (
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// forge is a Git repository that is served on loopback.
-type forge struct {
-	t   *testing.T
-	dir string // its work tree
-	url string
-}
-
-// startForge serves an empty repository until the test ends.
-func startForge(t *testing.T) *forge {
-	t.Helper()
-	root := t.TempDir()
-	f := &forge{t: t, dir: filepath.Join(root, "fleet")}
-	git(t, root, "init", "-q", "-b", "main", "fleet")
-	core, err := exec.Command("git", "--exec-path").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server := httptest.NewServer(&cgi.Handler{
-		Path: filepath.Join(strings.TrimSpace(string(core)), "git-http-backend"),
-		Env:  []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1", "HOME=" + root},
-	})
-	t.Cleanup(server.Close)
-	f.url = server.URL + "/fleet/.git"
-	return f
-}
-
-// commit replaces what is in the repository and returns the commit.
-func (f *forge) commit(files map[string]string) string {
-	f.t.Helper()
-	old, err := filepath.Glob(filepath.Join(f.dir, "*.lke.hcl"))
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	for _, path := range old {
-		if err := os.Remove(path); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(f.dir, name), []byte(text), 0o644); err != nil {
-			f.t.Fatal(err)
-		}
-	}
-	git(f.t, f.dir, "add", "-A")
-	git(f.t, f.dir, "commit", "-qm", "change", "--allow-empty")
-	return f.head()
-}
-
-func (f *forge) head() string {
-	f.t.Helper()
-	out, err := exec.Command("git", "-C", f.dir, "rev-parse", "HEAD").Output()
-	if err != nil {
-		f.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 const gitRepositoryAndNodePlan = `
 apiVersion: source.toolkit.fluxcd.io/v1
@@ -92,26 +32,26 @@ spec:
 // NodePlan.
 type fluxed struct {
 	*sandbox
-	repo  *forge
+	repo  *repository
 	asked int
 }
 
-// push commits files and has source-controller look at once.
+// push commits files and has source-controller fetch at once.
 func (f *fluxed) push(files map[string]string) string {
 	f.t.Helper()
-	commit := f.repo.commit(files)
+	commit := f.repo.replace(files)
 	f.ask("gitrepository")
 	return commit
 }
 
-// ask has a controller look at its object now.
+// ask has a controller reconcile its object now.
 func (f *fluxed) ask(kind string) {
 	f.t.Helper()
 	f.asked++
 	f.kube("", "annotate", kind, "fleet", "--overwrite", fmt.Sprintf("%s=%d", meta.ReconcileRequestAnnotation, f.asked))
 }
 
-// reached waits until a commit has come to an end with a reason.
+// reached waits until a commit is reconciled with a reason.
 func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 	f.t.Helper()
 	return f.untilPlan("fleet", "commit "+commit[:8]+" ends with "+reason, func(np *lkeplanv1alpha1.NodePlan) bool {
@@ -119,15 +59,15 @@ func (f *fluxed) reached(commit, reason string) *lkeplanv1alpha1.NodePlan {
 	})
 }
 
-// TestACommitBecomesNodesThroughFlux: by source-controller to the NodePlan and
-// its nodes, on through commits that are good, bad, reverted, and that delete.
+// TestACommitBecomesNodesThroughFlux: source-controller brings commits to the
+// NodePlan: good, bad and reverted ones, and deletions.
 func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	t.Parallel()
-	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: startForge(t)}
+	f := &fluxed{sandbox: startSandbox(t, "--flux"), repo: serveGit(t)}
 	f.installCRDs()
 	f.startController()
 	main, more := fleet("", "general"), fleetPools("spare", "other")
-	first := f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
+	first := f.repo.replace(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
 	f.kube(strings.ReplaceAll(gitRepositoryAndNodePlan, "URL", f.repo.url), "apply", "-f", "-")
 	f.kube(workload("general", 2), "apply", "-f", "-")
 	np := f.reached(first, lkeplanv1alpha1.ReasonSucceeded)
@@ -146,13 +86,13 @@ func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	f.prunesPastTheGuardsOnly(main)
 }
 
-// fleetPools are pools alone, for a file beside that of a fleet.
+// fleetPools are pools without a cluster, for a second file of a fleet.
 func fleetPools(names ...string) string {
 	_, pools, _ := strings.Cut(fleet("", names...), "node_class \"default\" {}\n")
 	return pools
 }
 
-// rolls commits what replaces the nodes, and waits until they are.
+// rolls commits a change that replaces the nodes, and waits until they are replaced.
 func (f *fluxed) rolls(main, more string, before state) {
 	t := f.t
 	t.Helper()
@@ -191,8 +131,8 @@ func poolStatus(np *lkeplanv1alpha1.NodePlan, name string) lkeplanv1alpha1.PoolS
 	return lkeplanv1alpha1.PoolStatus{}
 }
 
-// badCommitsChangeNothing commits what has an error, and what is empty, and
-// takes both back.
+// badCommitsChangeNothing commits an error and then an empty configuration, and
+// reverts both.
 func (f *fluxed) badCommitsChangeNothing(more string) {
 	t := f.t
 	t.Helper()
@@ -223,8 +163,8 @@ func (f *fluxed) badCommitsChangeNothing(more string) {
 	}
 }
 
-// suspends shows that a suspended NodePlan applies nothing, and that nodes come
-// nevertheless.
+// suspends shows that a suspended NodePlan applies nothing, and that pods still get
+// nodes.
 func (f *fluxed) suspends(main string) {
 	t := f.t
 	t.Helper()
@@ -247,12 +187,12 @@ func (f *fluxed) suspends(main string) {
 	}
 }
 
-// wantsSignatures shows that a revision is refused whose signature nobody has
-// verified, and is applied as soon as source-controller says that it has.
+// wantsSignatures shows that a revision is refused until source-controller has
+// verified its signature.
 func (f *fluxed) wantsSignatures(main string) {
 	f.t.Helper()
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
-		f.t.Log("without ssh-keygen no commit is signed, and no signature is looked at")
+		f.t.Log("without ssh-keygen no commit is signed, and no signature is checked")
 		return
 	}
 	key := filepath.Join(f.t.TempDir(), "key")
@@ -260,7 +200,7 @@ func (f *fluxed) wantsSignatures(main string) {
 		f.t.Fatalf("ssh-keygen: %v\n%s", err, out)
 	}
 	f.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", `{"spec":{"requireVerifiedSource":true}}`)
-	f.repo.commit(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
+	f.repo.replace(map[string]string{"main.lke.hcl": main, "more.lke.hcl": fleetPools("spare", "other")})
 	git(f.repo.t, f.repo.dir, "-c", "gpg.format=ssh", "-c", "user.signingkey="+key, "commit", "--amend", "-q", "-S", "-m",
 		"signed")
 	f.ask("gitrepository")
@@ -273,8 +213,8 @@ func (f *fluxed) wantsSignatures(main string) {
 	f.kube("", "patch", "gitrepository", "fleet", "--type=merge", "-p", `{"spec":{"verify":null}}`)
 }
 
-// prunesPastTheGuardsOnly deletes a file with two pools, which one revision may
-// not, and then one pool after the other.
+// prunesPastTheGuardsOnly deletes a file with two pools, which the guards refuse, and
+// then one pool after the other.
 func (f *fluxed) prunesPastTheGuardsOnly(main string) {
 	t := f.t
 	t.Helper()

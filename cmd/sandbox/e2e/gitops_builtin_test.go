@@ -11,10 +11,9 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 )
 
-// TestExamplesWithoutFluxOrArgoCD: what kustomize makes of the HCL is applied by
-// its NodePlan, under a name of its own, Argo CD would show it as healthy, and its
-// action approves what guards hold back. The server takes the NodePlan of a
-// repository that nobody can reach.
+// TestExamplesWithoutFluxOrArgoCD: the NodePlan applies the HCL from the ConfigMap
+// that kustomize generates. Argo CD's health script calls it healthy, and its action
+// approves what guards refuse. The API server accepts the NodePlan with a Git URL.
 func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -60,8 +59,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	s.approveLikeArgoCD()
 }
 
-// live is an object as the server has it, in the examples' namespace where it has
-// one.
+// live reads an object, in the examples' namespace if it is namespaced.
 func (s *sandbox) live(name string) (obj map[string]any) {
 	s.t.Helper()
 	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-system", "get", name, "-o", "json")), &obj); err != nil {
@@ -70,8 +68,8 @@ func (s *sandbox) live(name string) (obj map[string]any) {
 	return obj
 }
 
-// approveLikeArgoCD has a revision without a pool wait for approval, and approves
-// it by the action.
+// approveLikeArgoCD deletes a pool, which has to be approved, and approves it with the
+// action.
 func (s *sandbox) approveLikeArgoCD() {
 	s.t.Helper()
 	const actions = customizations + "/lkeplan.dev/NodePlan/actions/"
@@ -105,7 +103,7 @@ func (s *sandbox) approveLikeArgoCD() {
 	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
 }
 
-// patch merges a change into an object, as the server of Argo CD does.
+// patch merges a change into an object, as Argo CD's server does.
 func (s *sandbox) patch(name string, change map[string]any) {
 	s.t.Helper()
 	raw, err := json.Marshal(change)

@@ -11,9 +11,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestImportedObjectsDoNotDiffer: objects that kubectl has made, each from a
-// manifest of another kind, are written as HCL, and the first comparison with
-// the cluster finds nothing to do.
+// TestImportedObjectsDoNotDiffer: objects from various manifests that kubectl applied
+// are imported as HCL, and the first diff with the cluster is empty.
 func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -37,7 +36,7 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	s.run("lkeplan", "validate", dir)
 	s.unchanged(dir)
 
-	// What kubectl prints of them is as good as the cluster.
+	// An import of what kubectl prints is the same as one from the cluster.
 	pools := s.command(bin(t, "lkeplan"), nil, "import", "--from", "-", "--cluster", "sandbox", "--region", "us-ord")
 	pools.Stdin = strings.NewReader(s.kube("", "get",
 		"nodepools,linodenodeclasses,nodeoverlays,capacitylimits,capacitybuffers", "-A", "-o", "yaml",
@@ -47,8 +46,8 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 		t.Errorf("import of what kubectl prints: %v\n%s", err, out)
 	}
 
-	// What kubectl has made is ours as far as it says the same: an apply is not
-	// refused, and changes nothing but the mark that it puts on objects.
+	// Values that kubectl set and that are equal are no conflict: apply changes nothing
+	// but the inventory label.
 	s.run("lkeplan", "apply", "--wait", "none", dir)
 	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed") {
 		t.Errorf("the second apply said:\n%s", out)
@@ -61,12 +60,12 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 	}
 }
 
-// unchanged fails the test where a comparison with the cluster finds anything.
+// unchanged fails the test if the diff with the cluster is not empty.
 func (s *sandbox) unchanged(dir string) {
 	s.t.Helper()
 	out := s.run("lkeplan", "diff", "--base", "live", "--detailed-exitcode", dir)
 	if !strings.Contains(out, "No changes.") {
-		s.t.Errorf("the comparison with the cluster:\n%s", out)
+		s.t.Errorf("the diff with the cluster is not empty:\n%s", out)
 	}
 }
 
@@ -83,9 +82,9 @@ func (s *sandbox) poolsByName() map[string]*karpv1.NodePool {
 	return pools
 }
 
-// TestTakenOverFieldsAreOurs: once an object is taken over from kubectl and from
-// somebody who applies, what is taken out of the HCL goes from it, what is new in
-// the HCL is in nobody's way, and its nodes stay.
+// TestTakenOverFieldsAreOurs: after a takeover from kubectl and from another applier,
+// arguments removed from the HCL are removed from the object, new ones do not
+// conflict, and the nodes stay.
 func TestTakenOverFieldsAreOurs(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -120,14 +119,14 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 			}
 		}
 		if _, noted := pool.Annotations["kubectl.kubernetes.io/last-applied-configuration"]; noted {
-			t.Errorf("kubectl's note is still on the pool %s", name)
+			t.Errorf("kubectl's last-applied annotation is still on the pool %s", name)
 		}
 	}
 	s.unchanged(dir)
 	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
 
-	// A default that kubectl had owned is set, and what kubectl had set is taken
-	// out: a number, a map as a whole, and the budgets.
+	// Of the fields that kubectl owned, one gets its default, and a number, a map and the
+	// budgets are removed.
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
@@ -152,8 +151,8 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 	s.unchanged(dir)
 }
 
-// TestTakeoverIsRefusedWhereValuesDiffer: taking over is no way to change a
-// value, nor to lose one.
+// TestTakeoverIsRefusedWhereValuesDiffer: a takeover neither changes nor removes a
+// value.
 func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -172,7 +171,7 @@ func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	}
 }
 
-// replaceIn replaces text in a file, which must be there.
+// replaceIn replaces text in a file, which must contain it.
 func replaceIn(t *testing.T, name, before, after string) {
 	t.Helper()
 	text, err := os.ReadFile(name)

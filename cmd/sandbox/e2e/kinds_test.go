@@ -7,8 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 )
 
-// TestPodsOfAllKindsGetNodes: with a GPU, with much storage of their own, with a
-// volume that is bound to the region, and spread over zones.
+// TestPodsOfAllKindsGetNodes: with a GPU, much ephemeral storage, a volume of the
+// region, and spread over zones.
 func TestPodsOfAllKindsGetNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--region", "us-southeast")

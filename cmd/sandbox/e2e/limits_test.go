@@ -14,13 +14,12 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// limited are the pools of testdata/limits, by what caps them.
+// limited are the pools of testdata/limits, by the limit that caps them.
 var limited = []string{"cost", "cpu", "memory", "nodes", "own"}
 
-// TestNoBurstGoesBeyondALimit asks five pools, each with room for three nodes,
-// for six at once, and kills the controller while it makes them. No pool ever
-// has a fourth node, and nothing is made to be taken back; when the limits are
-// raised the rest follows.
+// TestNoBurstGoesBeyondALimit asks each of five pools, limited to three nodes, for six
+// at once, and kills the controller meanwhile. No pool ever has a fourth node, and
+// none is made only to be deleted; when the limits are raised the rest follows.
 func TestNoBurstGoesBeyondALimit(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -64,8 +63,8 @@ func TestNoBurstGoesBeyondALimit(t *testing.T) {
 	}
 }
 
-// within fails the test where a pool has more machines than it may, and returns
-// how many claims have or get one.
+// within fails the test if a pool exceeds its limit, and returns the number of claims
+// with a machine or a pending one.
 func within(t *testing.T, now state, most int) int {
 	t.Helper()
 	byPool, sum := map[string]int{}, 0
@@ -86,7 +85,7 @@ func within(t *testing.T, now state, most int) int {
 	return sum
 }
 
-// full checks what a limit that is reached says of itself.
+// full checks the status of a limit that is reached.
 func (s *sandbox) full(name string) {
 	s.t.Helper()
 	s.until("CapacityLimit "+name+" says that it is reached", 10*time.Second, func(state) bool {
@@ -120,7 +119,7 @@ func (s *sandbox) hasEvent(kind, name, text string) bool {
 	return false
 }
 
-// workload is a Deployment whose pods need a node each of a pool.
+// workload is a Deployment of which each pod needs a node of the pool.
 func workload(pool string, pods int) string {
 	return fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":%q},"spec":{"replicas":%d,
 		"selector":{"matchLabels":{"app":%q}},"template":{"metadata":{"labels":{"app":%q}},"spec":{

@@ -12,9 +12,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// TestAMigrationKeepsNodesUntilOthersAreThere follows the steps that a plan
-// gives for a renamed pool: at no time is there no node, and at the end there is
-// only the new pool.
+// TestAMigrationKeepsNodesUntilOthersAreThere follows the steps of a plan for a
+// renamed pool: there is a node at any time, and at the end only the new pool.
 func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -40,7 +39,7 @@ func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 		t.Errorf("the first step has touched nodes: %s", now)
 	}
 
-	// From here on the old pool's block is that of the second step.
+	// From here on the old pool has the block of the second step.
 	both, _, _ := strings.Cut(steps[0], "pool \"four_old\"")
 	s.run("lkeplan", "apply", "--wait", "none", written(t, rest+both+steps[1]))
 	s.until("the pods run on a node of the new pool", 2*time.Minute, func(now state) bool {
@@ -67,7 +66,7 @@ func onlyIn(now state, pool string) bool {
 	return len(now.claims) > 0
 }
 
-// steps are what the one migration of a plan says to write, step by step.
+// steps are the blocks that a plan's only migration says to write, step by step.
 func (s *sandbox) steps(base, dir string) (hcl []string) {
 	s.t.Helper()
 	cmd := s.command(bin(s.t, "lkeplan"), nil, "diff", "--base", base, "-o", "json", dir)

@@ -2,10 +2,7 @@ package e2e
 
 import (
 	"fmt"
-	"net/http/cgi"
-	"net/http/httptest"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -16,49 +13,6 @@ import (
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// repository is a Git repository that is served over HTTP.
-type repository struct {
-	t   *testing.T
-	dir string
-	url string
-}
-
-// serveGit makes an empty repository and serves it.
-func serveGit(t *testing.T) *repository {
-	t.Helper()
-	path, err := exec.LookPath("git")
-	if err != nil {
-		t.Fatal(err)
-	}
-	root := t.TempDir()
-	r := &repository{t: t, dir: filepath.Join(root, "fleet")}
-	git(t, root, "init", "-q", "-b", "main", "fleet")
-	server := httptest.NewServer(&cgi.Handler{Path: path, Args: []string{"http-backend"},
-		Env: []string{"GIT_PROJECT_ROOT=" + root, "GIT_HTTP_EXPORT_ALL=1"}})
-	t.Cleanup(server.Close)
-	r.url = server.URL + "/fleet"
-	return r
-}
-
-// commit writes a file, commits it, and returns the commit.
-func (r *repository) commit(name, text string) string {
-	r.t.Helper()
-	path := filepath.Join(r.dir, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
-		r.t.Fatal(err)
-	}
-	git(r.t, r.dir, "add", "-A")
-	git(r.t, r.dir, "commit", "-qm", "change")
-	out, err := exec.Command("git", "-C", r.dir, "rev-parse", "HEAD").Output()
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return strings.TrimSpace(string(out))
-}
 
 // applied reports whether a NodePlan is done with a commit.
 func applied(commit string) func(*lkeplanv1alpha1.NodePlan) bool {
@@ -78,10 +32,9 @@ spec:
   git: {url: URL, interval: 1s}
 `
 
-// TestANodePlanOutlivesWhatFails: from a repository that is asked directly, with
-// a module beside the directory; the controller is killed in the middle of an
-// apply, and the repository is away for a while. For the API server see
-// TestAMinuteWithoutTheAPIServer.
+// TestANodePlanOutlivesWhatFails: the source is a Git URL, with a module outside of
+// the directory. The controller is killed during an apply, and the repository is
+// unreachable for a while. For the API server see TestAMinuteWithoutTheAPIServer.
 func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -100,12 +53,12 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 	running := s.startController()
 	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
 		if time.Since(started) > time.Minute {
-			t.Fatal("in a minute no pool was applied")
+			t.Fatal("timed out after a minute waiting for the first pool")
 		}
 	}
 	running.kill()
 	if n := len(s.pools()); n == len(many)+1 {
-		t.Log("the controller was killed when all pools were applied; no middle was seen")
+		t.Log("the controller was killed when all pools had been applied already")
 	}
 	s.startController()
 	s.untilPlan("fleet", "the first commit is applied, to its end", applied(first))
@@ -113,7 +66,7 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 		t.Errorf("%d pools, want %d", n, len(many)+1)
 	}
 
-	// The repository is away: what is in force stays.
+	// The repository is unreachable: what was last applied stays.
 	hidden := repo.dir + ".away"
 	if err := os.Rename(repo.dir, hidden); err != nil {
 		t.Fatal(err)

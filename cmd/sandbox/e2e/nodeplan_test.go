@@ -24,7 +24,7 @@ func (s *sandbox) nodePlan(name string) *lkeplanv1alpha1.NodePlan {
 	return np
 }
 
-// untilPlan waits for a NodePlan to be in some state.
+// untilPlan polls a NodePlan until it holds.
 func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodePlan) bool) *lkeplanv1alpha1.NodePlan {
 	s.t.Helper()
 	const within = time.Minute
@@ -42,8 +42,8 @@ func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodeP
 	}
 }
 
-// because reports whether a NodePlan has come to an end with its present spec,
-// and its Ready condition has a reason.
+// because reports whether the current spec of a NodePlan is reconciled, and its Ready
+// condition has the reason.
 func because(reason string) func(*lkeplanv1alpha1.NodePlan) bool {
 	return func(np *lkeplanv1alpha1.NodePlan) bool {
 		working := conditions.GetReason(np, meta.ReconcilingCondition) == meta.ProgressingReason
@@ -77,8 +77,8 @@ spec:
   configMapRef: {name: NAME}
 `
 
-// TestANodePlanKeepsTheClusterAsItsSourceSays: from a ConfigMap, through bad
-// revisions, edits by hand, guards and approval, to its end.
+// TestANodePlanKeepsTheClusterAsItsSourceSays: a ConfigMap as the source, with bad
+// revisions, edits by hand, guards, approval, and the deletion of the NodePlan.
 func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -91,7 +91,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 		t.Fatalf("pools %v, inventory %v", got, first.Status.Inventory)
 	}
 
-	// Nobody else takes its objects from it.
+	// Others cannot apply its objects.
 	mustContain(t, s.ends(1, "apply", "--wait", "none", pooled(t, "", "a")), "NodePlan default.fleet")
 
 	// A bad revision changes nothing, and says where it is bad.
@@ -104,7 +104,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 		t.Errorf("after a bad revision: %+v, pools %v", bad.Status, s.pools())
 	}
 
-	// One for another cluster neither.
+	// Nor does a revision for another cluster.
 	s.source("fleet", strings.Replace(fleet("", "a"), `"sandbox"`, `"elsewhere"`, 1))
 	s.untilPlan("fleet", "the revision for another cluster is refused", because(lkeplanv1alpha1.ReasonWrongCluster))
 
@@ -122,7 +122,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 1
 	})
 
-	// What is edited by hand is reported and set back.
+	// Edits by hand are reported and corrected.
 	s.kube("", "patch", "nodepool", "a", "--type=merge", "--field-manager=kubectl-edit", "-p", `{"spec":{"weight":50}}`)
 	s.untilPlan("fleet", "the weight is set back, and an event says whose it was", func(*lkeplanv1alpha1.NodePlan) bool {
 		return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.spec.weight}") == "10" &&
@@ -130,7 +130,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 				"spec.weight was set to 50 by kubectl-edit, and is set back")
 	})
 
-	// What is deleted by hand comes back.
+	// Objects deleted by hand are created again.
 	s.kube("", "delete", "nodepool", "a", "--wait=false")
 	s.untilPlan("fleet", "the deleted pool is there again", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return s.kube("", "get", "nodepool", "a", "--ignore-not-found", "-o",
@@ -145,7 +145,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	s.source("fleet", "cluster {\n  name   = \"sandbox\"\n  region = \"us-ord\"\n}\n")
 	s.untilPlan("fleet", "the empty revision is refused", because(lkeplanv1alpha1.ReasonGuarded))
 
-	// Its end leaves the objects.
+	// Its deletion orphans the objects.
 	s.kube("", "delete", "nodeplan", "fleet", "--timeout=30s")
 	if got := s.pools(); len(got) != 1 {
 		t.Errorf("pools %v after the NodePlan was deleted, want one", got)

@@ -11,9 +11,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// TestFluxTakesTheExample: the definitions of Flux do not let an Alert or a
-// Receiver name a NodePlan; with the component of examples/flux they do, and
-// the API server takes all of the example.
+// TestFluxTakesTheExample: Flux's CRDs do not let an Alert or a Receiver name a
+// NodePlan. With the component of examples/flux they do, and the API server accepts
+// the whole example.
 func TestFluxTakesTheExample(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--flux")
@@ -63,9 +63,9 @@ func (s *sandbox) letsAlertsNameNodePlans() {
 	s.kube("", "wait", "crd", "--all", "--for=condition=Established", "--timeout=30s")
 }
 
-// takesThePullRequests has the API server look at what becomes of the example
-// for pull requests. That the Flux Operator makes the objects, in place of whom
-// the numbers are put in here, is taken on trust.
+// takesThePullRequests has the API server validate the objects of the example for pull
+// requests, with the numbers filled in as the Flux Operator would. The operator itself
+// is not tested.
 func (s *sandbox) takesThePullRequests() {
 	s.t.Helper()
 	const dir = "../../../examples/flux/pull-requests/"

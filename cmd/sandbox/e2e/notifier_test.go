@@ -20,8 +20,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// outside is what notification-controller talks to: a forge, as far as comments
-// and statuses go, and a chat.
+// outside is what notification-controller calls: a forge, for comments and statuses,
+// and a chat.
 type outside struct {
 	url string
 
@@ -83,7 +83,7 @@ func startOutside(t testing.TB) *outside {
 	return o
 }
 
-// heard returns what has been said so far.
+// heard returns the calls so far.
 func (o *outside) heard() (comments []string, statuses map[string][]string, chat []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -136,7 +136,7 @@ func (s *sandbox) startNotifier() string {
 	return "http://" + events + "/"
 }
 
-// freeAddress returns an address of loopback where nobody listens.
+// freeAddress returns a loopback address with a free port.
 func freeAddress(t testing.TB) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -180,12 +180,11 @@ spec:
   eventSources: [{kind: NodePlan, name: "*"}]
 `
 
-// TestFluxTells: by the real notification-controller the plan of a pull request
-// is one comment in it, which is kept up to date; each commit has the status
-// that it has come to, a plan that the guards refuse being a failure until it is
-// approved, and no other commit has it; and the chat hears what was done and
-// what failed.
-func TestFluxTells(t *testing.T) {
+// TestFluxNotifies: with the real notification-controller, the plan of a pull request
+// is one comment that is kept up to date. Each commit gets the status of its own
+// reconciliation; a plan that the guards refuse is a failure until it is approved. The
+// chat gets what was applied and what failed.
+func TestFluxNotifies(t *testing.T) {
 	s := startSandbox(t, "--flux")
 	s.installCRDs()
 	s.letsAlertsNameNodePlans()

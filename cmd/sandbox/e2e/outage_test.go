@@ -14,9 +14,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// keepController runs the controller until the test ends, and again when it ends
-// before, as the kubelet does: at once, and then after a while that grows. The
-// number returned is how often it has ended.
+// keepController runs the controller until the test ends, and restarts it as the
+// kubelet does, with a growing delay. It returns how often the controller has ended.
 func (s *sandbox) keepController(args ...string) *atomic.Int32 {
 	s.t.Helper()
 	var ended atomic.Int32
@@ -54,7 +53,7 @@ func (s *sandbox) keepController(args ...string) *atomic.Int32 {
 	return &ended
 }
 
-// stoppedFor has a process of the sandbox stand still.
+// stoppedFor stops a process of the sandbox (SIGSTOP) for a while.
 func (s *sandbox) stoppedFor(name string, d time.Duration) {
 	s.t.Helper()
 	process := s.process(name)
@@ -67,10 +66,9 @@ func (s *sandbox) stoppedFor(name string, d time.Duration) {
 	}
 }
 
-// TestAMinuteWithoutTheAPIServer: it stands still in the middle of an apply. The
-// controller loses its lease, ends, and is started again. Nothing is lost, and
-// nothing deleted but what the plan says; the NodePlan becomes ready by itself,
-// nodes stay, and new ones come.
+// TestAMinuteWithoutTheAPIServer: the API server stops during an apply. The controller
+// loses its lease, ends, and is started again. Only what the plan says is deleted; the
+// NodePlan becomes ready without help, nodes stay, and pods get new ones.
 func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--audit")
@@ -90,13 +88,13 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	s.source("fleet", fleet("", pools...))
 	for started := time.Now(); len(s.pools()) == 2; {
 		if time.Since(started) > time.Minute {
-			t.Fatal("in a minute no pool was applied")
+			t.Fatal("timed out after a minute waiting for the first pool")
 		}
 	}
 	began := time.Now()
 	s.stoppedFor("kube-apiserver", time.Minute)
 
-	// the kubelet may wait for one of them
+	// the kubelet's restart delay can take one of the three minutes
 	s.until("all is applied after the API server is back", 3*time.Minute, func(state) bool {
 		np := s.nodePlan("fleet")
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(np.Status.Inventory) == len(pools)+1 &&
@@ -114,13 +112,13 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 		}
 	}
 	if early < 2 || late == 0 {
-		t.Errorf("%d pools are from before and %d from after: that was not in the middle", early, late)
+		t.Errorf("%d pools are from before and %d from after: the outage was not during the apply", early, late)
 	}
 	if got := s.poolsByName()["general"].UID; got != general {
 		t.Errorf("pool general was %s and is %s: it was lost in between", general, got)
 	}
 	if got := s.deleted("nodepools", "linodenodeclasses", "nodeclaims"); !slices.Equal(got, []string{"nodepools old"}) {
-		t.Errorf("deleted were %v, and the plan was to delete the pool old", got)
+		t.Errorf("deleted: %v, want only the pool old", got)
 	}
 
 	s.kube("", "scale", "deployment", "general", "--replicas", "3")
@@ -134,7 +132,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	}
 }
 
-// deleted are the objects of some resources that somebody asked to be deleted.
+// deleted are the delete requests for some resources.
 func (s *sandbox) deleted(resources ...string) (names []string) {
 	s.t.Helper()
 	for _, r := range s.audited() {

@@ -17,7 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// wishes are what somebody may apply to a NodePool, as specs.
+// wishes are specs of a NodePool that managers may apply.
 func wishes() map[string]map[string]any {
 	spec := func(change func(spec, template map[string]any)) map[string]any {
 		template := map[string]any{
@@ -47,9 +47,9 @@ func wishes() map[string]map[string]any {
 	}
 }
 
-// TestPredictedApplyIsTheServersApply: for each pair of wishes, one applied by
-// us, by somebody else, or patched over by somebody, the other one predicted:
-// the object, and who is in conflict with what, are the API server's.
+// TestPredictedApplyIsTheServersApply: for each pair of wishes, one is applied by us
+// or another manager, or patched, and the apply of the other is predicted. The object
+// and the conflicts are those of the API server's dry run.
 func TestPredictedApplyIsTheServersApply(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

@@ -16,7 +16,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// ends runs lkeplan, and fails the test where it does not exit with the code.
+// ends runs lkeplan, and fails the test if it exits with another code.
 func (s *sandbox) ends(code int, args ...string) string {
 	s.t.Helper()
 	out, err := s.command(bin(s.t, "lkeplan"), nil, args...).CombinedOutput()
@@ -70,8 +70,8 @@ func mustContain(t testing.TB, text string, parts ...string) {
 	}
 }
 
-// TestASavedPlanIsCarriedOutExactlyOrNotAtAll: with nobody else in the cluster
-// it is applied, and applied again; when somebody has been there it is not.
+// TestASavedPlanIsCarriedOutExactlyOrNotAtAll: a saved plan is applied, and applied
+// again, unless the cluster has changed since.
 func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -96,7 +96,7 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 0 changed, 41 unchanged")
 	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
 
-	// What controllers write makes no plan stale; what somebody sets does.
+	// Writes of controllers make no plan stale; edits of a spec do.
 	heavier := pooled(t, "", many...)
 	rewrite(t, heavier, "weight       = 10", "weight       = 20")
 	s.ends(0, "plan", "--out", plan, heavier)
@@ -107,12 +107,12 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	mustContain(t, local, "somebody")
 	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json",
 		heavier)); diff != "" {
-		t.Errorf("what the API server says is another thing (-local +server):\n%s", diff)
+		t.Errorf("the server-side dry run differs (-local +server):\n%s", diff)
 	}
 	s.kube("", "delete", "nodepool", "p01")
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted")
 	s.ends(0, "apply", "--wait", "none", dir)
-	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and made again")
+	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and created again")
 	s.ends(0, "plan", "--out", plan, heavier)
 	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 40 changed, 1 unchanged")
 	mustContain(t, s.ends(0, "diff", "--base", "plan:"+plan, heavier), "No changes")
@@ -149,8 +149,8 @@ func rewrite(t testing.TB, dir, from, to string) {
 	}
 }
 
-// TestPruneDeletesWhatItAppliedAndNothingElse: and no more of it than the
-// guards let pass.
+// TestPruneDeletesWhatItAppliedAndNothingElse: and no more of it than the guards
+// allow.
 func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -170,16 +170,16 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	s.ends(3, "plan", "--prune", "--out", plan, less)
 	s.ends(3, "apply", "--wait", "none", plan)
 	mustContain(t, s.ends(0, "apply", "--wait", "none", "--allow", "max_deleted_pools:pool.b", plan), "2 deleted",
-		"released")
+		"orphaned")
 	if diff := cmp.Diff(slices.Sorted(slices.Values(append([]string{"a", "d"}, others...))), s.pools()); diff != "" {
 		t.Errorf("pools that are left (-want +got):\n%s", diff)
 	}
-	// What was released is nobody's any more.
+	// Orphaned objects have no owner any more.
 	mustContain(t, s.ends(0, "plan", "--prune", pooled(t, "", "a")), "No changes")
 }
 
-// TestARollIsForetoldAndFollowed: what holds it is named before it begins, and
-// apply waits for its end.
+// TestARollIsForetoldAndFollowed: diff names what will block the roll, and apply waits
+// for its end.
 func TestARollIsForetoldAndFollowed(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

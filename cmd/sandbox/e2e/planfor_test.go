@@ -26,10 +26,10 @@ spec:
   deletionPolicy: Delete
 `
 
-// TestAPullRequestsPlanIsWhatItsMergeDoes: a NodePlan that plans for the one of
-// the main branch shows what a merge would change and prune, and what the guards
-// in force say to it. Its digest is the one that an approval of the merge takes.
-// After the merge nothing is left to do, and its end is the end of nothing.
+// TestAPullRequestsPlanIsWhatItsMergeDoes: a NodePlan with planFor shows what a merge
+// changes and prunes, judged by the guards that were last applied. An approval of the
+// merge takes its digest. After the merge its plan is empty, and its deletion deletes
+// nothing.
 func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -46,12 +46,12 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Error("a NodePlan that applies may plan for another")
 	}
 	s.kube(pullRequest, "apply", "-f", "-")
-	alone := s.untilPlan("pr-7", "there is nothing that it could plan for", because(lkeplanv1alpha1.ReasonDependency))
-	mustContain(t, conditions.GetMessage(alone, meta.ReadyCondition), "default/fleet")
+	orphan := s.untilPlan("pr-7", "the NodePlan of planFor is missing", because(lkeplanv1alpha1.ReasonDependency))
+	mustContain(t, conditions.GetMessage(orphan, meta.ReadyCondition), "default/fleet")
 
 	s.kube(strings.ReplaceAll(nodePlanOfGit, "URL", repo.url), "apply", "-f", "-")
 	s.untilPlan("fleet", "the main branch is applied", applied(first))
-	before := s.inForce()
+	before := s.applied()
 	planned := s.untilPlan("pr-7", "the plan is one of changes to the main branch",
 		func(np *lkeplanv1alpha1.NodePlan) bool {
 			return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Plan.Create == 0
@@ -60,7 +60,7 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Errorf("the plan of the pull request is %+v", got)
 	}
 	if len(planned.Guards) == 0 || !strings.Contains(planned.Guards[0].Message, "2 pools would be deleted") {
-		t.Errorf("the guards in force say %v to the pull request", planned.Guards)
+		t.Errorf("guards of the pull request's plan: %v", planned.Guards)
 	}
 	s.untilPlan("pr-7", "an event warns of the plan", func(*lkeplanv1alpha1.NodePlan) bool {
 		said := s.kube("", "get", "events", "-o", "jsonpath={.items[*].message}",
@@ -68,11 +68,11 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		return saying("<!-- lkeplan:default/fleet:", "`pool.b` | **deleted**", "`pool.c` | **deleted**", "weight  10 → 20",
 			planned.Plan.Digest)(said)
 	})
-	if diff := cmp.Diff(before, s.inForce()); diff != "" {
+	if diff := cmp.Diff(before, s.applied()); diff != "" {
 		t.Errorf("a plan has changed objects (-before +after):\n%s", diff)
 	}
 	if np := s.nodePlan("fleet"); !conditions.IsTrue(np, meta.ReadyCondition) {
-		t.Errorf("beside a plan the NodePlan that applies is %+v", np.Status.Conditions)
+		t.Errorf("next to a plan the NodePlan that applies is %+v", np.Status.Conditions)
 	}
 
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
@@ -89,10 +89,10 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 			left.Summary == "no changes"
 	})
 
-	before = s.inForce()
+	before = s.applied()
 	s.kube("", "delete", "nodeplan", "pr-7", "--timeout=30s")
-	if diff := cmp.Diff(before, s.inForce()); diff != "" || len(s.pools()) != 1 {
-		t.Errorf("the end of a plan has changed objects (-before +after):\n%s", diff)
+	if diff := cmp.Diff(before, s.applied()); diff != "" || len(s.pools()) != 1 {
+		t.Errorf("the deletion of a plan has changed objects (-before +after):\n%s", diff)
 	}
 }
 

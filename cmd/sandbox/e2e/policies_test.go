@@ -11,7 +11,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// smallSteps is a policy about how many objects one change may make and delete.
+// smallSteps is a policy on the number of objects that one change creates and deletes.
 func smallSteps(objects int) string {
 	return fmt.Sprintf(`
 policy "small_steps" {
@@ -22,8 +22,8 @@ policy "small_steps" {
 }
 
 // TestPoliciesHoldFromTheFirstRevisionOn: the first revision is judged by its own
-// policies, for there are no others; each later one by those in force, so that
-// it cannot lift them for itself. What they refuse can be approved.
+// policies; each later one by those that were last applied, so that it cannot lift
+// them for itself. What they refuse can be approved.
 func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)

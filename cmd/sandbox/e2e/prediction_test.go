@@ -14,9 +14,8 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
-// edit is one kind of change of a pool, or of the class that it uses: what is
-// written before and after, what diff must say of it, and whether the one node
-// of the pool must be marked as drifted.
+// edit is one kind of change of a pool or its class: the arguments before and after,
+// the effect in the diff, and whether Karpenter marks the pool's node as drifted.
 type edit struct {
 	name          string
 	before, after string    // arguments of the pool
@@ -112,7 +111,7 @@ func directory(t *testing.T, when int) string {
 		} else if !strings.Contains(arguments, "node_class = ") {
 			arguments = "node_class = node_class.common\n" + arguments
 		}
-		// Nothing is disrupted, so that what is marked stays to be seen.
+		// Nothing is disrupted, so that marked nodes stay.
 		fmt.Fprintf(&b, "\npool %q {\n%s\ndisruption {\nconsolidate_after = \"Never\"\nbudget {\nnodes = 0\n}\n}\n}\n",
 			e.name, arguments)
 	}
@@ -123,8 +122,7 @@ func directory(t *testing.T, when int) string {
 	return dir
 }
 
-// pods is one pod for each pool, which tolerates whatever the pool is tainted
-// with.
+// pods is one pod for each pool, which tolerates all taints.
 func pods() string {
 	var b strings.Builder
 	for _, e := range edits {
@@ -142,8 +140,8 @@ spec:
 	return b.String()
 }
 
-// TestPredictionIsTrue: what diff says of each kind of edit is what the core
-// then does to the node.
+// TestPredictionIsTrue: for each kind of edit, diff predicts what Karpenter then does
+// to the node.
 func TestPredictionIsTrue(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -191,8 +189,7 @@ func TestPredictionIsTrue(t *testing.T) {
 		}
 		return true
 	})
-	// When a pool is marked that changed after all others, the others have been
-	// looked at.
+	// The pool that was changed last is marked after all others were reconciled.
 	s.kube("", "patch", "nodepool", "weight", "--type=merge", "-p",
 		`{"spec":{"template":{"metadata":{"labels":{"example.com/last":"1"}}}}}`)
 	s.until("the last change is marked", time.Minute, func(now state) bool { return drifted(now)["weight"] })
@@ -202,8 +199,8 @@ func TestPredictionIsTrue(t *testing.T) {
 	}
 }
 
-// predict returns what diff says of each pool whose nodes roll, and how many of
-// the cluster's nodes of each pool do.
+// predict returns the effect of each pool in the diff, and the number of its nodes
+// that roll.
 func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[string]int) {
 	s.t.Helper()
 	var answer struct {
@@ -241,8 +238,8 @@ func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[
 	return effects, nodes
 }
 
-// reader returns the kubeconfig of somebody who may list pools, classes and
-// claims, and nothing else.
+// reader returns the kubeconfig of an account that may only list pools, classes and
+// claims.
 func (s *sandbox) reader() string {
 	s.t.Helper()
 	s.kube("", "create", "serviceaccount", "reader")

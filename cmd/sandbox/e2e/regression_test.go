@@ -19,21 +19,21 @@ var (
 	controllerLog = flag.String("controller-log", "", "a file for the log of the controller")
 )
 
-// apart are the specs that need a sandbox of their own.
+// apart are the specs that each need a sandbox with other settings.
 var apart = []struct {
 	name  string
 	specs []string // as the suite names them
 	flags []string // of the sandbox
 	plan  string   // of all nodes; empty for any
 }{
-	// Karpenter's suite refuses such Nodes by a label that they have when they are
-	// made; those of LKE join bare, so the simulator has to keep them back.
+	// Karpenter's suite blocks such Nodes by a label that LKE's Nodes get only after they
+	// have joined, so the simulator keeps them from joining.
 	{"machines that never join", []string{
 		"NodeClaim StandaloneNodeClaim should delete a NodeClaim after the registration timeout " +
 			"when the node doesn't register",
 	}, []string{"--join-delay", "2h"}, ""},
-	// The suite names KWOK's plans of 2 CPUs. Of those the system has a part,
-	// which LKE's nodes leave to pods.
+	// The suite counts on KWOK's types of 2 CPUs, minus what the system reserves; LKE's
+	// nodes leave more to pods.
 	{"nodes for one pod of a CPU",
 		[]string{"CapacityBuffer Disruption should not empty-consolidate nodes hosting buffer pods"}, nil, "g6-standard-1"},
 	{"nodes of two CPUs", []string{
@@ -42,9 +42,9 @@ var apart = []struct {
 	}, nil, "g6-standard-2"},
 }
 
-// TestKarpentersOwnSuite runs the regression tests that Karpenter has for its
-// providers, but for those of testdata/regression/skipped.txt. All of them take
-// more than an hour: make regression, with FOCUS for a part.
+// TestKarpentersOwnSuite runs Karpenter's regression tests for providers, except those
+// in testdata/regression/skipped.txt. All of them take more than an hour: make
+// regression, with FOCUS for some.
 func TestKarpentersOwnSuite(t *testing.T) {
 	wanted, err := regexp.Compile(*focus)
 	if err != nil {
@@ -86,7 +86,7 @@ func buildSuite(t *testing.T) string {
 	return ""
 }
 
-// judge has Karpenter's suite judge the controller in a sandbox.
+// judge runs Karpenter's suite against the controller in a sandbox.
 func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []string) {
 	t.Helper()
 	s.installCRDs()
@@ -119,8 +119,7 @@ func judge(t *testing.T, suite string, s *sandbox, plan, focus string, skip []st
 	}
 }
 
-// skipped reads the expressions of the specs that do not apply. Each has a
-// reason.
+// skipped reads the patterns of the specs that do not apply. Each must have a reason.
 func skipped(t *testing.T) (expressions []string) {
 	t.Helper()
 	list, err := os.Open("testdata/regression/skipped.txt")

@@ -18,7 +18,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// seldom are rights that the scenario does not need, with what does.
+// seldom are rights that the scenario does not need, with what needs them.
 var seldom = map[string]string{
 	"lkeplan-controller: list namespaces":            "pods whose affinity selects namespaces",
 	"lkeplan-controller: watch namespaces":           "the same",
@@ -33,10 +33,9 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch statefulsets.apps":    "the same",
 }
 
-// TestRolesAreExact runs the controller with the roles of kube/deploy/, and nothing
-// else, through capacity that comes and goes and a NodePlan with all that it can
-// do, under the policies for tenants. No call may be refused, and no right may be
-// left over.
+// TestRolesAreExact runs the controller with only the roles of kube/deploy/ and the
+// policies for tenants, through scaling up and down and a NodePlan with all its
+// features. No call may be refused, and no right may be unused.
 func TestRolesAreExact(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--audit", "--flux")
@@ -82,7 +81,7 @@ func TestRolesAreExact(t *testing.T) {
 	}
 }
 
-// walk has pods come and go on nodes of a NodePlan that creates, changes and
+// walk starts and deletes pods on nodes of a NodePlan that creates, changes and
 // deletes objects of all kinds.
 func (s *sandbox) walk() {
 	s.t.Helper()
@@ -116,7 +115,7 @@ func (s *sandbox) walk() {
 	s.until("nothing is left", time.Minute, func(now state) bool { return now.empty() && len(s.pools()) == 0 })
 }
 
-// spare is for what a buffer keeps room.
+// spare is the pod that a buffer keeps room for.
 const spare = `
 apiVersion: v1
 kind: PodTemplate
@@ -156,7 +155,7 @@ func (s *sandbox) account(namespace, name string) string {
 	return path
 }
 
-// request is what the API server writes down of one.
+// request is a request in the API server's audit log.
 type request struct {
 	Verb             string
 	User             struct{ Username string }
@@ -186,7 +185,7 @@ func (r request) rights() []string {
 	case r.Verb == "patch" && r.ResponseStatus.Code == http.StatusCreated:
 		verbs = append(verbs, "create")
 	case r.Verb == "watch":
-		// Where the API server cannot stream what is there already it is listed.
+		// Where the API server cannot stream the initial list, client-go lists.
 		verbs = append(verbs, "list")
 	}
 	for _, verb := range verbs {
@@ -203,7 +202,7 @@ func right(account, verb, group, resource string) string {
 	return account + ": " + verb + " " + resource
 }
 
-// audited are the requests that the API server has answered so far.
+// audited are the requests in the audit log so far.
 func (s *sandbox) audited() []request {
 	s.t.Helper()
 	log, err := os.Open(filepath.Join(s.dir, "logs", "audit.log"))

@@ -38,7 +38,7 @@ func bin(t testing.TB, name string) string {
 	return built.Path(t, name)
 }
 
-// sandbox is a running sandbox of the test's own.
+// sandbox is a running sandbox that belongs to one test.
 type sandbox struct {
 	t       testing.TB
 	dir     string
@@ -159,7 +159,7 @@ func (c *controller) kill() {
 	close(c.ended)
 }
 
-// stop asks the controller to end, and fails the test where it does not.
+// stop asks the controller to end, and fails the test if it does not.
 func (c *controller) stop() {
 	life := c.log.String() // what comes after it is only how each worker ends
 	c.cmd.Process.Signal(syscall.SIGTERM)
@@ -181,7 +181,7 @@ func (c *controller) stop() {
 	}
 }
 
-// journal is what a program that still runs has written so far.
+// journal collects what a running program writes.
 type journal struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -229,7 +229,7 @@ func (s *sandbox) resetStats() {
 	resp.Body.Close()
 }
 
-// state is what is there at one moment.
+// state is what exists at one moment.
 type state struct {
 	nodes   []corev1.Node // without the system's
 	claims  []karpv1.NodeClaim

@@ -97,7 +97,7 @@ spec:
   sourceRef: {kind: KIND, name: fleet}
 `
 
-// weighs reports whether a NodePlan is done and its pools have a weight.
+// weighs reports whether a NodePlan is ready and its pools have a weight.
 func (s *sandbox) weighs(weight int) func(*lkeplanv1alpha1.NodePlan) bool {
 	return func(np *lkeplanv1alpha1.NodePlan) bool {
 		if !because(lkeplanv1alpha1.ReasonSucceeded)(np) {
@@ -113,8 +113,8 @@ func (s *sandbox) weighs(weight int) func(*lkeplanv1alpha1.NodePlan) bool {
 	}
 }
 
-// TestAPushBecomesPoolsThroughFlux: what is pushed to a registry is applied, and
-// what is pushed after it, with the commit that it was made from.
+// TestAPushBecomesPoolsThroughFlux: what is pushed to a registry is applied, with the
+// commit that it was made from.
 func TestAPushBecomesPoolsThroughFlux(t *testing.T) {
 	t.Parallel()
 	f := &fluxed{sandbox: startSandbox(t, "--flux")}
@@ -137,8 +137,8 @@ func TestAPushBecomesPoolsThroughFlux(t *testing.T) {
 	}
 }
 
-// TestAnUploadBecomesPoolsThroughFlux: what is put into a bucket is applied, and
-// so is what replaces it.
+// TestAnUploadBecomesPoolsThroughFlux: an upload to a bucket is applied, and so is its
+// replacement.
 func TestAnUploadBecomesPoolsThroughFlux(t *testing.T) {
 	t.Parallel()
 	f := &fluxed{sandbox: startSandbox(t, "--flux")}

@@ -11,8 +11,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// tries runs kubectl in somebody's name and returns what it said, and whether it
-// was refused.
+// tries runs kubectl with a kubeconfig and returns its output, and whether it was
+// refused.
 func (s *sandbox) tries(kubeconfig, input string, args ...string) (said string, refused bool) {
 	s.t.Helper()
 	cmd := s.command(s.kubectl, map[string]string{"KUBECONFIG": kubeconfig}, args...)
@@ -21,9 +21,9 @@ func (s *sandbox) tries(kubeconfig, input string, args ...string) (said string, 
 	return string(out), err != nil
 }
 
-// TestTenantsKeepOutOfEachOthersWay: with kube/deploy/tenancy.yaml what a NodePlan has
-// applied is changed by the accounts of its namespace alone, and a namespace can
-// be bound to plans.
+// TestTenantsKeepOutOfEachOthersWay: with kube/deploy/tenancy.yaml, only accounts of a
+// NodePlan's namespace change its objects, and a namespace can be restricted to
+// planning.
 func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -44,8 +44,8 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	ofRed, ofBlue := strings.Replace(class, "OWNER", "red", 1), strings.Replace(class, "OWNER", "blue", 1)
 	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 
-	// The API server takes a moment until it asks a new policy.
-	s.until("the policies are in force", 30*time.Second, func(state) bool {
+	// The API server takes a moment until it enforces a new policy.
+	s.until("the policies are enforced", 30*time.Second, func(state) bool {
 		_, objects := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
 		_, records := s.tries(red, configMap("red", "lkeplan.fleet.last-applied", ""), append(apply, "--dry-run=server")...)
 		return objects && records
@@ -67,7 +67,7 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 			false},
 		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
 			`"fleet"`, `"free"`, 1), apply, false},
-		{"the controller notes what is in force", s.env["KUBECONFIG"],
+		{"the controller records what was last applied", s.env["KUBECONFIG"],
 			configMap("red", "lkeplan.fleet.last-applied", "guards {}"), apply, false},
 		{"a team writes another", red, configMap("red", "lkeplan.fleet.last-applied", ""), apply, true},
 		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.last-applied", "-n", "red"}, true},
@@ -85,11 +85,11 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 			t.Errorf("%s: refused without saying whose it is:\n%s", step.what, said)
 		}
 	}
-	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with what is in force there
+	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with its records
 	s.planOnly()
 }
 
-// planOnly shows that a namespace can be bound to plans.
+// planOnly shows that a namespace can be restricted to planning.
 func (s *sandbox) planOnly() {
 	s.t.Helper()
 	s.kube("", "create", "namespace", "preview")
@@ -108,8 +108,8 @@ func (s *sandbox) planOnly() {
 	}
 }
 
-// TestNodePlansShareNothingAndWait: two that want one object both stop and name
-// each other until one gives it up, and one that depends on another waits.
+// TestNodePlansShareNothingAndWait: two NodePlans with the same object both stop and
+// name each other until one drops it, and one that depends on another waits.
 func TestNodePlansShareNothingAndWait(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -148,8 +148,8 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 	s.movesAPool()
 }
 
-// movesAPool shows that a pool which goes from one NodePlan to another is not
-// deleted on the way.
+// movesAPool shows that a pool moves from one NodePlan to another without being
+// deleted.
 func (s *sandbox) movesAPool() {
 	s.t.Helper()
 	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }

@@ -22,14 +22,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// A corpus is an object that is valid, and changes of it.
+// A corpus is a valid object, and mutations of it.
 type corpus struct {
 	base           map[string]any
 	create, update []map[string]any // entries as they are written
 }
 
-// TestValidationAgrees holds the offline validation to the API server's: both
-// take the same objects, refuse the same, and name the same fields.
+// TestValidationAgrees: the offline validation and the API server accept the same
+// objects, refuse the same, and name the same fields.
 func TestValidationAgrees(t *testing.T) {
 	t.Parallel()
 	crds, err := crd.All()
@@ -88,20 +88,20 @@ func TestValidationAgrees(t *testing.T) {
 	}
 }
 
-// create asks the API server what it would say to a new object.
+// create has the API server validate a new object.
 func (s *sandbox) create(obj map[string]any) error {
 	asked := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	return s.client.Create(s.t.Context(), asked, client.DryRunAll, client.FieldValidation("Strict"))
 }
 
-// update asks the API server what it would say to a change.
+// update has the API server validate a change.
 func (s *sandbox) update(obj map[string]any, version string) error {
 	asked := &unstructured.Unstructured{Object: runtime.DeepCopyJSON(obj)}
 	asked.SetResourceVersion(version)
 	return s.client.Update(s.t.Context(), asked, client.DryRunAll, client.FieldValidation("Strict"))
 }
 
-// agree compares the fields that were refused; none is a yes.
+// agree compares the refused fields; none means accepted.
 func agree(t *testing.T, offline []string, err error) {
 	t.Helper()
 	slices.Sort(offline)
@@ -110,14 +110,14 @@ func agree(t *testing.T, offline []string, err error) {
 	}
 }
 
-// unknownField is how a strict API server speaks of fields that do not exist.
+// unknownField matches a strict API server's error about a field that does not exist.
 var unknownField = regexp.MustCompile(`unknown field "([^"]*)"`)
 
-// notChecked is a note of the API server, without a field, that it stopped
-// before the rules in CEL. So does the offline validation, in silence.
+// notChecked is the API server's error, without a field, that it skipped the CEL
+// rules. The offline validation skips them without one.
 const notChecked = "some validation rules were not checked"
 
-// refused returns the fields that an answer complains about, sorted.
+// refused returns the fields that an answer refuses, sorted.
 func refused(t *testing.T, err error) []string {
 	t.Helper()
 	if err == nil {
@@ -172,7 +172,7 @@ func parts(m map[string]any, key string) (all []map[string]any) {
 	return all
 }
 
-// merge applies a merge patch: null takes a field away.
+// merge applies a merge patch: null removes a field.
 func merge(base, patch map[string]any) map[string]any {
 	merged := runtime.DeepCopyJSON(base)
 	for key, value := range patch {

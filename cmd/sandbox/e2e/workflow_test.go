@@ -46,7 +46,7 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 	return d
 }
 
-// push makes a directory that of the cluster, and pushes it to a reference.
+// push commits a directory as the cluster's, and pushes it to a reference.
 func (d *deployment) push(dir, ref string) {
 	d.t.Helper()
 	text, err := os.ReadFile(filepath.Join(dir, "main.lke.hcl"))
@@ -64,8 +64,8 @@ func (d *deployment) push(dir, ref string) {
 	git(d.t, d.repo, "push", "--quiet", "--force", d.origin, "HEAD:"+ref)
 }
 
-// job runs a job, and fails the test where it does not fail in the step, or at
-// all where none is named.
+// job runs a job, and fails the test unless the job fails in that step; "" means that
+// it succeeds.
 func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Result {
 	d.t.Helper()
 	w, err := ci.ReadWorkflow(filepath.Join(d.runner.Here, "examples/github/workflows", workflow))
@@ -86,16 +86,16 @@ func (d *deployment) job(workflow, name, failing string, needs ci.Result) ci.Res
 	return res
 }
 
-// plan runs the job that plans, and drops what the last one has saved.
+// plan runs the job that plans, after dropping the last saved plan.
 func (d *deployment) plan(failing string) ci.Result {
 	d.t.Helper()
 	delete(d.runner.Artifacts, "prod.plan")
 	return d.job("apply.yml", "plan", failing, ci.Result{})
 }
 
-// TestWorkflowsPlanApplyAndSnapshot runs the workflows of the examples that need
-// a cluster: what was planned is applied, out of date plans and refused ones are
-// not, and a pull request from a fork knows how many nodes it replaces.
+// TestWorkflowsPlanApplyAndSnapshot runs the workflows of the examples that need a
+// cluster: a plan is applied unless it is stale or refused, and a pull request from a
+// fork shows how many nodes it replaces.
 func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -111,7 +111,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 		t.Error("a plan without changes is applied")
 	}
 
-	// Nodes, and what is known of them in a pull request.
+	// Nodes, and a pull request that counts them.
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
@@ -122,7 +122,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	git(t, d.repo, "cat-file", "-e", "snapshot:snapshot.json")
 	d.pullRequest(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web"))
 
-	// Somebody is faster than the approval.
+	// The cluster changes before the approval.
 	heavier := pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web")
 	rewrite(t, heavier, "weight       = 10", "weight       = 20")
 	git(t, d.repo, "checkout", "--quiet", "main")
@@ -132,7 +132,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	mustContain(t, d.job("apply.yml", "apply", "Apply", planned).Log, "::error title=Out of date::", "spec.weight is 50")
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":10}}`)
 
-	// A guard refuses, and somebody lets it pass by name.
+	// A guard refuses, and the change is allowed by name.
 	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n"), "refs/heads/main")
 	refused := d.plan("Plan")
 	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
@@ -144,7 +144,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	}
 }
 
-// pullRequest runs the first stage for a fork that gives nodes another label.
+// pullRequest runs the first stage for a fork that changes a node label.
 func (d *deployment) pullRequest(dir string) {
 	d.t.Helper()
 	rewrite(d.t, dir, "weight       = 10", "labels       = { team = \"web\" }")

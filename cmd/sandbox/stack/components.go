@@ -47,7 +47,7 @@ type wiring struct {
 	port func(component, name string) int
 	// stages are the files that tell KWOK what to play.
 	stages []string
-	// audit tells the API server to write down each request.
+	// audit has the API server log each request.
 	audit bool
 }
 

@@ -1,3 +1,3 @@
-# alone # want: No cluster: The directory does not say which cluster it is for.
+# only # want: No cluster: The directory does not say which cluster it is for.
 
 node_class "default" {}

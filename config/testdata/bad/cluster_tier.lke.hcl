@@ -1,4 +1,4 @@
-# alone
+# only
 cluster {
   name   = "a"
   region = "us-ord"

@@ -1,4 +1,4 @@
-# alone
+# only
 cluster { # want: Missing required argument: The argument "region" is required
   name = "a"
 }

@@ -72,7 +72,8 @@ func SVG(title string, lines []Line) []byte {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" role="img" width="%d" height="%d" viewBox="0 0 %d %d">`,
 		width, height, width, height)
 	fmt.Fprintf(&b, "\n<title>%s</title>\n<style>%s</style>\n", escaped(title), style)
-	fmt.Fprintf(&b, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="10" fill="#0d1117" stroke="#3d444d"/>`, width-1, height-1)
+	fmt.Fprintf(&b, `<rect x="0.5" y="0.5" width="%d" height="%d" rx="10" fill="#0d1117" stroke="#3d444d"/>`,
+		width-1, height-1)
 	for i, color := range []string{"#ff5f57", "#febc2e", "#28c840"} {
 		fmt.Fprintf(&b, `<circle cx="%d" cy="20" r="6" fill="%s"/>`, 22+20*i, color)
 	}

@@ -68,8 +68,8 @@ func encode(w io.Writer, v any, indent string) error {
 	return err
 }
 
-// visibleJSON escapes in a document what may stand in strings and is better not
-// sent to a terminal. (Control characters of ASCII are escaped already.)
+// visibleJSON escapes in a document what strings may hold and is better not sent
+// to a terminal. (Control characters of ASCII are escaped already.)
 func visibleJSON(doc []byte) []byte {
 	var out []byte
 	done := 0
@@ -92,7 +92,7 @@ type Document struct {
 	FormatVersion string            `json:"format_version" doc:"The version of this form. A new minor one only adds."`
 	Version       string            `json:"lkeplan_version,omitempty" doc:"The program that wrote it."`
 	Applyable     bool              `json:"applyable" doc:"Whether there is something to apply, and nothing refuses it."`
-	Complete      bool              `json:"complete" doc:"Whether everything could be looked at; otherwise notes say what could not."`
+	Complete      bool              `json:"complete" doc:"Whether everything could be checked; otherwise notes say what could not."`
 	Errored       bool              `json:"errored"`
 	Base          *revision         `json:"base,omitempty" doc:"What it is compared with."`
 	Head          *revision         `json:"head,omitempty"`
@@ -102,7 +102,7 @@ type Document struct {
 	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
 	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`
-	Notes         []string          `json:"notes" doc:"What could not be looked at."`
+	Notes         []string          `json:"notes" doc:"What could not be checked."`
 	Cost          *cost             `json:"cost" doc:"Of all pools together."`
 	Summary       summary           `json:"summary"`
 }
@@ -110,7 +110,7 @@ type Document struct {
 type revision struct {
 	Kind  string     `json:"kind" doc:"git, dir, live, snapshot or plan."`
 	Ref   string     `json:"ref,omitempty" doc:"Such as a commit or a path."`
-	Taken *time.Time `json:"taken,omitempty" doc:"Of a snapshot: when the cluster was looked at."`
+	Taken *time.Time `json:"taken,omitempty" doc:"Of a snapshot: when the cluster was read."`
 }
 
 func revisionOf(r plan.Revision) *revision {
@@ -234,7 +234,7 @@ func reason(c plan.Change) string {
 type guard struct {
 	ID      string      `json:"id" doc:"Such as max_deleted_pools, or policy.NAME."`
 	Address string      `json:"address,omitempty" doc:"Of what it is about; of the whole plan where there is none."`
-	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed would be blocked if nobody had allowed it. unknown counts nodes where no cluster was asked."`
+	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown counts nodes, and no cluster was asked."`
 	Limit   string      `json:"limit,omitempty" doc:"What is allowed."`
 	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
 	Detail  string      `json:"detail,omitempty"`

@@ -57,7 +57,9 @@ func impactOf(im *plan.Impact) *impact {
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
 	}
 	if p := im.Pace; p != nil {
-		r.Budget = &budgetReport{p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{}}
+		r.Budget = &budgetReport{
+			p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{},
+		}
 		for _, w := range p.Windows {
 			r.Budget.Windows = append(r.Budget.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
 		}
@@ -130,7 +132,7 @@ type resourceDrift struct {
 	Type    string         `json:"type"`
 	Name    string         `json:"name"`
 	Object  object         `json:"object"`
-	Change  alteration     `json:"change" doc:"Of the drifted fields alone: from what was applied to what is there."`
+	Change  alteration     `json:"change" doc:"Of the drifted fields only: from what was applied to what is live."`
 	Fields  []driftedField `json:"fields"`
 }
 
@@ -174,7 +176,7 @@ func alterationOf(fields []driftedField) alteration {
 	return a
 }
 
-// nest puts the value of a path into an object: spec.limits.cpu. What stands in
+// nest puts the value of a path into an object: spec.limits.cpu. What is in
 // brackets is the key of a map, or names elements of a list.
 func nest(into map[string]any, path string, v any) {
 	if v == nil {

@@ -17,15 +17,17 @@ func Schema() map[string]any {
 	top := s.of(reflect.TypeFor[Document]())
 	s.of(reflect.TypeFor[line]())
 	return map[string]any{
-		"$schema":     "https://json-schema.org/draft/2020-12/schema",
-		"title":       "lkeplan plan",
-		"description": fmt.Sprintf("What lkeplan diff -o json writes, version %s. The definition line is that of a line of -o jsonl.", FormatVersion),
-		"$ref":        top["$ref"],
-		"$defs":       s,
+		"$schema": "https://json-schema.org/draft/2020-12/schema",
+		"title":   "lkeplan plan",
+		"description": fmt.Sprintf(
+			"What lkeplan diff -o json writes, version %s. The definition line is that of a line of -o jsonl.",
+			FormatVersion),
+		"$ref":  top["$ref"],
+		"$defs": s,
 	}
 }
 
-// schema is the definitions by the name of their type.
+// schema is the definitions of types by their names.
 type schema map[string]any
 
 // of describes a type. Structs are defined once and referred to.
@@ -89,7 +91,9 @@ func (s schema) structure(t reflect.Type) map[string]any {
 		}
 		properties[name] = property
 	}
-	return map[string]any{"type": "object", "properties": properties, "required": required, "additionalProperties": false}
+	return map[string]any{
+		"type": "object", "properties": properties, "required": required, "additionalProperties": false,
+	}
 }
 
 // values are what the words of a plan may be.

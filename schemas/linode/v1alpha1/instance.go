@@ -35,7 +35,7 @@ type IPv6Options struct {
 	IsPublicIPv6 *bool `json:"isPublicIPv6,omitempty"`
 }
 
-// InstanceDisks are the disks of a Linode beside its root disk, by device.
+// InstanceDisks are the disks of a Linode besides its root disk, by device.
 type InstanceDisks struct {
 	// +optional
 	SDB *InstanceDisk `json:"sdb,omitempty"`

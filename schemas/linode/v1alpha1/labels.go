@@ -9,10 +9,10 @@ const (
 	LabelInstanceDisk               = Group + "/instance-disk"                      // MiB
 	LabelInstanceTransfer           = Group + "/instance-transfer"                  // GB a month
 	LabelInstanceNetworkOut         = Group + "/instance-network-out"               // Mbit/s
-	LabelInstanceClass              = Group + "/instance-class"                     // standard, dedicated, premium, highmem, gpu, accelerated
+	LabelInstanceClass              = Group + "/instance-class"                     // standard, dedicated, gpu, ...
 	LabelInstanceGeneration         = Group + "/instance-generation"                // 6 of g6-standard-2
 	LabelInstanceGPUCount           = Group + "/instance-gpu-count"                 // absent on plans without a GPU
-	LabelInstanceGPUName            = Group + "/instance-gpu-name"                  // rtx6000; absent on plans without a GPU
+	LabelInstanceGPUName            = Group + "/instance-gpu-name"                  // rtx6000; absent without a GPU
 	LabelInstanceAcceleratedDevices = Group + "/instance-accelerated-devices-count" // absent on plans without one
 )
 
@@ -20,11 +20,12 @@ const (
 func PlanLabels() []string {
 	return []string{
 		LabelInstanceCPU, LabelInstanceMemory, LabelInstanceDisk, LabelInstanceTransfer, LabelInstanceNetworkOut,
-		LabelInstanceClass, LabelInstanceGeneration, LabelInstanceGPUCount, LabelInstanceGPUName, LabelInstanceAcceleratedDevices,
+		LabelInstanceClass, LabelInstanceGeneration, LabelInstanceGPUCount, LabelInstanceGPUName,
+		LabelInstanceAcceleratedDevices,
 	}
 }
 
-// Annotations with which drift of a NodeClaim from its class is told.
+// Annotations by which drift of a NodeClaim from its class is detected.
 const (
 	AnnotationHash        = Group + "/linodenodeclass-hash"
 	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"

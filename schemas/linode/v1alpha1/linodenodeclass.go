@@ -14,7 +14,7 @@ import (
 // are stamped again instead of being replaced.
 const HashVersion = "lkeplan-v1"
 
-// ConditionValidationSucceeded tells whether LKE would accept what the class
+// ConditionValidationSucceeded reports whether LKE would accept what the class
 // asks for. Ready follows from it.
 const ConditionValidationSucceeded = "ValidationSucceeded"
 
@@ -50,7 +50,7 @@ type LinodeNodeClassList struct {
 // there; the other fields describe Linodes made without LKE, are kept for
 // compatibility, and change no node.
 type LinodeNodeClassSpec struct {
-	// Tags are put on the LKE node pools, beside lkeplan's own: 3 to 50
+	// Tags are put on the LKE node pools, besides lkeplan's own: 3 to 50
 	// characters each. On LKE Enterprise they reach the Linodes too. A change
 	// is carried out in place.
 	// +optional

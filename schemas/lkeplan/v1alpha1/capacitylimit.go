@@ -7,19 +7,19 @@ import (
 
 // The conditions of a CapacityLimit.
 const (
-	// ConditionReady tells whether the limit is enforced. It is false where a
-	// pool that the limit is for does not exist.
+	// ConditionReady reports whether the limit is enforced. It is false where a
+	// pool that the limit names does not exist.
 	ConditionReady = "Ready"
 
-	// ConditionReached tells whether there is no room left for the smallest
+	// ConditionReached reports whether there is no room left for the smallest
 	// node that could be made.
 	ConditionReached = "Reached"
 )
 
 // CapacityLimit caps what several NodePools hold in sum: nodes, resources or
-// money. A node that would go beyond it is not made, and the pods it would
-// have been for wait. What is there already is never taken away, and counts
-// until its machine is gone: to replace nodes one at a time, leave room for one.
+// money. A node that would exceed it is not made, and its pods wait. Nodes that
+// exist are never taken away, and count until their machine is gone: to replace
+// nodes one at a time, leave room for one.
 //
 // +kubebuilder:object:root=true
 // +kubebuilder:resource:path=capacitylimits,scope=Cluster,categories=karpenter,shortName={climit,climits}
@@ -105,7 +105,7 @@ type CapacityLimitStatus struct {
 	// +optional
 	Room CapacityAmounts `json:"room,omitempty"`
 
-	// Conditions tell whether the limit is enforced and whether it is reached.
+	// Conditions say whether the limit is enforced and whether it is reached.
 	// +optional
 	// +listType=map
 	// +listMapKey=type

@@ -5,8 +5,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// NodePlan keeps the node pools, node classes and limits of the cluster as a
-// directory of HCL says. Its fields, conditions and annotations are those of
+// NodePlan applies a directory of HCL to the cluster, and keeps its node pools,
+// node classes and limits that way. Its fields, conditions and annotations are those of
 // Flux's Kustomization where they mean the same.
 //
 // +kubebuilder:object:root=true
@@ -43,10 +43,11 @@ func (in *NodePlan) SetConditions(conditions []metav1.Condition) { in.Status.Con
 // The modes of a NodePlan.
 const (
 	ModeApply    = "Apply"    // the cluster is brought in line
-	ModePlanOnly = "PlanOnly" // only what would be done is said, in the status and as an event
+	ModePlanOnly = "PlanOnly" // the plan is only reported, in the status and as an event
 )
 
-// What becomes of the objects when their NodePlan is deleted.
+// The values of deletionPolicy: what happens to the objects when their NodePlan
+// is deleted.
 const (
 	DeletionOrphan = "Orphan" // they stay
 	DeletionDelete = "Delete" // they are deleted, and their nodes with them
@@ -54,7 +55,7 @@ const (
 
 // NodePlanSpec says where the HCL comes from and how it is applied.
 //
-// +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is for the mode PlanOnly alone"
+// +kubebuilder:validation:XValidation:rule="!has(self.planFor) || self.mode == 'PlanOnly'",message="planFor is only for the mode PlanOnly"
 // +kubebuilder:validation:XValidation:rule="[has(self.sourceRef), has(self.configMapRef), has(self.git)].filter(x, x).size() == 1",message="exactly one of sourceRef, configMapRef and git must be set"
 type NodePlanSpec struct {
 	// SourceRef names a source of Flux's source-controller.
@@ -66,7 +67,7 @@ type NodePlanSpec struct {
 	// +optional
 	ConfigMapRef *LocalReference `json:"configMapRef,omitempty"`
 
-	// Git is a repository that the controller asks itself, for clusters without
+	// Git is a repository that the controller fetches itself, for clusters without
 	// Flux.
 	// +optional
 	Git *GitSource `json:"git,omitempty"`
@@ -99,7 +100,7 @@ type NodePlanSpec struct {
 	Timeout *metav1.Duration `json:"timeout,omitempty"`
 
 	// Suspend stops comparing and applying. Nodes are still made and removed for
-	// the objects that are there.
+	// the objects in the cluster.
 	// +optional
 	Suspend bool `json:"suspend,omitempty"`
 
@@ -113,8 +114,8 @@ type NodePlanSpec struct {
 	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`
 
-	// DeletionPolicy says what becomes of the objects when the NodePlan is
-	// deleted. Those of one that is suspended, or only plans, stay in any case.
+	// DeletionPolicy says what happens to the objects when the NodePlan is deleted.
+	// If it is suspended, or its mode is PlanOnly, they stay in any case.
 	// +optional
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	// +kubebuilder:default=Orphan
@@ -131,9 +132,9 @@ type NodePlanSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	VariablesFrom []VariablesReference `json:"variablesFrom,omitempty"`
 
-	// ServiceAccountName is the account of the same namespace in whose name objects
-	// are read and applied. Left out, it is the controller's own, or the one that
-	// the controller was told to use.
+	// ServiceAccountName is the account of the same namespace that reads and applies
+	// objects. Left out, it is the one of the controller's configuration, or the
+	// controller's own.
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
@@ -151,26 +152,27 @@ type NodePlanSpec struct {
 	// +optional
 	RequireVerifiedSource bool `json:"requireVerifiedSource,omitempty"`
 
-	// Mode is Apply, or PlanOnly to say only what would be done.
+	// Mode is Apply, or PlanOnly to report the plan and change nothing.
 	// +optional
 	// +kubebuilder:validation:Enum=Apply;PlanOnly
 	// +kubebuilder:default=Apply
 	Mode string `json:"mode,omitempty"`
 
-	// PlanFor is the NodePlan that one of the mode PlanOnly plans for, such as that
-	// of the main branch for a pull request's: its objects are compared with the
-	// source, those that it would prune included, and what is in force through it
-	// judges the plan. Its prune, driftIgnore and guards hold; path, variables and
-	// serviceAccountName are those of this one.
+	// PlanFor is another NodePlan, for which this one plans in the mode PlanOnly: that
+	// of the main branch, for instance, for that of a pull request. The other one's
+	// objects are compared with this one's source, including those that it would
+	// prune, and the guards and policies of the other one's last applied revision judge
+	// the plan. Prune, driftIgnore and guards are those of the other one; path,
+	// variables and serviceAccountName are those of this one.
 	// +optional
 	PlanFor *NamespacedReference `json:"planFor,omitempty"`
 
-	// Approval lets pass what guards refuse.
+	// Approval allows one plan that guards refuse.
 	// +optional
 	Approval *Approval `json:"approval,omitempty"`
 
-	// Guards bound what one revision may do, beside the guards in the source: the
-	// stricter one holds.
+	// Guards bound what one revision may do, besides the guards in the source: the
+	// stricter one applies.
 	// +optional
 	Guards *PlanGuards `json:"guards,omitempty"`
 }
@@ -233,7 +235,7 @@ type GitSource struct {
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 
-	// Interval is how often the repository is asked for a new commit. Left out, it
+	// Interval is how often the repository is polled for a new commit. Left out, it
 	// is one minute.
 	// +optional
 	// +kubebuilder:validation:Type=string
@@ -269,7 +271,7 @@ type VariablesReference struct {
 	// +kubebuilder:validation:MaxLength=253
 	Name string `json:"name"`
 
-	// Optional tells that the object need not be there.
+	// Optional allows that the object does not exist.
 	// +optional
 	Optional bool `json:"optional,omitempty"`
 }
@@ -291,7 +293,7 @@ type DriftIgnore struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Approval lets one plan pass that guards refuse.
+// Approval allows one plan that guards refuse.
 type Approval struct {
 	// PlanDigest is the digest of the plan, from the status.
 	// +kubebuilder:validation:Pattern="^sha256:[0-9a-f]{64}$"

@@ -12,8 +12,8 @@ const (
 // The reasons of a NodePlan's conditions.
 const (
 	ReasonSucceeded         = "ReconciliationSucceeded"
-	ReasonArtifactFailed    = "ArtifactFailed"    // the source is not there, or cannot be fetched
-	ReasonSourceNotVerified = "SourceNotVerified" // and its signature is asked for
+	ReasonArtifactFailed    = "ArtifactFailed"    // the source does not exist, or cannot be fetched
+	ReasonSourceNotVerified = "SourceNotVerified" // and requireVerifiedSource asks for it
 	ReasonCompileFailed     = "CompileFailed"     // the HCL has errors
 	ReasonDependency        = "DependencyNotReady"
 	ReasonAccessDenied      = "AccessDenied"
@@ -27,7 +27,7 @@ const (
 	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
 )
 
-// NodePlanStatus is what has become of a NodePlan.
+// NodePlanStatus is the state of a NodePlan.
 type NodePlanStatus struct {
 	// ObservedGeneration is the generation that was reconciled last.
 	// +optional
@@ -44,11 +44,11 @@ type NodePlanStatus struct {
 	// +optional
 	LastHandledReconcileAt string `json:"lastHandledReconcileAt,omitempty"`
 
-	// LastAttemptedRevision is the revision that was looked at last.
+	// LastAttemptedRevision is the revision that was tried last.
 	// +optional
 	LastAttemptedRevision string `json:"lastAttemptedRevision,omitempty"`
 
-	// LastAppliedRevision is the revision that is in force.
+	// LastAppliedRevision is the revision that was applied last.
 	// +optional
 	LastAppliedRevision string `json:"lastAppliedRevision,omitempty"`
 
@@ -65,16 +65,17 @@ type NodePlanStatus struct {
 	// +optional
 	Plan *PlanSummary `json:"plan,omitempty"`
 
-	// Guards are the guards and policies that have something to say of the plan.
+	// Guards are the guards and policies that do not simply pass the plan.
 	// +optional
 	Guards []GuardStatus `json:"guards,omitempty"`
 
-	// Pools are the NodePools, with how far their nodes are.
+	// Pools are the NodePools, with how many of their nodes are outdated.
 	// +optional
 	Pools []PoolStatus `json:"pools,omitempty"`
 
-	// Drift are fields that others have set and that stay: the source says nothing
-	// of them, or driftIgnore lets them. Others are set back, and an event says so.
+	// Drift are fields that others have set and that stay: the source does not set
+	// them, or driftIgnore allows them. All other fields are set back, and an event
+	// reports it.
 	// +optional
 	Drift []DriftStatus `json:"drift,omitempty"`
 
@@ -92,7 +93,7 @@ type InventoryEntry struct {
 	V string `json:"v"`
 }
 
-// PlanSummary is what a plan does.
+// PlanSummary is the effect of a plan.
 type PlanSummary struct {
 	// Digest names the plan; an approval gives it.
 	Digest string `json:"digest"`
@@ -124,7 +125,7 @@ type PlanSummary struct {
 	CostCeiling string `json:"costCeiling,omitempty"`
 }
 
-// GuardStatus is what a guard or policy says.
+// GuardStatus is the verdict of a guard or policy.
 type GuardStatus struct {
 	// Guard is its name.
 	Guard string `json:"guard"`
@@ -141,7 +142,7 @@ type GuardStatus struct {
 	Message string `json:"message,omitempty"`
 }
 
-// PoolStatus is how far the nodes of a pool are.
+// PoolStatus counts the nodes of a pool.
 type PoolStatus struct {
 	// Name of the NodePool.
 	Name string `json:"name"`
@@ -152,8 +153,8 @@ type PoolStatus struct {
 	// Outdated is how many of them are still to be replaced.
 	Outdated int `json:"outdated"`
 
-	// NextWindow is when the budgets next let a node be replaced; left out where
-	// they do now, where there is nothing to replace, or where they never do.
+	// NextWindow is when the budgets next let a node be replaced; left out if
+	// they let it now, if there is nothing to replace, or if they never let it.
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
 }

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// An Application is what a plugin's server is told of one.
+// An Application is the part of one that a plugin's server gets.
 type Application struct {
 	Name, Namespace, Project string
 	Repository               string // its URL
@@ -36,7 +36,7 @@ type Parameter struct {
 	Map    map[string]string
 }
 
-// MarshalJSON writes the one value that is there, empty ones too.
+// MarshalJSON writes the value that is set, even if it is empty.
 func (p Parameter) MarshalJSON() ([]byte, error) {
 	fields := map[string]any{"name": p.Name}
 	if p.String != nil {
@@ -51,8 +51,8 @@ func (p Parameter) MarshalJSON() ([]byte, error) {
 	return json.Marshal(fields)
 }
 
-// environ is what the repository server adds to the environment. It knows more
-// when it generates than when it only asks for parameters.
+// environ is what the repository server adds to the environment. It adds more to
+// generate than to list parameters.
 func (a Application) environ(generating bool) []string {
 	about := [][2]string{
 		{"ARGOCD_APP_NAME", a.Name},
@@ -84,7 +84,7 @@ func (a Application) environ(generating bool) []string {
 	return append(environ, a.parameters()...)
 }
 
-// parameters are there twice: as one text, and each for itself.
+// parameters are passed twice: all in one variable, and each in its own.
 func (a Application) parameters() []string {
 	all, err := json.Marshal(a.Parameters)
 	if err != nil {

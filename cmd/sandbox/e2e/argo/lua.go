@@ -12,9 +12,9 @@ import (
 // maxRun is how long a script may take.
 const maxRun = time.Second
 
-// Run runs a script with the object as obj, and returns what it returns. It has
-// the libraries that Argo CD opens for scripts in its ConfigMap: base, package
-// and table, and of os what tells the time. Empty tables come back as lists.
+// Run runs a script with the object as obj, and returns its result. The script has the
+// libraries that Argo CD opens for scripts in its ConfigMap: base, package and table,
+// and time and date of os. Empty tables become lists.
 func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
 	state := lua.NewState(lua.Options{SkipOpenLibs: true})
 	defer state.Close()
@@ -42,7 +42,7 @@ func Run(ctx context.Context, script string, obj map[string]any) (any, error) {
 	return decode(state.Get(-1))
 }
 
-// openClock opens the library os without what reaches files and processes.
+// openClock opens only time and date of the library os.
 func openClock(state *lua.LState) int {
 	lua.OpenOs(state)
 	all := state.CheckTable(-1)
@@ -58,7 +58,7 @@ func openClock(state *lua.LState) int {
 	return 1
 }
 
-// encode turns a value of JSON into one of Lua.
+// encode converts a JSON value to Lua.
 func encode(state *lua.LState, value any) (lua.LValue, error) {
 	switch value := value.(type) {
 	case nil:
@@ -95,8 +95,7 @@ func encode(state *lua.LState, value any) (lua.LValue, error) {
 	return nil, fmt.Errorf("no value of JSON: %T", value)
 }
 
-// decode turns a value of Lua into one of JSON. A table whose first key is a
-// number is a list.
+// decode converts a Lua value to JSON. A table whose first key is a number is a list.
 func decode(value lua.LValue) (any, error) {
 	switch value := value.(type) {
 	case *lua.LNilType:
@@ -141,8 +140,8 @@ func decodeTable(table *lua.LTable) (any, error) {
 	return entries, nil
 }
 
-// restored gives an object that went through Lua its empty maps back: Argo CD
-// takes a list that came of one for what it was.
+// restored turns empty lists back into the empty maps that Lua cannot tell from them,
+// as Argo CD does.
 func restored(now, before any) any {
 	switch now := now.(type) {
 	case map[string]any:
@@ -170,8 +169,8 @@ type Health struct {
 	Message string `json:"message"`
 }
 
-// HealthOf asks a script for the health of an object. One that Argo CD would
-// not know is an error.
+// HealthOf returns the health that a script gives an object. A status that Argo CD
+// does not know is an error.
 func HealthOf(ctx context.Context, script string, obj map[string]any) (Health, error) {
 	result, err := Run(ctx, script, obj)
 	if err != nil {
@@ -186,8 +185,8 @@ func HealthOf(ctx context.Context, script string, obj map[string]any) (Health, e
 	return Health{status, message}, nil
 }
 
-// Actions asks a script which actions an object has: true for those that are
-// disabled.
+// Actions returns the actions that a script offers for an object: true for disabled
+// ones.
 func Actions(ctx context.Context, script string, obj map[string]any) (map[string]bool, error) {
 	result, err := Run(ctx, script, obj)
 	if err != nil {
@@ -205,7 +204,7 @@ func Actions(ctx context.Context, script string, obj map[string]any) (map[string
 	return actions, nil
 }
 
-// Act carries out an action on an object, and returns what becomes of it.
+// Act runs an action on an object, and returns the changed object.
 func Act(ctx context.Context, script string, obj map[string]any) (map[string]any, error) {
 	result, err := Run(ctx, script, obj)
 	if err != nil {

@@ -36,7 +36,7 @@ type Plugin struct {
 	} `json:"spec"`
 }
 
-// A Command is a program and what it is started with.
+// A Command is a program and its arguments.
 type Command struct {
 	Command []string `json:"command"`
 	Args    []string `json:"args"`
@@ -53,8 +53,8 @@ type Parameters struct {
 	Dynamic Command               `json:"dynamic"`
 }
 
-// ReadPlugin reads plugin.yaml. A field that the server does not know, or that
-// this package does not play, is an error.
+// ReadPlugin reads plugin.yaml. A field that the server does not know, or that this
+// package does not support, is an error.
 func ReadPlugin(file string) (Plugin, error) {
 	var p Plugin
 	raw, err := os.ReadFile(file)
@@ -70,7 +70,7 @@ func ReadPlugin(file string) (Plugin, error) {
 	return p, nil
 }
 
-// Name is how an Application names the plugin.
+// Name is the name of the plugin in an Application.
 func (p Plugin) Name() string {
 	if p.Spec.Version == "" {
 		return p.Metadata.Name
@@ -119,8 +119,8 @@ func (s Server) Generate(
 	return objects, err
 }
 
-// Announced returns the parameters that an Application can set: those that are
-// found in its directory, and then those that are the same for all.
+// Announced returns the parameters that an Application can set: the dynamic ones of
+// its directory, and then the static ones.
 func (s Server) Announced(
 	ctx context.Context, repository string, app Application,
 ) (all []argocd.Announcement, err error) {
@@ -142,7 +142,7 @@ func (s Server) within(repository string, app Application, do func(dir string) e
 		return err
 	}
 	defer os.RemoveAll(unpacked)
-	// As little is sent as the annotation of the Application allows.
+	// Only the paths in the Application's annotation are sent.
 	if err := os.CopyFS(unpacked, os.DirFS(filepath.Join(repository, app.Sent))); err != nil {
 		return err
 	}
@@ -153,8 +153,8 @@ func (s Server) within(repository string, app Application, do func(dir string) e
 	return do(filepath.Join(unpacked, below))
 }
 
-// run runs a command and returns what it printed. What it complained of is in the
-// error, which Argo CD shows.
+// run runs a command and returns its output. Its standard error is in the error, which
+// Argo CD shows.
 func (s Server) run(ctx context.Context, c Command, dir string, environ []string) (string, error) {
 	if len(c.Command) == 0 {
 		return "", errors.New("there is no command")
@@ -192,7 +192,7 @@ func isProgram(file string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
-// split reads the objects in what a plugin printed.
+// split parses the objects that a plugin printed.
 func split(out string) (objects []map[string]any, err error) {
 	decoder := utilyaml.NewYAMLOrJSONDecoder(strings.NewReader(out), 4096)
 	for {

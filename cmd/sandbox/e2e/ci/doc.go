@@ -1,10 +1,9 @@
-// Package ci runs on this machine what CI configuration says, for the tests of
-// the examples: the steps of a workflow as a runner of GitHub Actions does, the
-// scripts of a job as one of GitLab does, with the program gh as GitHub answers
-// it.
+// Package ci runs CI configuration on this machine, for the tests of the examples: the
+// steps of a workflow as GitHub Actions does, the scripts of a job as GitLab does, and
+// a program gh that answers as GitHub does.
 //
-// The shell is real, and so is what it calls. What a test has not thought of is
-// an error and nothing that passes: an expression without a value, an action
-// that is not known here, a flag of gh, an expression within a script, where
-// whoever writes its value could write commands.
+// The shell is real, and so are the programs that it calls. Whatever is not supported
+// is an error, so that no test passes by accident: an expression without a value, an
+// unknown action or flag of gh, and an expression within a script, where the author of
+// its value could write commands.
 package ci

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// open is a map of which a key that is missing is empty: the outputs of a step,
-// which may not have got as far as to set them.
+// open is a map whose missing keys are empty: the outputs of a step, which may fail
+// before it sets them.
 type open map[string]any
 
-// marked finds the expressions in a text.
+// marked matches the expressions ${{ }} in a text.
 var marked = regexp.MustCompile(`\$\{\{\s*(.*?)\s*\}\}`)
 
 // expand replaces the expressions in a text by their values.
@@ -28,7 +28,7 @@ func expand(text string, context map[string]any) (string, error) {
 	return expanded, failed
 }
 
-// condition evaluates the text of an "if", with or without marks.
+// condition evaluates the text of an "if", with or without ${{ }}.
 func condition(text string, context map[string]any) (bool, error) {
 	if match := marked.FindStringSubmatch(text); match != nil {
 		text = match[1]
@@ -37,7 +37,7 @@ func condition(text string, context map[string]any) (bool, error) {
 	return truth(v), err
 }
 
-// written is a value as it stands in a text.
+// written is a value as it is written into a text.
 func written(v any) string {
 	switch v := v.(type) {
 	case nil:
@@ -53,8 +53,8 @@ func written(v any) string {
 
 func truth(v any) bool { return v != nil && v != "" && v != false && v != 0 && v != 0.0 }
 
-// An expression is read from left to right, one token after the other. Of the
-// language of GitHub it has what the examples use; anything else is an error.
+// An expression is evaluated from left to right, token by token. It supports the part
+// of GitHub's language that the examples use; anything else is an error.
 type expression struct {
 	text    string
 	tokens  []string

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Forge is what GitHub knows of the repositories of a test. It lives in a file,
-// because programs ask it that end after each question.
+// Forge is what GitHub stores of the repositories of a test. It is kept in a file,
+// because each call of gh is a process of its own.
 type Forge struct {
 	Me        string                `json:"me"` // whose the token is
 	Comments  []Comment             `json:"comments"`
@@ -21,7 +21,7 @@ type Forge struct {
 	file string
 }
 
-// Comment is one below an issue or a pull request.
+// Comment is a comment on an issue or a pull request.
 type Comment struct {
 	ID    int    `json:"id"`
 	Issue string `json:"issue"`
@@ -29,7 +29,7 @@ type Comment struct {
 	Body  string `json:"body"`
 }
 
-// User is who wrote something.
+// User is the author of a comment.
 type User struct {
 	Login string `json:"login"`
 }
@@ -45,20 +45,20 @@ type Pull struct {
 	} `json:"head"`
 }
 
-// Artifact is one file that a run has uploaded.
+// Artifact is an artifact that a run has uploaded.
 type Artifact struct {
 	ID   int    `json:"id"`
 	Name string `json:"name"`
 	Size int    `json:"size_in_bytes"`
 }
 
-// NewForge makes a forge in a file.
+// NewForge writes an empty forge to a file.
 func NewForge(file string) (*Forge, error) {
 	f := &Forge{Me: "github-actions[bot]", file: file}
 	return f, f.save()
 }
 
-// OpenForge reads the forge in a file.
+// OpenForge reads a forge from its file.
 func OpenForge(file string) (*Forge, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
@@ -76,7 +76,7 @@ func (f *Forge) save() error {
 	return os.WriteFile(f.file, text, 0o644)
 }
 
-// Change changes what the forge in a file knows.
+// Change changes the forge in a file.
 func Change(file string, change func(*Forge)) error {
 	f, err := OpenForge(file)
 	if err != nil {
@@ -127,8 +127,8 @@ func (f *Forge) answer(method, path string, query url.Values, fields map[string]
 	return nil, fmt.Errorf("%s %s: Not Found (HTTP 404)", method, path)
 }
 
-// comments are the pages of the comments of an issue; the first is there even
-// if there are none.
+// comments are the pages of an issue's comments; there is a first page even without
+// comments.
 func (f *Forge) comments(issue, perPage string) (pages []any) {
 	size, err := strconv.Atoi(perPage)
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/itchyny/gojq"
 )
 
-// GH is the program gh, as far as it is used here: "gh api", answered by the
-// forge in the file that $FORGE names. It returns the exit code.
+// GH is the part of the program gh that the examples use: "gh api", answered from the
+// forge in the file $FORGE. It returns the exit code.
 func GH(args []string, out, messages io.Writer) int {
 	if err := gh(args, out); err != nil {
 		fmt.Fprintln(messages, "gh:", err)
@@ -23,7 +23,7 @@ func GH(args []string, out, messages io.Writer) int {
 	return 0
 }
 
-// call is one "gh api".
+// call is one call of "gh api".
 type call struct {
 	method, path, jq string
 	paginate, silent bool
@@ -115,7 +115,7 @@ func field(value string) (any, error) {
 	return string(text), err
 }
 
-// print writes an answer, or what --jq makes of it. The engine is that of gh.
+// print writes an answer, filtered by --jq, which is gojq as in gh.
 func (c call) print(out io.Writer, answer any) error {
 	if raw, ok := answer.([]byte); ok {
 		_, err := out.Write(raw)

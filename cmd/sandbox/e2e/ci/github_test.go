@@ -64,7 +64,7 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 		t.Errorf("Go was asked to %q, %v", text, err)
 	}
 
-	// A push edits it; one that does not compile says so in its place.
+	// A push edits it, even one that does not compile.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h"))
 	tr.again()
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
@@ -77,15 +77,15 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	tr.contains(own(), "### lkeplan: 🛑 no plan\n", "https://github.com/acme/fleet/actions/runs/99")
 	tr.contains(res.Log, "::error file=clusters/prod/main.lke.hcl,line=18")
 
-	// The directory is as in main again.
+	// The directory is the same as in main again.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "720h"))
 	tr.again()
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
 	tr.contains(own(), "### lkeplan: no changes\n")
 }
 
-// again pushes what lies in the repository to the same pull request, with fewer
-// artifacts in its way.
+// again pushes the working tree to the same pull request, after dropping the
+// artifacts.
 func (tr *trial) again() {
 	tr.t.Helper()
 	clear(tr.runner.Artifacts)
@@ -100,7 +100,7 @@ func TestPullRequestWithoutChangesHasNoComment(t *testing.T) {
 	tr.propose(false)
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
 	if all := tr.comments(); len(all) != 0 {
-		t.Errorf("there is a comment that nothing changes: %v", all)
+		t.Errorf("there is a comment though nothing changes: %v", all)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
 }
 
-// TestPullRequestFromAForkIsNotForThisWorkflow and the other way around: each
-// is planned once.
+// TestPullRequestFromAForkIsNotForThisWorkflow, and the other way around: each pull
+// request is planned once.
 func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
@@ -151,8 +151,8 @@ func TestClustersWithHostileNamesAreRefused(t *testing.T) {
 	}
 }
 
-// handOver runs the first stage, and gives GitHub what it has uploaded and what
-// it tells the second stage of it.
+// handOver runs the first stage, and stores its artifact and the event of the second
+// stage.
 func (tr *trial) handOver() {
 	tr.t.Helper()
 	res := tr.run("fork-plan.yml", "plan", prod)
@@ -162,7 +162,7 @@ func (tr *trial) handOver() {
 	tr.hand(tr.runner.Artifacts["lkeplan-0"])
 }
 
-// hand gives GitHub an artifact of files.
+// hand stores an artifact of files.
 func (tr *trial) hand(files map[string][]byte) {
 	tr.t.Helper()
 	var b bytes.Buffer
@@ -221,7 +221,8 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	}
 }
 
-// TestForksHaveNothingToTake: of what the first stage may do and know.
+// TestForksHaveNothingToTake: the first stage has neither secrets nor write
+// permissions.
 func TestForksHaveNothingToTake(t *testing.T) {
 	for name, want := range map[string]string{
 		"fork-plan.yml":    `{"clusters":{"contents":"read"},"plan":{"contents":"read"}}`,
@@ -316,8 +317,8 @@ func TestHostileHandOverIsRefused(t *testing.T) {
 	}
 }
 
-// TestHostileCommentIsDefused: what the author of a pull request writes there
-// calls nobody, leads nowhere and steers no bot.
+// TestHostileCommentIsDefused: text of a pull request's author mentions nobody, links
+// nowhere and triggers no bot.
 func TestHostileCommentIsDefused(t *testing.T) {
 	t.Parallel()
 	tr := newTrial(t)
@@ -340,7 +341,7 @@ func TestHostileCommentIsDefused(t *testing.T) {
 	for _, live := range []string{"@acme", "@dep", "\n/app", "> /merge", "&#64;jane", "&#x40;jane", "&commat;jane", "](",
 		"]:", "://", "<a", "<img", "<!--", "www.e", "\x01", "\r"} {
 		if strings.Contains(head+rest, live) {
-			t.Errorf("%q is alive in:\n%s", live, body)
+			t.Errorf("%q is not defused in:\n%s", live, body)
 		}
 	}
 	tr.contains(rest, "<details><summary><code>pool.web</code></summary>", "</details>")

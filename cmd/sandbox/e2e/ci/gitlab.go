@@ -20,7 +20,7 @@ type Template struct {
 	Jobs map[string]GitLabJob
 }
 
-// GitLabJob is one job, with what it extends merged in.
+// GitLabJob is a job, merged with the jobs that it extends.
 type GitLabJob struct {
 	Extends      string            `json:"extends"`
 	Variables    map[string]string `json:"variables"`
@@ -38,8 +38,8 @@ type GitLabJob struct {
 
 var input = regexp.MustCompile(`\$\[\[ inputs\.([a-z_]+) \]\]`)
 
-// ReadTemplate reads a template with these inputs. An input that a script uses
-// is an error, as it would be commands there.
+// ReadTemplate reads a template with these inputs. A script that uses an input is an
+// error: its value could be commands.
 func ReadTemplate(name string, inputs map[string]string) (Template, error) {
 	t := Template{Jobs: map[string]GitLabJob{}}
 	text, err := os.ReadFile(name)
@@ -80,13 +80,13 @@ func ReadTemplate(name string, inputs map[string]string) (Template, error) {
 	return t, nil
 }
 
-// templateInput is what a template says of an input.
+// templateInput is an input's specification.
 type templateInput struct {
 	Default *string `json:"default"`
 	Regex   string  `json:"regex"`
 }
 
-// value is what was given for an input, or else its default.
+// value is the given value of an input, or else its default.
 func (i templateInput) value(given map[string]string, key string) (string, error) {
 	value, ok := given[key]
 	switch {
@@ -100,7 +100,7 @@ func (i templateInput) value(given map[string]string, key string) (string, error
 	return value, nil
 }
 
-// constant holds that no script of the jobs has an input in it.
+// constant checks that no script of the jobs has an input in it.
 func constant(body string) error {
 	var jobs map[string]GitLabJob
 	if err := yaml.Unmarshal([]byte(body), &jobs); err != nil {
@@ -126,8 +126,8 @@ func (j GitLabJob) extended(base GitLabJob) GitLabJob {
 	return j
 }
 
-// Run runs a job in a directory, with the variables that GitLab sets. What the
-// job keeps as artifacts must be there when it ends.
+// Run runs a job in a directory, with the variables that GitLab sets. The job's
+// artifacts must exist when it ends.
 func (t Template) Run(name, dir string, predefined map[string]string) (log string, code int, err error) {
 	job, ok := t.Jobs[name]
 	if !ok {

@@ -31,8 +31,8 @@ func newMerges(t *testing.T) *merges {
 	return m
 }
 
-// job runs a job, and fails the test where it does not exit with the code or
-// leaves out a report that it promises.
+// job runs a job, and fails the test if it exits with another code or a report is
+// missing.
 func (m *merges) job(name string, code int) string {
 	m.t.Helper()
 	log, got, err := m.template.Run(name, m.repo, map[string]string{
@@ -42,7 +42,7 @@ func (m *merges) job(name string, code int) string {
 		m.t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
 	}
 	if _, err := os.Stat(filepath.Join(m.repo, "pwned")); err == nil {
-		m.t.Error("a hostile name was run")
+		m.t.Error("a hostile name was executed")
 	}
 	return log
 }

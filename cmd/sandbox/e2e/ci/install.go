@@ -6,11 +6,10 @@ import (
 	"path/filepath"
 )
 
-// Install writes a program go into a directory, which puts the lkeplan of a test
-// in the place of the one that "go install" would build, and notes in the file
-// asked what it was asked for and where. It is the one program that is not what
-// it is called: the version that a workflow names is not published while it is
-// tested.
+// Install writes a fake program go into a directory. In place of "go install" it links
+// the lkeplan of the test, and appends its arguments and working directory to the file
+// asked. It is the only fake besides gh: the version that a workflow names is not
+// published while it is tested.
 func Install(dir, lkeplan string) (asked string, err error) {
 	asked = filepath.Join(dir, "asked")
 	script := fmt.Sprintf(`#!/bin/sh

@@ -29,7 +29,7 @@ type Runner struct {
 	Artifacts map[string]map[string][]byte // that jobs have uploaded: the files of each, by name
 }
 
-// Result is what came of a job.
+// Result is the result of a job.
 type Result struct {
 	Skipped bool
 	Failed  string // the step that failed; "" where none has
@@ -39,7 +39,7 @@ type Result struct {
 	Temp    string // the job's own directory for files
 }
 
-// run is a job that runs.
+// run is a running job.
 type run struct {
 	*Runner
 	workspace, temp string
@@ -47,7 +47,7 @@ type run struct {
 	log             bytes.Buffer
 }
 
-// scope is what the steps of a job, or of one action, know of each other.
+// scope is the context that the steps of a job, or of one action, share.
 type scope struct {
 	context map[string]any
 	steps   map[string]any
@@ -55,8 +55,8 @@ type scope struct {
 	failed  string // the first step that has; "" where none has
 }
 
-// Job runs a job. Needs are the outputs of jobs before it, matrix the values
-// that it runs for.
+// Job runs a job. matrix has the values that it runs for, needs the outputs of the
+// jobs before it.
 func (r *Runner) Job(w Workflow, name string, matrix map[string]any, needs map[string]map[string]string) (Result,
 	error) {
 	job, ok := w.Jobs[name]
@@ -129,8 +129,7 @@ func (s *scope) set(env map[string]any) error {
 	return nil
 }
 
-// steps runs steps in their order. One that fails lets only those run after it
-// that ask for it.
+// steps runs steps in order.
 func (j *run) steps(s *scope, steps []Step) error {
 	for _, step := range steps {
 		s.context["status"] = map[bool]string{false: "success", true: "failure"}[s.failed != ""]
@@ -155,7 +154,8 @@ func (j *run) steps(s *scope, steps []Step) error {
 	return nil
 }
 
-// runs reports whether a step runs. After a failure only those do whose condition asks for it.
+// runs reports whether a step runs. After a failure only steps with a status function
+// in their condition run.
 func (s *scope) runs(step Step) (bool, error) {
 	asks := func(function string) bool { return strings.Contains(step.If, function) }
 	if s.failed != "" && !asks("always()") && !asks("cancelled()") && !asks("failure()") {
@@ -167,8 +167,8 @@ func (s *scope) runs(step Step) (bool, error) {
 	return condition(step.If, s.context)
 }
 
-// errFailed is what a step ends with that ran and failed. With any other error
-// it cannot be run here.
+// errFailed is the error of a step that ran and failed. Any other error means that the
+// step is not supported.
 var errFailed = errors.New("the step failed")
 
 // step runs one step and returns its outputs.
@@ -192,7 +192,7 @@ func (j *run) step(s *scope, step Step) (open, error) {
 	return j.use(inner, step.Uses, with)
 }
 
-// script runs a script and reads what it has left for the runner.
+// script runs a script and reads its outputs and additions to the PATH.
 func (j *run) script(s *scope, script string) (open, error) {
 	files := map[string]string{}
 	for _, name := range []string{"GITHUB_OUTPUT", "GITHUB_PATH"} {
@@ -224,7 +224,7 @@ func (j *run) script(s *scope, script string) (open, error) {
 	return outputs, ended
 }
 
-// environment is what a script sees.
+// environment is the environment of a script.
 func (j *run) environment(s *scope, files map[string]string) ([]string, error) {
 	env := slices.Clone(j.Env)
 	path := strings.Join(append(slices.Clone(j.path), j.Path, os.Getenv("PATH")), string(os.PathListSeparator))
@@ -268,9 +268,9 @@ func readOutputs(name string) (open, error) {
 	return outputs, nil
 }
 
-// Commands lists what a runner would obey in a log, with the lines that an
-// annotation shows. It does what runners do: it looks for :: at the beginning of
-// a line and for ##[ anywhere, unless the step has told it to stop.
+// Commands lists the workflow commands in a log, as runners find them: :: at the
+// beginning of a line and ##[ anywhere, until the step stops them with
+// ::stop-commands::.
 func Commands(log string) (commands []string) {
 	stopped := ""
 	for line := range strings.Lines(log) {

@@ -11,8 +11,8 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/ci"
 )
 
-// hostile is a name for a branch, a title or a label that Git and GitHub take,
-// and that shells and runners must not obey.
+// hostile is a name that Git and GitHub accept for a branch, title or label, and that
+// a shell or runner must not execute.
 const hostile = "$(touch${IFS}pwned)`touch${IFS}pwned`\";touch${IFS}pwned;'"
 
 // trial is a repository with a pull request, and the runner that runs the
@@ -60,7 +60,7 @@ func newTrial(t *testing.T) *trial {
 	return tr
 }
 
-// clusterFile is a cluster with one pool; what its nodes expire after rolls them.
+// clusterFile is a cluster with one pool; another expire_after rolls its nodes.
 func clusterFile(name, expire string) string {
 	return fmt.Sprintf(`cluster {
   name   = %q
@@ -108,8 +108,8 @@ func (tr *trial) commit(message string) {
 	tr.git("-C", tr.repo, "commit", "--quiet", "--allow-empty", "--message", message)
 }
 
-// propose pushes what lies in the repository as the pull request, and tells
-// GitHub: from a branch of the repository, or from a fork of it.
+// propose pushes the working tree as the pull request, from a branch of the repository
+// or from a fork.
 func (tr *trial) propose(fork bool) {
 	tr.t.Helper()
 	branch := "change-" + hostile
@@ -161,8 +161,7 @@ func (tr *trial) comments() []ci.Comment {
 	return forge.Comments
 }
 
-// run runs a job of a workflow of the examples, with the lkeplan of this test
-// where a workflow would install one.
+// run runs a job of a workflow of the examples.
 func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 	tr.t.Helper()
 	w, err := ci.ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
@@ -178,19 +177,19 @@ func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 	return res
 }
 
-// harmless fails the test where a hostile name was obeyed, or a runner was
-// steered by what it has read.
+// harmless fails the test if a hostile name was executed, or the log has commands
+// besides annotations.
 func (tr *trial) harmless(res ci.Result) {
 	tr.t.Helper()
 	for _, command := range ci.Commands(res.Log) {
 		if !strings.HasPrefix(command, "::error ") && !strings.HasPrefix(command, "::warning ") &&
 			!strings.HasPrefix(command, "::notice") && !strings.HasPrefix(command, "::error::") {
-			tr.t.Errorf("the runner obeys %q", command)
+			tr.t.Errorf("the log has the command %q", command)
 		}
 	}
 	found, _ := filepath.Glob(filepath.Join(tr.runner.Dir, "*/*/pwned"))
 	if len(found) > 0 {
-		tr.t.Errorf("a hostile name was run: %s", found)
+		tr.t.Errorf("a hostile name was executed: %s", found)
 	}
 }
 
@@ -223,8 +222,8 @@ func (tr *trial) contains(text string, parts ...string) {
 
 var prod = map[string]any{"directory": "clusters/prod"}
 
-// installed puts an lkeplan in place of the one that Go would install, and keeps
-// what Go was asked for.
+// installed lets go install link the lkeplan of this test. The file asked records its
+// calls.
 func (tr *trial) installed() (asked string) {
 	tr.t.Helper()
 	tr.runner.Path = tr.t.TempDir()

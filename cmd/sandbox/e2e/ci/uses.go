@@ -10,8 +10,7 @@ import (
 	"strings"
 )
 
-// use runs an action: one of ours from its steps, one of others by what it is
-// known to do.
+// use runs an action: one of ours by its steps, a few others by an imitation.
 func (j *run) use(s *scope, uses string, with map[string]any) (open, error) {
 	name, _, _ := strings.Cut(uses, "@")
 	if path, ours := strings.CutPrefix(name, "lkeplan/lkeplan/"); ours {
@@ -32,7 +31,7 @@ func (j *run) use(s *scope, uses string, with map[string]any) (open, error) {
 	return nil, fmt.Errorf("the action %s is not known here", name)
 }
 
-// composite runs the steps of an action in a scope of their own.
+// composite runs the steps of an action in their own scope.
 func (j *run) composite(outer *scope, dir string, with map[string]any) (open, error) {
 	a, err := readAction(dir)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Workflow is what a file of .github/workflows says, as far as it is run here.
+// Workflow is the supported part of a file of .github/workflows.
 type Workflow struct {
 	Permissions map[string]string `json:"permissions"`
 	Env         map[string]any    `json:"env"`
@@ -59,8 +59,8 @@ type action struct {
 	} `json:"runs"`
 }
 
-// ReadWorkflow reads a workflow. It is an error if a script has an expression
-// in it, or a step no pinned action.
+// ReadWorkflow reads a workflow. A script with an expression in it, or an action that
+// is not pinned, is an error.
 func ReadWorkflow(name string) (Workflow, error) {
 	var w Workflow
 	if err := read(name, &w); err != nil {
@@ -108,7 +108,7 @@ func read(name string, into any) error {
 
 var pinned = regexp.MustCompile(`^[^@]+@[0-9a-f]{40}$`)
 
-// check finds what must not be in any workflow.
+// check finds what no workflow may contain.
 func (s Step) check() error {
 	switch {
 	case (s.Run == "") == (s.Uses == ""):
@@ -123,7 +123,7 @@ func (s Step) check() error {
 	return nil
 }
 
-// label is what a step is called in a log.
+// label is the name of a step in a log.
 func (s Step) label() string {
 	for _, name := range []string{s.Name, s.ID, s.Uses} {
 		if name != "" {

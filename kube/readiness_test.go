@@ -6,7 +6,8 @@ import (
 
 func TestReadinessSaysWhy(t *testing.T) {
 	condition := func(kind, status, message string, generation int64) any {
-		return map[string]any{"type": kind, "status": status, "reason": "R", "message": message, "observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z"}
+		return map[string]any{"type": kind, "status": status, "reason": "R", "message": message,
+			"observedGeneration": generation, "lastTransitionTime": "2026-01-01T00:00:00Z"}
 	}
 	tests := []struct {
 		name       string
@@ -14,12 +15,14 @@ func TestReadinessSaysWhy(t *testing.T) {
 		ready      bool
 		state      string
 	}{
-		{"nothing reported", nil, false, "no controller has looked at it; is the lkeplan controller running?"},
+		{"nothing reported", nil, false, "no controller has reported on it; is the lkeplan controller running?"},
 		{"ready", []any{condition("Ready", "True", "", 2)}, true, ""},
-		{"ready of an older generation", []any{condition("Ready", "True", "", 1)}, false, "the controller has not seen the change yet"},
-		{"not ready, with the cause elsewhere", []any{condition("Ready", "False", "ValidationSucceeded=False", 2), condition("ValidationSucceeded", "False", "spec.tags: too long", 2)}, false, "spec.tags: too long"},
+		{"ready of an older generation", []any{condition("Ready", "True", "", 1)}, false,
+			"the controller has not seen the change yet"},
+		{"not ready, with the cause elsewhere", []any{condition("Ready", "False", "ValidationSucceeded=False", 2),
+			condition("ValidationSucceeded", "False", "spec.tags: too long", 2)}, false, "spec.tags: too long"},
 		{"not ready, with its own message", []any{condition("Ready", "False", "waiting", 2)}, false, "waiting"},
-		{"not ready, with a reason alone", []any{condition("Ready", "Unknown", "", 2)}, false, "R"},
+		{"not ready, with only a reason", []any{condition("Ready", "Unknown", "", 2)}, false, "R"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

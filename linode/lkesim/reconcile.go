@@ -38,9 +38,9 @@ func (t *task) due() (at time.Time, ever bool) {
 	return time.Time{}, false
 }
 
-// tend takes one machine through all the steps that are due, each a write of its own as in reality. It returns when
-// to come back; zero is never.
-func (n *nodes) tend(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
+// reconcile takes one machine through all the steps that are due, each a write of its own as in reality. It returns
+// when to come back; zero is never.
+func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again time.Time, err error) {
 	defer func() {
 		if err != nil {
 			err = fmt.Errorf("node %s: %w", t.name, err)

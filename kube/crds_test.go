@@ -16,24 +16,25 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
-// TestRulesCompile: an API server takes no definition with a rule that it
-// cannot compile, and a validator finds out only when it meets the field.
+// TestRulesCompile: an API server accepts no CRD with a rule that it cannot
+// compile, and a validator finds out only when it meets the field.
 func TestRulesCompile(t *testing.T) {
 	crds, err := crd.All()
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, definition := range crds {
-		for _, version := range definition.Spec.Versions {
+	for _, crd := range crds {
+		for _, version := range crd.Spec.Versions {
 			internal := &apiextensions.JSONSchemaProps{}
-			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema, internal, nil); err != nil {
+			if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(version.Schema.OpenAPIV3Schema,
+				internal, nil); err != nil {
 				t.Fatal(err)
 			}
 			structure, err := structuralschema.NewStructural(internal)
 			if err != nil {
 				t.Fatal(err)
 			}
-			compileRules(t, structure, definition.Name+" "+version.Name, true)
+			compileRules(t, structure, crd.Name+" "+version.Name, true)
 		}
 	}
 }
@@ -41,7 +42,8 @@ func TestRulesCompile(t *testing.T) {
 func compileRules(t *testing.T, s *structuralschema.Structural, path string, root bool) {
 	t.Helper()
 	environment := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion())
-	results, err := schemacel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit, environment, schemacel.NewExpressionsEnvLoader())
+	results, err := schemacel.Compile(s, model.SchemaDeclType(s, root), celconfig.PerCallLimit, environment,
+		schemacel.NewExpressionsEnvLoader())
 	if err != nil {
 		t.Errorf("%s: %v", path, err)
 	}

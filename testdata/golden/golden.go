@@ -1,4 +1,7 @@
-package configtest
+// Package golden compares what tests get with files that hold what they want.
+// Every such file is rewritten in the same way: go test ./the/package -update.
+// It is used by tests only, and knows nothing of what they test.
+package golden
 
 import (
 	"bytes"
@@ -18,10 +21,10 @@ import (
 // update is the one flag of all golden files.
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
-// Golden runs each archive of a directory: run gets its files, except those
+// Archives runs each archive (*.txtar) of a directory: run gets its files, except those
 // named want.*, and returns what the latter should hold, by name. A name that
 // is returned and not in the archive is a failure, unless it is empty.
-func Golden(t *testing.T, dir string, run func(files fstest.MapFS) map[string]string) {
+func Archives(t *testing.T, dir string, run func(files fstest.MapFS) map[string]string) {
 	archives, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(archives) == 0 {
 		t.Fatalf("no archives in %s: %v", dir, err)
@@ -47,6 +50,33 @@ func Golden(t *testing.T, dir string, run func(files fstest.MapFS) map[string]st
 				t.Errorf("(-want +got)\n%s", diff)
 			}
 		})
+	}
+}
+
+// File compares what came out with a file.
+func File(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		replace(t, path, got)
+		return
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), string(got)); diff != "" {
+		t.Errorf("%s is not what came out; -update rewrites it (-want +got)\n%s", path, diff)
+	}
+}
+
+// replace writes a file unless it has these bytes already.
+func replace(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if before, err := os.ReadFile(path); err == nil && bytes.Equal(before, data) {
+		return
+	}
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
@@ -76,10 +106,5 @@ func rewrite(t *testing.T, path string, archive *txtar.Archive, got map[string]s
 			archive.Files = append(archive.Files, txtar.File{Name: name, Data: []byte(got[name])})
 		}
 	}
-	before, _ := os.ReadFile(path)
-	if after := txtar.Format(archive); !bytes.Equal(before, after) {
-		if err := os.WriteFile(path, after, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
+	replace(t, path, txtar.Format(archive))
 }

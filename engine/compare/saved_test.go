@@ -1,0 +1,70 @@
+package compare
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// TestFreshSaysWhatHasChanged since a plan was made, in words that are right for
+// each action.
+func TestFreshSaysWhatHasChanged(t *testing.T) {
+	with := func(action plan.Action, more ...func(*plan.Change)) plan.Plan {
+		c := plan.Change{Kind: "NodePool", Name: "web", UID: "1", Action: action}
+		for _, m := range more {
+			m(&c)
+		}
+		return plan.Plan{Changes: []plan.Change{c}}
+	}
+	uid := func(uid string) func(*plan.Change) { return func(c *plan.Change) { c.UID = uid } }
+	field := func(before, after any) func(*plan.Change) {
+		return func(c *plan.Change) {
+			c.Fields = append(c.Fields, plan.Field{Path: "spec.weight", Before: before, After: after})
+		}
+	}
+	setBy := func(owner string) func(*plan.Change) {
+		return func(c *plan.Change) { c.Conflicts = []plan.Conflict{{Path: "spec.weight", Owner: owner}} }
+	}
+	for name, tt := range map[string]struct {
+		planned, now plan.Plan
+		want         string // of the reason; "" for none
+	}{
+		"the same":                   {with(plan.Update, field(1, 2)), with(plan.Update, field(1, 2)), ""},
+		"done already":               {with(plan.Create), plan.Plan{}, ""},
+		"moved in the configuration": {with(plan.Delete), with(plan.Keep), ""},
+		"nothing was to be done": {plan.Plan{}, with(plan.Update, field(5, 2)),
+			"it was as it should be, and no longer is: spec.weight is 5"},
+		"deleted": {with(plan.Update), with(plan.Create), "it has been deleted"},
+		"made by somebody": {with(plan.Create), with(plan.Update),
+			"it did not exist, and somebody has created it"},
+		"made again": {with(plan.Update), with(plan.Update, uid("2")),
+			"it has been deleted and created again"},
+		"another value": {with(plan.Update, field(1, 2)), with(plan.Update, field(5, 2)),
+			"it is not as it was: spec.weight is 5"},
+		"set already": {with(plan.Update, field(1, 2)), with(plan.Update),
+			"it is not as it was: spec.weight is 2 already"},
+		"set by somebody": {with(plan.Update), with(plan.Update, setBy("jane")),
+			"it is not as it was: spec.weight has been set by jane"},
+		"unchanged, and now contested": {with(plan.Keep), with(plan.Keep, setBy("jane")),
+			"it is not as it was: spec.weight has been set by jane"},
+		"unchanged, and now updated": {with(plan.Keep), with(plan.Update),
+			"it was to stay as it is, and would be updated now"},
+		"orphaned, and now deleted": {with(plan.Forget), with(plan.Delete),
+			"it was to be orphaned, and would be deleted now"},
+		"deleted, and now contested": {with(plan.Delete), with(plan.Keep, setBy("jane")),
+			"it was to be deleted, and would stay as it is now"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			err := Saved{Plan: tt.planned}.Fresh(tt.now)
+			var stale StaleError
+			switch {
+			case tt.want == "" && err != nil:
+				t.Errorf("it is stale: %v", err)
+			case tt.want == "":
+			case !errors.As(err, &stale) || len(stale.Reasons) != 1 || stale.Reasons[0] != "NodePool web: "+tt.want:
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package compare
+
+import (
+	"context"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sync/errgroup"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Predictor says what a server-side apply of a desired object makes of the live
+// one, which is nil where there is none, and which fields it would take over.
+// Validator.Predict and Cluster.DryRun of package kube are two.
+type Predictor func(ctx context.Context, live, desired map[string]any) (predicted map[string]any,
+	conflicts []kube.Conflict, err error)
+
+// Target is an object of a configuration as it is to be applied to a cluster.
+type Target struct {
+	// Desired has the inventory label of its configuration, and spells what the
+	// live object says as well as that does.
+	Desired map[string]any
+	Live    map[string]any // as it was read; nil where there is none
+	// Unchanged tells that an apply would change nothing of the live object, not
+	// even who owns its fields.
+	Unchanged bool
+
+	predicted map[string]any
+	conflicts []plan.Conflict
+}
+
+// targetsOf predicts what head makes of the live objects, on all processors.
+func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]map[string]any,
+	predict Predictor) ([]Target, error) {
+	if predict == nil {
+		validator, err := kube.BuiltinValidator()
+		if err != nil {
+			return nil, err
+		}
+		predict = func(_ context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error) {
+			return validator.Predict(live, desired)
+		}
+	}
+	targets, errs := make([]Target, len(head.Resources)), make([]error, len(head.Resources))
+	var group errgroup.Group
+	group.SetLimit(runtime.GOMAXPROCS(0))
+	for i, o := range head.Resources {
+		group.Go(func() error {
+			targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
+			return nil
+		})
+	}
+	_ = group.Wait() // the errors are in errs, in the order of objects
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return targets, nil
+}
+
+func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any,
+	predict Predictor) (Target, error) {
+	t := Target{Desired: kube.Spelled(head.Labelled(o.Manifest), live), Live: live}
+	predicted, conflicts, err := predict(ctx, live, t.Desired)
+	if err != nil {
+		return t, err
+	}
+	t.predicted, t.conflicts = predicted, append(conflictsOf(conflicts), keptByNodePlan(live, head.Owner())...)
+	t.Unchanged = len(t.conflicts) == 0 && kube.Same(live, predicted)
+	return t, nil
+}
+
+// addTargets puts the objects of head into the states before and after an apply.
+func addTargets(before, after *plan.State, head compile.Result, targets []Target) {
+	after.Conflicts = map[manifest.Key][]plan.Conflict{}
+	for i, o := range head.Resources {
+		t := targets[i]
+		if t.Live != nil {
+			before.Objects = append(before.Objects,
+				config.Object{Addr: o.Addr, Manifest: t.Live, Defaulted: t.Live, Origins: o.Origins})
+		}
+		o.Defaulted = t.predicted
+		after.Objects = append(after.Objects, o)
+		after.Conflicts[o.Key()] = t.conflicts
+	}
+}
+
+// keptByNodePlan is the conflict about an object that a NodePlan keeps, for
+// everybody else: it would be taken from the NodePlan, and taken back.
+func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
+	other := manifest.Label(live, kube.InventoryLabel)
+	if name, kept := strings.CutPrefix(other, kube.NodePlanOwner+"."); kept && other != owner {
+		return []plan.Conflict{{Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name}}
+	}
+	return nil
+}

@@ -1,0 +1,78 @@
+// Package outfile writes reports to the files that a command line names as
+// FORMAT=FILE.
+//
+// It knows which formats are added to a file of a CI system, and where that is;
+// what a format is like, package report knows.
+package outfile
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/report"
+)
+
+// StandardOutput is the name that stands for it in place of a file.
+const StandardOutput = "-"
+
+// appended are the formats that are added to what a file holds, and the
+// variables in which a runner of GitHub Actions names the file.
+var appended = map[string]string{"github-summary": "GITHUB_STEP_SUMMARY", "github-output": "GITHUB_OUTPUT"}
+
+// KnowsFile reports whether a format needs no name of a file.
+func KnowsFile(format string) bool { return appended[format] != "" }
+
+// File is one report besides that on standard output.
+type File struct{ Format, Name string }
+
+// Write puts the report in the place of what the file holds, or after it.
+// Variables of the environment may name the file.
+func (f File) Write(r report.Report, o report.Options, getenv func(string) string) error {
+	var b bytes.Buffer
+	if err := report.Write(&b, f.Format, r, o); err != nil {
+		return err
+	}
+	variable, adds := appended[f.Format]
+	if !adds {
+		return files.Replace(f.Name, b.Bytes())
+	}
+	name := cmp.Or(f.Name, getenv(variable))
+	if name == "" {
+		return fmt.Errorf("--out %s: write %s=FILE; $%s is not set", f.Format, f.Format, variable)
+	}
+	return files.Append(name, b.Bytes())
+}
+
+// Files is the value of a flag that may be repeated.
+type Files []File
+
+// String is what was given, as it was.
+func (list *Files) String() string {
+	var texts []string
+	for _, f := range *list {
+		texts = append(texts, f.Format+"="+f.Name)
+	}
+	return strings.Join(texts, " ")
+}
+
+// Type is how the value is shown in the usage text.
+func (list *Files) Type() string { return "FORMAT=FILE" }
+
+// Set takes one more: FORMAT=FILE, or a format that knows its file.
+func (list *Files) Set(text string) error {
+	format, name, _ := strings.Cut(text, "=")
+	switch formats := report.Formats(); {
+	case !slices.Contains(formats, format):
+		meant := eval.DidYouMean(format, formats)
+		return fmt.Errorf("the format must be one of %s.%s", strings.Join(formats, ", "), meant)
+	case name == "" && !KnowsFile(format):
+		return fmt.Errorf("name a file: %s=FILE", format)
+	}
+	*list = append(*list, File{format, name})
+	return nil
+}

@@ -1,0 +1,29 @@
+package kube
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+)
+
+// Connect returns the cluster of a kubeconfig, which may be several files as in
+// $KUBECONFIG; of the usual places where it is empty.
+func Connect(kubeconfig string) (*Cluster, error) {
+	rules := clientcmd.NewDefaultClientConfigLoadingRules()
+	if kubeconfig != "" {
+		rules.Precedence = filepath.SplitList(kubeconfig)
+	}
+	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	if clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster) {
+		places := strings.Join(rules.Precedence, ", ")
+		return nil, fmt.Errorf("no cluster: there is no kubeconfig in %s; set KUBECONFIG", places)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return NewCluster(cfg)
+}

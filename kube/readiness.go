@@ -1,0 +1,46 @@
+package kube
+
+import (
+	"cmp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Readiness reads the Ready condition of a live object for its present
+// generation, and says why it is not true: by the messages of the conditions
+// that it follows from, where they have any.
+func Readiness(obj map[string]any) (ready bool, state string) {
+	var status struct {
+		Conditions []metav1.Condition `json:"conditions"`
+	}
+	var all []metav1.Condition
+	if runtime.DefaultUnstructuredConverter.FromUnstructured(manifest.Map(obj, "status"), &status) == nil {
+		all = status.Conditions
+	}
+	generation := (&unstructured.Unstructured{Object: obj}).GetGeneration()
+	cond := meta.FindStatusCondition(all, "Ready")
+	switch {
+	case cond == nil:
+		return false, "no controller has reported on it; is the lkeplan controller running?"
+	case cond.ObservedGeneration != 0 && cond.ObservedGeneration < generation:
+		return false, "the controller has not seen the change yet"
+	case cond.Status == metav1.ConditionTrue:
+		return true, ""
+	}
+	var reasons []string
+	for _, c := range all {
+		if c.Type != "Ready" && c.Status != metav1.ConditionTrue && c.Message != "" {
+			reasons = append(reasons, c.Message)
+		}
+	}
+	if len(reasons) == 0 {
+		reasons = []string{cmp.Or(cond.Message, cond.Reason)}
+	}
+	return false, strings.Join(reasons, "; ")
+}

@@ -1,0 +1,116 @@
+package capacity
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// TestAGroupInMotionIsLeftAlone: the view does not show what a work has done until
+// LKE is asked after the work was finished.
+func TestAGroupInMotionIsLeftAlone(t *testing.T) {
+	view := View{Claims: []Claim{waits("a")}, Asked: now}
+	first := Decide(view, Memory{}, policy, now)
+	if diff := cmp.Diff([]string{"web: make a pool of 1 for a", "wait"}, render(first)); diff != "" {
+		t.Fatal(diff)
+	}
+	memory := first.Memory
+	other := View{Claims: []Claim{waits("a"), {UID: "b", Group: batch, Created: now}}, Asked: now}
+	if got := render(Decide(other, memory, policy, now)); !cmp.Equal(got,
+		[]string{"batch: make a pool of 1 for b", "wait"}) {
+		t.Errorf("while the work is under way: %v", got)
+	}
+	memory.Finish(web.Key(), now.Add(2*time.Second))
+	made := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now.Add(time.Second)}
+	if got := render(Decide(made, memory, policy, now.Add(3*time.Second))); len(got) > 0 {
+		t.Errorf("by a view from before the end of the work: %v", got)
+	}
+	made.Asked = now.Add(4 * time.Second)
+	if got := render(Decide(made, memory, policy, now.Add(4*time.Second))); !cmp.Equal(got, []string{"bind a to 10"}) {
+		t.Errorf("by a view from after it: %v", got)
+	}
+}
+
+// TestAHoldKeepsAGroupFromGrowing and from nothing else.
+func TestAHoldKeepsAGroupFromGrowing(t *testing.T) {
+	var memory Memory
+	if n := memory.GrowthFailed(web.Key()); n != 1 {
+		t.Errorf("%d failures", n)
+	}
+	memory.Hold(web.Key(), now.Add(time.Second))
+	view := View{Claims: []Claim{released(has("a", 10)), waits("b")}, Pools: []Pool{pool(1, 2, Slot{"1-a", 10},
+		Slot{"1-c", 12})}}
+	view.Claims = append(view.Claims, has("c", 12))
+	memory.Release("a", now)
+	if got := render(Decide(view, memory, policy, now)); !cmp.Equal(got, []string{"web: delete slot 1-a", "wait"}) {
+		t.Errorf("on hold: %v", got)
+	}
+	if got := render(Decide(view, memory, policy, now.Add(time.Second))); len(got) != 3 {
+		t.Errorf("after the hold: %v", got)
+	}
+	memory.Grown(web.Key())
+	if n := memory.GrowthFailed(web.Key()); n != 1 {
+		t.Errorf("%d failures after a success", n)
+	}
+}
+
+// TestAReleasedMachineIsGoneWhenLKEShowsIt: not by what LKE showed before.
+func TestAReleasedMachineIsGoneWhenLKEShowsIt(t *testing.T) {
+	claims := []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}}
+	var memory Memory
+	if first, gone := memory.Release("a", now); !first || gone {
+		t.Errorf("Release = %v, %v", first, gone)
+	}
+	for _, tt := range []struct {
+		name  string
+		pools []Pool
+		asked time.Duration
+		gone  bool
+	}{
+		{"asked before the release", nil, -time.Second, false},
+		{"it is there", []Pool{pool(1, 1, Slot{"1-a", 10})}, time.Second, false},
+		{"a slot is not listed", []Pool{pool(1, 2, Slot{"1-b", 11})}, time.Second, false},
+		{"it is not there", []Pool{pool(1, 1, Slot{"1-b", 11})}, time.Second, true},
+	} {
+		d := Decide(View{Claims: claims, Pools: tt.pools, Asked: now.Add(tt.asked)}, memory, policy, now)
+		if first, gone := d.Memory.Release("a", now); first || gone != tt.gone {
+			t.Errorf("%s: Release = %v, %v; want gone: %v", tt.name, first, gone, tt.gone)
+		}
+		if quick := d.PollIn == policy.Quick; quick == tt.gone && len(d.Works) == 0 {
+			t.Errorf("%s: the next poll is in %s", tt.name, d.PollIn)
+		}
+	}
+}
+
+// TestPollsGetRarer while somebody waits, and are rare while nobody does.
+func TestPollsGetRarer(t *testing.T) {
+	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 0})}, Asked: now}
+	var memory Memory
+	for _, tt := range []struct{ after, want time.Duration }{
+		{0, policy.Quick}, {29 * time.Second, policy.Quick}, {time.Minute, 2 * policy.Quick},
+		{3 * time.Minute, 5 * policy.Quick},
+	} {
+		d := Decide(view, memory, policy, now.Add(tt.after))
+		if memory = d.Memory; d.PollIn != tt.want {
+			t.Errorf("after %s the next poll is in %s, want %s", tt.after, d.PollIn, tt.want)
+		}
+	}
+	if d := Decide(View{Asked: now}, memory, policy, now); d.PollIn != policy.Idle {
+		t.Errorf("the next poll is in %s though nobody waits", d.PollIn)
+	}
+}
+
+// TestABindCountsBeforeItIsShown: the caches lag behind.
+func TestABindCountsBeforeItIsShown(t *testing.T) {
+	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now}
+	d := Decide(view, Memory{}, policy, now)
+	d.Memory.Bound(d.Binds[0])
+	again := Decide(view, d.Memory, policy, now)
+	if got := render(again); len(got) > 0 || again.Memory.Assigned("a") != 10 {
+		t.Errorf("decided %v; assigned is %d", got, again.Memory.Assigned("a"))
+	}
+	if again = Decide(View{Asked: now}, again.Memory, policy, now); again.Memory.Assigned("a") != 0 {
+		t.Error("a claim that is gone is remembered")
+	}
+}
