@@ -22,9 +22,10 @@ type treatment struct {
 	options []string
 }
 
-// treatments are by kind. What holds nodes back, or describes them, comes
-// before the pools that make them. Nodes go with their pool, and can go with
-// their class, so that somebody has to confirm either.
+// treatments returns how the objects of each kind are synced. Limits, overlays and
+// classes come before the pools that make nodes by them. The nodes of a pool are
+// deleted with it, and can be with their class, so both deletions need a
+// confirmation.
 func treatments() map[string]treatment {
 	return map[string]treatment{
 		schemas.NodeClass.Object.Kind: {"-1", []string{"Prune=confirm", "Delete=confirm", "PruneLast=true"}},
@@ -35,10 +36,10 @@ func treatments() map[string]treatment {
 	}
 }
 
-// Annotate returns what was compiled with annotations for Argo CD on the
-// objects: the order, server-side apply, and what of them is not deleted just
-// because it is gone from the source. Pools that a guard protects are never
-// deleted. What the author has written himself stays as it is.
+// Annotate returns what was compiled with annotations for Argo CD on the objects:
+// their order, server-side apply, and which of them are not deleted when they are
+// no longer in the source. Pools that a guard protects are never deleted. Options
+// that the author has written stay as they are.
 func Annotate(compiled compile.Result) compile.Result {
 	byKind := treatments()
 	compiled.Resources = slices.Clone(compiled.Resources)
@@ -75,8 +76,8 @@ func copied(value any) map[string]any {
 	return maps.Clone(entries)
 }
 
-// merge adds options to those that are written. The name of an option is what
-// stands before its "=".
+// merge adds options to those that are written. The name of an option is the part
+// before its "=".
 func merge(written string, options []string) string {
 	var merged, names []string
 	for option := range strings.SplitSeq(written, ",") {

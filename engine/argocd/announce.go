@@ -8,8 +8,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// An Announcement describes a parameter that an Application can set to Argo CD, for
-// the form in its UI.
+// An Announcement describes a parameter that an Application can set, for the form
+// in the UI of Argo CD.
 type Announcement struct {
 	Name           string            `json:"name"`
 	Title          string            `json:"title,omitempty"`
@@ -22,9 +22,9 @@ type Announcement struct {
 	Map            map[string]string `json:"map,omitempty"`
 }
 
-// Announce says of the variables of a directory what Argo CD can show. Lists and
-// maps of text, numbers and bools get a form of their own; what is more involved is
-// an expression in HCL.
+// Announce returns the parameters for the variables of a directory. Argo CD shows
+// lists and maps of text, numbers and bools in a form of their own; the value of
+// any other variable is an expression in HCL.
 func Announce(variables []config.Variable) []Announcement {
 	announced := make([]Announcement, 0, len(variables)) // none is [], and not null
 	for _, v := range variables {
@@ -65,7 +65,7 @@ func itemType(ty cty.Type) string {
 	return "string"
 }
 
-// text is a value of a primitive type as Argo CD has all of them.
+// text returns a value of a primitive type as a string, as Argo CD has all of them.
 func text(v cty.Value) string {
 	v, err := convert.Convert(v, cty.String)
 	if err != nil || v.IsNull() || !v.IsKnown() {

@@ -15,14 +15,14 @@ import (
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// The variables of the environment that mean something here. Parameters arrive
-// once more as PARAM_*, in capitals and without what else their names have;
-// those say nothing new and are not read.
+// The variables of the environment that are read. Parameters are there a second
+// time as PARAM_*, with names in capitals and without special characters; those
+// are not read.
 const (
 	parametersVar = "ARGOCD_APP_PARAMETERS"
 	pathVar       = "ARGOCD_APP_SOURCE_PATH"
-	// What an Application has in spec.source.plugin.env gets the prefix
-	// ARGOCD_ENV_, and its $ARGOCD_APP_* are replaced, unlike in parameters.
+	// The entries of an Application's spec.source.plugin.env get the prefix
+	// ARGOCD_ENV_, and $ARGOCD_APP_* in them is replaced, unlike in parameters.
 	variablePrefix = "ARGOCD_ENV_LKEPLAN_VAR_"
 )
 
@@ -34,16 +34,16 @@ const (
 	varFiles   = ownPrefix + "var-files"
 )
 
-// A Request is what an Application asks a plugin for.
+// A Request is how an Application has a plugin compile its directory.
 type Request struct {
 	Path       string       // of the directory in its repository
 	Vars       []config.Var // weakest first
 	VarFiles   []string     // paths from the directory, weakest first
-	AllowEmpty bool
+	AllowEmpty bool         // no objects are no error
 }
 
-// A parameter is one of spec.source.plugin.parameters, as Argo CD encodes it:
-// exactly one of its values is there.
+// A parameter is one of spec.source.plugin.parameters, as Argo CD encodes it: it
+// has exactly one of the values.
 type parameter struct {
 	Name   string             `json:"name"`
 	String *string            `json:"string"`
@@ -96,7 +96,7 @@ func (r *Request) addParameters(text string) error {
 	return nil
 }
 
-// addOwn takes a parameter that is for lkeplan itself.
+// addOwn adds a parameter of lkeplan itself.
 func (r *Request) addOwn(p parameter) (err error) {
 	switch p.Name {
 	case allowEmpty:
@@ -112,13 +112,13 @@ func (r *Request) addOwn(p parameter) (err error) {
 		}
 		r.VarFiles = append(r.VarFiles, *p.Array...)
 	default:
-		return fmt.Errorf("there is none of this name.%s", eval.DidYouMean(p.Name, []string{allowEmpty, varFiles}))
+		return fmt.Errorf("no parameter has this name.%s", eval.DidYouMean(p.Name, []string{allowEmpty, varFiles}))
 	}
 	return nil
 }
 
-// addVariable takes a parameter that is the value of a variable. The parts of
-// an array or a map are text, and become what the variable's type says.
+// addVariable adds a parameter that is the value of a variable. The parts of an
+// array or a map are text, which is converted to the variable's type later.
 func (r *Request) addVariable(p parameter) error {
 	v := config.Var{Name: p.Name, Source: "parameter " + p.Name}
 	switch {
@@ -150,10 +150,10 @@ func texts(values []string) (list []cty.Value) {
 	return list
 }
 
-// Below returns how many of the last names of a directory's absolute path are
-// also the last names of the Application's path: so far up, the repository
-// begins. Argo CD's copy of a repository need not have a .git; of a path given
-// by the annotation manifest-generate-paths, it may have only a part.
+// Below returns how many directories the root of the repository is above a
+// directory, given by its absolute path: how many of its last names are also the
+// last names of the Application's path. Argo CD's copy of a repository may have no
+// .git, and with the annotation manifest-generate-paths only a part of the files.
 func (r Request) Below(dir string) (depth int) {
 	have, want := names(dir), names(r.Path)
 	for depth < len(have) && depth < len(want) && have[len(have)-1-depth] == want[len(want)-1-depth] {

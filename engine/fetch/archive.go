@@ -11,9 +11,9 @@ import (
 	"github.com/fluxcd/pkg/tar"
 )
 
-// Unpack puts the readable files of a tar.gz archive into a directory. A path
-// that leads out of it is an error, and so is more than the bounds. Links are
-// left out; one in the place of configuration is an error.
+// Unpack writes the readable files of a tar.gz archive into a directory. A path
+// that leads out of it is an error, and so is an archive beyond the bounds. Links
+// are left out; one with the name of a configuration file is an error.
 func Unpack(from io.Reader, dir string) error {
 	var link, tooMany error
 	var found tally
@@ -25,7 +25,8 @@ func Unpack(from io.Reader, dir string) error {
 		tooMany = cmp.Or(tooMany, found.add(name, !skip))
 		return skip || tooMany != nil
 	}
-	err := tar.Untar(until{from, &tooMany}, dir, tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(filter))
+	err := tar.Untar(until{from, &tooMany}, dir,
+		tar.WithMaxUntarSize(maxUnpacked), tar.WithSkipSymlinks(), tar.WithFilter(filter))
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
@@ -39,8 +40,8 @@ func Pack(dir string) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// leftOut reports whether an entry of an archive or directory is skipped. A hard
-// link says of itself that it is a regular file.
+// leftOut reports whether an entry of an archive or directory is skipped. The mode
+// of a hard link is that of a regular file.
 func leftOut(name string, info fs.FileInfo) bool {
 	return isLink(info) || !info.IsDir() && !Readable(name, info.Size())
 }

@@ -14,13 +14,13 @@ import (
 	"github.com/opencontainers/go-digest"
 )
 
-// maxArtifact bounds what is fetched, in bytes.
+// maxArtifact bounds an artifact as it is downloaded, in bytes.
 const maxArtifact = 10 << 20
 
-// Artifacts downloads what source-controller serves.
+// Artifacts downloads the artifacts of source-controller.
 type Artifacts struct{ client *retryablehttp.Client }
 
-// NewArtifacts returns one that retries a failed download up to n times.
+// NewArtifacts returns Artifacts that retry a failed download a number of times.
 func NewArtifacts(retries int) Artifacts {
 	c := retryablehttp.NewClient()
 	c.RetryMax, c.Logger = retries, nil
@@ -28,9 +28,9 @@ func NewArtifacts(retries int) Artifacts {
 	return Artifacts{c}
 }
 
-// Fetch puts the readable files of an artifact into a directory, and the archive
-// next to it. An artifact that is longer than 10 MiB, or has another digest than
-// it says, is not unpacked.
+// Fetch writes the readable files of an artifact into a directory, and the archive
+// next to it. An artifact that is longer than 10 MiB, or does not have its digest,
+// is an error and not unpacked.
 func (a Artifacts) Fetch(ctx context.Context, artifact meta.Artifact, dir string) error {
 	want, err := digest.Parse(artifact.Digest)
 	if err != nil {
@@ -69,7 +69,8 @@ func (a Artifacts) download(ctx context.Context, url string, into io.Writer, wan
 	case err != nil:
 		return fmt.Errorf("GET %s: %w", url, err)
 	case n > maxArtifact:
-		return fmt.Errorf("GET %s: the artifact is larger than %d MiB; have the source leave out what is not needed", url, maxArtifact>>20)
+		return fmt.Errorf("GET %s: the artifact is larger than %d MiB; have the source ignore files that are not needed",
+			url, maxArtifact>>20)
 	case !verifier.Verified():
 		return fmt.Errorf("GET %s: the artifact has another digest than %s", url, want)
 	}

@@ -2,10 +2,10 @@
 // artifact of Flux's source-controller, a commit of a Git repository, or an
 // archive that was packed here.
 //
-// It takes only regular files that a configuration can read, of bounded number
-// and size, because whoever wrote them may want to fill a disk, a memory or an
-// afternoon. It knows no Kubernetes object, no credentials but those it is given,
-// and nothing of what the files say.
+// It writes only regular files that a configuration can read, of bounded number
+// and size, because their author may want to exhaust the disk, the memory or the
+// time of the reader. It knows no Kubernetes object, no credentials but those that
+// it is given, and not the content of the files.
 package fetch
 
 import (
@@ -18,8 +18,8 @@ import (
 	"strings"
 )
 
-// readable are the extensions of files that a configuration can read. Others of
-// a repository are neither unpacked nor kept.
+// readable are the extensions of files that a configuration can read. Other files
+// of a source are neither unpacked nor kept.
 var readable = []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
 
 // Readable reports whether a configuration can read a file of this name and size
@@ -28,15 +28,15 @@ func Readable(name string, size int64) bool { return readableName(name) && size 
 
 func readableName(name string) bool { return slices.Contains(readable, path.Ext(name)) }
 
-// The bounds of what is written, in bytes: of all files, and of one.
+// The bounds of the files that are written, in bytes: of all, and of one.
 const (
 	maxUnpacked = 20 << 20
 	maxFile     = 256 << 10
 )
 
-// maxEntries bounds how many files and directories a source may have. Empty ones
-// cost nothing in an archive, and a few trees that hold each other many times
-// make a commit of billions.
+// maxEntries bounds the number of files and directories of a source. Empty ones
+// need no space in an archive, and a commit of a few trees, each of which holds
+// the next one several times, has billions of them.
 const maxEntries = 100_000
 
 // tally counts what was found in a source.
@@ -52,13 +52,15 @@ func (t *tally) add(name string, written bool) error {
 		t.entries += strings.Count(name, "/")
 	}
 	if t.entries > maxEntries {
-		return fmt.Errorf("it has more than %d files and directories; have the source leave out what is not needed", maxEntries)
+		return fmt.Errorf("it has more than %d files and directories; have the source ignore files that are not needed",
+			maxEntries)
 	}
 	return nil
 }
 
-// refuseLink is the error about a link in the place of configuration. Without
-// what it leads to, pools would be gone that somebody sees in the repository.
+// refuseLink is the error about a link with the name of a configuration file; nil
+// for other names. Without the file behind the link, pools would be missing that
+// are seen in the repository.
 func refuseLink(name string) error {
 	if !strings.HasSuffix(name, ".lke.hcl") && !strings.HasSuffix(name, ".lke.json") {
 		return nil

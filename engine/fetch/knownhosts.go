@@ -8,8 +8,8 @@ import (
 	"golang.org/x/crypto/ssh"
 )
 
-// knownHosts checks servers by the text of a known_hosts file, which the library
-// reads from files alone.
+// knownHosts returns a check of servers by the text of a known_hosts file, which
+// the library reads only from files.
 func knownHosts(text []byte) (callback ssh.HostKeyCallback, err error) {
 	file, err := os.CreateTemp("", "known_hosts-")
 	if err != nil {

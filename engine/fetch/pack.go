@@ -12,26 +12,26 @@ import (
 	"github.com/go-git/go-git/v5/storage"
 )
 
-// The bounds of what is fetched of a repository, in bytes: as it comes, and of
-// one object and all of them as they are. The library reads objects into memory
-// as large as they are, and some hundred kilobytes can be a file of gigabytes.
+// The bounds of the objects that are fetched from a repository, in bytes: of all as
+// they are packed, and of one and all of them unpacked. The library reads whole
+// objects into memory, and some hundred kilobytes can be a file of gigabytes.
 const (
 	maxPack    = 200 << 20
 	maxObject  = 100 << 20
 	maxObjects = 4 << 30
 )
 
-// screening is a store of objects that takes none beyond the bounds.
+// screening is a store that refuses objects beyond the bounds.
 type screening struct {
 	storage.Storer
-	dir string // for what is not known yet
+	dir string // for packs that are not screened yet
 }
 
 // PackfileWriter implements storer.PackfileWriter.
 func (s screening) PackfileWriter() (io.WriteCloser, error) {
 	to, ok := s.Storer.(storer.PackfileWriter)
 	if !ok {
-		return nil, errors.New("the store takes no packs")
+		return nil, errors.New("the store does not take packs")
 	}
 	file, err := os.CreateTemp(s.dir, "pack-")
 	return &screened{file: file, to: to}, err
@@ -47,7 +47,8 @@ type screened struct {
 // Write implements io.Writer.
 func (s *screened) Write(p []byte) (int, error) {
 	if s.size += int64(len(p)); s.size > maxPack {
-		return 0, fmt.Errorf("the repository is larger than %d MiB; have Flux fetch it, and leave out what is not needed", maxPack>>20)
+		return 0, fmt.Errorf("the repository is larger than %d MiB; have Flux fetch it, and ignore files that are not needed",
+			maxPack>>20)
 	}
 	return s.file.Write(p)
 }
@@ -72,7 +73,7 @@ func (s *screened) Close() (err error) {
 	return errors.Join(err, w.Close())
 }
 
-// screen looks at each object of a pack without keeping it.
+// screen reads the size of each object of a pack without keeping it.
 func screen(pack io.Reader) error {
 	scanner := packfile.NewScanner(pack)
 	_, objects, err := scanner.Header()
@@ -100,9 +101,10 @@ func screen(pack io.Reader) error {
 	return nil
 }
 
-var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or files of more than %d GiB; have Flux fetch it, and leave out what is not needed", maxObject>>20, maxObjects>>30)
+var errTooLarge = fmt.Errorf("the repository has a file of more than %d MiB, or files of more than %d GiB; "+
+	"have Flux fetch it, and ignore files that are not needed", maxObject>>20, maxObjects>>30)
 
-// measured is how long something is, and how it begins.
+// measured is the size of an object that is written to it, and its first bytes.
 type measured struct {
 	size  int64
 	begin []byte
@@ -118,8 +120,8 @@ func (m *measured) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// made is the size of what a delta makes: it begins with that of what it is made
-// from, and its own.
+// made is the size of the object that a delta makes. A delta begins with two sizes:
+// of the object that it is applied to, and of the one that it makes.
 func (m *measured) made() int64 {
 	_, n := binary.Uvarint(m.begin)
 	size, _ := binary.Uvarint(m.begin[max(n, 0):])

@@ -27,20 +27,16 @@ type Repository struct {
 	auth transport.AuthMethod
 }
 
-// Login is what a server asks for. Over ssh the private key Identity, encrypted
-// by Password or not, and the server's KnownHosts; else Username and Password.
+// Login is how to log in to a server: over ssh with the private key Identity, which
+// Password may encrypt, to one of KnownHosts; else with Username and Password.
 type Login struct {
 	Username, Password   string
 	Identity, KnownHosts []byte
 }
 
-// ErrUnknownHost is returned for an ssh URL without known hosts: nothing would
-// tell the server from an impostor.
-var ErrUnknownHost = errors.New("it has no known_hosts: the server of an ssh URL must be known")
-
-// NewRepository returns the repository at a URL. A nil login is for one that
-// everybody may read. The error is ErrUnknownHost, or says which part of the
-// login or URL cannot be read, without a password.
+// NewRepository returns the repository at a URL. The login is nil for a public one.
+// The error says which part of the login or URL cannot be used, and shows no
+// password.
 func NewRepository(at string, login *Login) (Repository, error) {
 	_, err := url.Parse(at)
 	if bad := (*url.Error)(nil); errors.As(err, &bad) {
@@ -53,7 +49,7 @@ func NewRepository(at string, login *Login) (Repository, error) {
 		return Repository{at, &githttp.BasicAuth{Username: login.Username, Password: login.Password}}, nil
 	}
 	if len(login.KnownHosts) == 0 {
-		return Repository{}, ErrUnknownHost
+		return Repository{}, errors.New("it has no known_hosts: the server of an ssh URL must be known")
 	}
 	keys, err := gitssh.NewPublicKeys("git", login.Identity, login.Password)
 	if err != nil {
@@ -65,18 +61,18 @@ func NewRepository(at string, login *Login) (Repository, error) {
 	return Repository{at, keys}, nil
 }
 
-// Ref says which commit of a repository is meant: the first of the three that is
-// set, or else the branch main.
+// Ref names a commit of a repository: the first of the three that is set, or else
+// the branch main. Commit is the whole hash.
 type Ref struct{ Commit, Tag, Branch string }
 
-// Commit is one commit, and the reference that it was found by.
+// Commit is one commit, and the reference, or the short hash, that it was found by.
 type Commit struct {
 	Name plumbing.ReferenceName
 	Hash plumbing.Hash
 }
 
-// Resolve asks the server which commit a reference is at. A commit is itself,
-// and nobody is asked.
+// Resolve asks the server for the commit of a reference. Where the reference is a
+// commit already, the server is not asked.
 func (r Repository) Resolve(ctx context.Context, ref Ref) (Commit, error) {
 	name := plumbing.NewBranchReferenceName("main")
 	switch {
@@ -114,9 +110,9 @@ func (r Repository) redacted() string {
 	return shown.Redacted()
 }
 
-// Fetch puts the readable files of one commit into a directory, and the objects
+// Fetch writes the readable files of one commit into a directory, and the objects
 // of the repository next to it. Nothing is checked out: no hook, filter or
-// submodule is ever run.
+// submodule is run.
 func (r Repository) Fetch(ctx context.Context, commit Commit, dir string) error {
 	repo, err := r.fetchObjects(ctx, commit, filepath.Dir(dir))
 	if err != nil {
@@ -147,8 +143,8 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 	if err != nil {
 		return nil, err
 	}
-	// Not every server gives a commit by its number, so the reference is asked for
-	// where there is one. Should it have moved on, the commit is not found.
+	// Not every server sends a commit by its hash, so the reference is asked for
+	// where there is one. If it has moved on by now, the commit is not found.
 	from := commit.Hash.String()
 	if strings.HasPrefix(commit.Name.String(), "refs/") {
 		from = "+" + commit.Name.String()
@@ -162,7 +158,8 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 }
 
 // writeTree writes the readable regular files of a tree. A path that leads out of
-// the directory is an error, and so is a link in the place of configuration.
+// the directory is an error, and so is a link with the name of a configuration
+// file.
 func writeTree(tree *object.Tree, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {

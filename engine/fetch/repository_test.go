@@ -64,7 +64,7 @@ func TestNoPasswordIsInAnError(t *testing.T) {
 }
 
 // TestARepositoryOfLargeFiles: what is small on its way may be larger than all
-// memory. A commit beside it is fetched.
+// memory. A commit next to it is fetched.
 func TestARepositoryOfLargeFiles(t *testing.T) {
 	from := t.TempDir()
 	repo, err := git.PlainInit(from, false)

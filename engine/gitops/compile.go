@@ -9,41 +9,43 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// inTurn is a compiler that does so many compilations at a time: each may take
-// all the memory that a process gets. NodePlans that wait for the API server or
-// for a fetch take no turn.
+// inTurn is a compiler that runs a bounded number of compilations at a time: each
+// may take all the memory that a process gets. NodePlans that wait for the API
+// server or for a fetch take no turn.
 type inTurn struct {
 	Compiler
-	turns chan struct{}
+	turns *semaphore.Weighted
 }
 
-func takeTurns(c Compiler, most int) inTurn { return inTurn{c, make(chan struct{}, most)} }
+func takeTurns(c Compiler, most int64) inTurn { return inTurn{c, semaphore.NewWeighted(most)} }
 
 // Compile implements Compiler.
 func (t inTurn) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
-	select {
-	case t.turns <- struct{}{}:
-	case <-ctx.Done():
-		return compile.Answer{}, ctx.Err()
+	if err := t.turns.Acquire(ctx, 1); err != nil {
+		return compile.Answer{}, err
 	}
-	defer func() { <-t.turns }()
+	defer t.turns.Release(1)
 	return t.Compiler.Compile(ctx, req)
 }
 
-// compiled is a source that was compiled, and how to ask its policies.
+// compiled is a compiled source, and the request that its policies are judged by.
 type compiled struct {
 	compile.Answer
 	request compile.Request
-	unread  string // why what was last applied could not be compiled in its place
+	// lastAppliedError says why this is the new revision and not the one that was
+	// last applied: that no longer compiles. "" where this is not so.
+	lastAppliedError string
 }
 
-// compile compiles the files of a revision, and what was last applied.
+// compile compiles the files of a revision, and those that were last applied.
 func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
 	req := compile.Request{Root: rev.files, Dir: within(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
@@ -52,7 +54,8 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 	}
 	rev.head = answer.Result
 	rev.head.Inventory = inventoryLabel(rev.target.NodePlan)
-	rev.base, err = w.base(ctx, rev.target, filepath.Join(filepath.Dir(rev.files), "base"), compiled{Answer: answer, request: req})
+	dir := filepath.Join(filepath.Dir(rev.files), "base")
+	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
 	return err
 }
 
@@ -68,13 +71,13 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s",
 			revision, strings.Join(answer.Errors(), "\n"))
 	case answer.Cluster.Name != w.Cluster:
-		return stalled(lkeplanv1alpha1.ReasonWrongCluster, "revision %s is not applied: it is for the cluster %q, and this is %q",
-			revision, answer.Cluster.Name, w.Cluster)
+		return stalled(lkeplanv1alpha1.ReasonWrongCluster,
+			"revision %s is not applied: it is for the cluster %q, and this is %q", revision, answer.Cluster.Name, w.Cluster)
 	}
 	return nil
 }
 
-// within is a path that leads nowhere out of the directory that it is in.
+// within returns a path that does not lead out of the directory that it is in.
 func within(path string) string {
 	if clean := strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"); clean != "" {
 		return clean
@@ -82,9 +85,9 @@ func within(path string) string {
 	return "."
 }
 
-// base compiles what was last applied, in an empty directory, with the variables
-// of the target, for its guards and policies. Where nothing was applied yet,
-// those of the new revision hold.
+// base compiles the files that were last applied, in an empty directory and with
+// the variables of the target, for their guards and policies. Where nothing was
+// applied yet, those of head, the new revision, hold.
 func (w *Worker) base(ctx context.Context, to target, dir string, head compiled) (compiled, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for what was last applied: %v", err)
@@ -106,28 +109,28 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
-		// Without it a revision could lift the guards that hold for itself.
+		// Otherwise a revision could lift the guards that it is judged by.
 		return head, failed(lkeplanv1alpha1.ReasonCompileFailed, "compile what was last applied: %v", err)
 	}
 	if answer.Failed {
-		// It was fine when it was applied; its variables are not what they were.
-		head.unread = strings.Join(append([]string{"It has errors now:"}, answer.Errors()...), "\n")
+		// It compiled when it was applied, so its variables have changed.
+		head.lastAppliedError = strings.Join(append([]string{"It has errors now:"}, answer.Errors()...), "\n")
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil
 }
 
-// readable refuses a change while what was last applied cannot be compiled with
-// the variables as they are now. One commit could change them, and by that be the
-// first that is held to its own guards.
-func (c compiled) readable(p plan.Plan) []plan.Verdict {
-	if c.unread == "" || p.Empty() {
+// refuseUnreadable blocks a plan that changes something while the files that were
+// last applied do not compile with the present variables. Otherwise one commit
+// could change the variables, and be judged by its own guards.
+func (c compiled) refuseUnreadable(p plan.Plan) []plan.Verdict {
+	if c.lastAppliedError == "" || p.Empty() {
 		return nil
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The guards of what was last applied cannot be read with the variables as they are now. " +
-			"Take a value away only when nothing that is applied asks for it any more. " + c.unread,
+		Detail: "The guards that were last applied cannot be read with the present variables. " +
+			"Remove a value only when nothing that is applied uses it. " + c.lastAppliedError,
 	}}
 }
 

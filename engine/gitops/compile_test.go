@@ -9,7 +9,6 @@ import (
 	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -19,7 +18,7 @@ import (
 // recorded is a record of some files, which Load writes down.
 type recorded struct {
 	path  string
-	files map[string]string // nil: nothing is in force
+	files map[string]string // nil: nothing was applied yet
 }
 
 func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
@@ -54,8 +53,8 @@ func (a *asks) Compile(_ context.Context, req compile.Request) (compile.Answer, 
 	return a.answer, nil
 }
 
-// TestTheGuardsAreOfWhatWasLastApplied: and it is compiled only where it is not what
-// was compiled already.
+// TestTheGuardsAreOfWhatWasLastApplied: and that is compiled only where it differs
+// from the new revision.
 func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 	const old, head = 1, 2 // deleted pools that the guards allow
 	files := map[string]string{"fleet/main.lke.hcl": "pool \"a\" {}", "modules/m.lke.hcl": "pool \"b\" {}"}
@@ -95,9 +94,11 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
 				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
 			}
-			base, err := w.base(t.Context(), target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}, t.TempDir(), of)
+			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}
+			base, err := w.base(t.Context(), to, t.TempDir(), of)
 			if err != nil || compiler.others != tt.compiles || base.Guards.MaxDeletedPools != tt.allows {
-				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v", compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
+				t.Errorf("%d compilations, want %d; %d deleted pools are allowed, want %d; %v",
+					compiler.others, tt.compiles, base.Guards.MaxDeletedPools, tt.allows, err)
 			}
 		})
 	}
@@ -106,8 +107,10 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	for policies, want := range []int{0, 1} {
 		compiler := &asks{}
-		w, p := &Worker{Compiler: compiler}, &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money)}}}
-		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}, base: compiled{Answer: compile.Answer{PolicyCount: policies}}}
+		w, p := &Worker{Compiler: compiler}, &judged{}
+		rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+		rev.base.PolicyCount = policies
+		p.Plan.Current = new(catalog.Money)
 		if err := w.judge(t.Context(), rev, p); err != nil {
 			t.Fatal(err)
 		}
@@ -117,8 +120,8 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: one commit that takes a value
-// away that the guards last applied need would else be the first to be held to its own.
+// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: otherwise a commit that removes
+// a value that the last applied guards need would be judged by its own guards.
 func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
 	for name, tt := range map[string]struct {
@@ -126,9 +129,9 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 		changes []plan.Change
 		refused bool
 	}{
-		"it can be read":   {false, []plan.Change{change}, false},
-		"it cannot":        {true, []plan.Change{change}, true},
-		"nothing is to do": {true, nil, false},
+		"it can be read":  {false, []plan.Change{change}, false},
+		"it cannot":       {true, []plan.Change{change}, true},
+		"nothing changes": {true, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
@@ -136,13 +139,17 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
-			head := compiled{Answer: compile.Answer{Result: compile.Result{Guards: guards}}, request: compile.Request{Root: t.TempDir(), Dir: "."}}
+			head := compiled{
+				Answer:  compile.Answer{Result: compile.Result{Guards: guards}},
+				request: compile.Request{Root: t.TempDir(), Dir: "."},
+			}
 			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
 			var err error
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{Comparison: compare.Comparison{Plan: plan.Plan{Current: new(catalog.Money), Changes: tt.changes}}}
+			p := &judged{}
+			p.Plan.Current, p.Plan.Changes = new(catalog.Money), tt.changes
 			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +160,7 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 	}
 }
 
-// hanging is a compiler that answers when it is told to.
+// hanging is a compiler that answers when its channel says so.
 type hanging struct{ begun, answer chan struct{} }
 
 func (h hanging) Compile(context.Context, compile.Request) (compile.Answer, error) {
@@ -180,7 +187,7 @@ func TestCompilationsTakeTurns(t *testing.T) {
 		}
 		cancel()
 		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("who waits for a turn is told %v, want %v", err, context.Canceled)
+			t.Errorf("the compilation that waits for a turn ends with %v, want %v", err, context.Canceled)
 		}
 		close(h.answer)
 		if err := errors.Join(<-ends, <-ends); err != nil {

@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
@@ -20,19 +19,19 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 		return Artifact{}, err
 	}
 	repository, err := fetch.NewRepository(np.Spec.Git.URL, login)
-	switch {
-	case err != nil && login != nil:
-		err = fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
-		if errors.Is(err, fetch.ErrUnknownHost) {
-			return Artifact{}, MissingError{err.Error()}
-		}
-		return Artifact{}, err
-	case err != nil:
+	if err != nil && login != nil {
+		return Artifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
+	}
+	if err != nil {
 		return Artifact{}, err
 	}
-	asking, cancel := context.WithTimeout(ctx, timeout(np))
+	var ref fetch.Ref
+	if named := np.Spec.Git.Ref; named != nil {
+		ref = fetch.Ref{Commit: named.Commit, Tag: named.Tag, Branch: named.Branch}
+	}
+	resolving, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
-	commit, err := repository.Resolve(asking, refOf(np.Spec.Git))
+	commit, err := repository.Resolve(resolving, ref)
 	if err != nil {
 		return Artifact{}, err
 	}
@@ -43,15 +42,8 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	}, nil
 }
 
-func refOf(src *lkeplanv1alpha1.GitSource) fetch.Ref {
-	if src.Ref == nil {
-		return fetch.Ref{}
-	}
-	return fetch.Ref{Commit: src.Ref.Commit, Tag: src.Ref.Tag, Branch: src.Ref.Branch}
-}
-
-// login reads the Secret of a repository, by the keys that Flux's have; nil where
-// the NodePlan names none.
+// login reads the Secret of a repository, which has the keys that Flux reads. It
+// returns nil where the NodePlan names none.
 func (s ClusterSources) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
 	if np.Spec.Git.SecretRef == nil {
 		return nil, nil

@@ -1,16 +1,15 @@
-// Package gitops keeps the cluster as NodePlans say: it fetches a revision of
-// their source, has it compiled, compares it with the cluster, asks the guards,
-// and applies it through the engine that the command line uses.
+// Package gitops reconciles NodePlans: it fetches a revision of their source, has
+// it compiled, compares it with the cluster, asks the guards, and applies it
+// through the packages that the command line uses.
 //
-// What is in force stays in force when something goes wrong, and the NodePlan's
-// conditions say what. The package knows nothing of machines: that nodes come
-// and go for the objects is Karpenter's, and goes on while a NodePlan is
+// When something goes wrong, what was last applied stays as it is, and the
+// NodePlan's conditions say what is wrong. The package knows nothing of machines:
+// Karpenter makes and deletes nodes for the objects, also while a NodePlan is
 // suspended or fails.
 package gitops
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -20,19 +19,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Annotations and finalizer of a NodePlan.
-const (
-	// Finalizer keeps a deleted NodePlan until it is settled what becomes of its
-	// objects.
-	Finalizer = "lkeplan.dev/finalizer"
-	// RevisionKey is the key of the revision in the metadata of events, by which
-	// notification-controller sets the status of a commit.
-	RevisionKey = lkeplanv1alpha1.Group + "/revision"
-	// OriginRevisionKey is that of the commit that an artifact was made from.
-	OriginRevisionKey = lkeplanv1alpha1.Group + "/originRevision"
-	// TokenKey is that of what tells events of the same text apart.
-	TokenKey = lkeplanv1alpha1.Group + "/token"
-)
+// Finalizer keeps a deleted NodePlan until its objects are deleted or orphaned.
+const Finalizer = "lkeplan.dev/finalizer"
 
 // Artifact is one revision of a source.
 type Artifact struct {
@@ -40,33 +28,23 @@ type Artifact struct {
 	Origin   string // the commit that it was made from; "" where the source does not say
 	Verified bool   // source-controller has verified its signature
 	// Fetch puts the files into an empty directory. It takes only regular files,
-	// of bounded number and size, and leaves what has another digest than the
-	// source says.
+	// of bounded number and size. It fails, and unpacks nothing, where they have
+	// another digest than the source says.
 	Fetch func(ctx context.Context, dir string) error
 }
 
-// Sources finds what a NodePlan is to be made from.
+// Sources finds the sources of NodePlans.
 type Sources interface {
 	// Find returns the present revision of a NodePlan's source. The error is a
-	// DeniedError where the NodePlan may not use it, and a MissingError where
-	// there is none yet.
+	// stalled outcome where the NodePlan may not use the source.
 	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
 }
 
-// DeniedError says that a NodePlan must not use what it names.
-type DeniedError struct{ Reason string }
-
-// Error implements error.
-func (e DeniedError) Error() string { return e.Reason }
-
-// MissingError says that a source is not there, or has nothing to fetch yet.
-type MissingError struct{ Reason string }
-
-// Error implements error.
-func (e MissingError) Error() string { return e.Reason }
-
 // Compiler compiles a directory; compile.Child is one.
 type Compiler interface {
+	// Compile returns what a directory compiles to. The error is
+	// compile.ErrTimeout or compile.ErrMemory where it takes more than it may; an
+	// error in the configuration is in the answer.
 	Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
 }
 
@@ -81,13 +59,13 @@ type Cluster interface {
 }
 
 // inventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's
-// objects. A label has 63 characters at most, so that names that are longer
-// together end in a digest.
+// objects. A label has at most 63 characters, so the value of long names ends in
+// a digest.
 func inventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
 	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
-// orElse is a duration, or another where it is not set.
+// orElse returns a duration, or another one where it is not set.
 func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil || d.Duration <= 0 {
 		return other
@@ -95,9 +73,7 @@ func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	return d.Duration
 }
 
-// timeout bounds each step of a reconciliation.
+// timeout is how long each step of a reconciliation may take.
 func timeout(plan *lkeplanv1alpha1.NodePlan) time.Duration {
 	return orElse(plan.Spec.Timeout, min(max(plan.Spec.Interval.Duration, 30*time.Second), 5*time.Minute))
 }
-
-var errNoSource = errors.New("the NodePlan names no source")

@@ -10,15 +10,15 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Variables are the values of a NodePlan, and which of them must not be shown.
+// Variables are the values of a NodePlan, and the texts among them that must not
+// be shown.
 type Variables struct {
 	Vars    []config.Var
 	Secrets []string
 }
 
-// mask replaces what must not be shown in an outcome, and in what guards and
-// policies say in the status. Only then may a text be cut: half a secret is not
-// found.
+// mask replaces secrets in an outcome, and in the messages of guards and policies
+// in the status. A text is cut after that: half a secret would not be found.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := strings.NewReplacer(v.pairs()...)
 	o.message, o.event, o.corrected = hidden.Replace(o.message), hidden.Replace(o.event), hidden.Replace(o.corrected)
@@ -29,12 +29,12 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	return o
 }
 
-// maxVerdict bounds what a guard says, in bytes: a policy may say anything, and
-// a status that is too large is not written at all.
+// maxVerdict bounds the message of a guard, in bytes: a policy may write anything,
+// and a status that is too large is not written at all.
 const maxVerdict = 2048
 
-// pairs are what must not be shown and what stands for it, the longest first, so
-// that nothing is left of one that begins like another.
+// pairs are the forms of the secrets, each followed by its replacement. The longest
+// is first, so that no end is left of one that begins like another.
 func (v Variables) pairs() (pairs []string) {
 	var forms []string
 	for _, secret := range v.Secrets {
@@ -47,15 +47,15 @@ func (v Variables) pairs() (pairs []string) {
 	return pairs
 }
 
-// Texts that are shorter say nothing, and are in every message. Lines are parts
-// of a secret, and common ones are longer.
+// The lengths from which texts are replaced, in bytes. Shorter ones are in every
+// message. A line is only a part of a secret, and short lines are common.
 const (
 	shortestSecret = 4
 	shortestLine   = 8
 )
 
-// spellings are how a secret may stand in a text: as it is, without the end of
-// line that files have, line by line, and each of them in quotes.
+// spellings are the forms of a secret in a text: as it is, without the line break
+// at the end, line by line, and each of them in quotes.
 func spellings(secret string) (forms []string) {
 	add := func(text string, shortest int) {
 		if len(text) < shortest {

@@ -13,15 +13,17 @@ func TestSecretsAreHidden(t *testing.T) {
 		secrets       []string
 		message, want string
 	}{
-		{"as they are", []string{"hunter2", "abc", ""}, `main.lke.hcl:3: the token "hunter2" is not abc`, `main.lke.hcl:3: the token "***" is not abc`},
-		{"without the end of line of their file", []string{"hunter2\n"}, "the token hunter2 is short", "the token *** is short"},
+		{"as they are", []string{"hunter2", "abc", ""},
+			`main.lke.hcl:3: the token "hunter2" is not abc`, `main.lke.hcl:3: the token "***" is not abc`},
+		{"without the line break at the end", []string{"hunter2\n"}, "the token hunter2 is short", "the token *** is short"},
 		{"in quotes", []string{`say "friend"`}, `it is "say \"friend\"" now`, `it is "***" now`},
 		{"one line of several", []string{"BEGIN KEY\nMIIEvgIBADAN\nEND\n"}, "line 2 is MIIEvgIBADAN", "line 2 is ***"},
 		{"several lines in quotes", []string{"BEGIN KEY\nMIIEvgIBADAN\n"}, `"BEGIN KEY\nMIIEvgIBADAN\n"`, `"***"`},
 		{"one that begins like another", []string{"hunter2", "hunter2000"}, "it is hunter2000", "it is ***"},
 	}
 	for _, tt := range tests {
-		if o := (Variables{Secrets: tt.secrets}).mask(nodePlan("a", "fleet"), outcome{message: tt.message}); o.message != tt.want {
+		o := Variables{Secrets: tt.secrets}.mask(nodePlan("a", "fleet"), outcome{message: tt.message})
+		if o.message != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, o.message, tt.want)
 		}
 	}
@@ -37,9 +39,9 @@ func TestNoSecretIsInAnOutcome(t *testing.T) {
 	}
 }
 
-// TestWhatPoliciesSayFitsIntoAStatus: however much it is; one that is too large
-// would never be written, and the last one would seem to hold.
-func TestWhatPoliciesSayFitsIntoAStatus(t *testing.T) {
+// TestMessagesOfPoliciesFitIntoAStatus: however long they are. A status that is too
+// large is not written, and the old one would stay.
+func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
 	np := nodePlan("a", "fleet")
 	for range 1000 {
 		np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{Message: strings.Repeat("no ", 100_000)})

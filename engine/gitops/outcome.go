@@ -3,6 +3,7 @@ package gitops
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,37 +14,46 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// outcome is how a reconciliation has ended. Exactly one of three: it is done,
-// it is stalled until somebody does something, or it is tried again soon. The
-// last two are errors, by which a step ends the story early.
+// outcome is how a reconciliation has ended. It is done, or it is stalled until
+// somebody changes something, or it has failed and is tried again soon. The last
+// two are errors, by which a step ends a reconciliation early.
 type outcome struct {
-	reason  string
+	reason  string // of the condition Ready
 	message string
-	// What it is about: the revision, and the commit that this was made from; ""
-	// where no revision was found.
+
+	stalled bool
+	failed  bool
+	news    bool // something has changed, and an event says so
+
+	// The revision, and the commit that it was made from; "" where no revision was
+	// found.
 	revision, origin string
 
-	stalled bool   // trying again helps nobody
-	failed  bool   // and is tried again
-	news    bool   // something has changed, and an event says so
-	refused string // of a plan that is not to be applied: why it could not be, as a reason
-	// corrected says what others had changed and was set back.
-	corrected string
-	event     string // what an event says in place of the message, and never the same; "" for the message
+	refused   string // the reason why a plan that is only shown could not be applied; "" where it could
+	corrected string // the fields that others had set and that were set back
+	event     string // the message of the event, which differs from message; "" where they are the same
 }
 
 // Error implements error, for outcomes that are stalled or failed.
 func (o outcome) Error() string { return o.message }
 
-// outcomeOf is how a step has ended: as it says, or as its error does.
+// warns reports whether an event about the outcome is a warning.
+func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
+
+// outcomeOf returns the outcome of a step, or of the error that ended it early.
 func outcomeOf(o outcome, err error) outcome {
 	if err == nil {
 		return o
 	}
+	return endedBy(err, lkeplanv1alpha1.ReasonApplyFailed)
+}
+
+// endedBy returns the outcome that an error is, or a failure with a reason.
+func endedBy(err error, reason string) outcome {
 	if early, ok := errors.AsType[outcome](err); ok {
 		return early
 	}
-	return failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
+	return failed(reason, "%v", err)
 }
 
 func done(reason, format string, args ...any) outcome {
@@ -58,7 +68,7 @@ func failed(reason, format string, args ...any) outcome {
 	return outcome{reason: reason, message: fmt.Sprintf(format, args...), failed: true}
 }
 
-// changed notes that the outcome is worth an event.
+// changed returns the outcome with a note that it is news.
 func (o outcome) changed(news bool) outcome {
 	o.news = o.news || news
 	return o
@@ -68,8 +78,9 @@ func (o outcome) changed(news bool) outcome {
 const maxMessage = 20_000
 
 // settle writes the outcome into the conditions, as kstatus reads them: Ready
-// where it is done, Stalled where only a change helps, and Reconciling where it
-// goes on. Healthy is what was last seen, where the NodePlan waits for it.
+// where it is done, Stalled where only a change helps, and Reconciling where it is
+// tried again. Healthy stays what it was last found to be, where the NodePlan
+// waits for its objects.
 func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	message := shorten(o.message, maxMessage)
 	plan.Status.ObservedGeneration = plan.Generation
@@ -109,20 +120,21 @@ func shorten(text string, most int) string {
 	return strings.ToValidUTF8(cut, "") + "…"
 }
 
-// maxHistory is how many revisions a NodePlan remembers.
+// maxHistory is how many revisions the history of a NodePlan has.
 const maxHistory = 5
 
-// remember puts a revision at the head of the history, or moves it there.
-func remember(history []lkeplanv1alpha1.HistoryEntry, entry lkeplanv1alpha1.HistoryEntry) []lkeplanv1alpha1.HistoryEntry {
-	kept := []lkeplanv1alpha1.HistoryEntry{entry}
-	for _, h := range history {
-		if (h.Revision != entry.Revision || h.Status != entry.Status || h.Digest != entry.Digest) && len(kept) < maxHistory {
-			kept = append(kept, h)
-		}
+// remember puts the attempted revision at the head of the history, or moves it
+// there.
+func remember(np *lkeplanv1alpha1.NodePlan, reason string, now time.Time) {
+	entry := lkeplanv1alpha1.HistoryEntry{
+		Revision: np.Status.LastAttemptedRevision, Status: reason,
+		Time: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
-	return kept
-}
-
-func entryOf(plan *lkeplanv1alpha1.NodePlan, reason, digest string, now time.Time) lkeplanv1alpha1.HistoryEntry {
-	return lkeplanv1alpha1.HistoryEntry{Revision: plan.Status.LastAttemptedRevision, Time: metav1.NewTime(now.UTC().Truncate(time.Second)), Status: reason, Digest: digest}
+	if np.Status.Plan != nil && np.Status.Plan.Revision == entry.Revision {
+		entry.Digest = np.Status.Plan.Digest
+	}
+	others := slices.DeleteFunc(np.Status.History, func(h lkeplanv1alpha1.HistoryEntry) bool {
+		return h.Revision == entry.Revision && h.Status == entry.Status && h.Digest == entry.Digest
+	})
+	np.Status.History = append([]lkeplanv1alpha1.HistoryEntry{entry}, others[:min(len(others), maxHistory-1)]...)
 }

@@ -37,7 +37,8 @@ func TestConditionsFollowTheOutcomes(t *testing.T) {
 				got = c.Status
 			}
 			if got != want {
-				t.Errorf("after %s %q with wait: %v, %s is %q, want %q", step.outcome.reason, step.outcome.message, step.wait, name, got, want)
+				t.Errorf("after %s %q with wait: %v, %s is %q, want %q",
+					step.outcome.reason, step.outcome.message, step.wait, name, got, want)
 			}
 		}
 	}

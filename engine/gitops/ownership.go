@@ -18,7 +18,7 @@ import (
 type owned map[manifest.Key]bool
 
 // refuseForeign refuses to change objects that somebody else has applied, and
-// fields that others have set in objects that were not applied from here before.
+// fields that others have set in objects that this NodePlan has not applied yet.
 func refuseForeign(p plan.Plan, ours owned) error {
 	var lines []string
 	for _, c := range p.Changes {
@@ -32,11 +32,12 @@ func refuseForeign(p plan.Plan, ours owned) error {
 	if len(lines) == 0 {
 		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Have the owner give the field up, or take it out of the source.", strings.Join(lines, "; "))
+	return stalled(lkeplanv1alpha1.ReasonConflict,
+		"nothing is applied: %s. Have the owner give the field up, or remove it from the source.", strings.Join(lines, "; "))
 }
 
-// refuseMoved refuses to delete what another NodePlan wants by now: its nodes
-// would go with it, and be made anew.
+// refuseMoved refuses to delete objects that another NodePlan declares now: their
+// nodes would be deleted with them, and made again.
 func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
 	var lines []string
 	for _, c := range p.Changes {
@@ -44,7 +45,8 @@ func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
 			continue
 		}
 		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
-			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s wants it: to hand it over, add removed { from = %s, delete = false }, each on a line of its own", c.Key(), other, c.Addr))
+			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s declares it: "+
+				"to hand it over, add removed { from = %s, delete = false }, each on a line of its own", c.Key(), other, c.Addr))
 		}
 	}
 	if len(lines) == 0 {
@@ -53,7 +55,8 @@ func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
 	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; "))
 }
 
-// notifyOrphaned notifies the NodePlans that want what the plan has orphaned.
+// notifyOrphaned notifies the NodePlans that declare objects that the plan has
+// orphaned.
 func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	for _, c := range p.Changes {
 		if c.Action != plan.Forget {
@@ -65,8 +68,8 @@ func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	}
 }
 
-// withoutConflicts is the plan without the conflicts about our own objects, which
-// are settled by setting the fields back.
+// withoutConflicts returns the plan without its conflicts. refuseForeign leaves
+// only those about our own objects, whose fields are set back.
 func withoutConflicts(p plan.Plan) plan.Plan {
 	p.Changes = slices.Clone(p.Changes)
 	for i := range p.Changes {
@@ -89,14 +92,15 @@ func (f forcing) Apply(ctx context.Context, obj, live map[string]any) (kube.Outc
 	return f.Cluster.Apply(ctx, obj, live)
 }
 
-// ignored reports whether others may set a field, by the rules of a NodePlan.
+// ignored returns a function that reports whether a NodePlan lets others set a
+// field.
 func ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
 	return func(d plan.Drift) bool {
 		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
 	}
 }
 
-// covers reports whether a rule is about a field, or one around it.
+// covers reports whether a rule names a field, or a field that holds it.
 func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
 	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
 		return false

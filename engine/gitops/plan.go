@@ -45,10 +45,11 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 
 // compare works out the plan, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
-	np, view := rev.target.NodePlan, w.view(rev)
+	spec, view := rev.target.Spec, w.view(rev)
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
-		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(), Prune: np.Spec.Prune == nil || *np.Spec.Prune,
-		Ignore: ignored(np.Spec.DriftIgnore),
+		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
+		Prune:  spec.Prune == nil || *spec.Prune,
+		Ignore: ignored(spec.DriftIgnore),
 	})
 	ours, deleting := view.found()
 	return judged{Comparison: found, ours: ours, deleting: deleting}, err
@@ -65,7 +66,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	if err != nil {
 		return err
 	}
-	p.Plan.Verdicts = append(verdicts, rev.base.readable(p.Plan)...)
+	p.Plan.Verdicts = append(verdicts, rev.base.refuseUnreadable(p.Plan)...)
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}

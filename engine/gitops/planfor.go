@@ -1,13 +1,12 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -28,13 +27,14 @@ func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own
 		return target{np, own}, nil
 	}
 	if w.SameNamespace && at.Namespace != np.Namespace {
-		return target{}, stalled(lkeplanv1alpha1.ReasonAccessDenied, "it plans for NodePlan %s in another namespace, which this controller was told not to allow", at)
+		return target{}, stalled(lkeplanv1alpha1.ReasonAccessDenied,
+			"it plans for NodePlan %s in another namespace, which this controller does not allow", at)
 	}
 	other := &lkeplanv1alpha1.NodePlan{}
 	err := w.Cache.Get(ctx, at, other)
 	switch {
 	case apierrors.IsNotFound(err):
-		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s, which is not there", at)
+		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s, which does not exist", at)
 	case err != nil:
 		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "get NodePlan %s: %v", at, err)
 	}
@@ -51,15 +51,12 @@ func plannedFor(np *lkeplanv1alpha1.NodePlan) (at client.ObjectKey, forAnother b
 	if other == nil || np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
 		return at, false
 	}
-	at = client.ObjectKey{Namespace: other.Namespace, Name: other.Name}
-	if at.Namespace == "" {
-		at.Namespace = np.Namespace
-	}
+	at = client.ObjectKey{Namespace: cmp.Or(other.Namespace, np.Namespace), Name: other.Name}
 	return at, at != client.ObjectKeyFromObject(np)
 }
 
-// planned is the outcome of a NodePlan that only plans: an event is worth it
-// where the plan differs from the one before.
+// planned is the outcome of a NodePlan that only plans. It is news where the plan
+// differs from the one before.
 func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
 	o := plannedOutcome(p.Plan, p.ours).changed(planDiffers(before, &rev.np.Status))
 	var err error
@@ -69,9 +66,8 @@ func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePl
 	return o, nil
 }
 
-// plannedOutcome is ready, whatever would become of the plan; but where guards or
-// conflicts would stop it, the event is a warning, and so the status of the
-// commit a failure.
+// plannedOutcome is ready, also where guards or conflicts would stop the plan. Then
+// the event is a warning, by which the status of the commit is a failure.
 func plannedOutcome(p plan.Plan, ours owned) outcome {
 	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p))
 	if err := refuseForeign(p, ours); err != nil {
@@ -87,30 +83,4 @@ func plannedOutcome(p plan.Plan, ours owned) outcome {
 func planDiffers(before, after *lkeplanv1alpha1.NodePlanStatus) bool {
 	return before.Plan == nil || before.Plan.Digest != after.Plan.Digest || before.Plan.Revision != after.Plan.Revision ||
 		!slices.Equal(before.Guards, after.Guards)
-}
-
-func indexPlanFor(obj client.Object) []string {
-	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
-	if !ok {
-		return nil
-	}
-	at, forAnother := plannedFor(np)
-	if !forAnother {
-		return nil
-	}
-	return []string{sourceKey("", at.Namespace, at.Name)}
-}
-
-// lastAppliedChanged lets pass what makes another plan for a NodePlan: that it
-// comes or goes, has applied another revision, or is changed.
-type lastAppliedChanged struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (lastAppliedChanged) Update(e event.UpdateEvent) bool {
-	before, ok := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
-	if !ok {
-		return false
-	}
-	after, ok := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
-	return ok && (before.Generation != after.Generation || before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
 }

@@ -24,11 +24,19 @@ import (
 // nodePlans are the NodePlans of a cluster.
 type nodePlans struct {
 	client.Client
-	there map[client.ObjectKey]lkeplanv1alpha1.NodePlan
+	live map[client.ObjectKey]lkeplanv1alpha1.NodePlan
+}
+
+func nodePlansOf(plans ...*lkeplanv1alpha1.NodePlan) nodePlans {
+	live := map[client.ObjectKey]lkeplanv1alpha1.NodePlan{}
+	for _, np := range plans {
+		live[client.ObjectKeyFromObject(np)] = *np
+	}
+	return nodePlans{live: live}
 }
 
 func (n nodePlans) Get(_ context.Context, key client.ObjectKey, obj client.Object, _ ...client.GetOption) error {
-	np, ok := n.there[key]
+	np, ok := n.live[key]
 	if !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: "nodeplans"}, key.Name)
 	}
@@ -42,27 +50,31 @@ func nodePlan(namespace, name string) *lkeplanv1alpha1.NodePlan {
 
 func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 	w := &Worker{
-		Cache: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{
-			{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet"), {Namespace: "b", Name: "fleet"}: *nodePlan("b", "fleet"),
-		}},
+		Cache: nodePlansOf(nodePlan("a", "fleet"), nodePlan("b", "fleet")),
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Secrets: []string{"secret of " + np.Namespace}}, nil
 		},
 	}
+	fleet := &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}
+	foreign := &lkeplanv1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}
 	tests := []struct {
 		name          string
 		mode          string
 		planFor       *lkeplanv1alpha1.NamespacedReference
 		sameNamespace bool
-		want          string // namespace/name, or what is said
+		want          string // namespace/name, or a part of the message
 		reason        string
 	}{
 		{name: "itself", mode: lkeplanv1alpha1.ModePlanOnly, want: "a/pr-7"},
-		{name: "one of its namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}, sameNamespace: true, want: "a/fleet"},
-		{name: "one of another namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, want: "b/fleet"},
-		{name: "one that it may not see", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet", Namespace: "b"}, sameNamespace: true, want: "NodePlan b/fleet in another namespace", reason: lkeplanv1alpha1.ReasonAccessDenied},
-		{name: "one that is not there", mode: lkeplanv1alpha1.ModePlanOnly, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "nosuch"}, want: "NodePlan a/nosuch, which is not there", reason: lkeplanv1alpha1.ReasonDependency},
-		{name: "none where it applies", mode: lkeplanv1alpha1.ModeApply, planFor: &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}, want: "a/pr-7"},
+		{name: "one of its namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: fleet, sameNamespace: true,
+			want: "a/fleet"},
+		{name: "one of another namespace", mode: lkeplanv1alpha1.ModePlanOnly, planFor: foreign, want: "b/fleet"},
+		{name: "one that it must not read", mode: lkeplanv1alpha1.ModePlanOnly, planFor: foreign, sameNamespace: true,
+			want: "NodePlan b/fleet in another namespace", reason: lkeplanv1alpha1.ReasonAccessDenied},
+		{name: "one that does not exist", mode: lkeplanv1alpha1.ModePlanOnly,
+			planFor: &lkeplanv1alpha1.NamespacedReference{Name: "nosuch"},
+			want:    "NodePlan a/nosuch, which does not exist", reason: lkeplanv1alpha1.ReasonDependency},
+		{name: "none where it applies", mode: lkeplanv1alpha1.ModeApply, planFor: fleet, want: "a/pr-7"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,29 +96,30 @@ func TestWhichNodePlanIsPlannedFor(t *testing.T) {
 				wantSecret = "secret of " + got.Namespace
 			}
 			if got.vars.Secrets[0] != wantSecret {
-				t.Errorf("what is in force is compiled with %v", got.vars.Secrets)
+				t.Errorf("what was last applied is compiled with %v", got.vars.Secrets)
 			}
 		})
 	}
 }
 
-// asked remembers the values with which directories were compiled.
-type asked struct{ values map[string]string }
+// valuesOf records the values of variables that directories were compiled with.
+type valuesOf struct{ values map[string]string }
 
-func (a asked) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
+func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	for _, v := range req.Vars {
 		a.values[filepath.Base(req.Root)] += v.Value
 	}
 	return compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}, nil
 }
 
-// TestWhatIsInForceHasItsOwnVariables: it is compiled with those of the NodePlan
-// that is planned for, though the files be the same as those of the plan.
-func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
-	compiler := asked{map[string]string{}}
+// TestLastAppliedFilesHaveTheirOwnVariables: they are compiled with those of the
+// NodePlan that is planned for, also where the files are the same.
+func TestLastAppliedFilesHaveTheirOwnVariables(t *testing.T) {
+	compiler := valuesOf{map[string]string{}}
 	w := &Worker{
-		Sources: tried{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: recorded{files: map[string]string{}},
-		Cache: nodePlans{there: map[client.ObjectKey]lkeplanv1alpha1.NodePlan{{Namespace: "a", Name: "fleet"}: *nodePlan("a", "fleet")}},
+		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+		Records: recorded{files: map[string]string{}},
+		Cache:   nodePlansOf(nodePlan("a", "fleet")),
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 			return Variables{Vars: []config.Var{{Name: "name", Value: np.Name}}}, nil
 		},
@@ -115,15 +128,15 @@ func TestWhatIsInForceHasItsOwnVariables(t *testing.T) {
 	np := nodePlan("a", "pr-7")
 	np.Spec.Mode, np.Spec.PlanFor = lkeplanv1alpha1.ModePlanOnly, &lkeplanv1alpha1.NamespacedReference{Name: "fleet"}
 	if o := w.Work(t.Context(), np); !strings.Contains(o.message, "no cluster") {
-		t.Errorf("it did not come to the cluster: %+v", o)
+		t.Errorf("it ended before it connected: %+v", o)
 	}
 	if diff := cmp.Diff(map[string]string{"head": "pr-7", "base": "fleet"}, compiler.values); diff != "" {
 		t.Errorf("values (-want +got):\n%s", diff)
 	}
 }
 
-// TestWhatIsSaidOfAPlan: one that would be stopped is ready, and warns.
-func TestWhatIsSaidOfAPlan(t *testing.T) {
+// TestAPlanThatWouldBeRefusedIsReadyAndWarns: and so its commit has a failure.
+func TestAPlanThatWouldBeRefusedIsReadyAndWarns(t *testing.T) {
 	update := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Update}
 	contested := update
 	contested.Conflicts = []plan.Conflict{{Path: "spec.weight", Owner: "kubectl-edit"}}
@@ -136,13 +149,17 @@ func TestWhatIsSaidOfAPlan(t *testing.T) {
 		says    string
 	}{
 		{"one that is fine", plan.Plan{Changes: []plan.Change{update}}, nil, "", "1 to update"},
-		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil, lkeplanv1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
-		{"one that sets back what others have set", plan.Plan{Changes: []plan.Change{contested}}, owned{web: true}, "", "1 to update"},
-		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil, lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
+		{"one that a guard would stop", plan.Plan{Changes: []plan.Change{update}, Verdicts: []plan.Verdict{blocked}}, nil,
+			lkeplanv1alpha1.ReasonGuarded, "1 to update; it would wait for approval: Not on Fridays."},
+		{"one that sets back a field", plan.Plan{Changes: []plan.Change{contested}}, owned{update.Key(): true},
+			"", "1 to update"},
+		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil,
+			lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
 	}
 	for _, tt := range tests {
 		o := plannedOutcome(tt.plan, tt.ours)
-		if o.reason != lkeplanv1alpha1.ReasonPlanned || o.stalled || o.failed || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
+		ready := o.reason == lkeplanv1alpha1.ReasonPlanned && !o.stalled && !o.failed
+		if !ready || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
 			t.Errorf("%s: %+v", tt.name, o)
 		}
 	}
@@ -150,7 +167,10 @@ func TestWhatIsSaidOfAPlan(t *testing.T) {
 
 func TestWhenAPlanIsNew(t *testing.T) {
 	status := func(digest, revision, guard string) *lkeplanv1alpha1.NodePlanStatus {
-		return &lkeplanv1alpha1.NodePlanStatus{Plan: &lkeplanv1alpha1.PlanSummary{Digest: digest, Revision: revision}, Guards: []lkeplanv1alpha1.GuardStatus{{Status: guard}}}
+		return &lkeplanv1alpha1.NodePlanStatus{
+			Plan:   &lkeplanv1alpha1.PlanSummary{Digest: digest, Revision: revision},
+			Guards: []lkeplanv1alpha1.GuardStatus{{Status: guard}},
+		}
 	}
 	after := status("sha256:1", "main@sha1:1", "blocked")
 	for name, tt := range map[string]struct {

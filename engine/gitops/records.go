@@ -19,26 +19,25 @@ import (
 // maxRecord bounds what is kept in a ConfigMap, which holds 1 MiB.
 const maxRecord = 900 << 10
 
-// ConfigMaps keeps the source of what is in force in a ConfigMap beside each
-// NodePlan, which goes with it.
-type ConfigMaps struct {
-	Client client.Client
-	Reader client.Reader // without a cache: there is no need to hold all ConfigMaps
-}
+// ConfigMaps keeps the files that were last applied in a ConfigMap next to each
+// NodePlan, which is deleted with it. The client needs no cache: that would hold
+// all ConfigMaps of the cluster.
+type ConfigMaps struct{ Client client.Client }
 
+// The keys of such a ConfigMap.
 const (
 	recordFiles = "source.tar.gz"
-	recordPath  = "path"
+	recordPath  = "path" // the directory in it that was compiled
 )
 
 func recordName(np *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue("lkeplan", np.Name, "in-force")
+	return kube.LabelValue("lkeplan", np.Name, "last-applied")
 }
 
 // Load implements Records.
 func (c ConfigMaps) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
 	var record corev1.ConfigMap
-	err := c.Reader.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: recordName(np)}, &record)
+	err := c.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: recordName(np)}, &record)
 	if apierrors.IsNotFound(err) || (err == nil && record.BinaryData[recordFiles] == nil) {
 		return "", false, nil
 	}
@@ -51,15 +50,15 @@ func (c ConfigMaps) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir 
 	return record.Data[recordPath], true, nil
 }
 
-// Store implements Records. Files that are too many to be kept leave a record
-// without any.
+// Store implements Records. Where the files are too large for a ConfigMap, the
+// record has none.
 func (c ConfigMaps) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) error {
 	files, err := fetch.Pack(dir)
 	if err != nil {
 		return fmt.Errorf("pack the source: %w", err)
 	}
 	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: recordName(np)}}
-	_, err = controllerutil.CreateOrPatch(ctx, uncached{c.Client, c.Reader}, record, func() error {
+	_, err = controllerutil.CreateOrPatch(ctx, c.Client, record, func() error {
 		record.Data = map[string]string{recordPath: np.Spec.Path}
 		record.BinaryData = nil
 		if len(files) <= maxRecord {
@@ -68,15 +67,4 @@ func (c ConfigMaps) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir
 		return controllerutil.SetOwnerReference(np, record, c.Client.Scheme())
 	})
 	return err
-}
-
-// uncached is a client that reads past its cache.
-type uncached struct {
-	client.Client
-	reader client.Reader
-}
-
-// Get implements client.Reader.
-func (u uncached) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
-	return u.reader.Get(ctx, key, obj, opts...)
 }

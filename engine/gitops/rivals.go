@@ -23,9 +23,8 @@ type Rivals struct {
 	declared map[types.NamespacedName]map[manifest.Key]bool
 }
 
-// NewRivals returns one that knows no NodePlan yet. It calls notify for each
-// NodePlan that shares an object with another one from now on, or no longer; nil
-// notifies nobody.
+// NewRivals returns Rivals without NodePlans. They call notify, which may be nil,
+// with each NodePlan that begins or ceases to share an object with another one.
 func NewRivals(notify func(types.NamespacedName)) *Rivals {
 	if notify == nil {
 		notify = func(types.NamespacedName) {}
@@ -45,7 +44,9 @@ func (r *Rivals) Declare(plan types.NamespacedName, objects []manifest.Key) map[
 
 // declare also returns the NodePlans that begin or cease to share objects with
 // this one.
-func (r *Rivals) declare(plan types.NamespacedName, objects []manifest.Key) (rivals map[manifest.Key][]types.NamespacedName, changed []types.NamespacedName) {
+func (r *Rivals) declare(
+	plan types.NamespacedName, objects []manifest.Key,
+) (rivals map[manifest.Key][]types.NamespacedName, changed []types.NamespacedName) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	mine, before := map[manifest.Key]bool{}, r.declared[plan]
@@ -91,8 +92,8 @@ func (r *Rivals) Others(plan types.NamespacedName, object manifest.Key) (others 
 	return others
 }
 
-// Forget forgets a NodePlan that is gone, and notifies those that declare some of
-// its objects.
+// Forget forgets a deleted NodePlan, and notifies those that declare some of its
+// objects.
 func (r *Rivals) Forget(plan types.NamespacedName) {
 	r.Declare(plan, nil)
 	r.mu.Lock()
@@ -101,7 +102,7 @@ func (r *Rivals) Forget(plan types.NamespacedName) {
 }
 
 // refuseRivals refuses objects that another NodePlan declares as well. A NodePlan
-// that only plans, for a pull request, declares none.
+// that only plans declares none.
 func (w *Worker) refuseRivals(rev *revision) error {
 	var declared []manifest.Key
 	if !rev.planOnly() {
@@ -122,5 +123,6 @@ func (w *Worker) refuseRivals(rev *revision) error {
 		lines = append(lines, fmt.Sprintf("%s is also in NodePlan %s", object, strings.Join(names, ", ")))
 	}
 	slices.Sort(lines)
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s. Take it out of one of them.", strings.Join(lines, "; "))
+	return stalled(lkeplanv1alpha1.ReasonConflict,
+		"nothing is applied: %s. Remove it from one of them.", strings.Join(lines, "; "))
 }

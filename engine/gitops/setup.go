@@ -4,32 +4,19 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
-	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/events"
 	"github.com/fluxcd/pkg/runtime/metrics"
-	"github.com/fluxcd/pkg/runtime/predicates"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/util/workqueue"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
-	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
@@ -43,217 +30,129 @@ type Options struct {
 	Cluster            string // the label of the LKE cluster
 	Version            string // of this program
 	Prices             *catalog.Catalog
-	Concurrent         int    // NodePlans at a time
-	EventsAddress      string // of notification-controller; "": none
-	ServiceAccount     string // in whose name NodePlans are applied that name none; "": the controller's
-	SameNamespace      bool   // forbid sources, and what is planned for, of other namespaces
-	FetchRetries       int
-	DependencyInterval time.Duration
-	Compiler           Compiler // nil: child processes
+	Concurrent         int           // NodePlans at a time; at least 1
+	EventsAddress      string        // the URL of notification-controller; "": none
+	ServiceAccount     string        // applies NodePlans that name no account; "": the controller's own
+	SameNamespace      bool          // forbids sources and planFor in other namespaces
+	FetchRetries       int           // of a download that fails
+	DependencyInterval time.Duration // between checks of dependencies that are not ready
+	Compiler           Compiler      // nil: child processes
 }
 
-// The indexes of NodePlans.
-const (
-	bySource    = ".spec.sourceRef"
-	byConfigMap = ".spec.configMapRef"
-	byPlanFor   = ".spec.planFor"
-)
+// compilations is how many run at a time, whatever the number of NodePlans. Each
+// may take compile.DefaultMemory; kube/deploy/controller.yaml has room for all.
+const compilations = 2
 
-// Add has NodePlans reconciled by a manager, for as long as its process leads.
-// Kinds of sources that the cluster does not have at the start are not watched:
-// install Flux first.
+// Installed reports whether the cluster has the CRD of NodePlan.
+func Installed(mapper meta.RESTMapper) (bool, error) {
+	return served(mapper, lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
+}
+
+// served reports whether the API server knows a kind.
+func served(mapper meta.RESTMapper, kind schema.GroupVersionKind) (bool, error) {
+	_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask the API server for the kind %s: %w", kind.Kind, err)
+	}
+	return true, nil
+}
+
+// Add adds the reconciler of NodePlans to a manager; it runs while its process
+// leads. Kinds of sources that the cluster does not have at the start are not
+// watched: install Flux first.
 func Add(ctx context.Context, mgr manager.Manager, o Options) error {
-	for _, add := range []func() error{
-		func() error { return lkeplanv1alpha1.AddToScheme(mgr.GetScheme()) },
-		func() error { return sourcev1.AddToScheme(mgr.GetScheme()) },
-		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, bySource, indexSource)
-		},
-		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byConfigMap, indexConfigMap)
-		},
-		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byInventory, indexInventory)
-		},
-		func() error {
-			return mgr.GetFieldIndexer().IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, byPlanFor, indexPlanFor)
-		},
-	} {
-		if err := add(); err != nil {
-			return err
-		}
+	if err := lkeplanv1alpha1.AddToScheme(mgr.GetScheme()); err != nil {
+		return err
+	}
+	if err := sourcev1.AddToScheme(mgr.GetScheme()); err != nil {
+		return err
+	}
+	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	recorder, err := events.NewRecorder(mgr, mgr.GetLogger(), o.EventsAddress, "lkeplan-controller")
 	if err != nil {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
-	again := make(chan event.TypedGenericEvent[types.NamespacedName], 1024)
+	again := make(requeued, 1024)
+	work, err := worker(mgr, o, again.add)
+	if err != nil {
+		return err
+	}
 	r := &Reconciler{
-		Client:        mgr.GetClient(),
-		EventRecorder: recorder,
-		Metrics:       controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
-		Worker: worker(mgr, o, func(other types.NamespacedName) {
-			again <- event.TypedGenericEvent[types.NamespacedName]{Object: other}
-		}),
+		Client:             mgr.GetClient(),
+		EventRecorder:      recorder,
+		Metrics:            controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
+		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
 	}
-	return build(mgr, r, o, again)
+	return watch(mgr, r, o.Concurrent, again)
 }
 
-// compilations are done at a time, whatever the number of NodePlans. Each may
-// take compile.DefaultMemory; kube/deploy/controller.yaml has room for as many.
-const compilations = 2
-
-// worker puts together what does the work. It calls notify for NodePlans that are
-// to be reconciled again because of another one.
-func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) *Worker {
+// worker returns the Worker of a manager's cluster. It calls notify for NodePlans
+// that are to be reconciled again because of another one.
+func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (*Worker, error) {
 	compiler := o.Compiler
 	if compiler == nil {
 		compiler = compile.Child{}
 	}
-	reader := mgr.GetAPIReader()
+	uncached, err := client.New(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("connect to the API server: %w", err)
+	}
 	return &Worker{
 		Sources: ClusterSources{
-			Client: mgr.GetClient(), Reader: reader, SameNamespace: o.SameNamespace,
+			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetch: fetch.NewArtifacts(o.FetchRetries).Fetch,
 		},
-		Compiler: takeTurns(compiler, compilations),
-		Connect:  connector(mgr.GetConfig(), o.ServiceAccount),
-		Vars:     ReadVariables(reader),
-		Records:  ConfigMaps{mgr.GetClient(), reader},
-		Rivals:   NewRivals(notify),
-		Cache:    mgr.GetClient(),
-		Cluster:  o.Cluster, Version: o.Version, Prices: o.Prices, SameNamespace: o.SameNamespace,
-		Now: time.Now,
-	}
+		Compiler:      takeTurns(compiler, compilations),
+		Connect:       (&connections{cfg: mgr.GetConfig(), account: o.ServiceAccount}).connect,
+		Vars:          ReadVariables(uncached),
+		Records:       ConfigMaps{uncached},
+		Rivals:        NewRivals(notify),
+		Cache:         mgr.GetClient(),
+		Cluster:       o.Cluster,
+		Version:       o.Version,
+		Prices:        o.Prices,
+		SameNamespace: o.SameNamespace,
+		Now:           time.Now,
+	}, nil
 }
 
-// connector reads and applies in the name of the service account of each
-// NodePlan. The connection of an account is made once.
-func connector(cfg *rest.Config, standard string) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
-	var mu sync.Mutex
-	connections := map[string]*kube.Cluster{}
-	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
-		account := cmp.Or(np.Spec.ServiceAccountName, standard)
-		as := rest.CopyConfig(cfg)
-		if account != "" {
-			as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
-		}
-		mu.Lock()
-		defer mu.Unlock()
-		if known := connections[as.Impersonate.UserName]; known != nil {
-			return known, nil
-		}
-		cluster, err := kube.NewCluster(as)
-		if err != nil {
-			return nil, err
-		}
-		connections[as.Impersonate.UserName] = cluster
-		return cluster, nil
-	}
+// connections are connections to the cluster in the name of service accounts,
+// each made once.
+type connections struct {
+	cfg     *rest.Config
+	account string // of NodePlans that name none; "": that of cfg
+
+	mu     sync.Mutex
+	byUser map[string]*kube.Cluster
 }
 
-// build starts the watches.
-func build(mgr manager.Manager, r *Reconciler, o Options, again chan event.TypedGenericEvent[types.NamespacedName]) error {
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named("nodeplan").
-		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{}))).
-		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(o.Concurrent, 1)}).
-		WatchesRawSource(source.TypedChannel[types.NamespacedName, reconcile.Request](again, handler.TypedFuncs[types.NamespacedName, reconcile.Request]{
-			GenericFunc: func(_ context.Context, e event.TypedGenericEvent[types.NamespacedName], queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
-				queue.Add(reconcile.Request{NamespacedName: e.Object})
-			},
-		})).
-		Watches(&lkeplanv1alpha1.NodePlan{}, handler.EnqueueRequestsFromMapFunc(r.of(byPlanFor, "")), builder.WithPredicates(lastAppliedChanged{})).
-		WatchesMetadata(&corev1.ConfigMap{}, handler.EnqueueRequestsFromMapFunc(r.of(byConfigMap, "")), builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	for _, obj := range kept() {
-		b = b.Watches(obj, handler.EnqueueRequestsFromMapFunc(r.keeper), builder.WithPredicates(byOthers{}))
+// connect returns the cluster as the service account of a NodePlan reads and
+// changes it.
+func (c *connections) connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
+	as := rest.CopyConfig(c.cfg)
+	if account := cmp.Or(np.Spec.ServiceAccountName, c.account); account != "" {
+		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
 	}
-	for kind, empty := range kindsOfSource() {
-		_, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{Group: sourcev1.GroupVersion.Group, Kind: kind}, sourcev1.GroupVersion.Version)
-		switch {
-		case meta.IsNoMatchError(err):
-			continue
-		case err != nil:
-			return fmt.Errorf("ask the API server for the kind %s: %w", kind, err)
-		}
-		b = b.Watches(empty(), handler.EnqueueRequestsFromMapFunc(r.of(bySource, kind)), builder.WithPredicates(revised{}))
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known := c.byUser[as.Impersonate.UserName]; known != nil {
+		return known, nil
 	}
-	return b.Complete(r)
-}
-
-// of finds the NodePlans of a source.
-func (r *Reconciler) of(index, kind string) handler.MapFunc {
-	return func(ctx context.Context, obj client.Object) []reconcile.Request {
-		var list lkeplanv1alpha1.NodePlanList
-		if err := r.List(ctx, &list, client.MatchingFields{index: sourceKey(kind, obj.GetNamespace(), obj.GetName())}); err != nil {
-			ctrl.LoggerFrom(ctx).Error(err, "the NodePlans of a source could not be listed", "kind", kind, "name", obj.GetName())
-			return nil
-		}
-		var requests []reconcile.Request
-		for _, np := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
-		}
-		return requests
+	cluster, err := kube.NewCluster(as)
+	if err != nil {
+		return nil, err
 	}
-}
-
-func sourceKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
-
-func indexSource(obj client.Object) []string {
-	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
-	if !ok || np.Spec.SourceRef == nil {
-		return nil
+	if c.byUser == nil {
+		c.byUser = map[string]*kube.Cluster{}
 	}
-	namespace := np.Spec.SourceRef.Namespace
-	if namespace == "" {
-		namespace = np.Namespace
-	}
-	return []string{sourceKey(np.Spec.SourceRef.Kind, namespace, np.Spec.SourceRef.Name)}
-}
-
-func indexConfigMap(obj client.Object) []string {
-	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
-	if !ok {
-		return nil
-	}
-	var keys []string
-	if np.Spec.ConfigMapRef != nil {
-		keys = append(keys, sourceKey("", np.Namespace, np.Spec.ConfigMapRef.Name))
-	}
-	for _, from := range np.Spec.VariablesFrom {
-		if from.Kind == "ConfigMap" {
-			keys = append(keys, sourceKey("", np.Namespace, from.Name))
-		}
-	}
-	slices.Sort(keys)
-	return slices.Compact(keys)
-}
-
-// revised lets pass the updates of a source that bring another artifact, or a
-// signature that is verified now, or no longer.
-type revised struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (revised) Update(e event.UpdateEvent) bool {
-	before, ok := e.ObjectOld.(fluxSource)
-	if !ok {
-		return false
-	}
-	after, ok := e.ObjectNew.(fluxSource)
-	if !ok || after.GetArtifact() == nil {
-		return false
-	}
-	return before.GetArtifact() == nil || before.GetArtifact().Revision != after.GetArtifact().Revision ||
-		before.GetArtifact().Digest != after.GetArtifact().Digest ||
-		conditions.IsTrue(before, sourcev1.SourceVerifiedCondition) != conditions.IsTrue(after, sourcev1.SourceVerifiedCondition)
-}
-
-// Installed reports whether the cluster has the definition of NodePlan.
-func Installed(mapper meta.RESTMapper) (bool, error) {
-	_, err := mapper.RESTMapping(schema.GroupKind{Group: lkeplanv1alpha1.Group, Kind: "NodePlan"}, lkeplanv1alpha1.GroupVersion.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	return err == nil, err
+	c.byUser[as.Impersonate.UserName] = cluster
+	return cluster, nil
 }

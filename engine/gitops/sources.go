@@ -1,9 +1,11 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -25,11 +27,10 @@ import (
 // ClusterSources finds sources in a cluster: those of Flux's source-controller,
 // ConfigMaps, and repositories that are asked directly.
 type ClusterSources struct {
-	Client client.Client // with a cache of Flux's sources
-	Reader client.Reader // without a cache, for ConfigMaps and Secrets
-	Fetch  func(ctx context.Context, artifact meta.Artifact, dir string) error
-	// SameNamespace forbids sources of other namespaces.
-	SameNamespace bool
+	Cache         client.Reader // of Flux's sources
+	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
+	Fetch         func(ctx context.Context, artifact meta.Artifact, dir string) error
+	SameNamespace bool // forbids sources in other namespaces
 }
 
 // Find implements Sources.
@@ -42,7 +43,7 @@ func (s ClusterSources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 	case np.Spec.Git != nil:
 		return s.git(ctx, np)
 	}
-	return Artifact{}, errNoSource // the definition lets none such pass
+	return Artifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
 }
 
 // fluxSource is what Flux's kinds of sources have in common.
@@ -65,43 +66,42 @@ func kindsOfSource() map[string]func() fluxSource {
 // flux finds the artifact of one of Flux's sources.
 func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	ref := np.Spec.SourceRef
-	at := client.ObjectKey{Namespace: ref.Namespace, Name: ref.Name}
-	if at.Namespace == "" {
-		at.Namespace = np.Namespace
-	}
+	at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
 	if s.SameNamespace && at.Namespace != np.Namespace {
-		return Artifact{}, DeniedError{fmt.Sprintf("%s %s is in another namespace, which this controller was told not to allow", ref.Kind, at)}
+		return Artifact{}, stalled(lkeplanv1alpha1.ReasonAccessDenied,
+			"%s %s is in another namespace, which this controller does not allow", ref.Kind, at)
 	}
 	source := kindsOfSource()[ref.Kind]()
-	err := s.Client.Get(ctx, at, source)
+	err := s.Cache.Get(ctx, at, source)
 	switch {
 	case apimeta.IsNoMatchError(err):
-		return Artifact{}, MissingError{fmt.Sprintf("the cluster has no kind %s: is Flux installed?", ref.Kind)}
+		return Artifact{}, fmt.Errorf("the cluster has no kind %s: is Flux installed?", ref.Kind)
 	case apierrors.IsNotFound(err):
-		return Artifact{}, MissingError{fmt.Sprintf("there is no %s %s", ref.Kind, at)}
+		return Artifact{}, fmt.Errorf("there is no %s %s", ref.Kind, at)
 	case err != nil:
 		return Artifact{}, fmt.Errorf("get %s %s: %w", ref.Kind, at, err)
 	}
 	artifact := source.GetArtifact()
 	if artifact == nil {
-		return Artifact{}, MissingError{fmt.Sprintf("%s %s has nothing to fetch yet: %s", ref.Kind, at, conditions.GetMessage(source, meta.ReadyCondition))}
+		return Artifact{}, fmt.Errorf("%s %s has nothing to fetch yet: %s",
+			ref.Kind, at, conditions.GetMessage(source, meta.ReadyCondition))
 	}
 	return Artifact{
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
-		Verified: conditions.IsTrue(source, sourcev1.SourceVerifiedCondition),
+		Verified: verified(source),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Fetch(ctx, *artifact, dir) },
 	}, nil
 }
 
-// configMap takes each key of a ConfigMap for a file. Its revision is a digest
-// of them.
+// configMap finds a ConfigMap, each key of which is a file. The revision is the
+// digest of all.
 func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	at := client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ConfigMapRef.Name}
 	var source corev1.ConfigMap
 	err := s.Reader.Get(ctx, at, &source)
 	if apierrors.IsNotFound(err) {
-		return Artifact{}, MissingError{fmt.Sprintf("there is no ConfigMap %s", at)}
+		return Artifact{}, fmt.Errorf("there is no ConfigMap %s", at)
 	}
 	if err != nil {
 		return Artifact{}, fmt.Errorf("get ConfigMap %s: %w", at, err)

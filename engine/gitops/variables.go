@@ -15,8 +15,9 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// ReadVariables reads the values of a NodePlan: those of ConfigMaps and Secrets
-// in their order, and over them its own. It returns a function for a Worker.
+// ReadVariables returns a function for a Worker, which reads the values of a
+// NodePlan: those of ConfigMaps and Secrets in their order, and its own, which
+// replace them.
 func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
 	return func(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
 		values := map[string]string{}
@@ -41,7 +42,9 @@ func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.
 	}
 }
 
-func readFrom(ctx context.Context, reader client.Reader, namespace string, from lkeplanv1alpha1.VariablesReference) (map[string]string, error) {
+func readFrom(
+	ctx context.Context, reader client.Reader, namespace string, from lkeplanv1alpha1.VariablesReference,
+) (map[string]string, error) {
 	at := client.ObjectKey{Namespace: namespace, Name: from.Name}
 	values := map[string]string{}
 	var err error
@@ -65,8 +68,8 @@ func readFrom(ctx context.Context, reader client.Reader, namespace string, from 
 	return values, nil
 }
 
-// textOf is a value as it stands on a command line: text without its quotes,
-// anything else as JSON, which HCL reads as well.
+// textOf returns a JSON value as it is written on a command line: text without its
+// quotes, and anything else as JSON, which is HCL as well.
 func textOf(raw []byte) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

@@ -22,13 +22,13 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// view is the cluster as one NodePlan sees it: of objects, those that carry its
-// inventory label or are in its source, however many others there are, and of
-// nodes and pods what the controller's cache has of all of them.
+// view is the cluster as one NodePlan sees it: the objects that carry its inventory
+// label or are in its source, however many others there are, and all nodes and
+// pods, from the controller's cache.
 type view struct {
 	cluster Cluster
 	cache   client.Reader
-	label   string                              // the inventory label
+	label   string                              // the value of the inventory label
 	desired map[schemas.Object][]map[string]any // in the source
 
 	mu       sync.Mutex

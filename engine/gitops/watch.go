@@ -2,15 +2,25 @@ package gitops
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/fluxcd/pkg/runtime/predicates"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/kube"
@@ -18,73 +28,116 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// kept are the kinds that are watched for changes by others, so that they are
-// set back at once. The controller has them in its cache anyway; overlays and
-// buffers, which it may not have, are looked at in each interval.
-func kept() []client.Object {
+// watch has a NodePlan reconciled when it changes, when its source, its variables
+// or the NodePlan that it plans for do, and when others change its objects.
+func watch(mgr manager.Manager, r *Reconciler, concurrent int, again requeued) error {
+	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{})
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("nodeplan").
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(concurrent, 1)}).
+		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
+		WatchesRawSource(again.source()).
+		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
+			builder.WithPredicates(lastAppliedChanged{})).
+		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
+			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	for _, obj := range watchedObjects() {
+		b = b.Watches(obj, r.enqueue(byInventory, keyOfInventory), builder.WithPredicates(changedByOthers{}))
+	}
+	for kind, empty := range kindsOfSource() {
+		known, err := served(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
+		if err != nil {
+			return err
+		}
+		if known {
+			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(revised{}))
+		}
+	}
+	return b.Complete(r)
+}
+
+// watchedObjects are the kinds that are watched for changes by others, so that
+// these are set back at once. The controller has them in its cache anyway;
+// overlays and buffers, which it may not have, are listed in each interval.
+func watchedObjects() []client.Object {
 	return []client.Object{&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}}
 }
 
-// byInventory is the index of NodePlans by the inventory label of their objects.
-const byInventory = ".inventoryLabel"
+// requeued are the NodePlans that are to be reconciled because of another one.
+type requeued chan event.TypedGenericEvent[types.NamespacedName]
 
-func indexInventory(obj client.Object) []string {
-	np, ok := obj.(*lkeplanv1alpha1.NodePlan)
-	if !ok {
-		return nil
-	}
-	return []string{inventoryLabel(np)}
+func (q requeued) add(np types.NamespacedName) {
+	q <- event.TypedGenericEvent[types.NamespacedName]{Object: np}
 }
 
-// keeper finds the NodePlan that keeps an object.
-func (r *Reconciler) keeper(ctx context.Context, obj client.Object) []reconcile.Request {
-	var list lkeplanv1alpha1.NodePlanList
-	if err := r.List(ctx, &list, client.MatchingFields{byInventory: obj.GetLabels()[kube.InventoryLabel]}); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "the NodePlan of an object could not be found", "name", obj.GetName())
-		return nil
+func (q requeued) source() source.Source {
+	request := func(_ context.Context, np types.NamespacedName) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: np}}
 	}
-	var requests []reconcile.Request
-	for _, np := range list.Items {
-		requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
-	}
-	return requests
+	return source.TypedChannel(q, handler.TypedEnqueueRequestsFromMapFunc(request))
 }
 
-// byOthers lets pass what others than lkeplan do to the objects of a NodePlan:
-// that they change what an object asks for, or delete it.
-type byOthers struct{ predicate.Funcs }
+// changedByOthers passes what others than lkeplan do to the objects of a
+// NodePlan: that they change its spec, or delete it.
+type changedByOthers struct{ predicate.Funcs }
 
 // Create implements predicate.Predicate.
-func (byOthers) Create(event.CreateEvent) bool { return false }
+func (changedByOthers) Create(event.CreateEvent) bool { return false }
 
 // Update implements predicate.Predicate.
-func (byOthers) Update(e event.UpdateEvent) bool {
+func (changedByOthers) Update(e event.UpdateEvent) bool {
 	return ofNodePlan(e.ObjectOld) && e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() &&
 		!slices.Equal(writers(e.ObjectOld), writers(e.ObjectNew))
 }
 
 // Delete implements predicate.Predicate.
-func (byOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
+func (changedByOthers) Delete(e event.DeleteEvent) bool { return ofNodePlan(e.Object) }
 
 func ofNodePlan(obj client.Object) bool {
 	return strings.HasPrefix(obj.GetLabels()[kube.InventoryLabel], kube.NodePlanOwner+".")
 }
 
-// writers are those who have written an object beside lkeplan, and when; not
-// those of its status.
+// writers are the other field managers than lkeplan that have written an object,
+// each with the time; those of its status are left out.
 func writers(obj client.Object) (written []string) {
 	for _, entry := range obj.GetManagedFields() {
 		if entry.Manager != kube.FieldManager && entry.Subresource == "" {
-			written = append(written, entry.Manager+" "+moment(entry.Time))
+			written = append(written, fmt.Sprint(entry.Manager, " ", entry.Time))
 		}
 	}
 	slices.Sort(written)
 	return written
 }
 
-func moment(t *metav1.Time) string {
-	if t == nil {
-		return ""
+// lastAppliedChanged passes the updates of a NodePlan after which another one that
+// plans for it gets another plan: it has applied another revision, or its spec
+// has changed.
+type lastAppliedChanged struct{ predicate.Funcs }
+
+// Update implements predicate.Predicate.
+func (lastAppliedChanged) Update(e event.UpdateEvent) bool {
+	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
+	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
+	return wasPlan && isPlan && (before.Generation != after.Generation ||
+		before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
+}
+
+// verified reports whether source-controller has verified a source's signature.
+func verified(s conditions.Getter) bool {
+	return conditions.IsTrue(s, sourcev1.SourceVerifiedCondition)
+}
+
+// revised passes the updates of a source that bring another artifact, or after
+// which its signature is verified, or no longer.
+type revised struct{ predicate.Funcs }
+
+// Update implements predicate.Predicate.
+func (revised) Update(e event.UpdateEvent) bool {
+	before, wasSource := e.ObjectOld.(fluxSource)
+	after, isSource := e.ObjectNew.(fluxSource)
+	if !wasSource || !isSource || after.GetArtifact() == nil {
+		return false
 	}
-	return t.UTC().String()
+	is, was := after.GetArtifact(), before.GetArtifact()
+	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest || verified(before) != verified(after)
 }

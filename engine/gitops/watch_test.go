@@ -11,12 +11,14 @@ import (
 	"github.com/lkeplan/lkeplan/kube"
 )
 
-func TestWhatOthersDoIsLookedAt(t *testing.T) {
+func TestChangesByOthersAreReconciled(t *testing.T) {
 	at := func(minute int) *metav1.Time {
 		return &metav1.Time{Time: time.Date(2026, 11, 20, 7, minute, 0, 0, time.UTC)}
 	}
-	pool := func(mark string, generation int64, entries ...metav1.ManagedFieldsEntry) *karpv1.NodePool {
-		return &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web", Generation: generation, Labels: map[string]string{kube.InventoryLabel: mark}, ManagedFields: entries}}
+	pool := func(label string, generation int64, entries ...metav1.ManagedFieldsEntry) *karpv1.NodePool {
+		return &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{
+			Name: "web", Generation: generation, Labels: map[string]string{kube.InventoryLabel: label}, ManagedFields: entries,
+		}}
 	}
 	ours := func(minute int) metav1.ManagedFieldsEntry {
 		return metav1.ManagedFieldsEntry{Manager: kube.FieldManager, Time: at(minute)}
@@ -25,26 +27,28 @@ func TestWhatOthersDoIsLookedAt(t *testing.T) {
 		return metav1.ManagedFieldsEntry{Manager: "kubectl-edit", Time: at(minute)}
 	}
 	status := metav1.ManagedFieldsEntry{Manager: "controller", Subresource: "status", Time: at(9)}
-	const mark = "nodeplan.default.fleet"
+	const label = "nodeplan.default.fleet"
 	tests := []struct {
 		name          string
 		before, after *karpv1.NodePool
 		want          bool
 	}{
-		{"our own apply", pool(mark, 1, ours(1)), pool(mark, 2, ours(2)), false},
-		{"an edit", pool(mark, 1, ours(1)), pool(mark, 2, ours(1), jane(2)), true},
-		{"another edit", pool(mark, 2, ours(1), jane(2)), pool(mark, 3, ours(1), jane(3)), true},
-		{"a status", pool(mark, 2, ours(1)), pool(mark, 2, ours(1), status), false},
-		{"an annotation", pool(mark, 2, ours(1)), pool(mark, 2, ours(1), jane(2)), false},
+		{"our own apply", pool(label, 1, ours(1)), pool(label, 2, ours(2)), false},
+		{"an edit", pool(label, 1, ours(1)), pool(label, 2, ours(1), jane(2)), true},
+		{"another edit", pool(label, 2, ours(1), jane(2)), pool(label, 3, ours(1), jane(3)), true},
+		{"a status", pool(label, 2, ours(1)), pool(label, 2, ours(1), status), false},
+		{"an annotation", pool(label, 2, ours(1)), pool(label, 2, ours(1), jane(2)), false},
 		{"somebody else's object", pool("dev", 1, ours(1)), pool("dev", 2, ours(1), jane(2)), false},
-		{"the mark is taken off", pool(mark, 1, ours(1)), pool("", 2, ours(1), jane(2)), true},
+		{"the inventory label is removed", pool(label, 1, ours(1)), pool("", 2, ours(1), jane(2)), true},
 	}
 	for _, tt := range tests {
-		if got := (byOthers{}).Update(event.UpdateEvent{ObjectOld: tt.before, ObjectNew: tt.after}); got != tt.want {
+		if got := (changedByOthers{}).Update(event.UpdateEvent{ObjectOld: tt.before, ObjectNew: tt.after}); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
 		}
 	}
-	if !(byOthers{}).Delete(event.DeleteEvent{Object: pool(mark, 1)}) || (byOthers{}).Delete(event.DeleteEvent{Object: pool("dev", 1)}) {
-		t.Error("of objects that are gone those of NodePlans alone are looked at")
+	for label, want := range map[string]bool{label: true, "dev": false} {
+		if got := (changedByOthers{}).Delete(event.DeleteEvent{Object: pool(label, 1)}); got != want {
+			t.Errorf("a deleted object with the label %s: %v, want %v", label, got, want)
+		}
 	}
 }

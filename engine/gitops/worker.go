@@ -2,7 +2,6 @@ package gitops
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,7 +24,7 @@ import (
 type Worker struct {
 	Sources  Sources
 	Compiler Compiler
-	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // in whose name the plan is applied
+	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // as the account that applies the plan
 	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
 	Records  Records
 	Rivals   *Rivals
@@ -33,28 +32,27 @@ type Worker struct {
 	Cluster  string        // the label of the LKE cluster
 	Version  string        // of this program, for required_version
 	Prices   *catalog.Catalog
-	Scratch  string // a directory for what is fetched
+	Scratch  string // a directory for the files of sources; "": that of the system
 	Now      func() time.Time
 	// SameNamespace forbids planning for NodePlans of other namespaces.
 	SameNamespace bool
 }
 
-// Records keeps the sources that were last applied, whatever becomes of where
-// they came from.
+// Records keeps the files that were last applied, also when their source is gone.
 type Records interface {
-	// Load puts the files that were last applied into an empty directory, and
+	// Load writes the files that were last applied into an empty directory, and
 	// returns the path in it that was compiled. It reports false where nothing was
-	// applied yet, or its files were too many to be kept.
+	// applied yet, or the files were too large to be kept.
 	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (path string, known bool, err error)
-	// Store keeps the files of a directory, of which the NodePlan's path was
-	// applied.
+	// Store keeps the files of a directory from which the NodePlan was applied.
 	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) error
 }
 
-// revision is one revision of a source on its way into the cluster.
+// revision is one revision of a source while it is reconciled. The fields are set
+// step by step.
 type revision struct {
 	Artifact
-	np      *lkeplanv1alpha1.NodePlan // whose status says how far it gets
+	np      *lkeplanv1alpha1.NodePlan // its status is written
 	target  target                    // the NodePlan that it is planned for
 	files   string                    // the directory that it was fetched into
 	cluster Cluster                   // as the account of the NodePlan
@@ -64,23 +62,16 @@ type revision struct {
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
 
-// Work brings the cluster in line with a NodePlan, or says why not.
+// Work reconciles a NodePlan with the cluster.
 func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome {
 	artifact, err := w.Sources.Find(ctx, np)
 	if err != nil {
-		return sourceProblem(err)
+		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
 	o := outcomeOf(w.reconcileRevision(ctx, &revision{Artifact: artifact, np: np}))
 	o.revision, o.origin = artifact.Revision, artifact.Origin
 	return o
-}
-
-func sourceProblem(err error) outcome {
-	if _, denied := errors.AsType[DeniedError](err); denied {
-		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", err)
-	}
-	return failed(lkeplanv1alpha1.ReasonArtifactFailed, "%v", err)
 }
 
 // reconcileRevision fetches a revision, compiles it, plans it, and applies the
@@ -106,7 +97,7 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 		return outcome{}, err
 	}
 	known := Variables{Secrets: slices.Concat(vars.Secrets, rev.target.vars.Secrets)}
-	return known.mask(rev.np, outcomeOf(w.bringIn(ctx, rev, vars))), nil
+	return known.mask(rev.np, outcomeOf(w.planAndApply(ctx, rev, vars))), nil
 }
 
 // fetch puts the revision's files into a directory of their own below dir.
@@ -123,9 +114,9 @@ func (w *Worker) fetch(ctx context.Context, rev *revision, dir string) error {
 	return nil
 }
 
-// bringIn compiles the fetched files, plans what they change, and applies the
+// planAndApply compiles the fetched files, plans what they change, and applies the
 // plan where it may be applied.
-func (w *Worker) bringIn(ctx context.Context, rev *revision, vars Variables) (outcome, error) {
+func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables) (outcome, error) {
 	if err := w.compile(ctx, rev, vars); err != nil {
 		return outcome{}, err
 	}
@@ -155,7 +146,7 @@ func (w *Worker) bringIn(ctx context.Context, rev *revision, vars Variables) (ou
 }
 
 // approve lifts all guards where the NodePlan names the digest of the plan, and
-// reports whether the plan may be carried out.
+// reports whether the plan may be applied.
 func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 	if np.Spec.Approval != nil && np.Spec.Approval.PlanDigest == digest {
 		for i := range p.Verdicts {
@@ -167,8 +158,8 @@ func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 	return !p.Refused()
 }
 
-// apply carries the plan out. Fields of our own objects that others have set
-// are set back.
+// apply applies the plan, and sets back the fields of our own objects that others
+// have set.
 func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, error) {
 	np := rev.np
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
@@ -189,7 +180,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if err := w.Records.Store(ctx, np, rev.files); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
-	if np.Status.Pools, err = pools(applying, w.view(rev), rev.head, p.Plan); err != nil {
+	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
 	}
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,54 +23,65 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// tried is a source and a compiler that do as a test says.
-type tried struct {
+// scripted is a source and a compiler that answer as a test says.
+type scripted struct {
 	findErr, fetchErr, compileErr error
 	verified                      bool
 	result                        compile.Answer
 }
 
-func (s tried) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
-	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: func(context.Context, string) error { return s.fetchErr }}, s.findErr
+func (s scripted) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+	fetch := func(context.Context, string) error { return s.fetchErr }
+	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: fetch}, s.findErr
 }
 
-func (s tried) Compile(context.Context, compile.Request) (compile.Answer, error) {
+func (s scripted) Compile(context.Context, compile.Request) (compile.Answer, error) {
 	return s.result, s.compileErr
 }
 
-// TestWhatStopsAReconciliation: each in its own way, and none with anything
-// applied: there is no cluster to apply to.
-func TestWhatStopsAReconciliation(t *testing.T) {
+// TestErrorsEndAReconciliation: each with its reason, and before the cluster is
+// reached.
+func TestErrorsEndAReconciliation(t *testing.T) {
 	dev := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}
+	prod := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "prod"}}}
 	tests := []struct {
 		name    string
-		tried   tried
+		source  scripted
 		spec    lkeplanv1alpha1.NodePlanSpec
 		want    string
 		stalled bool
 		says    string
 	}{
-		{name: "no source", tried: tried{findErr: MissingError{"there is no GitRepository flux-system/fleet"}}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
-		{name: "a source that it must not use", tried: tried{findErr: DeniedError{"it is in another namespace"}}, want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
-		{name: "a fetch that fails", tried: tried{fetchErr: errors.New("the artifact has another digest")}, want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
-		{name: "no signature", spec: lkeplanv1alpha1.NodePlanSpec{RequireVerifiedSource: true}, want: lkeplanv1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
-		{name: "a compilation that hangs", tried: tried{compileErr: fmt.Errorf("%w: more than 30s", compile.ErrTimeout)}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
-		{name: "a compilation that eats memory", tried: tried{compileErr: compile.ErrMemory}, want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
-		{name: "a compilation that could not be started", tried: tried{compileErr: errors.New("fork: no more processes")}, want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
-		{name: "another cluster", tried: tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "prod"}}}}, want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
-		{name: "no connection", tried: tried{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
+		{name: "no source", source: scripted{findErr: errors.New("there is no GitRepository flux-system/fleet")},
+			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "there is no GitRepository"},
+		{name: "a source that it must not use", source: scripted{findErr: stalled(lkeplanv1alpha1.ReasonAccessDenied, "it is in another namespace")},
+			want: lkeplanv1alpha1.ReasonAccessDenied, stalled: true, says: "another namespace"},
+		{name: "a fetch that fails", source: scripted{fetchErr: errors.New("the artifact has another digest")},
+			want: lkeplanv1alpha1.ReasonArtifactFailed, says: "fetch revision main@sha1:1: the artifact has another digest"},
+		{name: "no signature", spec: lkeplanv1alpha1.NodePlanSpec{RequireVerifiedSource: true},
+			want: lkeplanv1alpha1.ReasonSourceNotVerified, stalled: true, says: "has not verified its signature"},
+		{name: "a compilation that hangs", source: scripted{compileErr: fmt.Errorf("%w: more than 30s", compile.ErrTimeout)},
+			want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "took too long"},
+		{name: "a compilation that takes too much memory", source: scripted{compileErr: compile.ErrMemory},
+			want: lkeplanv1alpha1.ReasonCompileFailed, stalled: true, says: "too much memory"},
+		{name: "a compilation that could not be started", source: scripted{compileErr: errors.New("fork: no more processes")},
+			want: lkeplanv1alpha1.ReasonCompileFailed, says: "no more processes"},
+		{name: "another cluster", source: scripted{result: prod},
+			want: lkeplanv1alpha1.ReasonWrongCluster, stalled: true, says: `it is for the cluster "prod", and this is "dev"`},
+		{name: "no connection", source: scripted{result: dev}, want: lkeplanv1alpha1.ReasonApplyFailed, says: "no cluster"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &Worker{
-				Sources: tt.tried, Compiler: tt.tried, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+				Sources: tt.source, Compiler: tt.source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Records: none{},
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
 			}
 			np := &lkeplanv1alpha1.NodePlan{Spec: tt.spec}
 			o := w.Work(t.Context(), np)
-			if o.reason != tt.want || o.stalled != tt.stalled || o.failed == tt.stalled || !strings.Contains(o.message, tt.says) {
+			ended := o.reason == tt.want && o.stalled == tt.stalled && o.failed == !tt.stalled
+			if !ended || !strings.Contains(o.message, tt.says) {
 				t.Errorf("%+v, want %s with %q, stalled: %v", o, tt.want, tt.says, tt.stalled)
 			}
 			if left, err := os.ReadDir(w.Scratch); err != nil || len(left) > 0 {
@@ -87,8 +99,11 @@ func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (string, bo
 }
 func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, string) error { return nil }
 
-func TestPathsLeadNowhereOut(t *testing.T) {
-	for path, want := range map[string]string{"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev", "../../etc": "etc", "a/../../b": "b"} {
+func TestPathsStayWithinTheSource(t *testing.T) {
+	for path, want := range map[string]string{
+		"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev",
+		"../../etc": "etc", "a/../../b": "b",
+	} {
 		if got := within(path); got != want || !filepath.IsLocal(got) {
 			t.Errorf("within(%q) = %q, want %q", path, got, want)
 		}
@@ -105,15 +120,16 @@ func TestRivalsFindOutAboutEachOther(t *testing.T) {
 	var notified []types.NamespacedName
 	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other) })
 	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
+	type holders = map[manifest.Key][]types.NamespacedName
 	if rivals := r.Declare(a, []manifest.Key{web, db}); len(rivals) > 0 {
 		t.Errorf("the first has rivals: %v", rivals)
 	}
 	for _, who := range []types.NamespacedName{b, b} {
-		if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {a}}, r.Declare(who, []manifest.Key{web})); diff != "" {
+		if diff := cmp.Diff(holders{web: {a}}, r.Declare(who, []manifest.Key{web})); diff != "" {
 			t.Errorf("rivals of %s (-want +got):\n%s", who, diff)
 		}
 	}
-	if diff := cmp.Diff(map[manifest.Key][]types.NamespacedName{web: {b}}, r.Declare(a, []manifest.Key{web})); diff != "" {
+	if diff := cmp.Diff(holders{web: {b}}, r.Declare(a, []manifest.Key{web})); diff != "" {
 		t.Errorf("rivals of the first, reconciled again (-want +got):\n%s", diff)
 	}
 	notified = nil
@@ -149,33 +165,39 @@ func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
 }
 
 func TestDriftThatIsIgnored(t *testing.T) {
-	resource := func() config.Object {
-		return config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
-			"kind": "NodePool", "metadata": map[string]any{"name": "web"},
-			"spec": map[string]any{"weight": int64(10), "limits": map[string]any{"cpu": "100", "nvidia.com/gpu": "2"}, "disruption": map[string]any{"budgets": []any{"x"}}},
-		}}
+	pool := config.Object{Addr: config.Addr{Type: "pool", Name: "web"}, Manifest: map[string]any{
+		"kind": "NodePool", "metadata": map[string]any{"name": "web"},
+		"spec": map[string]any{
+			"weight":     int64(10),
+			"limits":     map[string]any{"cpu": "100", "nvidia.com/gpu": "2"},
+			"disruption": map[string]any{"budgets": []any{"x"}},
+		},
+	}}
+	const weight, cpu, gpu = "spec.weight", "spec.limits.cpu", "spec.limits[nvidia.com/gpu]"
+	rule := func(path string) lkeplanv1alpha1.DriftIgnore {
+		return lkeplanv1alpha1.DriftIgnore{Paths: []string{path}}
 	}
-	drift := func(path string) []plan.Drift {
-		return []plan.Drift{{Kind: "NodePool", Name: "web", Path: path}}
-	}
+	ofKind, ofName := rule("/spec/weight"), rule("/spec/weight")
+	ofKind.Kind, ofName.Name = "LinodeNodeClass", "db"
 	tests := []struct {
 		name  string
-		drift []plan.Drift
+		drift string // its path
 		rule  lkeplanv1alpha1.DriftIgnore
-		left  []string // of the spec's fields
+		left  []string // of the spec's fields; nil for all
 	}{
-		{"the field", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}}, []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu"}},
-		{"a field around it", drift("spec.limits.cpu"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, []string{"disruption", "limits", "limits.nvidia.com/gpu", "weight"}},
-		{"a key with a slash", drift("spec.limits[nvidia.com/gpu]"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits/nvidia.com~1gpu"}}, []string{"disruption", "limits", "limits.cpu", "weight"}},
-		{"another field", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/limits"}}, nil},
-		{"another kind", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Kind: "LinodeNodeClass"}, nil},
-		{"another object", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/weight"}, Name: "db"}, nil},
-		{"a field whose name begins alike", drift("spec.weight"), lkeplanv1alpha1.DriftIgnore{Paths: []string{"/spec/wei"}}, nil},
+		{"the field", weight, rule("/spec/weight"), []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu"}},
+		{"a field around it", cpu, rule("/spec/limits"), []string{"disruption", "limits", "limits.nvidia.com/gpu", "weight"}},
+		{"a key with a slash", gpu, rule("/spec/limits/nvidia.com~1gpu"), []string{"disruption", "limits", "limits.cpu", "weight"}},
+		{"another field", weight, rule("/spec/limits"), nil},
+		{"another kind", weight, ofKind, nil},
+		{"another object", weight, ofName, nil},
+		{"a field whose name begins alike", weight, rule("/spec/wei"), nil},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			head := compile.Result{Resources: []config.Object{resource()}}
-			head, found := compare.Without(head, tt.drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
+			drift := []plan.Drift{{Kind: "NodePool", Name: "web", Path: tt.drift}}
+			head := compile.Result{Resources: []config.Object{pool}}
+			head, found := compare.Without(head, drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
 			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
 			}
@@ -183,12 +205,8 @@ func TestDriftThatIsIgnored(t *testing.T) {
 			if want == nil {
 				want = []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu", "weight"}
 			}
-			spec := head.Resources[0].Manifest["spec"].(map[string]any)
-			var got []string
-			for name := range spec {
-				got = append(got, name)
-			}
-			for name := range spec["limits"].(map[string]any) {
+			got := slices.Collect(maps.Keys(manifest.Map(head.Resources[0].Manifest, "spec")))
+			for name := range manifest.Map(head.Resources[0].Manifest, "spec", "limits") {
 				got = append(got, "limits."+name)
 			}
 			slices.Sort(got)
@@ -212,7 +230,8 @@ func TestTheStricterGuardHolds(t *testing.T) {
 		}
 	}
 	one := 1
-	g := stricter(config.Guards{MaxDeletedPools: 3, Protected: []string{"a"}}, &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: &one, Protected: []string{"b"}}, nodes)
+	more := &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: &one, Protected: []string{"b"}}
+	g := stricter(config.Guards{MaxDeletedPools: 3, Protected: []string{"a"}}, more, nodes)
 	if g.MaxDeletedPools != 1 || !slices.Equal(g.Protected, []string{"a", "b"}) {
 		t.Errorf("%+v", g)
 	}
@@ -231,7 +250,7 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 	}
 }
 
-func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
+func TestAPlanForAPullRequestIsNoRival(t *testing.T) {
 	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
 	head := compile.Result{Resources: []config.Object{web}}
 	w := &Worker{Rivals: NewRivals(nil)}
@@ -245,7 +264,7 @@ func TestAPlanForAPullRequestIsInNobodysWay(t *testing.T) {
 }
 
 // failing compiles the new revision, and not what was last applied.
-type failing struct{ tried }
+type failing struct{ scripted }
 
 func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer, error) {
 	if strings.HasSuffix(req.Root, "base") {
@@ -255,16 +274,19 @@ func (f failing) Compile(_ context.Context, req compile.Request) (compile.Answer
 }
 
 func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
+	var source scripted
+	source.result.Cluster.Name = "dev"
 	w := &Worker{
-		Sources: tried{}, Compiler: failing{tried{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}}, Cluster: "dev",
-		Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now, Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
-		Vars: func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
+		Sources: source, Compiler: failing{source}, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+		Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
+		Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
-			t.Error("it went on")
+			t.Error("it went on to the cluster")
 			return nil, errors.New("no cluster")
 		},
 	}
-	if o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{}); !o.failed || !strings.Contains(o.message, "compile what was last applied") {
+	o := w.Work(t.Context(), &lkeplanv1alpha1.NodePlan{})
+	if !o.failed || !strings.Contains(o.message, "compile what was last applied") {
 		t.Errorf("%+v", o)
 	}
 }

@@ -1,0 +1,101 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// The indexes of NodePlans in the cache.
+const (
+	bySource    = ".spec.sourceRef"
+	byConfigMap = ".spec.configMapRef" // and those of variablesFrom
+	byPlanFor   = ".spec.planFor"
+	byInventory = ".inventoryLabel" // of their objects
+)
+
+// addIndexes adds the indexes of NodePlans to a cache.
+func addIndexes(ctx context.Context, to client.FieldIndexer) error {
+	for index, keys := range map[string]func(*lkeplanv1alpha1.NodePlan) []string{
+		bySource:    sourceKeys,
+		byConfigMap: configMapKeys,
+		byPlanFor:   planForKeys,
+		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{inventoryLabel(np)} },
+	} {
+		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
+			np, ok := obj.(*lkeplanv1alpha1.NodePlan)
+			if !ok {
+				return nil
+			}
+			return keys(np)
+		})
+		if err != nil {
+			return fmt.Errorf("index NodePlans by %s: %w", index, err)
+		}
+	}
+	return nil
+}
+
+func sourceKeys(np *lkeplanv1alpha1.NodePlan) []string {
+	ref := np.Spec.SourceRef
+	if ref == nil {
+		return nil
+	}
+	return []string{indexKey(ref.Kind, cmp.Or(ref.Namespace, np.Namespace), ref.Name)}
+}
+
+func configMapKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
+	if np.Spec.ConfigMapRef != nil {
+		keys = append(keys, indexKey("ConfigMap", np.Namespace, np.Spec.ConfigMapRef.Name))
+	}
+	for _, from := range np.Spec.VariablesFrom {
+		if from.Kind == "ConfigMap" {
+			keys = append(keys, indexKey("ConfigMap", np.Namespace, from.Name))
+		}
+	}
+	slices.Sort(keys)
+	return slices.Compact(keys)
+}
+
+func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
+	at, forAnother := plannedFor(np)
+	if !forAnother {
+		return nil
+	}
+	return []string{indexKey("NodePlan", at.Namespace, at.Name)}
+}
+
+func indexKey(kind, namespace, name string) string { return kind + "/" + namespace + "/" + name }
+
+// keyOf returns a function that returns the keys of objects of a kind. Objects
+// in a cache do not say their kind.
+func keyOf(kind string) func(client.Object) string {
+	return func(obj client.Object) string { return indexKey(kind, obj.GetNamespace(), obj.GetName()) }
+}
+
+func keyOfInventory(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] }
+
+// enqueue returns a handler of events, which has the NodePlans reconciled that an
+// index has under the key of the event's object.
+func (r *Reconciler) enqueue(index string, key func(client.Object) string) handler.EventHandler {
+	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) (requests []reconcile.Request) {
+		var list lkeplanv1alpha1.NodePlanList
+		if err := r.List(ctx, &list, client.MatchingFields{index: key(obj)}); err != nil {
+			ctrl.LoggerFrom(ctx).Error(err, "list the NodePlans of an object", "index", index, "key", key(obj))
+			return nil
+		}
+		for _, np := range list.Items {
+			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
+		}
+		return requests
+	})
+}
