@@ -7,7 +7,10 @@ import (
 	"testing/fstest"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/configtest"
 )
 
 // TestHostileModules compiles directories that multiply: little text, read
@@ -59,9 +62,8 @@ func TestHostileModules(t *testing.T) {
 			for name, text := range tt.files {
 				files[name] = &fstest.MapFile{Data: []byte(text)}
 			}
-			start := time.Now()
-			_, diags, _ := compile(files, config.Options{})
-			elapsed := time.Since(start)
+			var diags hcl.Diagnostics
+			elapsed := configtest.CPU(func() { _, diags, _ = compile(files, config.Options{}) })
 			t.Logf("%v: %s", elapsed.Round(time.Millisecond), first(diags.Error()))
 			found := false
 			for _, d := range diags {
