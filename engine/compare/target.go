@@ -4,8 +4,7 @@ import (
 	"context"
 	"runtime"
 	"strings"
-
-	"golang.org/x/sync/errgroup"
+	"sync"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -47,15 +46,17 @@ func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]m
 		}
 	}
 	targets, errs := make([]Target, len(head.Resources)), make([]error, len(head.Resources))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, o := range head.Resources {
-		group.Go(func() error {
-			targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
-			return nil
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for first := range workers {
+		wg.Go(func() {
+			for i := first; i < len(targets); i += workers {
+				o := head.Resources[i]
+				targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
+			}
 		})
 	}
-	_ = group.Wait() // the errors are in errs, in the order of objects
+	wg.Wait()
 	for _, err := range errs {
 		if err != nil {
 			return nil, err

@@ -13,9 +13,9 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"sync"
 
 	"github.com/hashicorp/hcl/v2"
-	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -114,17 +114,17 @@ type verdict struct {
 // validate checks objects on all processors. It stops early when ctx is done.
 func validate(ctx context.Context, validator *kube.Validator, resources []config.Object, opts Options) []verdict {
 	verdicts := make([]verdict, len(resources))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, r := range resources {
-		group.Go(func() error {
-			if ctx.Err() == nil {
+	var wg sync.WaitGroup
+	workers := runtime.GOMAXPROCS(0)
+	for first := range workers {
+		wg.Go(func() {
+			for i := first; i < len(resources) && ctx.Err() == nil; i += workers {
+				r := resources[i]
 				verdicts[i].defaulted, verdicts[i].errs = validator.Validate(r.Manifest, opts.old(r))
 			}
-			return nil
 		})
 	}
-	_ = group.Wait() // no function returns an error
+	wg.Wait()
 	return verdicts
 }
 
