@@ -13,7 +13,7 @@ pool "general" {
   limits       = { cpu = 200 }
 }
 
-# Read from the commit that is in force: a commit cannot lift its own guard.
+# Read from the last applied commit: a commit cannot lift its own guard.
 guards {
   protected = [pool.general]
 }
