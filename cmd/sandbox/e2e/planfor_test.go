@@ -42,7 +42,7 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 	asked := repo.commit(path, strings.Replace(fleet("", "a"), "= 10", "= 20", 1))
 	pullRequest := strings.ReplaceAll(nodePlanOfPullRequest, "URL", repo.url)
 	said, refused := s.tries(s.env["KUBECONFIG"], strings.Replace(pullRequest, "PlanOnly", "Apply", 1), "apply", "-f", "-")
-	if mustContain(t, said, "planFor is for the mode PlanOnly alone"); !refused {
+	if mustContain(t, said, "planFor is only for the mode PlanOnly"); !refused {
 		t.Error("a NodePlan that applies may plan for another")
 	}
 	s.kube(pullRequest, "apply", "-f", "-")
