@@ -25,8 +25,6 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-import ()
-
 // enforcer returns an Enforcer in us-ord of what the client shows.
 func enforcer(t *testing.T, c client.Client) *Enforcer {
 	t.Helper()
