@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -60,7 +61,7 @@ func (l *faults) refuse(plan, region string) string {
 		return ""
 	}
 	// Nobody recorded the real text; this is what the existing provider's own test double says.
-	return or(f.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
+	return cmp.Or(f.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
 }
 
 func (l *faults) capacity(way, plan, region string) (Fault, bool) {

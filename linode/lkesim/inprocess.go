@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,7 +28,7 @@ func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 			if p != any(http.ErrAbortHandler) {
 				panic(p)
 			}
-			res, err = nil, or(r.Context().Err(), io.ErrUnexpectedEOF)
+			res, err = nil, cmp.Or(r.Context().Err(), io.ErrUnexpectedEOF)
 		}
 	}()
 	if err := r.Context().Err(); err != nil {

@@ -83,13 +83,8 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 }
 
 // Clusters returns all clusters of the account.
-func (s *Simulator) Clusters() []Cluster {
-	var all []Cluster
-	s.settled(func(st *state, _ time.Time) {
-		for _, c := range st.clustersByID() {
-			all = append(all, c.view())
-		}
-	})
+func (s *Simulator) Clusters() (all []Cluster) {
+	s.settled(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
 	return all
 }
 
@@ -97,27 +92,19 @@ func (s *Simulator) Clusters() []Cluster {
 func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 
 // PoolsOf returns the pools of any cluster; none for one that is not there.
-func (s *Simulator) PoolsOf(cluster int) []Pool {
-	var all []Pool
+func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	s.settled(func(st *state, now time.Time) {
-		c := st.clusters[cluster]
-		if c == nil {
-			return
-		}
-		for _, p := range c.byID() {
-			all = append(all, p.show(now, func(*slot) bool { return true }))
+		if c := st.clusters[cluster]; c != nil {
+			all = views(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
 		}
 	})
 	return all
 }
 
 // Instances returns all instances of the account, by id, with those that are on their way out.
-func (s *Simulator) Instances() []Instance {
-	var all []Instance
+func (s *Simulator) Instances() (all []Instance) {
 	s.settled(func(st *state, now time.Time) {
-		for _, i := range st.byID() {
-			all = append(all, i.view(now))
-		}
+		all = views(byID(st.instances), func(i *instance) Instance { return i.view(now) })
 	})
 	return all
 }
