@@ -7,21 +7,21 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Inject makes something go wrong from now on, or, with LoseInstance, once and now.
+// Inject makes something go wrong from now on.
 func (s *Simulator) Inject(f Fault) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("inject fault: %w", err)
 	}
-	if f.LoseInstance != 0 {
-		if !s.takeAway(f.LoseInstance, !f.NotReplaced) {
-			return fmt.Errorf("inject fault: instance %d: there is none", f.LoseInstance)
-		}
-		return nil
-	}
+	s.inject([]Fault{f})
+	return nil
+}
+
+func (s *Simulator) inject(checked []Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
-	return nil
+	for _, f := range checked {
+		s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
+	}
 }
 
 // ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
@@ -34,11 +34,10 @@ func (s *Simulator) ClearFaults() {
 }
 
 // Stats returns the counters.
-func (s *Simulator) Stats() Stats {
-	var stats Stats
+func (s *Simulator) Stats() (stats Stats) {
 	s.settled(func(st *state, _ time.Time) {
+		stats = st.stats()
 		s.log.stats(&stats)
-		st.stats(&stats)
 	})
 	return stats
 }
@@ -109,18 +108,12 @@ func (s *Simulator) Instances() (all []Instance) {
 	return all
 }
 
-// LoseInstance takes an instance away as a dying host does; LKE then makes another for its slot. It says whether there
-// was one.
-func (s *Simulator) LoseInstance(id int) bool { return s.takeAway(id, true) }
-
-// AbandonInstance takes an instance away, and LKE does not notice: its slot stays without one until it is recycled or
-// deleted. It says whether there was one.
-func (s *Simulator) AbandonInstance(id int) bool { return s.takeAway(id, false) }
-
-func (s *Simulator) takeAway(id int, replaced bool) (found bool) {
+// LoseInstance takes an instance away as a dying host does. LKE then makes another for its slot where it notices; else
+// the slot stays without one until it is recycled or deleted. It says whether there was one.
+func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.settled(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {
-			st.lose(i, replaced, now)
+			st.lose(i, noticed, now)
 			found = true
 		}
 	})

@@ -38,7 +38,7 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 				all = append(all, i.machine())
 			}
 		}
-		next, _ = st.agenda.next()
+		next = st.agenda.next()
 	})
 	return all, next
 }

@@ -167,15 +167,15 @@ func pause(ctx context.Context, f Fault) {
 	if f.Hang {
 		<-ctx.Done()
 	}
-	if f.Delay > 0 {
-		timer := time.NewTimer(f.Delay)
+	if f.Delay.Duration > 0 {
+		timer := time.NewTimer(f.Delay.Duration)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 	}
-	if (f.Hang || f.Delay > 0) && ctx.Err() != nil {
+	if (f.Hang || f.Delay.Duration > 0) && ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
 }

@@ -13,7 +13,7 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 	for range n {
 		st.addSlot(p, now)
 	}
-	st.tally.slots(st)
+	st.tally.peak(st)
 }
 
 func (st *state) addSlot(p *pool, now time.Time) {
