@@ -20,8 +20,6 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-import ()
-
 // Chooser chooses the plan type of a NodeClaim: the cheapest one that the claim
 // allows, that has room for its pods and that no limit refuses.
 type Chooser struct {
