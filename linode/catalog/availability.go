@@ -13,16 +13,14 @@ import (
 // GET /v4/regions/{region}/availability under baseURL. It is one small answer, fit to be asked for every few minutes.
 func FetchAvailability(ctx context.Context, client *http.Client, baseURL, region string) ([]Availability, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
-	var bare []availabilityJSON
-	if err := f.get(ctx, f.base+"/v4/regions/"+url.PathEscape(region)+"/availability", &bare); err != nil {
+	var rows []Availability
+	if err := f.get(ctx, f.base+"/v4/regions/"+url.PathEscape(region)+"/availability", &rows); err != nil {
 		return nil, err
 	}
-	rows := make([]Availability, 0, len(bare))
-	for _, row := range bare {
+	for _, row := range rows {
 		if row.Region != region {
 			return nil, fmt.Errorf("availability of region %q: a row is of region %.40q", region, row.Region)
 		}
-		rows = append(rows, Availability(row))
 	}
 	return rows, nil
 }

@@ -10,6 +10,7 @@ import (
 	"bytes"
 	_ "embed"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -38,8 +39,9 @@ type Catalog struct {
 // Availability is one row of GET /regions/availability: whether a region sells a limited plan. The API lists only
 // limited plans there; one that never occurs is sold everywhere.
 type Availability struct {
-	Region, Plan string
-	Available    bool
+	Region    string `json:"region"`
+	Plan      string `json:"plan"`
+	Available bool   `json:"available"`
 }
 
 // New makes a catalog of facts gathered on date (YYYY-MM-DD) from source, both for the reader only. It sorts what it
@@ -103,8 +105,8 @@ func (c *Catalog) Region(id string) (Region, bool) {
 // Availability returns the rows for limited plans, by plan and region.
 func (c *Catalog) Availability() []Availability {
 	var rows []Availability
-	for _, plan := range sortedKeys(c.limited) {
-		for _, region := range sortedKeys(c.limited[plan]) {
+	for _, plan := range slices.Sorted(maps.Keys(c.limited)) {
+		for _, region := range slices.Sorted(maps.Keys(c.limited[plan])) {
 			rows = append(rows, Availability{Region: region, Plan: plan, Available: c.limited[plan][region]})
 		}
 	}
@@ -159,13 +161,4 @@ func checkID(kind, id string, seen map[string]bool) error {
 	}
 	seen[key] = true
 	return nil
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	slices.Sort(keys)
-	return keys
 }

@@ -23,19 +23,22 @@ const (
 // is.
 func Fetch(ctx context.Context, client *http.Client, baseURL string) (*Catalog, error) {
 	f := fetcher{client: client, base: strings.TrimRight(baseURL, "/")}
-	types, err := all[typeJSON](ctx, &f, "/v4/linode/types")
+	plans, err := all[Plan](ctx, &f, "/v4/linode/types")
 	if err != nil {
 		return nil, err
 	}
-	regions, err := all[regionJSON](ctx, &f, "/v4/regions")
+	regions, err := all[Region](ctx, &f, "/v4/regions")
 	if err != nil {
 		return nil, err
 	}
-	rows, err := all[availabilityJSON](ctx, &f, "/v4/regions/availability")
+	rows, err := all[Availability](ctx, &f, "/v4/regions/availability")
 	if err != nil {
 		return nil, err
 	}
-	c, err := assemble(f.date, f.base, types, regions, rows)
+	if len(plans) == 0 || len(regions) == 0 {
+		return nil, fmt.Errorf("catalog of %s: %d plans and %d regions: not a price list", f.base, len(plans), len(regions))
+	}
+	c, err := New(f.date, f.base, plans, regions, rows)
 	if err != nil {
 		return nil, fmt.Errorf("catalog of %s: %w", f.base, err)
 	}

@@ -10,35 +10,35 @@ import (
 // Plan is one row of GET /linode/types. Never derive its size from the id: the number there is vCPUs for most
 // plans, but g7-highmem-1 has two, and newer generations name memory first.
 type Plan struct {
-	ID    string
-	Label string
-	Class string // nanode, standard, dedicated, premium, gpu, highmem, accelerated
+	ID    string `json:"id"`
+	Label string `json:"label"`
+	Class string `json:"class"` // nanode, standard, dedicated, premium, gpu, highmem, accelerated
 
-	VCPUs              int
-	MemoryMiB          int
-	DiskMiB            int
-	TransferGB         int
-	NetworkOutMbps     int
-	GPUs               int
-	AcceleratedDevices int
+	VCPUs              int `json:"vcpus"`
+	MemoryMiB          int `json:"memory"`
+	DiskMiB            int `json:"disk"`
+	TransferGB         int `json:"transfer"`
+	NetworkOutMbps     int `json:"network_out"`
+	GPUs               int `json:"gpus"`
+	AcceleratedDevices int `json:"accelerated_devices"`
 
 	// Price is the list price; RegionPrices holds the regions that differ. Ask [Catalog.Price], which knows both.
-	Price        Price
-	RegionPrices map[string]Price
+	Price        Price        `json:"price"`
+	RegionPrices RegionPrices `json:"region_prices"`
 
 	// Successor is the plan that replaces this one; "" where there is none.
-	Successor string
+	Successor string `json:"successor"`
 }
 
 // Region is one row of GET /regions.
 type Region struct {
-	ID       string
-	Label    string
-	Country  string // ISO 3166, lower case
-	Status   string // "ok" or "outage"
-	SiteType string // "core" or "distributed"
+	ID       string `json:"id"`
+	Label    string `json:"label"`
+	Country  string `json:"country"`   // ISO 3166, lower case
+	Status   string `json:"status"`    // "ok" or "outage"
+	SiteType string `json:"site_type"` // "core" or "distributed"
 	// Capabilities are sorted; see [Region.Has].
-	Capabilities []string
+	Capabilities []string `json:"capabilities"`
 }
 
 // Capabilities of a region that this project asks for, as GET /regions spells them.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -100,20 +101,10 @@ func header(text string) error {
 
 func (s *reader) region(id string, fields []pair) error {
 	r := Region{ID: id}
+	facts := r.facts()
 	for _, f := range fields {
-		switch f.key {
-		case "label":
-			r.Label = f.value
-		case "country":
-			r.Country = f.value
-		case "status":
-			r.Status = f.value
-		case "site":
-			r.SiteType = f.value
-		case "can":
-			r.Capabilities = append(r.Capabilities, f.value)
-		default:
-			return fmt.Errorf("region %s: %w", id, f.unknown())
+		if err := f.fill(facts); err != nil {
+			return fmt.Errorf("region %s: %w", id, err)
 		}
 	}
 	s.regions = append(s.regions, r)
@@ -121,9 +112,16 @@ func (s *reader) region(id string, fields []pair) error {
 }
 
 func (s *reader) plan(id string, fields []pair) error {
-	p := Plan{ID: id, RegionPrices: map[string]Price{}}
+	p := Plan{ID: id, RegionPrices: RegionPrices{}}
+	facts := p.facts()
 	for _, f := range fields {
-		if err := p.set(f); err != nil {
+		var err error
+		if region, ok := strings.CutPrefix(f.key, "price@"); ok {
+			p.RegionPrices[region], err = ParsePrice(f.value)
+		} else {
+			err = f.fill(facts)
+		}
+		if err != nil {
 			return fmt.Errorf("plan %s: %w", id, err)
 		}
 	}
@@ -131,36 +129,21 @@ func (s *reader) plan(id string, fields []pair) error {
 	return nil
 }
 
-func (p *Plan) set(f pair) (err error) {
-	if region, ok := strings.CutPrefix(f.key, "price@"); ok {
-		p.RegionPrices[region], err = ParsePrice(f.value)
-		return err
+// fill sets the fact that the word names.
+func (f pair) fill(facts []fact) (err error) {
+	i := slices.IndexFunc(facts, func(known fact) bool { return known.key == f.key })
+	if i < 0 {
+		return f.unknown()
 	}
-	switch f.key {
-	case "label":
-		p.Label = f.value
-	case "class":
-		p.Class = f.value
-	case "successor":
-		p.Successor = f.value
-	case "price":
-		p.Price, err = ParsePrice(f.value)
-	case "vcpus":
-		p.VCPUs, err = f.count()
-	case "memory":
-		p.MemoryMiB, err = f.count()
-	case "disk":
-		p.DiskMiB, err = f.count()
-	case "transfer":
-		p.TransferGB, err = f.count()
-	case "network":
-		p.NetworkOutMbps, err = f.count()
-	case "gpus":
-		p.GPUs, err = f.count()
-	case "accelerated":
-		p.AcceleratedDevices, err = f.count()
-	default:
-		err = f.unknown()
+	switch at := facts[i].at.(type) {
+	case *string:
+		*at = f.value
+	case *int:
+		*at, err = f.count()
+	case *Price:
+		*at, err = ParsePrice(f.value)
+	case *[]string:
+		*at = append(*at, f.value)
 	}
 	return err
 }

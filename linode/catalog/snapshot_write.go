@@ -3,6 +3,8 @@ package catalog
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -36,14 +38,21 @@ func (c *Catalog) Write(w io.Writer) error {
 	}
 	b.WriteByte('\n')
 	for _, r := range c.regions {
-		writeRegion(&b, r)
+		b.WriteString("region " + r.ID)
+		writeFacts(&b, r.facts())
+		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
 	for _, p := range c.plans {
-		writePlan(&b, p)
+		b.WriteString("plan " + p.ID)
+		writeFacts(&b, p.facts())
+		for _, region := range slices.Sorted(maps.Keys(p.RegionPrices)) {
+			field(&b, "price@"+region, p.RegionPrices[region].String())
+		}
+		b.WriteByte('\n')
 	}
 	b.WriteByte('\n')
-	for _, plan := range sortedKeys(c.limited) {
+	for _, plan := range slices.Sorted(maps.Keys(c.limited)) {
 		writeLimited(&b, plan, c.limited[plan])
 	}
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -52,40 +61,50 @@ func (c *Catalog) Write(w io.Writer) error {
 	return nil
 }
 
-func writeRegion(b *strings.Builder, r Region) {
-	b.WriteString("region " + r.ID)
-	field(b, "label", r.Label)
-	field(b, "country", r.Country)
-	field(b, "status", r.Status)
-	field(b, "site", r.SiteType)
-	for _, capability := range r.Capabilities {
-		field(b, "can", capability)
-	}
-	b.WriteByte('\n')
+// fact is one field of a line: its key, and where the value is: *string, *int, *Price or, repeated, *[]string.
+type fact struct {
+	key string
+	at  any
 }
 
-func writePlan(b *strings.Builder, p Plan) {
-	b.WriteString("plan " + p.ID)
-	field(b, "label", p.Label)
-	field(b, "class", p.Class)
-	number(b, "vcpus", p.VCPUs)
-	number(b, "memory", p.MemoryMiB)
-	number(b, "disk", p.DiskMiB)
-	number(b, "transfer", p.TransferGB)
-	number(b, "network", p.NetworkOutMbps)
-	number(b, "gpus", p.GPUs)
-	number(b, "accelerated", p.AcceleratedDevices)
-	field(b, "successor", p.Successor)
-	field(b, "price", p.Price.String())
-	for _, region := range sortedKeys(p.RegionPrices) {
-		field(b, "price@"+region, p.RegionPrices[region].String())
+// facts are the fields of a region's line, in order.
+func (r *Region) facts() []fact {
+	return []fact{
+		{"label", &r.Label}, {"country", &r.Country}, {"status", &r.Status}, {"site", &r.SiteType}, {"can", &r.Capabilities},
 	}
-	b.WriteByte('\n')
+}
+
+// facts are the fields of a plan's line, in order; the prices of regions follow them.
+func (p *Plan) facts() []fact {
+	return []fact{
+		{"label", &p.Label}, {"class", &p.Class}, {"vcpus", &p.VCPUs}, {"memory", &p.MemoryMiB}, {"disk", &p.DiskMiB},
+		{"transfer", &p.TransferGB}, {"network", &p.NetworkOutMbps}, {"gpus", &p.GPUs},
+		{"accelerated", &p.AcceleratedDevices}, {"successor", &p.Successor}, {"price", &p.Price},
+	}
+}
+
+func writeFacts(b *strings.Builder, facts []fact) {
+	for _, f := range facts {
+		switch at := f.at.(type) {
+		case *string:
+			field(b, f.key, *at)
+		case *int:
+			if *at != 0 {
+				field(b, f.key, strconv.Itoa(*at))
+			}
+		case *Price:
+			field(b, f.key, at.String())
+		case *[]string:
+			for _, value := range *at {
+				field(b, f.key, value)
+			}
+		}
+	}
 }
 
 func writeLimited(b *strings.Builder, plan string, regions map[string]bool) {
 	var sold, withheld []string
-	for _, region := range sortedKeys(regions) {
+	for _, region := range slices.Sorted(maps.Keys(regions)) {
 		if regions[region] {
 			sold = append(sold, region)
 		} else {
@@ -104,20 +123,10 @@ func field(b *strings.Builder, key, value string) {
 	}
 }
 
-func number(b *strings.Builder, key string, n int) {
-	if n != 0 {
-		field(b, key, strconv.Itoa(n))
-	}
-}
-
 func quote(s string) string {
-	plain := func(r rune) bool {
-		return r > ' ' && r < 0x7f && r != '"' && r != '\\' && r != '`' && r != '#'
-	}
-	for _, r := range s {
-		if !plain(r) {
-			return strconv.Quote(s)
-		}
+	odd := func(r rune) bool { return r <= ' ' || r >= 0x7f || strings.ContainsRune("\"\\`#", r) }
+	if strings.ContainsFunc(s, odd) {
+		return strconv.Quote(s)
 	}
 	return s
 }

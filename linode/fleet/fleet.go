@@ -257,12 +257,13 @@ func (f *Fleet) remember(event func(m *capacity.Memory, now time.Time)) {
 
 // bind writes the machines of claims, several at a time.
 func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
-	parallel(binds, func(b capacity.Bind) {
+	_ = parallel(binds, func(b capacity.Bind) error {
 		if err := f.cfg.Claims.Bind(ctx, b); err != nil {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
-			return
+			return nil
 		}
 		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance)
 		f.remember(func(m *capacity.Memory, _ time.Time) { m.Bound(b) })
+		return nil
 	})
 }

@@ -3,13 +3,14 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/linode/linodego"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -118,10 +119,11 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 }
 
 func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
-	parallel(uids, func(uid string) {
+	_ = parallel(uids, func(uid string) error {
 		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
 			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
 		}
+		return nil
 	})
 }
 
@@ -139,14 +141,13 @@ func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s",
 			w.Group.Plan, f.cfg.Cluster.Region, f.cfg.Timing.SlotTimeout))
 	}
-	var failed firstError
-	parallel(w.DeletePools, func(pool int) {
-		failed.note(f.deleted("pool", pool, f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)))
+	pools := parallel(w.DeletePools, func(pool int) error {
+		return f.deleted("pool", pool, f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool))
 	})
-	parallel(w.DeleteSlots, func(slot string) {
-		failed.note(f.deleted("slot", slot, f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)))
+	slots := parallel(w.DeleteSlots, func(slot string) error {
+		return f.deleted("slot", slot, f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot))
 	})
-	return failed.err
+	return errors.Join(pools, slots)
 }
 
 func (f *Fleet) deleted(what string, id any, err error) error {
@@ -223,32 +224,12 @@ func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSp
 	return spec
 }
 
-// parallel runs do for each item, a few at a time, and returns when all have
-// ended.
-func parallel[T any](items []T, do func(T)) {
-	const atOnce = 8
-	var wg sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
+// parallel runs do for each item, a few at a time, and returns the first error when all have ended.
+func parallel[T any](items []T, do func(T) error) error {
+	var group errgroup.Group
+	group.SetLimit(8)
 	for _, item := range items {
-		slots <- struct{}{}
-		wg.Go(func() {
-			defer func() { <-slots }()
-			do(item)
-		})
+		group.Go(func() error { return do(item) })
 	}
-	wg.Wait()
-}
-
-// firstError keeps the first error that is noted.
-type firstError struct {
-	mu  sync.Mutex
-	err error
-}
-
-func (e *firstError) note(err error) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err == nil {
-		e.err = err
-	}
+	return group.Wait()
 }

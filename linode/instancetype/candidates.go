@@ -8,6 +8,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 )
 
 // RequirementsOf returns the requirements that a NodePool has of all its nodes.
@@ -26,7 +27,7 @@ func Candidates(
 	price := map[string]float64{}
 	for _, it := range types {
 		offerings := it.Offerings.Available().Compatible(want)
-		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !fits(requests, it.Allocatable()) {
+		if len(offerings) == 0 || want.Intersects(it.Requirements) != nil || !resources.Fits(requests, it.Allocatable()) {
 			continue
 		}
 		fit = append(fit, it)
@@ -36,13 +37,4 @@ func Candidates(
 		return cmp.Compare(price[a.Name], price[b.Name])
 	})
 	return fit
-}
-
-func fits(requests, allocatable corev1.ResourceList) bool {
-	for name, want := range requests {
-		if have := allocatable[name]; want.Cmp(have) > 0 {
-			return false
-		}
-	}
-	return true
 }

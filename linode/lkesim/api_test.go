@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 func TestPaging(t *testing.T) {
@@ -194,7 +196,7 @@ func index(rows []map[string]any, by string, without []string) map[string]any {
 
 func TestPlaces(t *testing.T) {
 	a := newAccount(t, Config{})
-	var bare []availabilityView
+	var bare []catalog.Availability
 	a.do("GET", "/regions/us-east/availability", nil, &bare)
 	if len(bare) != 18 || bare[0].Region != "us-east" || bare[0].Available {
 		t.Errorf("us-east: %d rows, %+v", len(bare), bare[0])

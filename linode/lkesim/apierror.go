@@ -2,7 +2,6 @@ package lkesim
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -59,37 +58,4 @@ func (c *checker) err() error {
 		return nil
 	}
 	return &apiError{status: http.StatusBadRequest, errs: c.errs}
-}
-
-// bodyFields is a request's JSON object. A key that is null counts as left out, as in recorded requests.
-type bodyFields map[string]json.RawMessage
-
-func parseBody(data []byte) (bodyFields, error) {
-	var fields bodyFields
-	if len(data) == 0 {
-		return fields, nil
-	}
-	if err := json.Unmarshal(data, &fields); err != nil {
-		return nil, refusal(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
-	}
-	return fields, nil
-}
-
-// take reads one field; nil where it is left out. A value of another type is the client's error, in words of our own.
-func take[T any](c *checker, fields bodyFields, key string) *T {
-	raw, ok := fields[key]
-	if !ok || string(raw) == "null" {
-		return nil
-	}
-	value := new(T)
-	if err := json.Unmarshal(raw, value); err != nil {
-		var wrong *json.UnmarshalTypeError
-		if errors.As(err, &wrong) {
-			c.add(key, "Must be of type %s", wrong.Type)
-		} else {
-			c.add(key, "Invalid value")
-		}
-		return nil
-	}
-	return value
 }

@@ -17,7 +17,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 	plan := "g6-standard-4"
 	for range 5 {
 		count := 50
-		p := now.addPool(cluster, poolSpec{plan: &plan, count: &count})
+		p := now.addPool(cluster, poolSpec{Plan: &plan, Count: &count})
 		now.grow(p, count, cluster.created)
 	}
 	pools := sim.Pools()

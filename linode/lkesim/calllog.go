@@ -62,7 +62,7 @@ func (f *Fault) name() string {
 		return "status after the work"
 	case f.Status != 0:
 		return "status"
-	case f.Delay != 0:
+	case f.Delay.Duration != 0:
 		return "delay"
 	case len(f.Header) > 0:
 		return "header"

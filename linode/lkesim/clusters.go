@@ -1,51 +1,55 @@
 package lkesim
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
+func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
+
 func (st *state) listClusters(q *request) (any, error) {
-	var rows []Cluster
-	for _, c := range st.clustersByID() {
-		rows = append(rows, c.view())
-	}
-	return list(q, rows)
+	return list(q, byID(st.clusters), (*cluster).view)
 }
 
-func (st *state) getCluster(q *request) (any, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
-	}
-	return c.view(), nil
+func (st *state) getCluster(c *cluster, _ *request) (any, error) { return c.view(), nil }
+
+// clusterSpec is what a POST or PUT says about a cluster; nil is left out.
+type clusterSpec struct {
+	Label        *string       `json:"label"`
+	Region       string        `json:"region"`
+	Version      *string       `json:"k8s_version"`
+	Tier         catalog.Tier  `json:"tier"`
+	Tags         *[]string     `json:"tags"`
+	ControlPlane *ControlPlane `json:"control_plane"`
+	NodePools    []poolSpec    `json:"node_pools"`
 }
 
 // createCluster is not what a capacity provider does; it is here because each recording begins with it.
 func (st *state) createCluster(q *request) (any, error) {
-	var c checker
-	label := take[string](&c, q.fields, "label")
-	region := take[string](&c, q.fields, "region")
-	version := take[string](&c, q.fields, "k8s_version")
-	tier := take[string](&c, q.fields, "tier")
-	tags := take[[]string](&c, q.fields, "tags")
-	pools := take[[]bodyFields](&c, q.fields, "node_pools")
-	draft := &cluster{
-		label: value(label), region: value(region), version: value(version),
-		tier: catalog.Tier(or(value(tier), string(catalog.Standard))), tags: sorted(value(tags)), pools: map[int]*pool{},
+	var spec clusterSpec
+	if err := q.read(&spec); err != nil {
+		return nil, err
 	}
+	draft := &cluster{
+		label: ptr.Deref(spec.Label, ""), region: spec.Region, version: ptr.Deref(spec.Version, ""),
+		tier: cmp.Or(spec.Tier, catalog.Standard), tags: sorted(ptr.Deref(spec.Tags, nil)),
+	}
+	var c checker
 	st.checkCluster(&c, draft)
-	specs := st.checkPools(&c, draft, value(pools))
+	st.checkPools(&c, draft, spec.NodePools)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	made := st.addCluster(0, draft.label, draft.region, draft.version, draft.tier, q.now)
 	made.tags = draft.tags
-	for _, spec := range specs {
-		st.grow(st.addPool(made, spec), *spec.count, q.now)
+	for _, pool := range spec.NodePools {
+		st.grow(st.addPool(made, pool), *pool.Count, q.now)
 	}
 	return made.view(), nil
 }
@@ -61,64 +65,48 @@ func (st *state) checkCluster(c *checker, cl *cluster) {
 	checkTags(c, cl.tags)
 }
 
-func (st *state) checkPools(c *checker, cl *cluster, pools []bodyFields) []poolSpec {
-	var specs []poolSpec
-	for n, fields := range pools {
+func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
+	for n, spec := range specs {
 		var own checker
-		spec := readPoolSpec(&own, fields)
 		spec.check(&own, cl)
 		spec.checkNew(&own, cl, st.cfg.Catalog)
 		for _, err := range own.errs {
 			c.add(fmt.Sprintf("node_pools[%d].%s", n, err.Field), "%s", err.Reason)
 		}
-		specs = append(specs, spec)
 	}
-	return specs
 }
 
-func (st *state) updateCluster(q *request) (any, error) {
-	cl, err := st.cluster(q)
-	if err != nil {
+func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
+	var spec clusterSpec
+	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
 	var c checker
-	label := take[string](&c, q.fields, "label")
-	tags := take[[]string](&c, q.fields, "tags")
-	version := take[string](&c, q.fields, "k8s_version")
-	plane := take[ControlPlane](&c, q.fields, "control_plane")
-	c.must(label == nil || clusterLabel.MatchString(*label), "label",
+	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
 		"Length must be 3-32 characters: letters, digits and hyphens")
-	c.must(version == nil || offers(cl, *version), "k8s_version", "k8s_version is not valid")
-	checkTags(&c, value(tags))
+	c.must(spec.Version == nil || offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
+	checkTags(&c, ptr.Deref(spec.Tags, nil))
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	set(&cl.label, label)
-	set(&cl.version, version)
-	if tags != nil {
-		cl.tags = sorted(*tags)
+	set(&cl.label, spec.Label)
+	set(&cl.version, spec.Version)
+	if spec.Tags != nil {
+		cl.tags = sorted(*spec.Tags)
 	}
-	if plane != nil {
-		cl.ha = plane.HighAvailability
+	if spec.ControlPlane != nil {
+		cl.ha = spec.ControlPlane.HighAvailability
 	}
 	cl.updated = q.now
 	return cl.view(), nil
 }
 
-func (st *state) removeCluster(q *request) (any, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
+func (st *state) removeCluster(c *cluster, q *request) (any, error) {
+	for _, p := range byID(c.pools) {
+		st.deletePool(p, q.now)
 	}
-	st.deleteCluster(c, q.now)
+	delete(st.clusters, c.id)
 	return struct{}{}, nil
-}
-
-func (st *state) cluster(q *request) (*cluster, error) {
-	if c := st.clusters[q.id("cluster")]; c != nil {
-		return c, nil
-	}
-	return nil, notFound()
 }
 
 type versionView struct {
@@ -127,14 +115,6 @@ type versionView struct {
 }
 
 func (st *state) listTierVersions(q *request) (any, error) {
-	rows, err := st.tierVersions(q)
-	if err != nil {
-		return nil, err
-	}
-	return list(q, rows)
-}
-
-func (st *state) tierVersions(q *request) ([]versionView, error) {
 	tier := catalog.Tier(q.http.PathValue("tier"))
 	if tier != catalog.Standard && tier != catalog.Enterprise {
 		return nil, notFound()
@@ -143,17 +123,5 @@ func (st *state) tierVersions(q *request) ([]versionView, error) {
 	if own := st.cfg.KubernetesVersion; tier == catalog.Tier(st.cfg.Tier) && !slices.Contains(ids, own) {
 		ids = append([]string{own}, ids...)
 	}
-	var rows []versionView
-	for _, id := range ids {
-		rows = append(rows, versionView{ID: id, Tier: string(tier)})
-	}
-	return rows, nil
-}
-
-func value[T any](p *T) T {
-	if p == nil {
-		var zero T
-		return zero
-	}
-	return *p
+	return list(q, ids, func(id string) versionView { return versionView{ID: id, Tier: string(tier)} })
 }

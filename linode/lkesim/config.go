@@ -1,6 +1,7 @@
 package lkesim
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -68,13 +69,13 @@ func (c Config) withDefaults() (Config, error) {
 		}
 		c.Catalog = embedded
 	}
-	c.Tier = or(c.Tier, string(catalog.Standard))
-	c.Region = or(c.Region, "us-ord")
-	c.ClusterLabel = or(c.ClusterLabel, "lkeplan")
-	c.KubernetesVersion = or(c.KubernetesVersion, newestVersion(catalog.Tier(c.Tier)))
-	c.Scopes = or(c.Scopes, "*")
-	c.PoolSyncPeriod = or(c.PoolSyncPeriod, 10*time.Second)
-	c.CallLog = or(c.CallLog, 10_000)
+	c.Tier = cmp.Or(c.Tier, string(catalog.Standard))
+	c.Region = cmp.Or(c.Region, "us-ord")
+	c.ClusterLabel = cmp.Or(c.ClusterLabel, "lkeplan")
+	c.KubernetesVersion = cmp.Or(c.KubernetesVersion, newestVersion(catalog.Tier(c.Tier)))
+	c.Scopes = cmp.Or(c.Scopes, "*")
+	c.PoolSyncPeriod = cmp.Or(c.PoolSyncPeriod, 10*time.Second)
+	c.CallLog = cmp.Or(c.CallLog, 10_000)
 	return c, c.check()
 }
 
@@ -99,12 +100,4 @@ func (c Config) check() error {
 		return fmt.Errorf("jitter %v: want 0 to 1", c.Jitter)
 	}
 	return nil
-}
-
-func or[T comparable](value, otherwise T) T {
-	var zero T
-	if value == zero {
-		return otherwise
-	}
-	return value
 }

@@ -1,7 +1,9 @@
 package lkesim
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -61,39 +63,33 @@ func (s *Simulator) controlState(w http.ResponseWriter, _ *http.Request) {
 
 func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	faults := make([]Fault, 1)
+	if err == nil {
+		if err = decode(data, &faults[0]); err != nil && decode(data, &faults) == nil {
+			err = nil
+		}
+	}
+	for _, f := range faults { // all or none
+		err = errors.Join(err, f.check())
+	}
 	if err != nil {
 		complain(w, http.StatusBadRequest, err)
 		return
 	}
-	faults := make([]Fault, 1)
-	if err = json.Unmarshal(data, &faults[0]); err != nil {
-		if list := json.Unmarshal(data, &faults); list != nil {
-			complain(w, http.StatusBadRequest, err)
-			return
-		}
-	}
-	for _, f := range faults { // all or none
-		if err := f.check(); err != nil {
-			complain(w, http.StatusBadRequest, err)
-			return
-		}
-	}
-	for _, f := range faults {
-		if err := s.Inject(f); err != nil {
-			complain(w, http.StatusBadRequest, err)
-			return
-		}
-	}
+	s.inject(faults)
 	reply(w, s.faultList())
+}
+
+// decode refuses keys that it does not know.
+func decode(data []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.DisallowUnknownFields()
+	return decoder.Decode(into)
 }
 
 func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
 	id, _ := strconv.Atoi(r.PathValue("id"))
-	lose := s.LoseInstance
-	if r.URL.Query().Get("replaced") == "false" {
-		lose = s.AbandonInstance
-	}
-	if !lose(id) {
+	if !s.LoseInstance(id, r.URL.Query().Get("replaced") != "false") {
 		complain(w, http.StatusNotFound, fmt.Errorf("instance %s: there is none", r.PathValue("id")))
 		return
 	}
@@ -114,21 +110,10 @@ func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
 	reply(w, struct{}{})
 }
 
-// injectedView shows a fault and its counters.
-type injectedView struct {
-	Fault Fault `json:"fault"`
-	Seen  int   `json:"seen"`
-	Hit   int   `json:"hit"`
-}
-
-func (s *Simulator) faultList() []injectedView {
+func (s *Simulator) faultList() []injected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	list := []injectedView{}
-	for _, f := range s.state.faults.list {
-		list = append(list, injectedView{Fault: f.Fault, Seen: f.seen, Hit: f.hit})
-	}
-	return list
+	return append([]injected{}, views(s.state.faults.list, func(f *injected) injected { return *f })...)
 }
 
 func reply(w http.ResponseWriter, v any) {

@@ -1,6 +1,6 @@
 package lkesim
 
-import "time"
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity, against the
 // plan and region of nodes that are to be made. The zero fields match everything and do nothing, so that
@@ -36,9 +36,9 @@ type Fault struct {
 	// Lost does the work and closes the connection without an answer. (Go's client repeats a GET by itself when that
 	// happens on a connection that was used before.)
 	Lost bool `json:"lost,omitempty"`
-	// Delay makes the call take longer. Hang gives no answer until the client gives up.
-	Delay time.Duration `json:"delay,omitzero"`
-	Hang  bool          `json:"hang,omitempty"`
+	// Delay, as text "1.5s" in JSON, makes the call take longer. Hang gives no answer until the client gives up.
+	Delay metav1.Duration `json:"delay,omitzero"`
+	Hang  bool            `json:"hang,omitempty"`
 
 	// NoCapacity is how a plan is out of stock: "refuse" answers calls that want more of it with 400 and Body (default:
 	// a text), "null" leaves the slots without an instance until the fault is cleared. Which of the two real LKE does is
@@ -46,11 +46,6 @@ type Fault struct {
 	NoCapacity string `json:"no_capacity,omitempty"`
 	Plan       string `json:"plan,omitempty"`
 	Region     string `json:"region,omitempty"`
-
-	// LoseInstance takes that instance away, now and once. LKE makes another for its slot unless NotReplaced is set. See
-	// [Simulator.LoseInstance].
-	LoseInstance int  `json:"lose_instance,omitempty"`
-	NotReplaced  bool `json:"not_replaced,omitempty"`
 }
 
 // The ways of Fault.NoCapacity.

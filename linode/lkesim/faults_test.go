@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // outcome is what a client sees of a call.
@@ -79,6 +80,7 @@ func TestFaultOnCalls(t *testing.T) {
 }
 
 func TestSlowAndHangingCalls(t *testing.T) {
+	slow := metav1.Duration{Duration: 5 * time.Second}
 	for _, tc := range []struct {
 		name    string
 		fault   Fault
@@ -87,17 +89,17 @@ func TestSlowAndHangingCalls(t *testing.T) {
 		want    string
 		pools   int
 	}{
-		{"slow", Fault{Delay: 5 * time.Second}, time.Minute, 5 * time.Second, "200", 1},
-		{"too slow before the work", Fault{Delay: 5 * time.Second}, time.Second, time.Second, "context deadline exceeded", 0},
+		{"slow", Fault{Delay: slow}, time.Minute, 5 * time.Second, "200", 1},
+		{"too slow before the work", Fault{Delay: slow}, time.Second, time.Second, "context deadline exceeded", 0},
 		{
-			"too slow after the work", Fault{Delay: 5 * time.Second, AfterWork: true}, time.Second, time.Second,
+			"too slow after the work", Fault{Delay: slow, AfterWork: true}, time.Second, time.Second,
 			"context deadline exceeded", 1,
 		},
 		{"hangs", Fault{Hang: true}, time.Minute, time.Minute, "context deadline exceeded", 0},
 		{
 			"hangs after the work", Fault{Hang: true, AfterWork: true}, time.Minute, time.Minute, "context deadline exceeded", 1,
 		},
-		{"slow, then an error", Fault{Delay: 5 * time.Second, Status: 503}, time.Minute, 5 * time.Second, "503", 0},
+		{"slow, then an error", Fault{Delay: slow, Status: 503}, time.Minute, 5 * time.Second, "503", 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -184,8 +186,8 @@ func TestSlotsThatStayNull(t *testing.T) {
 func TestAbandonedSlot(t *testing.T) {
 	a := newAccount(t, Config{})
 	p := a.makePool(1, nil)
-	if err := a.Inject(Fault{LoseInstance: a.Instances()[0].ID, NotReplaced: true}); err != nil {
-		t.Fatal(err)
+	if !a.LoseInstance(a.Instances()[0].ID, false) {
+		t.Fatal("there is no instance")
 	}
 	a.ClearFaults()
 	now := a.pool(p.ID)
@@ -207,7 +209,6 @@ func TestInjectRefuses(t *testing.T) {
 		"leave out /v4":     {Status: 500, Path: "/v4/lke"},
 		"no_capacity":       {NoCapacity: "some"},
 		"negative":          {Status: 500, Count: -1},
-		"there is none":     {LoseInstance: 5},
 	} {
 		if err := a.Inject(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v; want %q", f, err, want)
@@ -252,7 +253,7 @@ func TestOverHTTP(t *testing.T) {
 	}
 	_, text := call("GET", "/simulator/faults", "")
 	if err := json.Unmarshal([]byte(text), &list); err != nil || len(list) != 2 || list[0].Hit != 1 ||
-		list[1].Fault.Delay != time.Millisecond {
+		list[1].Fault.Delay.Duration != time.Millisecond {
 		t.Errorf("faults: %s (%v)", text, err)
 	}
 	var stats Stats

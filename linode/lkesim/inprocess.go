@@ -1,10 +1,10 @@
 package lkesim
 
 import (
-	"bytes"
-	"fmt"
+	"cmp"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"time"
 )
 
@@ -21,13 +21,13 @@ func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	if r.Body != nil {
 		defer func() { _ = r.Body.Close() }()
 	}
-	w := &recorder{header: http.Header{}}
+	w := httptest.NewRecorder()
 	defer func() {
 		if p := recover(); p != nil {
 			if p != any(http.ErrAbortHandler) {
 				panic(p)
 			}
-			res, err = nil, or(r.Context().Err(), io.ErrUnexpectedEOF)
+			res, err = nil, cmp.Or(r.Context().Err(), io.ErrUnexpectedEOF)
 		}
 	}()
 	if err := r.Context().Err(); err != nil {
@@ -37,7 +37,11 @@ func (t transport) RoundTrip(r *http.Request) (res *http.Response, err error) {
 	if err := r.Context().Err(); err != nil {
 		return nil, err
 	}
-	return w.response(r), nil
+	if res = w.Result(); res.Header.Get("Date") == "" {
+		res.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	}
+	res.Request = r
+	return res, nil
 }
 
 // serverSide is the request as a server would get it.
@@ -49,36 +53,4 @@ func serverSide(r *http.Request) *http.Request {
 		in.Body = http.NoBody
 	}
 	return in
-}
-
-// recorder is an http.ResponseWriter that keeps what is written.
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (w *recorder) Header() http.Header { return w.header }
-
-func (w *recorder) WriteHeader(status int) {
-	if w.status == 0 {
-		w.status = status
-	}
-}
-
-func (w *recorder) Write(data []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	return w.body.Write(data)
-}
-
-func (w *recorder) response(r *http.Request) *http.Response {
-	w.WriteHeader(http.StatusOK)
-	if w.header.Get("Date") == "" {
-		w.header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
-	}
-	return &http.Response{
-		StatusCode: w.status, Status: fmt.Sprintf("%d %s", w.status, http.StatusText(w.status)),
-		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-		Header: w.header, Body: io.NopCloser(&w.body), ContentLength: int64(w.body.Len()), Request: r,
-	}
 }

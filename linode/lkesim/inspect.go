@@ -7,21 +7,21 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// Inject makes something go wrong from now on, or, with LoseInstance, once and now.
+// Inject makes something go wrong from now on.
 func (s *Simulator) Inject(f Fault) error {
 	if err := f.check(); err != nil {
 		return fmt.Errorf("inject fault: %w", err)
 	}
-	if f.LoseInstance != 0 {
-		if !s.takeAway(f.LoseInstance, !f.NotReplaced) {
-			return fmt.Errorf("inject fault: instance %d: there is none", f.LoseInstance)
-		}
-		return nil
-	}
+	s.inject([]Fault{f})
+	return nil
+}
+
+func (s *Simulator) inject(checked []Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
-	return nil
+	for _, f := range checked {
+		s.state.faults.list = append(s.state.faults.list, &injected{Fault: f})
+	}
 }
 
 // ClearFaults ends all faults. Slots that stayed null for want of capacity get their instances.
@@ -34,11 +34,10 @@ func (s *Simulator) ClearFaults() {
 }
 
 // Stats returns the counters.
-func (s *Simulator) Stats() Stats {
-	var stats Stats
+func (s *Simulator) Stats() (stats Stats) {
 	s.settled(func(st *state, _ time.Time) {
+		stats = st.stats()
 		s.log.stats(&stats)
-		st.stats(&stats)
 	})
 	return stats
 }
@@ -83,13 +82,8 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 }
 
 // Clusters returns all clusters of the account.
-func (s *Simulator) Clusters() []Cluster {
-	var all []Cluster
-	s.settled(func(st *state, _ time.Time) {
-		for _, c := range st.clustersByID() {
-			all = append(all, c.view())
-		}
-	})
+func (s *Simulator) Clusters() (all []Cluster) {
+	s.settled(func(st *state, _ time.Time) { all = views(byID(st.clusters), (*cluster).view) })
 	return all
 }
 
@@ -97,43 +91,29 @@ func (s *Simulator) Clusters() []Cluster {
 func (s *Simulator) Pools() []Pool { return s.PoolsOf(s.first) }
 
 // PoolsOf returns the pools of any cluster; none for one that is not there.
-func (s *Simulator) PoolsOf(cluster int) []Pool {
-	var all []Pool
+func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 	s.settled(func(st *state, now time.Time) {
-		c := st.clusters[cluster]
-		if c == nil {
-			return
-		}
-		for _, p := range c.byID() {
-			all = append(all, p.show(now, func(*slot) bool { return true }))
+		if c := st.clusters[cluster]; c != nil {
+			all = views(byID(c.pools), func(p *pool) Pool { return p.show(now, func(*slot) bool { return true }) })
 		}
 	})
 	return all
 }
 
 // Instances returns all instances of the account, by id, with those that are on their way out.
-func (s *Simulator) Instances() []Instance {
-	var all []Instance
+func (s *Simulator) Instances() (all []Instance) {
 	s.settled(func(st *state, now time.Time) {
-		for _, i := range st.byID() {
-			all = append(all, i.view(now))
-		}
+		all = views(byID(st.instances), func(i *instance) Instance { return i.view(now) })
 	})
 	return all
 }
 
-// LoseInstance takes an instance away as a dying host does; LKE then makes another for its slot. It says whether there
-// was one.
-func (s *Simulator) LoseInstance(id int) bool { return s.takeAway(id, true) }
-
-// AbandonInstance takes an instance away, and LKE does not notice: its slot stays without one until it is recycled or
-// deleted. It says whether there was one.
-func (s *Simulator) AbandonInstance(id int) bool { return s.takeAway(id, false) }
-
-func (s *Simulator) takeAway(id int, replaced bool) (found bool) {
+// LoseInstance takes an instance away as a dying host does. LKE then makes another for its slot where it notices; else
+// the slot stays without one until it is recycled or deleted. It says whether there was one.
+func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.settled(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {
-			st.lose(i, replaced, now)
+			st.lose(i, noticed, now)
 			found = true
 		}
 	})

@@ -19,20 +19,31 @@ const (
 	maxPageSize     = 500
 )
 
-// list cuts out the page that is asked for. Filters are not simulated: the product sends none.
-func list[T any](q *request, rows []T) (any, error) {
+// list shows the page of the items that is asked for. Filters are not simulated: the product sends none.
+func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
 	number, size, err := paging(q.http.URL.Query())
 	if err != nil {
 		return nil, err
 	}
-	pages := max(1, (len(rows)+size-1)/size)
+	pages := max(1, (len(items)+size-1)/size)
 	if number > pages {
 		return nil, notFound() // assumption
 	}
 	from := (number - 1) * size
-	data := append([]T{}, rows[from:min(from+size, len(rows))]...)
-	return page[T]{Data: data, Page: number, Pages: pages, Results: len(rows)}, nil
+	data := append([]V{}, views(items[from:min(from+size, len(items))], view)...)
+	return page[V]{Data: data, Page: number, Pages: pages, Results: len(items)}, nil
 }
+
+func views[T, V any](items []T, view func(T) V) []V {
+	var all []V
+	for _, item := range items {
+		all = append(all, view(item))
+	}
+	return all
+}
+
+// asIs is the view of what is shown as it is stored.
+func asIs[T any](item T) T { return item }
 
 // paging reads page and page_size. The text for the latter was observed; that for the former is an assumption.
 func paging(query url.Values) (number, size int, err error) {

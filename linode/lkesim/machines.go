@@ -33,12 +33,12 @@ type machine struct {
 // machines returns the instances of a cluster, and when the next of what the account has planned is due.
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	s.settled(func(st *state, _ time.Time) {
-		for _, i := range st.byID() {
+		for _, i := range byID(st.instances) {
 			if p := i.slot.pool; p.cluster.id == cluster {
 				all = append(all, i.machine())
 			}
 		}
-		next, _ = st.agenda.next()
+		next = st.agenda.next()
 	})
 	return all, next
 }

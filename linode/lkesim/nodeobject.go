@@ -97,9 +97,10 @@ func (m *machine) provider() string { return fmt.Sprintf("linode://%d", m.instan
 
 // enrol is what LKE itself does to a new node: annotations for its network to the control plane and the pool's label.
 func (m *machine) enrol(n *corev1.Node) {
-	put(&n.Annotations, "lke.linode.com/wgip", fmt.Sprintf("172.31.%d.%d", m.instance/250%250, 1+m.instance%250))
-	put(&n.Annotations, "lke.linode.com/wgpub", m.hostUUID)
-	put(&n.Labels, poolIDLabel, strconv.Itoa(m.pool))
+	tunnel := fmt.Sprintf("172.31.%d.%d", m.instance/250%250, 1+m.instance%250)
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgip", tunnel)
+	metav1.SetMetaDataAnnotation(&n.ObjectMeta, "lke.linode.com/wgpub", m.hostUUID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, poolIDLabel, strconv.Itoa(m.pool))
 }
 
 func (m *machine) enrolled(n *corev1.Node) bool { return n.Labels[poolIDLabel] != "" }
@@ -109,11 +110,11 @@ func (m *machine) complete(n *corev1.Node) {
 	if n.Spec.ProviderID == "" { // it can be set once, and somebody may have done so
 		n.Spec.ProviderID = m.provider()
 	}
-	put(&n.Labels, corev1.LabelInstanceTypeStable, m.plan.ID)
-	put(&n.Labels, corev1.LabelInstanceType, m.plan.ID)
-	put(&n.Labels, corev1.LabelTopologyRegion, m.region)
-	put(&n.Labels, corev1.LabelFailureDomainBetaRegion, m.region)
-	put(&n.Labels, hostLabel, m.hostUUID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceTypeStable, m.plan.ID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelInstanceType, m.plan.ID)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelTopologyRegion, m.region)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, corev1.LabelFailureDomainBetaRegion, m.region)
+	metav1.SetMetaDataLabel(&n.ObjectMeta, hostLabel, m.hostUUID)
 	n.Spec.Taints = slices.DeleteFunc(n.Spec.Taints, func(t corev1.Taint) bool { return t.Key == taintUninitialized })
 }
 
@@ -123,7 +124,9 @@ func (m *machine) completed(n *corev1.Node) bool {
 }
 
 // attachVolumes is what the driver for block storage adds through the kubelet when it has started.
-func (m *machine) attachVolumes(n *corev1.Node) { put(&n.Labels, csiRegionLabel, m.region) }
+func (m *machine) attachVolumes(n *corev1.Node) {
+	metav1.SetMetaDataLabel(&n.ObjectMeta, csiRegionLabel, m.region)
+}
 
 // desired is what a pool wants of its nodes.
 type desired struct {
@@ -141,7 +144,7 @@ func (d desired) impose(before desired, n *corev1.Node) {
 		}
 	}
 	for key, value := range d.labels {
-		put(&n.Labels, key, value)
+		metav1.SetMetaDataLabel(&n.ObjectMeta, key, value)
 	}
 	for _, t := range before.taints {
 		if !slices.Contains(d.taints, t) {
@@ -160,11 +163,4 @@ func (d desired) impose(before desired, n *corev1.Node) {
 // same holds for taints of one key and effect, which cannot be twice on a node.
 func (t Taint) same(other corev1.Taint) bool {
 	return t.Key == other.Key && t.Effect == string(other.Effect)
-}
-
-func put(m *map[string]string, key, value string) {
-	if *m == nil {
-		*m = map[string]string{}
-	}
-	(*m)[key] = value
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -168,29 +169,21 @@ func (n *nodes) sleep(ctx context.Context, until time.Time, changes <-chan struc
 
 // each does something for all items, some at a time. It returns the earliest time at which one is due
 // again, and the first error.
-func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, firstErr error) {
+func each[T any](items []T, do func(T) (time.Time, error)) (again time.Time, err error) {
 	var mu sync.Mutex
-	var group sync.WaitGroup
-	work := make(chan T)
-	for range min(nodeWorkers, len(items)) {
-		group.Go(func() {
-			for item := range work {
-				at, err := do(item)
-				mu.Lock()
-				again = earlier(again, at)
-				if firstErr == nil {
-					firstErr = err
-				}
-				mu.Unlock()
-			}
+	var group errgroup.Group
+	group.SetLimit(nodeWorkers)
+	for _, item := range items {
+		group.Go(func() error {
+			at, err := do(item)
+			mu.Lock()
+			defer mu.Unlock()
+			again = earlier(again, at)
+			return err
 		})
 	}
-	for _, item := range items {
-		work <- item
-	}
-	close(work)
-	group.Wait()
-	return again, firstErr
+	err = group.Wait()
+	return again, err
 }
 
 // earlier is the earlier of two times, of which zero means never.

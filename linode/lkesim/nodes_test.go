@@ -270,8 +270,8 @@ func TestNodeGoesWithItsInstance(t *testing.T) {
 		{"recycled", func(p *playground, _ Pool, n Node) {
 			p.do("POST", "cluster/nodes/"+n.ID+"/recycle", nil, nil)
 		}, 20 * time.Second, 1},
-		{"lost", func(p *playground, _ Pool, n Node) { p.LoseInstance(*n.InstanceID) }, 5 * time.Second, 1},
-		{"abandoned", func(p *playground, _ Pool, n Node) { p.AbandonInstance(*n.InstanceID) }, 5 * time.Second, 0},
+		{"lost", func(p *playground, _ Pool, n Node) { p.LoseInstance(*n.InstanceID, true) }, 5 * time.Second, 1},
+		{"abandoned", func(p *playground, _ Pool, n Node) { p.LoseInstance(*n.InstanceID, false) }, 5 * time.Second, 0},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			cfg := cfg

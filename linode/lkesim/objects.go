@@ -76,64 +76,31 @@ type Taint struct {
 // Instance is a Linode as GET /linode/instances/{id} answers it. Much of it is constant here; the keys are those of the
 // recorded answer.
 type Instance struct {
-	ID                  int       `json:"id"`
-	Label               string    `json:"label"`
-	Group               string    `json:"group"`
-	Status              string    `json:"status"` // offline, booting, running, deleting
-	Created             string    `json:"created"`
-	Updated             string    `json:"updated"`
-	Type                string    `json:"type"`
-	IPv4                []string  `json:"ipv4"`
-	IPv6                string    `json:"ipv6"`
-	Image               *string   `json:"image"`
-	Region              string    `json:"region"`
-	SiteType            string    `json:"site_type"`
-	Specs               Specs     `json:"specs"`
-	Alerts              Alerts    `json:"alerts"`
-	Backups             Backups   `json:"backups"`
-	Hypervisor          string    `json:"hypervisor"`
-	WatchdogEnabled     bool      `json:"watchdog_enabled"`
-	Tags                []string  `json:"tags"`
-	HostUUID            string    `json:"host_uuid"`
-	HasUserData         bool      `json:"has_user_data"`
-	PlacementGroup      *struct{} `json:"placement_group"`
-	DiskEncryption      string    `json:"disk_encryption"`
-	LKEClusterID        int       `json:"lke_cluster_id"`
-	Capabilities        []string  `json:"capabilities"`
-	InterfaceGeneration string    `json:"interface_generation"`
-	MaintenancePolicy   string    `json:"maintenance_policy"`
-	Locks               []string  `json:"locks"`
-}
-
-// Specs is the size of an instance.
-type Specs struct {
-	Disk               int `json:"disk"`
-	Memory             int `json:"memory"`
-	VCPUs              int `json:"vcpus"`
-	GPUs               int `json:"gpus"`
-	Transfer           int `json:"transfer"`
-	AcceleratedDevices int `json:"accelerated_devices"`
-}
-
-// Alerts are the thresholds at which Linode writes a mail.
-type Alerts struct {
-	CPU           int `json:"cpu"`
-	NetworkIn     int `json:"network_in"`
-	NetworkOut    int `json:"network_out"`
-	TransferQuota int `json:"transfer_quota"`
-	IO            int `json:"io"`
-}
-
-// Backups is the state of an instance's backups.
-type Backups struct {
-	Enabled        bool           `json:"enabled"`
-	Available      bool           `json:"available"`
-	Schedule       BackupSchedule `json:"schedule"`
-	LastSuccessful *string        `json:"last_successful"`
-}
-
-// BackupSchedule is when backups are made.
-type BackupSchedule struct {
-	Day    string `json:"day"`
-	Window string `json:"window"`
+	ID                  int            `json:"id"`
+	Label               string         `json:"label"`
+	Group               string         `json:"group"`
+	Status              string         `json:"status"` // offline, booting, running, deleting
+	Created             string         `json:"created"`
+	Updated             string         `json:"updated"`
+	Type                string         `json:"type"`
+	IPv4                []string       `json:"ipv4"`
+	IPv6                string         `json:"ipv6"`
+	Image               *string        `json:"image"`
+	Region              string         `json:"region"`
+	SiteType            string         `json:"site_type"`
+	Specs               map[string]int `json:"specs"`
+	Alerts              map[string]int `json:"alerts"`
+	Backups             map[string]any `json:"backups"`
+	Hypervisor          string         `json:"hypervisor"`
+	WatchdogEnabled     bool           `json:"watchdog_enabled"`
+	Tags                []string       `json:"tags"`
+	HostUUID            string         `json:"host_uuid"`
+	HasUserData         bool           `json:"has_user_data"`
+	PlacementGroup      *struct{}      `json:"placement_group"`
+	DiskEncryption      string         `json:"disk_encryption"`
+	LKEClusterID        int            `json:"lke_cluster_id"`
+	Capabilities        []string       `json:"capabilities"`
+	InterfaceGeneration string         `json:"interface_generation"`
+	MaintenancePolicy   string         `json:"maintenance_policy"`
+	Locks               []string       `json:"locks"`
 }

@@ -2,42 +2,21 @@ package lkesim
 
 import (
 	"fmt"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 func (st *state) listTypes(q *request) (any, error) {
-	var rows []typeView
-	for _, p := range st.cfg.Catalog.Plans() {
-		rows = append(rows, viewType(p))
-	}
-	return list(q, rows)
+	return list(q, st.cfg.Catalog.Plans(), viewType)
 }
 
 func (st *state) listRegions(q *request) (any, error) {
-	var rows []regionView
-	for _, r := range st.cfg.Catalog.Regions() {
-		rows = append(rows, viewRegion(r))
-	}
-	return list(q, rows)
-}
-
-type availabilityView struct {
-	Region    string `json:"region"`
-	Plan      string `json:"plan"`
-	Available bool   `json:"available"`
-}
-
-func (st *state) availability(region string) []availabilityView {
-	rows := []availabilityView{}
-	for _, row := range st.cfg.Catalog.Availability() {
-		if region == "" || row.Region == region {
-			rows = append(rows, availabilityView(row))
-		}
-	}
-	return rows
+	return list(q, st.cfg.Catalog.Regions(), viewRegion)
 }
 
 func (st *state) listAvailability(q *request) (any, error) {
-	return list(q, st.availability(""))
+	return list(q, st.cfg.Catalog.Availability(), asIs)
 }
 
 // regionAvailability is the one list of the API that comes bare, without pages.
@@ -46,7 +25,8 @@ func (st *state) regionAvailability(q *request) (any, error) {
 	if !ok {
 		return nil, notFound()
 	}
-	return st.availability(r.ID), nil
+	elsewhere := func(row catalog.Availability) bool { return row.Region != r.ID }
+	return append([]catalog.Availability{}, slices.DeleteFunc(st.cfg.Catalog.Availability(), elsewhere)...), nil
 }
 
 // getFirewall says that the account has a firewall of each number; of its rules nothing is simulated.

@@ -8,47 +8,46 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-func (st *state) listPools(q *request) (any, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
+func (st *state) pool(q *request) *pool {
+	if c := st.cluster(q); c != nil {
+		return c.pools[q.id("pool")]
 	}
-	var pools []Pool
-	for _, p := range c.byID() {
-		pools = append(pools, p.view(q.now))
-	}
-	return list(q, pools)
+	return nil
 }
 
-func (st *state) getPool(q *request) (any, error) {
-	p, err := st.pool(q)
-	if err != nil {
-		return nil, err
+func (st *state) slot(q *request) *slot {
+	if c := st.cluster(q); c != nil {
+		return c.slot(q.http.PathValue("node"))
 	}
-	return p.view(q.now), nil
+	return nil
 }
 
-func (st *state) createPool(q *request) (any, error) {
-	cl, err := st.cluster(q)
-	if err != nil {
+func (st *state) listPools(c *cluster, q *request) (any, error) {
+	return list(q, byID(c.pools), func(p *pool) Pool { return p.view(q.now) })
+}
+
+func (st *state) getPool(p *pool, q *request) (any, error) { return p.view(q.now), nil }
+
+func (st *state) createPool(cl *cluster, q *request) (any, error) {
+	var spec poolSpec
+	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
 	var c checker
-	spec := readPoolSpec(&c, q.fields)
 	spec.check(&c, cl)
 	spec.checkNew(&c, cl, st.cfg.Catalog)
 	if cl.tier == catalog.Enterprise { // by the API's specification
-		spec.require(&c, "k8s_version")
-		spec.require(&c, "update_strategy")
+		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
+		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")
 	}
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	if err := st.room(cl, *spec.plan, *spec.count); err != nil {
+	if err := st.room(cl, *spec.Plan, *spec.Count); err != nil {
 		return nil, err
 	}
 	p := st.addPool(cl, spec)
-	st.grow(p, *spec.count, q.now)
+	st.grow(p, *spec.Count, q.now)
 	st.agenda.settle(q.now)
 	return st.firstView(p, q), nil
 }
@@ -75,43 +74,38 @@ func (st *state) firstView(p *pool, q *request) Pool {
 
 // addPool makes a pool without nodes from a checked spec.
 func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
-	plan, _ := st.cfg.Catalog.Plan(*spec.plan)
+	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
 	st.lastPool++
 	p := &pool{
 		id: st.lastPool, cluster: cl, plan: plan, disks: []Disk{}, labels: map[string]string{}, taints: []Taint{},
 		tags:       []string{},
-		autoscaler: Autoscaler{Min: *spec.count, Max: *spec.count},
+		autoscaler: Autoscaler{Min: *spec.Count, Max: *spec.Count},
 		encryption: "enabled",
 	}
 	if cl.tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
 		p.encryption = "disabled"
 		p.enterprise = &EnterpriseFields{KubernetesVersion: cl.version, UpdateStrategy: "on_recycle"}
 	}
-	if spec.disks != nil {
-		p.disks = *spec.disks
-	}
-	if spec.encryption != nil {
-		p.encryption = *spec.encryption
-	}
+	set(&p.disks, spec.Disks)
+	set(&p.encryption, spec.Encryption)
 	st.apply(p, spec)
 	cl.pools[p.id] = p
 	return p
 }
 
-func (st *state) updatePool(q *request) (any, error) {
-	p, err := st.pool(q)
-	if err != nil {
+func (st *state) updatePool(p *pool, q *request) (any, error) {
+	var spec poolSpec
+	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
 	var c checker
-	spec := readPoolSpec(&c, q.fields)
 	spec.check(&c, p.cluster)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
 	more := 0
-	if spec.count != nil {
-		more = *spec.count - len(p.slots)
+	if spec.Count != nil {
+		more = *spec.Count - len(p.slots)
 	}
 	if err := st.room(p.cluster, p.plan.ID, more); err != nil {
 		return nil, err
@@ -129,25 +123,27 @@ func (st *state) updatePool(q *request) (any, error) {
 // apply sets what a spec says and a pool can change. Type, disks and encryption are fixed at creation; a PUT that names
 // them is taken and they are left as they are (an assumption).
 func (st *state) apply(p *pool, spec poolSpec) {
-	if spec.label != nil {
-		p.label = *spec.label
+	set(&p.label, spec.Label)
+	if spec.Tags != nil {
+		st.retag(p, *spec.Tags)
 	}
-	if spec.tags != nil {
-		st.retag(p, *spec.tags)
-	}
-	if spec.labels != nil && !maps.Equal(p.labels, *spec.labels) {
-		p.labels = maps.Clone(*spec.labels)
+	if spec.Labels != nil && !maps.Equal(p.labels, *spec.Labels) {
+		p.labels = maps.Clone(*spec.Labels)
 		p.edition++
 	}
-	if spec.taints != nil {
-		p.retaint(*spec.taints)
+	if spec.Taints != nil {
+		p.retaint(*spec.Taints)
 	}
-	p.autoscale(spec.autoscaler)
+	if a := spec.Autoscaler; a != nil {
+		set(&p.autoscaler.Enabled, a.Enabled)
+		set(&p.autoscaler.Min, a.Min)
+		set(&p.autoscaler.Max, a.Max)
+	}
 	if e := p.enterprise; e != nil {
-		set(&e.KubernetesVersion, spec.version)
-		set(&e.UpdateStrategy, spec.strategy)
-		if spec.firewall != nil {
-			e.FirewallID = spec.firewall
+		set(&e.KubernetesVersion, spec.Version)
+		set(&e.UpdateStrategy, spec.Strategy)
+		if spec.Firewall != nil {
+			e.FirewallID = spec.Firewall
 		}
 	}
 }
@@ -161,15 +157,6 @@ func (p *pool) retaint(specs []taintSpec) {
 		p.taints = taints
 		p.edition++
 	}
-}
-
-func (p *pool) autoscale(spec *autoscalerSpec) {
-	if spec == nil {
-		return
-	}
-	set(&p.autoscaler.Enabled, spec.Enabled)
-	set(&p.autoscaler.Min, spec.Min)
-	set(&p.autoscaler.Max, spec.Max)
 }
 
 // room refuses more nodes than the cluster, the account or the region has room for. The first is a validation error
@@ -190,11 +177,7 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 	return nil
 }
 
-func (st *state) removePool(q *request) (any, error) {
-	p, err := st.pool(q)
-	if err != nil {
-		return nil, err
-	}
+func (st *state) removePool(p *pool, q *request) (any, error) {
 	if len(p.locks) > 0 {
 		return nil, locked()
 	}
@@ -202,22 +185,14 @@ func (st *state) removePool(q *request) (any, error) {
 	return struct{}{}, nil
 }
 
-func (st *state) recyclePool(q *request) (any, error) {
-	p, err := st.pool(q)
-	if err != nil {
-		return nil, err
-	}
+func (st *state) recyclePool(p *pool, q *request) (any, error) {
 	for _, sl := range p.slots {
 		st.recycle(sl, q.now)
 	}
 	return struct{}{}, nil
 }
 
-func (st *state) getNode(q *request) (any, error) {
-	sl, err := st.slot(q)
-	if err != nil {
-		return nil, err
-	}
+func (st *state) getNode(sl *slot, q *request) (any, error) {
 	if sl.listed.After(q.now) {
 		return nil, notFound()
 	}
@@ -226,11 +201,7 @@ func (st *state) getNode(q *request) (any, error) {
 
 // removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded.
 // The last one can go too and leaves a pool without nodes, which is an assumption.
-func (st *state) removeNode(q *request) (any, error) {
-	sl, err := st.slot(q)
-	if err != nil {
-		return nil, err
-	}
+func (st *state) removeNode(sl *slot, q *request) (any, error) {
 	if slices.Contains(sl.pool.locks, LockWithNodes) {
 		return nil, locked()
 	}
@@ -243,35 +214,9 @@ func locked() *apiError {
 	return refusal(http.StatusBadRequest, "", "This resource is locked and cannot be deleted")
 }
 
-func (st *state) recycleNode(q *request) (any, error) {
-	sl, err := st.slot(q)
-	if err != nil {
-		return nil, err
-	}
+func (st *state) recycleNode(sl *slot, q *request) (any, error) {
 	st.recycle(sl, q.now)
 	return struct{}{}, nil
-}
-
-func (st *state) pool(q *request) (*pool, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
-	}
-	if p := c.pools[q.id("pool")]; p != nil {
-		return p, nil
-	}
-	return nil, notFound()
-}
-
-func (st *state) slot(q *request) (*slot, error) {
-	c, err := st.cluster(q)
-	if err != nil {
-		return nil, err
-	}
-	if sl := c.slot(q.http.PathValue("node")); sl != nil {
-		return sl, nil
-	}
-	return nil, notFound()
 }
 
 func set[T any](field *T, value *T) {

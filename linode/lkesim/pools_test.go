@@ -306,7 +306,7 @@ func TestSlotOutlivesItsInstance(t *testing.T) {
 				case "POST pool":
 					a.do("POST", fmt.Sprintf("cluster/pools/%d/recycle", p.ID), nil, nil)
 				case "lose":
-					if !a.LoseInstance(*before.InstanceID) || a.LoseInstance(1) {
+					if !a.LoseInstance(*before.InstanceID, true) || a.LoseInstance(1, true) {
 						t.Error("LoseInstance")
 					}
 				}

@@ -11,20 +11,18 @@ import (
 
 // poolSpec is what a POST or PUT says about a pool; nil is left out.
 type poolSpec struct {
-	count      *int
-	plan       *string
-	label      *string
-	disks      *[]Disk
-	tags       *[]string
-	labels     *map[string]string
-	taints     *[]taintSpec
-	autoscaler *autoscalerSpec
-	encryption *string
-	version    *string
-	strategy   *string
-	firewall   *int
-
-	given bodyFields
+	Count      *int               `json:"count"`
+	Plan       *string            `json:"type"`
+	Label      *string            `json:"label"`
+	Disks      *[]Disk            `json:"disks"`
+	Tags       *[]string          `json:"tags"`
+	Labels     *map[string]string `json:"labels"`
+	Taints     *[]taintSpec       `json:"taints"`
+	Autoscaler *autoscalerSpec    `json:"autoscaler"`
+	Encryption *string            `json:"disk_encryption"`
+	Version    *string            `json:"k8s_version"`
+	Strategy   *string            `json:"update_strategy"`
+	Firewall   *int               `json:"firewall_id"`
 }
 
 // taintSpec distinguishes an empty value, which is fine, from a missing one, which is not.
@@ -40,24 +38,6 @@ type autoscalerSpec struct {
 	Max     *int  `json:"max"`
 }
 
-func readPoolSpec(c *checker, fields bodyFields) poolSpec {
-	return poolSpec{
-		count:      take[int](c, fields, "count"),
-		plan:       take[string](c, fields, "type"),
-		label:      take[string](c, fields, "label"),
-		disks:      take[[]Disk](c, fields, "disks"),
-		tags:       take[[]string](c, fields, "tags"),
-		labels:     take[map[string]string](c, fields, "labels"),
-		taints:     take[[]taintSpec](c, fields, "taints"),
-		autoscaler: take[autoscalerSpec](c, fields, "autoscaler"),
-		encryption: take[string](c, fields, "disk_encryption"),
-		version:    take[string](c, fields, "k8s_version"),
-		strategy:   take[string](c, fields, "update_strategy"),
-		firewall:   take[int](c, fields, "firewall_id"),
-		given:      fields,
-	}
-}
-
 // The limits of LKE: per pool from the API's specification (standard) and Cloud Manager's constants, per cluster from
 // the latter.
 const (
@@ -71,12 +51,12 @@ const (
 // check validates what is the same for POST and PUT. The rules are those of the API's specification and of Linode's
 // validation package; the texts are ours where nobody recorded one, which is nearly everywhere.
 func (s *poolSpec) check(c *checker, cl *cluster) {
-	if s.count != nil {
+	if s.Count != nil {
 		most := maxPoolStandard
 		if cl.tier == catalog.Enterprise {
 			most = maxPoolEnterprise
 		}
-		c.must(*s.count >= 1 && *s.count <= most, "count", "Must be 1-%d", most)
+		c.must(*s.Count >= 1 && *s.Count <= most, "count", "Must be 1-%d", most)
 	}
 	s.checkNames(c)
 	s.checkLabels(c)
@@ -88,34 +68,29 @@ func (s *poolSpec) check(c *checker, cl *cluster) {
 
 // checkNew has what only a creation needs.
 func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
-	s.require(c, "count")
-	s.require(c, "type")
-	if s.plan == nil {
+	c.must(s.Count != nil, "count", "count is required")
+	c.must(s.Plan != nil, "type", "type is required")
+	if s.Plan == nil {
 		return
 	}
-	if _, ok := cat.Plan(*s.plan); !ok {
+	if _, ok := cat.Plan(*s.Plan); !ok {
 		c.add("type", "A valid plan type by that ID was not found") // recorded, for instances
 		return
 	}
 	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
-	c.must(cat.Sold(*s.plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.plan,
+	c.must(cat.Sold(*s.Plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
 		cl.region)
-}
-
-func (s *poolSpec) require(c *checker, field string) {
-	raw, ok := s.given[field]
-	c.must(ok && string(raw) != "null", field, "%s is required", field)
 }
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
 
 func (s *poolSpec) checkNames(c *checker) {
-	if s.label != nil && *s.label != "" {
-		c.must(len(*s.label) <= 32 && poolLabel.MatchString(*s.label), "label",
+	if s.Label != nil && *s.Label != "" {
+		c.must(len(*s.Label) <= 32 && poolLabel.MatchString(*s.Label), "label",
 			"Must be up to 32 lower case letters, digits and hyphens, begin and end with a letter or digit")
 	}
-	if s.tags != nil {
-		checkTags(c, *s.tags)
+	if s.Tags != nil {
+		checkTags(c, *s.Tags)
 	}
 }
 
@@ -132,12 +107,12 @@ var (
 )
 
 func (s *poolSpec) checkLabels(c *checker) {
-	if s.labels == nil {
+	if s.Labels == nil {
 		return
 	}
-	for _, key := range slices.Sorted(maps.Keys(*s.labels)) {
+	for _, key := range slices.Sorted(maps.Keys(*s.Labels)) {
 		checkKey(c, "labels", key)
-		value := (*s.labels)[key]
+		value := (*s.Labels)[key]
 		c.must(len(value) <= 63 && labelValue.MatchString(value), "labels", "Invalid value for label %s", key)
 	}
 }
@@ -165,10 +140,10 @@ func reserved(s string) bool {
 var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
 func (s *poolSpec) checkTaints(c *checker) {
-	if s.taints == nil {
+	if s.Taints == nil {
 		return
 	}
-	for _, t := range *s.taints {
+	for _, t := range *s.Taints {
 		if t.Key == nil || t.Value == nil || t.Effect == nil {
 			c.add("taints", "key, value and effect are required")
 			continue
@@ -182,17 +157,17 @@ func (s *poolSpec) checkTaints(c *checker) {
 }
 
 func (s *poolSpec) checkDisks(c *checker) {
-	if s.disks == nil {
+	if s.Disks == nil {
 		return
 	}
-	c.must(len(*s.disks) <= maxDisks, "disks", "At most %d disks", maxDisks)
-	for _, d := range *s.disks {
+	c.must(len(*s.Disks) <= maxDisks, "disks", "At most %d disks", maxDisks)
+	for _, d := range *s.Disks {
 		c.must(d.Size > 0 && (d.Type == "raw" || d.Type == "ext4"), "disks", "A disk needs a size and type raw or ext4")
 	}
 }
 
 func (s *poolSpec) checkAutoscaler(c *checker) {
-	a := s.autoscaler
+	a := s.Autoscaler
 	if a == nil {
 		return
 	}
@@ -206,25 +181,25 @@ func (s *poolSpec) checkAutoscaler(c *checker) {
 
 // checkTier refuses on standard tier what is for Enterprise. (Whether the API refuses or ignores it is not known.)
 func (s *poolSpec) checkTier(c *checker, cl *cluster) {
-	if s.encryption != nil {
-		c.must(*s.encryption == "enabled" || *s.encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
+	if s.Encryption != nil {
+		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
 	}
 	if cl.tier != catalog.Enterprise {
 		const only = "Only for LKE Enterprise clusters"
-		c.must(s.version == nil, "k8s_version", only)
-		c.must(s.strategy == nil, "update_strategy", only)
-		c.must(s.firewall == nil, "firewall_id", only)
+		c.must(s.Version == nil, "k8s_version", only)
+		c.must(s.Strategy == nil, "update_strategy", only)
+		c.must(s.Firewall == nil, "firewall_id", only)
 		return
 	}
-	if s.version != nil {
-		c.must(offers(cl, *s.version), "k8s_version", "k8s_version is not valid")
+	if s.Version != nil {
+		c.must(offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
 	}
-	if s.strategy != nil {
-		c.must(*s.strategy == "rolling_update" ||
-			*s.strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
+	if s.Strategy != nil {
+		c.must(*s.Strategy == "rolling_update" ||
+			*s.Strategy == "on_recycle", "update_strategy", "Must be rolling_update or on_recycle")
 	}
-	if s.firewall != nil {
-		c.must(*s.firewall > 0, "firewall_id", "firewall_id is not valid")
+	if s.Firewall != nil {
+		c.must(*s.Firewall > 0, "firewall_id", "firewall_id is not valid")
 	}
 }
 

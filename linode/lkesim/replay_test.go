@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"bytes"
+	stdcmp "cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -141,7 +142,7 @@ func (r *replay) send(call recordedCall) (int, http.Header, []byte) {
 	path, query, _ := strings.Cut(call.path, "?")
 	parts := strings.Split(path, "/")
 	for n, part := range parts {
-		parts[n] = or(r.ids[part], part)
+		parts[n] = stdcmp.Or(r.ids[part], part)
 	}
 	req, err := http.NewRequestWithContext(r.Context(), call.method,
 		"http://linode.test"+strings.Join(parts, "/")+"?"+query, strings.NewReader(call.request))
@@ -243,7 +244,7 @@ func (r *replay) shape(key string, v any) any {
 		return out
 	}
 	if v != nil && slices.Contains(compared, key) {
-		return or(r.ids[jsonText(v)], jsonText(v))
+		return stdcmp.Or(r.ids[jsonText(v)], jsonText(v))
 	}
 	return types(v)
 }

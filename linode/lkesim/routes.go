@@ -1,8 +1,12 @@
 package lkesim
 
 import (
+	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -20,29 +24,43 @@ type route struct {
 	pattern string // as http.ServeMux has them, without the version
 	scope   string // what a token needs; "" is public
 	list    bool   // counts as a GET of a list
-	serve   func(*state, *request) (any, error)
+	serve   handler
 	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
 	unmetered bool
 }
 
+// handler does the work of a call and returns its answer; an *apiError is one, too.
+type handler func(*state, *request) (any, error)
+
+// on handles calls about one object, which find looks up by the ids in the path.
+func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) (any, error)) handler {
+	return func(st *state, q *request) (any, error) {
+		if object := find(st, q); object != nil {
+			return serve(st, object, q)
+		}
+		return nil, notFound()
+	}
+}
+
 func routes() []route {
+	cluster, pool, slot, instance := (*state).cluster, (*state).pool, (*state).slot, (*state).instance
 	return []route{
 		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
 		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
-		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: (*state).getCluster},
-		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).updateCluster},
-		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: (*state).removeCluster},
+		{pattern: "GET /lke/clusters/{cluster}", scope: lkeRead, serve: on(cluster, (*state).getCluster)},
+		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
+		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
 
-		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: (*state).listPools},
-		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: (*state).createPool},
-		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: (*state).getPool},
-		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: (*state).updatePool},
-		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: (*state).removePool},
-		{pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite, serve: (*state).recyclePool},
+		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
+		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
+		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: on(pool, (*state).getPool)},
+		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).updatePool)},
+		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).removePool)},
+		{pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite, serve: on(pool, (*state).recyclePool)},
 
-		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: (*state).getNode},
-		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: (*state).removeNode},
-		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: (*state).recycleNode},
+		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: on(slot, (*state).getNode)},
+		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: on(slot, (*state).removeNode)},
+		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: on(slot, (*state).recycleNode)},
 
 		{
 			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,
@@ -50,8 +68,8 @@ func routes() []route {
 		},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
-		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: (*state).getInstance},
-		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: (*state).removeInstance},
+		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(instance, (*state).getInstance)},
+		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(instance, (*state).removeInstance)},
 
 		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
@@ -90,9 +108,9 @@ func (s *Simulator) routes() *http.ServeMux {
 
 // request is a call as the state sees it.
 type request struct {
-	http   *http.Request
-	fields bodyFields
-	now    time.Time
+	http *http.Request
+	body []byte // a JSON object, or empty
+	now  time.Time
 }
 
 // id reads a numeric part of the path; 0, which is nobody's id, where it is none.
@@ -102,4 +120,15 @@ func (q *request) id(name string) int {
 		return 0
 	}
 	return n
+}
+
+// read reads the body. A key that is null counts as left out, as in recorded requests. A value of another type is the
+// client's error, in words of our own.
+func (q *request) read(into any) error {
+	err := json.Unmarshal(q.body, into)
+	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
+		field, _, _ := strings.Cut(wrong.Field, ".")
+		return refusal(http.StatusBadRequest, field, fmt.Sprintf("Must be of type %s", wrong.Type))
+	}
+	return nil // an empty body leaves everything out
 }

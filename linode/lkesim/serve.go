@@ -1,6 +1,7 @@
 package lkesim
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -112,12 +113,12 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 	if q.exceeded {
 		return nil, refusal(http.StatusTooManyRequests, "", "Too many requests")
 	}
-	fields, err := parseBody(x.body)
-	if err != nil {
-		return nil, err
+	var object map[string]json.RawMessage
+	if len(x.body) > 0 && json.Unmarshal(x.body, &object) != nil {
+		return nil, refusal(http.StatusBadRequest, "", "Invalid JSON") // assumption: the text
 	}
 	s.state.agenda.settle(now)
-	return x.route.serve(s.state, &request{http: x.http, fields: fields, now: now})
+	return x.route.serve(s.state, &request{http: x.http, body: x.body, now: now})
 }
 
 // authorize checks the token and says so in the headers. Observed on the real API: no token, a wrong one and one
@@ -125,7 +126,7 @@ func (s *Simulator) workLocked(x *exchange, header http.Header, now time.Time) (
 // not read the token is an assumption.
 func (s *Simulator) authorize(token string, rt route, header http.Header) error {
 	known := s.cfg.Token == "" || token == s.cfg.Token
-	header.Set("X-Accepted-OAuth-Scopes", or(rt.scope, "*"))
+	header.Set("X-Accepted-OAuth-Scopes", cmp.Or(rt.scope, "*"))
 	header.Set("X-OAuth-Scopes", "unknown")
 	if known {
 		header.Set("X-OAuth-Scopes", s.cfg.Scopes)
@@ -166,15 +167,15 @@ func pause(ctx context.Context, f Fault) {
 	if f.Hang {
 		<-ctx.Done()
 	}
-	if f.Delay > 0 {
-		timer := time.NewTimer(f.Delay)
+	if f.Delay.Duration > 0 {
+		timer := time.NewTimer(f.Delay.Duration)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
 		case <-ctx.Done():
 		}
 	}
-	if (f.Hang || f.Delay > 0) && ctx.Err() != nil {
+	if (f.Hang || f.Delay.Duration > 0) && ctx.Err() != nil {
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -186,7 +187,7 @@ func (f *Fault) answer() answer {
 	case strings.HasPrefix(text, "<"):
 		a.header.Set("Content-Type", "text/html")
 	case !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "["):
-		a.body = errorBody([]fieldError{{Reason: or(text, http.StatusText(f.Status))}})
+		a.body = errorBody([]fieldError{{Reason: cmp.Or(text, http.StatusText(f.Status))}})
 	}
 	for key, value := range f.Header {
 		a.header.Set(key, value)

@@ -12,7 +12,6 @@ package lkesim
 
 import (
 	"net/http"
-	"strings"
 	"sync"
 	"time"
 
@@ -23,8 +22,7 @@ import (
 type Simulator struct {
 	cfg     Config
 	first   int // the cluster of the configuration
-	api     http.Handler
-	control http.Handler
+	handler http.Handler
 
 	mu       sync.Mutex // guards the rest
 	state    *state
@@ -45,7 +43,7 @@ func New(cfg Config) (*Simulator, error) {
 		limiter: limiter{limit: cfg.RateLimit, windows: map[windowKey]*window{}},
 		log:     newCallLog(cfg.CallLog),
 	}
-	s.api, s.control = s.routes(), s.controls()
+	s.handler = s.root()
 	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
 		time.Now())
 	s.first = first.id
@@ -53,29 +51,19 @@ func New(cfg Config) (*Simulator, error) {
 }
 
 // ServeHTTP answers the Linode API under /v4 and /v4beta, and the control API under /simulator/.
-func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	for _, version := range []string{"/v4beta", "/v4"} {
-		if path, ok := strings.CutPrefix(r.URL.Path, version); ok && strings.HasPrefix(path, "/") {
-			s.api.ServeHTTP(w, withPath(r, path))
-			return
-		}
-	}
-	if strings.HasPrefix(r.URL.Path, "/simulator/") {
-		s.control.ServeHTTP(w, r)
-		return
-	}
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(http.StatusNotFound)
-	_, _ = w.Write(errorBody(notFound().errs))
-}
+func (s *Simulator) ServeHTTP(w http.ResponseWriter, r *http.Request) { s.handler.ServeHTTP(w, r) }
 
-// withPath is the request with another path. ids and versions need no escapes, so the raw path is not kept.
-func withPath(r *http.Request, path string) *http.Request {
-	in := *r
-	url := *r.URL
-	url.Path, url.RawPath = path, ""
-	in.URL = &url
-	return &in
+func (s *Simulator) root() http.Handler {
+	mux, api := http.NewServeMux(), s.routes()
+	mux.Handle("/v4/", http.StripPrefix("/v4", api))
+	mux.Handle("/v4beta/", http.StripPrefix("/v4beta", api))
+	mux.Handle("/simulator/", s.controls())
+	mux.HandleFunc("/", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusNotFound)
+		_, _ = w.Write(errorBody(notFound().errs))
+	})
+	return mux
 }
 
 // Config returns the configuration with what [New] filled in.

@@ -13,7 +13,7 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 	for range n {
 		st.addSlot(p, now)
 	}
-	st.tally.slots(st)
+	st.tally.peak(st)
 }
 
 func (st *state) addSlot(p *pool, now time.Time) {
@@ -59,8 +59,8 @@ func (st *state) provide(sl *slot, now time.Time) {
 
 // feed gives starved slots their instances, after the faults that starved them were cleared.
 func (st *state) feed(now time.Time) {
-	for _, c := range st.clustersByID() {
-		for _, p := range c.byID() {
+	for _, c := range byID(st.clusters) {
+		for _, p := range byID(c.pools) {
 			for _, sl := range p.slots {
 				if sl.starved {
 					st.provide(sl, now)

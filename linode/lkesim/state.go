@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -132,32 +133,6 @@ func (st *state) addCluster(id int, label, region, version string, tier catalog.
 	return c
 }
 
-func (st *state) clustersByID() []*cluster {
-	all := make([]*cluster, 0, len(st.clusters))
-	for _, c := range st.clusters {
-		all = append(all, c)
-	}
-	slices.SortFunc(all, func(a, b *cluster) int { return a.id - b.id })
-	return all
-}
-
-func (st *state) deleteCluster(c *cluster, now time.Time) {
-	for _, p := range c.byID() {
-		st.deletePool(p, now)
-	}
-	delete(st.clusters, c.id)
-}
-
-// byID lists the pools in the order of the API.
-func (c *cluster) byID() []*pool {
-	pools := make([]*pool, 0, len(c.pools))
-	for _, p := range c.pools {
-		pools = append(pools, p)
-	}
-	slices.SortFunc(pools, func(a, b *pool) int { return a.id - b.id })
-	return pools
-}
-
 func (c *cluster) size() int {
 	n := 0
 	for _, p := range c.pools {
@@ -178,14 +153,9 @@ func (c *cluster) slot(id string) *slot {
 	return nil
 }
 
-// byID lists all instances of the account.
-func (st *state) byID() []*instance {
-	all := make([]*instance, 0, len(st.instances))
-	for _, i := range st.instances {
-		all = append(all, i)
-	}
-	slices.SortFunc(all, func(a, b *instance) int { return a.id - b.id })
-	return all
+// byID lists clusters, pools or instances in the order of the API.
+func byID[T any](objects map[int]T) []T {
+	return views(slices.Sorted(maps.Keys(objects)), func(id int) T { return objects[id] })
 }
 
 func bySlotID(a, b *slot) int { return strings.Compare(a.id, b.id) }

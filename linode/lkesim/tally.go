@@ -4,43 +4,38 @@ import "github.com/lkeplan/lkeplan/linode/catalog"
 
 // tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
 type tally struct {
-	madeCount, deletedCount int
-	live, peakLive          int
-	peakSlots               int
-	cost, peakCost          catalog.Money // by the hour
-	monthly, peakMonthly    catalog.Money
+	Stats
+	monthly catalog.Money // HourlyCost for a month
 }
 
 func (t *tally) made(st *state, i *instance) {
-	t.madeCount++
-	t.live++
+	t.Made++
+	t.Live++
 	t.bill(st.price(i), 1)
 	t.peak(st)
 }
 
 func (t *tally) deleted(st *state, i *instance) {
-	t.deletedCount++
-	t.live--
+	t.Deleted++
+	t.Live--
 	t.bill(st.price(i), -1)
 }
 
 func (t *tally) bill(price catalog.Price, sign catalog.Money) {
-	t.cost += sign * price.Hourly
+	t.HourlyCost += sign * price.Hourly
 	t.monthly += sign * price.PerMonth()
 }
 
-func (t *tally) slots(st *state) { t.peak(st) }
-
 func (t *tally) peak(st *state) {
-	t.peakLive = max(t.peakLive, t.live)
-	t.peakCost = max(t.peakCost, t.cost)
-	t.peakMonthly = max(t.peakMonthly, t.monthly)
-	t.peakSlots = max(t.peakSlots, st.slotCount())
+	t.PeakLive = max(t.PeakLive, t.Live)
+	t.PeakHourlyCost = max(t.PeakHourlyCost, t.HourlyCost)
+	t.PeakMonthlyCost = max(t.PeakMonthlyCost, t.monthly)
+	t.PeakSlots = max(t.PeakSlots, st.slotCount())
 }
 
 // reset forgets what happened; the peaks start from what there is.
 func (t *tally) reset(st *state) {
-	*t = tally{live: t.live, cost: t.cost, monthly: t.monthly}
+	*t = tally{Stats: Stats{Live: t.Live, HourlyCost: t.HourlyCost}, monthly: t.monthly}
 	t.peak(st)
 }
 
@@ -59,26 +54,24 @@ func (st *state) slotCount() int {
 	return n
 }
 
-// stats fills in what the account knows; the calls are not its business.
-func (st *state) stats(into *Stats) {
-	t := st.tally
-	into.Made, into.Deleted, into.Live, into.PeakLive = t.madeCount, t.deletedCount, t.live, t.peakLive
-	into.PeakSlots = t.peakSlots
-	into.HourlyCost, into.PeakHourlyCost, into.PeakMonthlyCost = t.cost, t.peakCost, t.peakMonthly
+// stats returns what the account knows; the calls are not its business.
+func (st *state) stats() Stats {
+	stats := st.tally.Stats
 	for _, i := range st.instances {
 		if !i.gone.IsZero() {
-			into.Deleting++
+			stats.Deleting++
 		}
 	}
 	for _, c := range st.clusters {
-		into.Pools += len(c.pools)
+		stats.Pools += len(c.pools)
 		for _, p := range c.pools {
-			into.Slots += len(p.slots)
+			stats.Slots += len(p.slots)
 			for _, sl := range p.slots {
 				if sl.instance == nil {
-					into.NullSlots++
+					stats.NullSlots++
 				}
 			}
 		}
 	}
+	return stats
 }

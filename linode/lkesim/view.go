@@ -36,8 +36,7 @@ func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 		DiskEncryption: p.encryption, Locks: append([]string{}, p.locks...),
 	}
 	if p.enterprise != nil {
-		copied := *p.enterprise
-		v.EnterpriseFields = &copied
+		v.EnterpriseFields = new(*p.enterprise)
 	}
 	for _, sl := range p.slots {
 		if listed(sl) {
@@ -50,8 +49,7 @@ func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 func (sl *slot) view(now time.Time) Node {
 	n := Node{ID: sl.id, Status: "not_ready"}
 	if i := sl.instance; i != nil {
-		id := i.id
-		n.InstanceID = &id
+		n.InstanceID = new(i.id)
 		if !i.joins.After(now) {
 			n.Status = "ready"
 		}
@@ -69,13 +67,16 @@ func (i *instance) view(now time.Time) Instance {
 		IPv4:   []string{fmt.Sprintf("203.0.113.%d", 1+address%254), i.privateIP()},
 		IPv6:   fmt.Sprintf("2001:db8::%x/128", i.id),
 		Region: p.cluster.region, SiteType: "core",
-		Specs: Specs{
-			Disk: p.plan.DiskMiB, Memory: p.plan.MemoryMiB, VCPUs: p.plan.VCPUs, GPUs: p.plan.GPUs,
-			Transfer: p.plan.TransferGB, AcceleratedDevices: p.plan.AcceleratedDevices,
+		Specs: map[string]int{
+			"disk": p.plan.DiskMiB, "memory": p.plan.MemoryMiB, "vcpus": p.plan.VCPUs, "gpus": p.plan.GPUs,
+			"transfer": p.plan.TransferGB, "accelerated_devices": p.plan.AcceleratedDevices,
 		},
-		Alerts: Alerts{CPU: 90 * p.plan.VCPUs, NetworkIn: 10, NetworkOut: 10, TransferQuota: 80, IO: 10000},
-		Backups: Backups{
-			Enabled: true, Available: true, Schedule: BackupSchedule{Day: "Scheduling", Window: "Scheduling"},
+		Alerts: map[string]int{
+			"cpu": 90 * p.plan.VCPUs, "network_in": 10, "network_out": 10, "transfer_quota": 80, "io": 10000,
+		},
+		Backups: map[string]any{
+			"enabled": true, "available": true, "last_successful": nil,
+			"schedule": map[string]string{"day": "Scheduling", "window": "Scheduling"},
 		},
 		Hypervisor: "kvm", WatchdogEnabled: true, Tags: slices.Clone(i.tags), HostUUID: i.hostUUID,
 		DiskEncryption: p.encryption, LKEClusterID: p.cluster.id,
@@ -107,75 +108,36 @@ func (i *instance) status(now time.Time) string {
 
 // typeView is a plan as GET /linode/types answers it. What backups cost is not in the catalog; they are for free here.
 type typeView struct {
-	ID                 string            `json:"id"`
-	Label              string            `json:"label"`
-	Price              catalog.Price     `json:"price"`
-	RegionPrices       []regionPriceView `json:"region_prices"`
-	Addons             addonsView        `json:"addons"`
-	Memory             int               `json:"memory"`
-	Disk               int               `json:"disk"`
-	Transfer           int               `json:"transfer"`
-	VCPUs              int               `json:"vcpus"`
-	GPUs               int               `json:"gpus"`
-	AcceleratedDevices int               `json:"accelerated_devices"`
-	NetworkOut         int               `json:"network_out"`
-	Class              string            `json:"class"`
-	Successor          *string           `json:"successor"`
-}
-
-type regionPriceView struct {
-	ID string `json:"id"`
-	catalog.Price
-}
-
-type addonsView struct {
-	Backups backupsView `json:"backups"`
-}
-
-type backupsView struct {
-	Price        catalog.Price     `json:"price"`
-	RegionPrices []regionPriceView `json:"region_prices"`
+	catalog.Plan
+	Successor *string        `json:"successor"`
+	Addons    map[string]any `json:"addons"`
 }
 
 func viewType(p catalog.Plan) typeView {
-	v := typeView{
-		ID: p.ID, Label: p.Label, Price: p.Price, RegionPrices: []regionPriceView{}, Memory: p.MemoryMiB, Disk: p.DiskMiB,
-		Transfer: p.TransferGB, VCPUs: p.VCPUs, GPUs: p.GPUs, AcceleratedDevices: p.AcceleratedDevices,
-		NetworkOut: p.NetworkOutMbps, Class: p.Class,
-	}
-	v.Addons.Backups.RegionPrices = []regionPriceView{}
+	v := typeView{Plan: p, Addons: map[string]any{
+		"backups": map[string]any{"price": catalog.Price{}, "region_prices": catalog.RegionPrices{}},
+	}}
 	if p.Successor != "" {
 		v.Successor = &p.Successor
-	}
-	for _, region := range slices.Sorted(maps.Keys(p.RegionPrices)) {
-		v.RegionPrices = append(v.RegionPrices, regionPriceView{ID: region, Price: p.RegionPrices[region]})
 	}
 	return v
 }
 
 // regionView is a region as GET /regions answers it; its limits for placement groups are those of all recorded ones.
 type regionView struct {
-	ID                   string              `json:"id"`
-	Label                string              `json:"label"`
-	Country              string              `json:"country"`
-	Capabilities         []string            `json:"capabilities"`
+	catalog.Region
 	Monitors             map[string][]string `json:"monitors"`
-	Status               string              `json:"status"`
 	Resolvers            map[string]string   `json:"resolvers"`
 	PlacementGroupLimits map[string]*int     `json:"placement_group_limits"`
-	SiteType             string              `json:"site_type"`
 }
 
 func viewRegion(r catalog.Region) regionView {
-	five := 5
 	return regionView{
-		ID: r.ID, Label: r.Label, Country: r.Country, Capabilities: append([]string{}, r.Capabilities...),
+		Region:    r,
 		Monitors:  map[string][]string{"alerts": {}, "metrics": {}},
-		Status:    r.Status,
 		Resolvers: map[string]string{"ipv4": "203.0.113.53", "ipv6": "2001:db8::53"},
 		PlacementGroupLimits: map[string]*int{
-			"maximum_pgs_per_customer": nil, "maximum_linodes_per_pg": &five, "maximum_linodes_per_flexible_pg": &five,
+			"maximum_pgs_per_customer": nil, "maximum_linodes_per_pg": new(5), "maximum_linodes_per_flexible_pg": new(5),
 		},
-		SiteType: r.SiteType,
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 // kubectl runs kubectl, which `sandbox run` puts into the path.
@@ -114,9 +116,6 @@ func (c *controller) start() error {
 	return nil
 }
 
-// died returns a channel that is closed when the process has ended by itself.
-func (c *controller) died() <-chan error { return c.ended }
-
 // stop asks the process to end, and kills it if it does not.
 func (c *controller) stop() {
 	if c.ended == nil {
@@ -134,20 +133,7 @@ func (c *controller) stop() {
 // linode is the control API of the Linode simulator.
 type linode struct{ url string }
 
-// stats is what the simulator counts.
-type stats struct {
-	Calls           int         `json:"calls"`
-	Writes          int         `json:"writes"`
-	Made            int         `json:"instances_made"`
-	Deleted         int         `json:"instances_deleted"`
-	Live            int         `json:"instances_live"`
-	Pools           int         `json:"pools"`
-	Slots           int         `json:"slots"`
-	PeakHourlyCost  json.Number `json:"hourly_cost_peak"`
-	PeakMonthlyCost json.Number `json:"monthly_cost_peak"`
-}
-
-func (l linode) stats(ctx context.Context) (s stats, err error) {
+func (l linode) stats(ctx context.Context) (s lkesim.Stats, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url+"/simulator/stats", nil)
 	if err != nil {
 		return s, err

@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 // steps are the steps of the demo, in order.
@@ -139,7 +141,7 @@ type state struct {
 	nodes   []node
 	claims  int
 	running int
-	linode  stats
+	linode  lkesim.Stats
 }
 
 // consistent reports whether each machine has its claim and its ready node.
@@ -199,7 +201,7 @@ func (d *demo) until(ctx context.Context, within time.Duration,
 		select {
 		case <-ctx.Done():
 			return fmt.Errorf("timed out after %s; last seen: %s", within, last)
-		case err := <-d.controller.died():
+		case err := <-d.controller.ended:
 			return fmt.Errorf("the controller ended: %w", err)
 		case <-tick.C:
 		}

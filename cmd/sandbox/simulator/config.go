@@ -6,7 +6,6 @@ package simulator
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
@@ -15,57 +14,26 @@ import (
 // Config is what the sandbox asks the simulator to play. It goes to the simulator's
 // process as a JSON file.
 type Config struct {
-	Tier              string        `json:"tier"`
-	Region            string        `json:"region"`
-	ClusterLabel      string        `json:"clusterLabel"`
-	ClusterID         int           `json:"clusterID"`
-	KubernetesVersion string        `json:"kubernetesVersion"`
-	Token             string        `json:"token"`
-	InstanceDelay     time.Duration `json:"instanceDelay"`
-	JoinDelay         time.Duration `json:"joinDelay"`
-	CCMDelay          time.Duration `json:"ccmDelay"`
-	DeleteDelay       time.Duration `json:"deleteDelay"`
-	ListDelay         time.Duration `json:"listDelay"`
-	NodeGoneDelay     time.Duration `json:"nodeGoneDelay"`
-	Jitter            float64       `json:"jitter"`
-	MaxInstances      int           `json:"maxInstances"`
-	Seed              uint64        `json:"seed"`
-	RateLimit         string        `json:"rateLimit"`
+	lkesim.Config
+	// RateLimit is what lkesim.ParseRateLimit reads.
+	RateLimit string
 	// Catalog is a file with a snapshot of plans and prices; empty means the
 	// embedded one.
-	Catalog string `json:"catalog"`
+	Catalog string
 }
 
 // New makes the simulator. It is also how a configuration is checked before
 // anything is started with it.
 func (c Config) New() (*lkesim.Simulator, error) {
-	limit, err := lkesim.ParseRateLimit(c.RateLimit)
-	if err != nil {
+	played := c.Config
+	var err error
+	if played.RateLimit, err = lkesim.ParseRateLimit(c.RateLimit); err != nil {
 		return nil, err
 	}
-	plans, err := c.catalog()
-	if err != nil {
+	if played.Catalog, err = c.catalog(); err != nil {
 		return nil, fmt.Errorf("catalog: %w", err)
 	}
-	return lkesim.New(lkesim.Config{
-		Tier:              c.Tier,
-		Region:            c.Region,
-		ClusterLabel:      c.ClusterLabel,
-		ClusterID:         c.ClusterID,
-		KubernetesVersion: c.KubernetesVersion,
-		Token:             c.Token,
-		InstanceDelay:     c.InstanceDelay,
-		JoinDelay:         c.JoinDelay,
-		CCMDelay:          c.CCMDelay,
-		DeleteDelay:       c.DeleteDelay,
-		ListDelay:         c.ListDelay,
-		NodeGoneDelay:     c.NodeGoneDelay,
-		Jitter:            c.Jitter,
-		MaxInstances:      c.MaxInstances,
-		Seed:              c.Seed,
-		RateLimit:         limit,
-		Catalog:           plans,
-	})
+	return lkesim.New(played)
 }
 
 func (c Config) catalog() (*catalog.Catalog, error) {

@@ -12,15 +12,16 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 func example() Config {
-	return Config{
+	return Config{RateLimit: "documented", Config: lkesim.Config{
 		Tier: "enterprise", Region: "us-ord", ClusterLabel: "mine", ClusterID: 42, Token: "secret",
 		InstanceDelay: time.Second, JoinDelay: 2 * time.Second, CCMDelay: 3 * time.Second,
 		DeleteDelay: 4 * time.Second, ListDelay: 5 * time.Second, NodeGoneDelay: 6 * time.Second,
-		Jitter: 0.5, Seed: 7, RateLimit: "documented", MaxInstances: 8,
-	}
+		Jitter: 0.5, Seed: 7, MaxInstances: 8,
+	}}
 }
 
 // What is asked for reaches the simulator, through the file.
@@ -41,12 +42,12 @@ func TestConfigArrives(t *testing.T) {
 	if played.RateLimit.Lists != 200 || played.Catalog == nil || played.KubernetesVersion == "" {
 		t.Errorf("rate limit %+v, catalog %p, version %q", played.RateLimit, played.Catalog, played.KubernetesVersion)
 	}
-	got := Config{
+	got := Config{RateLimit: "documented", Config: lkesim.Config{
 		Tier: played.Tier, Region: played.Region, ClusterLabel: played.ClusterLabel, ClusterID: played.ClusterID,
 		Token: played.Token, InstanceDelay: played.InstanceDelay, JoinDelay: played.JoinDelay, CCMDelay: played.CCMDelay,
 		DeleteDelay: played.DeleteDelay, ListDelay: played.ListDelay, NodeGoneDelay: played.NodeGoneDelay,
-		Jitter: played.Jitter, Seed: played.Seed, RateLimit: "documented", MaxInstances: played.MaxInstances,
-	}
+		Jitter: played.Jitter, Seed: played.Seed, MaxInstances: played.MaxInstances,
+	}}
 	if diff := cmp.Diff(example(), got); diff != "" {
 		t.Errorf("what is played (-asked +played):\n%s", diff)
 	}
