@@ -5,8 +5,6 @@
 // objects have, and it never changes what it reads.
 package manifest
 
-import "strings"
-
 // Key says which object of a cluster one is, whatever it holds. Kinds of this
 // project have different names, so that no API group is needed. The zero Key is
 // that of no object.
@@ -24,18 +22,6 @@ func (k Key) String() string {
 		return k.Kind + " " + k.Namespace + "/" + k.Name
 	}
 	return k.Kind + " " + k.Name
-}
-
-// ParseKey reads what String has written; ok is false for anything else.
-func ParseKey(text string) (key Key, ok bool) {
-	kind, rest, ok := strings.Cut(text, " ")
-	if !ok || kind == "" || rest == "" {
-		return Key{}, false
-	}
-	if namespace, name, namespaced := strings.Cut(rest, "/"); namespaced {
-		return Key{kind, namespace, name}, namespace != "" && name != ""
-	}
-	return Key{Kind: kind, Name: rest}, true
 }
 
 // APIVersion returns the group and version of an object's kind.
@@ -56,12 +42,6 @@ func UID(object map[string]any) string { return Text(object, "metadata", "uid") 
 // Label returns the value of a label; "" where the object does not have it.
 func Label(object map[string]any, name string) string {
 	return Text(object, "metadata", "labels", name)
-}
-
-// Annotation returns the value of an annotation; "" where the object does not
-// have it.
-func Annotation(object map[string]any, name string) string {
-	return Text(object, "metadata", "annotations", name)
 }
 
 // Deleted reports whether a live object has been deleted and stays until its
