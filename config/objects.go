@@ -211,13 +211,8 @@ func nameOf(block *hcl.Block, said decode.Result, at trail) (string, hcl.Range) 
 	if name, ok := written.(string); ok {
 		return name, said.Origins["metadata.name"].Range
 	}
-	metadata := manifest.Map(said.Fields, "metadata")
-	if metadata == nil {
-		metadata = map[string]any{}
-		said.Fields["metadata"] = metadata
-	}
 	name := at.objectName()
-	metadata["name"] = name
+	manifest.Ensure(said.Fields, "metadata")["name"] = name
 	said.Origins["metadata.name"] = decode.Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
 }

@@ -2,7 +2,7 @@
 // is, and what stands at a path of it.
 //
 // It is a leaf. It knows no kind and no field beyond the metadata that all
-// objects have, and it never changes what it reads.
+// objects have. Only Ensure changes what it reads.
 package manifest
 
 // Key says which object of a cluster one is, whatever it holds. Kinds of this
@@ -78,4 +78,17 @@ func Lookup(object map[string]any, path ...string) (value any, found bool) {
 		}
 	}
 	return value, found
+}
+
+// Ensure returns the map at a path of names, which it makes where there is none.
+func Ensure(object map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		inner, ok := object[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			object[name] = inner
+		}
+		object = inner
+	}
+	return object
 }
