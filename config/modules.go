@@ -54,24 +54,9 @@ func (c *compiler) callModule(m *moduleCall) (cty.Value, hcl.Diagnostics) {
 	if diags.HasErrors() || !on {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
-	forEach, ok := content.Attributes["for_each"]
-	if !ok {
-		return c.compileModule(m, arguments, c.scope, "")
-	}
-	elements, diags := c.elements(forEach)
-	if diags.HasErrors() || elements == nil {
-		return cty.DynamicVal, diags
-	}
-	values := map[string]cty.Value{}
-	for _, key := range slices.Sorted(maps.Keys(elements)) {
-		each := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": elements[key]})
-		value, moduleDiags := c.compileModule(m, arguments, c.scope.With("each", eval.Root{Value: each}), key)
-		if moduleDiags.HasErrors() {
-			return cty.DynamicVal, moduleDiags
-		}
-		values[key] = value
-	}
-	return cty.ObjectVal(values), diags
+	return c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+		return c.compileModule(m, arguments, scope, key)
+	})
 }
 
 // compileModule compiles the directory of a module with the arguments of one

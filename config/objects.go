@@ -77,20 +77,28 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects",
 			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
 	}
-	forEach, ok := content.Attributes["for_each"]
-	if !ok {
-		diags := c.compileInstance(o, c.scope, "")
-		return o.instances[0].value, diags
+	return c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+		diags := c.compileInstance(o, scope, key)
+		return o.instances[len(o.instances)-1].value, diags
+	})
+}
+
+// forEach compiles something once without for_each, under the key "", or once
+// for each element.
+func (c *compiler) forEach(attr *hcl.Attribute,
+	compile func(*eval.Scope, string) (cty.Value, hcl.Diagnostics)) (cty.Value, hcl.Diagnostics) {
+	if attr == nil {
+		return compile(c.scope, "")
 	}
-	elements, diags := c.elements(forEach)
+	elements, diags := c.elements(attr)
 	if diags.HasErrors() || elements == nil {
 		return cty.DynamicVal, diags
 	}
 	values := map[string]cty.Value{}
 	for _, key := range slices.Sorted(maps.Keys(elements)) {
 		each := cty.ObjectVal(map[string]cty.Value{"key": cty.StringVal(key), "value": elements[key]})
-		diags = append(diags, c.compileInstance(o, c.scope.With("each", eval.Root{Value: each}), key)...)
-		values[key] = o.instances[len(o.instances)-1].value
+		value, elementDiags := compile(c.scope.With("each", eval.Root{Value: each}), key)
+		values[key], diags = value, append(diags, elementDiags...)
 	}
 	return cty.ObjectVal(values), diags
 }
@@ -203,13 +211,8 @@ func nameOf(block *hcl.Block, said decode.Result, at trail) (string, hcl.Range) 
 	if name, ok := written.(string); ok {
 		return name, said.Origins["metadata.name"].Range
 	}
-	metadata := manifest.Map(said.Fields, "metadata")
-	if metadata == nil {
-		metadata = map[string]any{}
-		said.Fields["metadata"] = metadata
-	}
 	name := at.objectName()
-	metadata["name"] = name
+	manifest.Ensure(said.Fields, "metadata")["name"] = name
 	said.Origins["metadata.name"] = decode.Origin{Range: block.LabelRanges[0]}
 	return name, block.LabelRanges[0]
 }

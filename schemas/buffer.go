@@ -8,8 +8,7 @@ var Buffer = Block{
 		"CapacityBuffer, which needs Karpenter's feature gate CapacityBuffer.",
 	Object: &Object{APIVersion: "autoscaling.x-k8s.io/v1beta1", Kind: "CapacityBuffer"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-			Doc: "The object's name in the cluster."},
+		objectName,
 		{Name: "namespace", Path: "metadata.namespace", Kind: String, Required: true,
 			Doc: "The namespace of the buffer and of what it refers to."},
 		{Name: "pod_template", Path: "spec.podTemplateRef.name", Kind: String,

@@ -8,8 +8,7 @@ var Limits = Block{
 		"CapacityLimit.",
 	Object: &Object{APIVersion: "lkeplan.dev/v1alpha1", Kind: "CapacityLimit"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-			Doc: "The object's name in the cluster."},
+		objectName,
 		{Name: "pools", Path: "spec.nodePools", Kind: PoolRefs, Default: "all pools of the cluster",
 			Doc: `The pools whose nodes count, such as [pool.general, pool.team["ml"]].`},
 		{Name: "nodes", Path: "spec.nodes", Kind: Number, Default: "no limit", Doc: "The largest number of nodes."},

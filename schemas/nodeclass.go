@@ -12,8 +12,7 @@ var NodeClass = Block{
 	Doc:    "How machines are set up. Compiles to a LinodeNodeClass.",
 	Object: &Object{APIVersion: NodeClassGroup + "/v1", Kind: "LinodeNodeClass"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-			Doc: "The object's name in the cluster."},
+		objectName,
 		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID,
 			Doc: "The Cloud Firewall the machines are put behind."},

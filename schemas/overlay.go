@@ -8,8 +8,7 @@ var Overlay = Block{
 		"NodeOverlay, which needs Karpenter's feature gate NodeOverlay.",
 	Object: &Object{APIVersion: "karpenter.sh/v1alpha1", Kind: "NodeOverlay"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-			Doc: "The object's name in the cluster."},
+		objectName,
 		{Name: "requirements", Path: "spec.requirements", Kind: Selector, Required: true,
 			Doc: "Which plans and pools it is for, written as the requirements of a pool are; an empty map stands " +
 				"for all."},

@@ -9,8 +9,7 @@ var Pool = Block{
 	Doc:    "Nodes of one kind, made as pods ask for them. Compiles to a NodePool.",
 	Object: &Object{APIVersion: "karpenter.sh/v1", Kind: "NodePool"},
 	Args: []Arg{
-		{Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
-			Doc: "The object's name in the cluster."},
+		objectName,
 		{Name: "node_class", Path: "spec.template.spec.nodeClassRef", Kind: NodeClassRef, Required: true,
 			Doc: "How the machines are set up: a reference to a node_class block."},
 		{Name: "requirements", Path: "spec.template.spec.requirements", Kind: Requirements, Default: "any plan",

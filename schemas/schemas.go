@@ -66,9 +66,13 @@ var Metadata = Block{
 	},
 }
 
-// forEach, enabled and manifest are the same in every block that compiles to
-// objects.
+// objectName, forEach, enabled and manifest are the same in every block that
+// compiles to objects.
 var (
+	objectName = Arg{
+		Name: "name", Path: "metadata.name", Kind: String, Default: "the block's label, with dashes for underscores",
+		Doc: "The object's name in the cluster.",
+	}
 	forEach = Arg{
 		Name: "for_each", Kind: Any, Meta: true,
 		Doc: "A map, or a set of strings: the block is compiled once for each element, which it sees as each.key " +

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -38,13 +38,9 @@ func (d *decoder) checkEndless(path string, value any) {
 		if !endless.MatchString(v) {
 			return
 		}
-		at := d.origins.Find(path)
-		d.diags = append(d.diags, &hcl.Diagnostic{
-			Severity: hcl.DiagError, Summary: "Amount out of range",
-			Detail: fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, "+
-				"as in \"1600Gi\".", path),
-			Subject: at.Range.Ptr(),
-		})
+		d.fail(diag.At("Amount out of range",
+			fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, "+
+				"as in \"1600Gi\".", path), d.origins.Find(path).Range))
 	}
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Result is what a body says.
@@ -93,32 +94,13 @@ func (p place) join(path string) string {
 
 // sub returns the object at path, made where it is missing.
 func (p place) sub(path string) place {
-	sub := place{p.fields, p.join(path)}
-	for key := range strings.SplitSeq(path, ".") {
-		next, ok := sub.fields[key].(map[string]any)
-		if !ok {
-			next = map[string]any{}
-			sub.fields[key] = next
-		}
-		sub.fields = next
-	}
-	return sub
+	return place{manifest.Ensure(p.fields, strings.Split(path, ".")...), p.join(path)}
 }
 
 func (p place) set(path string, v any) {
-	if parent, key, nested := cutLast(path); nested {
-		p.sub(parent).fields[key] = v
-		return
-	}
-	p.fields[path] = v
-}
-
-func cutLast(path string) (parent, key string, ok bool) {
-	i := strings.LastIndexByte(path, '.')
-	if i < 0 {
-		return "", path, false
-	}
-	return path[:i], path[i+1:], true
+	keys := strings.Split(path, ".")
+	last := len(keys) - 1
+	manifest.Ensure(p.fields, keys[:last]...)[keys[last]] = v
 }
 
 // object reads the block of an object: its dynamic blocks are expanded, and

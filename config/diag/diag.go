@@ -37,6 +37,11 @@ type Range struct {
 	End      Pos    `json:"end"`
 }
 
+// RangeOf is a range of HCL, with a harmless name of the file.
+func RangeOf(r hcl.Range) *Range {
+	return &Range{OneLine(r.Filename), Pos{r.Start.Line, r.Start.Column}, Pos{r.End.Line, r.End.Column}}
+}
+
 // A Pos is a place in a file.
 type Pos struct {
 	Line   int `json:"line"`
@@ -75,11 +80,7 @@ func build(d *hcl.Diagnostic, files map[string]*hcl.File) Diagnostic {
 	if d.Subject == nil {
 		return model
 	}
-	model.Range = &Range{
-		Filename: OneLine(d.Subject.Filename),
-		Start:    Pos{d.Subject.Start.Line, d.Subject.Start.Column},
-		End:      Pos{d.Subject.End.Line, d.Subject.End.Column},
-	}
+	model.Range = RangeOf(*d.Subject)
 	if file := files[d.Subject.Filename]; file != nil {
 		model.Snippet = snippet(d, file)
 	}
@@ -126,13 +127,18 @@ func Count(diags hcl.Diagnostics) string {
 // Visible replaces characters that a terminal would obey, that change the order
 // in which text is read, or that take up no room, by their escapes.
 func Visible(text string) string {
-	if strings.IndexFunc(text, hidden) < 0 {
+	return Escape(text, hidden)
+}
+
+// Escape replaces some characters by their escapes: \u001b, \U000e0001.
+func Escape(text string, some func(rune) bool) string {
+	if strings.IndexFunc(text, some) < 0 {
 		return text
 	}
 	var b strings.Builder
 	for _, r := range text {
 		switch {
-		case !hidden(r):
+		case !some(r):
 			b.WriteRune(r)
 		case r > 0xffff:
 			fmt.Fprintf(&b, "\\U%08x", r)

@@ -17,7 +17,7 @@ import (
 
 // formats are the renderings for programs, by the name of their golden file.
 var formats = map[string]func(io.Writer, []diag.Diagnostic) error{
-	"json":   diag.JSON,
+	"json":   func(w io.Writer, d []diag.Diagnostic) error { return diag.JSON(w, d) },
 	"github": diag.GitHub,
 	"gitlab": func(w io.Writer, diags []diag.Diagnostic) error { return diag.CodeQuality(w, diags, nil) },
 	"sarif":  func(w io.Writer, diags []diag.Diagnostic) error { return diag.SARIF(w, diags, "1.2.3") },

@@ -1,7 +1,6 @@
 package diag
 
 import (
-	"encoding/json"
 	"io"
 	"path/filepath"
 )
@@ -45,8 +44,5 @@ func CodeQuality(w io.Writer, diags []Diagnostic, severity func(Diagnostic) stri
 		}
 		issues = append(issues, is)
 	}
-	enc := json.NewEncoder(w)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(issues)
+	return JSON(w, issues)
 }

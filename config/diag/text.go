@@ -29,12 +29,12 @@ func Text(w io.Writer, diags []Diagnostic, color bool) error {
 	return out.Flush()
 }
 
-// JSON writes diagnostics for programs, as one array.
-func JSON(w io.Writer, diags []Diagnostic) error {
+// JSON writes diagnostics, or another report of them, for programs.
+func JSON(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(diags)
+	return enc.Encode(v)
 }
 
 // A style is the escape sequences around the parts of a message.
@@ -56,8 +56,14 @@ func (s style) write(w *bufio.Writer, d Diagnostic) {
 	if d.Range != nil {
 		s.source(w, d.Range, d.Snippet)
 	}
-	for _, line := range wrap(d.Detail, 78) {
-		fmt.Fprintf(w, "  %s\n", Harmless(line))
+	for paragraph := range strings.Lines(d.Detail) {
+		lines := []string{strings.TrimRight(paragraph, "\n")}
+		if !strings.HasPrefix(paragraph, " ") { // which is left as it is
+			lines = Wrap(paragraph, 78)
+		}
+		for _, line := range lines {
+			fmt.Fprintf(w, "  %s\n", Harmless(line))
+		}
 	}
 	fmt.Fprintln(w)
 }
@@ -110,22 +116,15 @@ func width(text string) int {
 	return utf8.RuneCountInString(Visible(text))
 }
 
-// wrap breaks text into lines of the given width. Lines that begin with white
-// space are left as they are.
-func wrap(text string, width int) (lines []string) {
-	for paragraph := range strings.Lines(text) {
-		if strings.HasPrefix(paragraph, " ") {
-			lines = append(lines, strings.TrimRight(paragraph, "\n"))
-			continue
+// Wrap breaks text into lines of at most width columns. Words that are longer
+// than a line are left whole: they are names, to be copied.
+func Wrap(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), ""
 		}
-		line := ""
-		for _, word := range strings.Fields(paragraph) {
-			if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
-				lines, line = append(lines, line), ""
-			}
-			line = strings.TrimPrefix(line+" "+word, " ")
-		}
-		lines = append(lines, line)
+		line = strings.TrimPrefix(line+" "+word, " ")
 	}
-	return lines
+	return append(lines, line)
 }

@@ -1,6 +1,7 @@
 package encode
 
 import (
+	"maps"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -129,7 +130,7 @@ func (w writer) nested(table schemas.Block, fields, defaulted map[string]any) []
 	}
 	take(fields, table.Path)
 	if len(rest) > 0 {
-		put(fields, table.Path, rest)
+		maps.Copy(manifest.Ensure(fields, strings.Split(table.Path, ".")...), rest)
 	}
 	return []item{{text: block(table.Type, items), block: true}}
 }
@@ -174,19 +175,4 @@ func (w writer) whole(table schemas.Block, header string, value any) (item, bool
 	rest := copyOf(inner).(map[string]any)
 	items, ok := w.body(table, rest, inner)
 	return item{text: block(header, items), block: true}, ok && len(rest) == 0
-}
-
-// put sets the field at a path, of which all but the last part may be missing.
-func put(obj map[string]any, path string, value any) {
-	first, rest, deeper := strings.Cut(path, ".")
-	if !deeper {
-		obj[first] = value
-		return
-	}
-	inner, ok := obj[first].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		obj[first] = inner
-	}
-	put(inner, rest, value)
 }

@@ -17,6 +17,7 @@ import (
 // argument cannot have this value. Nothing at all is written for what every
 // object compiles to.
 func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
+	n, whole := v.(int64)
 	switch arg.Kind {
 	case schemas.String:
 		return scalar(v)
@@ -24,11 +25,9 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 		b, ok := v.(bool)
 		return strconv.FormatBool(b), ok
 	case schemas.Number:
-		n, ok := v.(int64)
-		return strconv.FormatInt(n, 10), ok
+		return strconv.FormatInt(n, 10), whole
 	case schemas.ID:
-		n, ok := v.(int64)
-		return strconv.FormatInt(n, 10), ok && n > 0
+		return strconv.FormatInt(n, 10), whole && n > 0
 	case schemas.Duration:
 		return matching(durations, v)
 	case schemas.Quantity:
@@ -43,10 +42,8 @@ func (w writer) value(arg schemas.Arg, v any) (text string, ok bool) {
 		return object(v, func(v any) (string, bool) { return matching(amounts, v) })
 	case schemas.Taints:
 		return taints(v)
-	case schemas.Requirements:
-		return requirements(v, true)
-	case schemas.Selector:
-		return requirements(v, false)
+	case schemas.Requirements, schemas.Selector:
+		return requirements(v, arg.Kind == schemas.Requirements)
 	case schemas.NodeClassRef:
 		return w.nodeClass(v)
 	case schemas.PoolRefs:

@@ -13,11 +13,13 @@ package eval
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
@@ -79,18 +81,12 @@ func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
 
 // enter notes that n is being worked out, unless it already is.
 func (r *Run) enter(n *Node) hcl.Diagnostics {
-	for i, b := range r.busy {
-		if b == n {
-			return cycle(r.busy[i:])
-		}
+	if i := slices.Index(r.busy, n); i >= 0 {
+		return cycle(r.busy[i:])
 	}
 	if len(r.busy) == maxChain {
-		return hcl.Diagnostics{{
-			Severity: hcl.DiagError,
-			Summary:  "Chain of references too long",
-			Detail:   fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", maxChain),
-			Subject:  &n.Range,
-		}}
+		return hcl.Diagnostics{diag.At("Chain of references too long",
+			fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", maxChain), n.Range)}
 	}
 	r.busy = append(r.busy, n)
 	return nil
@@ -99,14 +95,10 @@ func (r *Run) enter(n *Node) hcl.Diagnostics {
 func cycle(steps []*Node) hcl.Diagnostics {
 	var names []string
 	for _, n := range steps {
-		names = append(names, fmt.Sprintf("%s (%s:%d)", n.Name, n.Range.Filename, n.Range.Start.Line))
+		names = append(names, fmt.Sprintf("%s (%s)", n.Name, diag.Line(n.Range)))
 	}
 	names = append(names, steps[0].Name)
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Values refer to each other",
-		Detail: fmt.Sprintf("None of these can be worked out, because each needs the next: %s.",
-			strings.Join(names, " → ")),
-		Subject: &steps[0].Range,
-	}}
+	return hcl.Diagnostics{diag.At("Values refer to each other",
+		fmt.Sprintf("None of these can be worked out, because each needs the next: %s.",
+			strings.Join(names, " → ")), steps[0].Range)}
 }

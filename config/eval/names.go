@@ -10,6 +10,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // Suggest returns the name that was probably meant, or "". Names are tried in
@@ -53,32 +55,19 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	default:
 		detail += fmt.Sprintf(" References begin with one of: %s.", strings.Join(roots, ", "))
 	}
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Unknown name",
-		Detail:   detail,
-		Subject:  reference.SourceRange().Ptr(),
-	}}
+	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
 }
 
 func (t *Table) unknownName(name string, at hcl.Range) hcl.Diagnostics {
 	names := slices.Sorted(maps.Keys(t.Nodes))
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Unknown reference",
-		Detail:   fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name, DidYouMean(name, names)),
-		Subject:  &at,
-	}}
+	return hcl.Diagnostics{diag.At("Unknown reference",
+		fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name, DidYouMean(name, names)), at)}
 }
 
 func mixed(root string, at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Reference to all and to one",
-		Detail: fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME "+
-			"stands for one. Put one of the two into a local.", root),
-		Subject: &at,
-	}}
+	return hcl.Diagnostics{diag.At("Reference to all and to one",
+		fmt.Sprintf("Here %[1]s stands for all of them, elsewhere in the same expression %[1]s.NAME "+
+			"stands for one. Put one of the two into a local.", root), at)}
 }
 
 // Explain adds to HCL's own diagnostics what it cannot know: which attribute

@@ -9,6 +9,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
@@ -171,10 +172,7 @@ func tooLarge(value cty.Value, expr hcl.Expression) hcl.Diagnostics {
 	if meter.Size(value) <= meter.MaxSize {
 		return nil
 	}
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Value too large",
-		Detail:   fmt.Sprintf("This value has more than %d elements or four times as many characters.", meter.MaxSize),
-		Subject:  expr.Range().Ptr(),
-	}}
+	return hcl.Diagnostics{diag.At("Value too large",
+		fmt.Sprintf("This value has more than %d elements or four times as many characters.", meter.MaxSize),
+		expr.Range())}
 }

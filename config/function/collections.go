@@ -11,8 +11,7 @@ import (
 // lengthFunc counts the attributes of an object too, which the library's does
 // not: a map that is written out is an object, and so is pool as a whole.
 var lengthFunc = function.New(&function.Spec{
-	Description: "The number of elements of a list, a set or a map, or of characters of text.",
-	Params:      []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
+	Params: []function.Parameter{{Name: "value", Type: cty.DynamicPseudoType, AllowDynamicType: true}},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		if ty := args[0].Type(); ty.IsObjectType() || ty == cty.String {
 			return cty.Number, nil
@@ -30,25 +29,25 @@ var lengthFunc = function.New(&function.Spec{
 	},
 })
 
-var boolsParam = []function.Parameter{{Name: "list", Type: cty.List(cty.Bool)}}
+// returning is a function whose result has one type, whatever its arguments.
+func returning(ty cty.Type, impl func(args []cty.Value) (cty.Value, error),
+	params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params: params,
+		Type:   function.StaticReturnType(ty),
+		Impl:   func(args []cty.Value, _ cty.Type) (cty.Value, error) { return impl(args) },
+	})
+}
 
-var allTrueFunc = function.New(&function.Spec{
-	Description: "Whether all elements are true; true for an empty list.",
-	Params:      boolsParam,
-	Type:        function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return cty.BoolVal(count(args[0], cty.False) == 0), nil
-	},
-})
+var boolsParam = function.Parameter{Name: "list", Type: cty.List(cty.Bool)}
 
-var anyTrueFunc = function.New(&function.Spec{
-	Description: "Whether at least one element is true.",
-	Params:      boolsParam,
-	Type:        function.StaticReturnType(cty.Bool),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		return cty.BoolVal(count(args[0], cty.True) > 0), nil
-	},
-})
+var allTrueFunc = returning(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+	return cty.BoolVal(count(args[0], cty.False) == 0), nil
+}, boolsParam)
+
+var anyTrueFunc = returning(cty.Bool, func(args []cty.Value) (cty.Value, error) {
+	return cty.BoolVal(count(args[0], cty.True) > 0), nil
+}, boolsParam)
 
 // count is the number of elements that are v. Null counts as false.
 func count(list, v cty.Value) (n int) {
@@ -63,25 +62,19 @@ func count(list, v cty.Value) (n int) {
 	return n
 }
 
-var sumFunc = function.New(&function.Spec{
-	Description: "The sum of the numbers of a list.",
-	Params:      []function.Parameter{{Name: "list", Type: cty.List(cty.Number)}},
-	Type:        function.StaticReturnType(cty.Number),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		sum := cty.Zero
-		for _, n := range args[0].AsValueSlice() {
-			if n.IsNull() {
-				return cty.NilVal, fmt.Errorf("the list has an element that is null")
-			}
-			sum = sum.Add(n)
+var sumFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	sum := cty.Zero
+	for _, n := range args[0].AsValueSlice() {
+		if n.IsNull() {
+			return cty.NilVal, fmt.Errorf("the list has an element that is null")
 		}
-		return sum, nil
-	},
-})
+		sum = sum.Add(n)
+	}
+	return sum, nil
+}, function.Parameter{Name: "list", Type: cty.List(cty.Number)})
 
 var oneFunc = function.New(&function.Spec{
-	Description: "The element of a list that has one, null for an empty list.",
-	Params:      []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
+	Params: []function.Parameter{{Name: "list", Type: cty.DynamicPseudoType}},
 	Type: func(args []cty.Value) (cty.Type, error) {
 		v, err := one(args[0])
 		return v.Type(), err

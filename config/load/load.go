@@ -147,9 +147,9 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 		switch {
 		case entry.IsDir() || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#"):
 			continue
-		case hasSuffix(name, ".auto.lkevars.hcl", ".auto.lkevars.json"):
+		case strings.HasSuffix(name, ".auto.lkevars.hcl"), strings.HasSuffix(name, ".auto.lkevars.json"):
 			files.vars = append(files.vars, path.Join(dir, name))
-		case hasSuffix(name, ".lke.hcl", ".lke.json"):
+		case strings.HasSuffix(name, ".lke.hcl"), strings.HasSuffix(name, ".lke.json"):
 			files.config = append(files.config, path.Join(dir, name))
 		default:
 			continue
@@ -160,32 +160,15 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	}
 	switch {
 	case len(files.config) == 0:
-		return files, noFiles(dir)
+		return files, hcl.Diagnostics{diag.Error("No configuration files",
+			fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not "+
+				"read.", dir))}
 	case len(files.config)+len(files.vars) > maxFiles, files.size > maxBytes:
-		return listing{}, tooMuch(dir)
+		return listing{}, hcl.Diagnostics{diag.Error("Too many configuration files",
+			fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir,
+				maxFiles, maxBytes>>20))}
 	}
 	return files, nil
-}
-
-func hasSuffix(name string, suffixes ...string) bool {
-	for _, suffix := range suffixes {
-		if strings.HasSuffix(name, suffix) {
-			return true
-		}
-	}
-	return false
-}
-
-func noFiles(dir string) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.Error("No configuration files",
-		fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not "+
-			"read.", dir))}
-}
-
-func tooMuch(dir string) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.Error("Too many configuration files",
-		fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir,
-			maxFiles, maxBytes>>20))}
 }
 
 func unreadable(name string, err error) hcl.Diagnostics {

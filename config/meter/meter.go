@@ -14,6 +14,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // The limits of evaluation. A unit of work is one element that is looked at
@@ -68,13 +70,9 @@ func (m *Meter) spend(n int) bool {
 		return true
 	}
 	at := m.expression
-	m.overrun = append(m.overrun, &hcl.Diagnostic{
-		Severity: hcl.DiagError,
-		Summary:  "Too much work",
-		Detail: "Evaluating this expression takes more steps than a configuration may. Look for loops over long " +
-			"lists, above all inside other loops.",
-		Subject: &at,
-	})
+	m.overrun = append(m.overrun, diag.At("Too much work",
+		"Evaluating this expression takes more steps than a configuration may. Look for loops over long "+
+			"lists, above all inside other loops.", at))
 	return false
 }
 

@@ -2,6 +2,7 @@ package requirement
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -9,69 +10,85 @@ import (
 
 // Functions returns the functions that make requirements.
 func Functions() map[string]function.Function {
+	values := plain("values")
 	return map[string]function.Function{
-		"notin":   variadic(notin),
+		"notin":   making(notin, &values),
 		"exists":  constant(Exists),
 		"absent":  constant(DoesNotExist),
 		"gt":      comparison(Gt),
 		"gte":     comparison(Gte),
 		"lt":      comparison(Lt),
 		"lte":     comparison(Lte),
-		"between": betweenFunc,
-		"all":     allFunc,
-		"atleast": atleastFunc,
+		"between": making(between, nil, plain("from"), plain("to")),
+		"all":     making(all, &function.Parameter{Name: "requirements", Type: Type}),
+		"atleast": making(atleast, nil, function.Parameter{Name: "n", Type: cty.Number},
+			function.Parameter{Name: "requirement", Type: Type}),
 	}
 }
 
-var betweenFunc = function.New(&function.Spec{
-	Params: []function.Parameter{plain("from"), plain("to")},
-	Type:   function.StaticReturnType(Type),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		from, err := compare(Gte, args[0])
+// making is a function whose result is a requirement of the terms that impl
+// returns.
+func making(impl func([]cty.Value) ([]Term, error), variadic *function.Parameter,
+	params ...function.Parameter) function.Function {
+	return function.New(&function.Spec{
+		Params:   params,
+		VarParam: variadic,
+		Type:     function.StaticReturnType(Type),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			terms, err := impl(args)
+			if err != nil {
+				return cty.NilVal, err
+			}
+			return Value(Requirement{Terms: terms}), nil
+		},
+	})
+}
+
+func constant(op Operator) function.Function {
+	return making(func([]cty.Value) ([]Term, error) { return []Term{{Operator: op}}, nil }, nil)
+}
+
+func comparison(op Operator) function.Function {
+	return making(func(args []cty.Value) ([]Term, error) { return compare(args, op) }, nil, plain("amount"))
+}
+
+func between(args []cty.Value) ([]Term, error) { return compare(args, Gte, Lte) }
+
+// compare compares with an argument for each of the operators.
+func compare(args []cty.Value, operators ...Operator) (terms []Term, err error) {
+	for i, op := range operators {
+		amount, err := text(args[i])
 		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
+			return nil, function.NewArgError(i, err)
 		}
-		to, err := compare(Lte, args[1])
-		if err != nil {
-			return cty.NilVal, function.NewArgError(1, err)
-		}
-		return Value(Requirement{Terms: []Term{from, to}}), nil
-	},
-})
+		terms = append(terms, Term{Operator: op, Values: []string{amount}})
+	}
+	return terms, nil
+}
 
-var allFunc = function.New(&function.Spec{
-	VarParam: &function.Parameter{Name: "requirements", Type: Type},
-	Type:     function.StaticReturnType(Type),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		var all Requirement
-		for _, arg := range args {
-			all.Terms = append(all.Terms, arg.EncapsulatedValue().(*Requirement).Terms...)
-		}
-		if len(all.Terms) == 0 {
-			return cty.NilVal, fmt.Errorf("at least one requirement is needed")
-		}
-		return Value(all), nil
-	},
-})
+func all(args []cty.Value) (terms []Term, err error) {
+	for _, arg := range args {
+		terms = append(terms, arg.EncapsulatedValue().(*Requirement).Terms...)
+	}
+	if len(terms) == 0 {
+		return nil, fmt.Errorf("at least one requirement is needed")
+	}
+	return terms, nil
+}
 
-// A minimum is stored on the first term only: Karpenter intersects all terms
-// of a key and keeps the largest minimum.
-var atleastFunc = function.New(&function.Spec{
-	Params: []function.Parameter{{Name: "n", Type: cty.Number}, {Name: "requirement", Type: Type}},
-	Type:   function.StaticReturnType(Type),
-	Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-		n, exact := args[0].AsBigFloat().Int64()
-		if exact != 0 || n < 1 || n > 50 {
-			return cty.NilVal, function.NewArgErrorf(0, "a whole number from 1 to 50 is required")
-		}
-		terms := args[1].EncapsulatedValue().(*Requirement).Terms
-		terms = append([]Term(nil), terms...)
-		terms[0].MinValues = n
-		return Value(Requirement{Terms: terms}), nil
-	},
-})
+// atleast stores the minimum on the first term only: Karpenter intersects all
+// terms of a key and keeps the largest minimum.
+func atleast(args []cty.Value) ([]Term, error) {
+	n, exact := args[0].AsBigFloat().Int64()
+	if exact != 0 || n < 1 || n > 50 {
+		return nil, function.NewArgErrorf(0, "a whole number from 1 to 50 is required")
+	}
+	terms := slices.Clone(args[1].EncapsulatedValue().(*Requirement).Terms)
+	terms[0].MinValues = n
+	return terms, nil
+}
 
-func notin(args []cty.Value) (Requirement, error) {
+func notin(args []cty.Value) ([]Term, error) {
 	if len(args) == 1 && !args[0].IsNull() && args[0].CanIterateElements() {
 		args = args[0].AsValueSlice()
 	}
@@ -79,50 +96,7 @@ func notin(args []cty.Value) (Requirement, error) {
 	if err == nil && len(texts) == 0 {
 		err = fmt.Errorf("at least one value is needed")
 	}
-	return Requirement{Terms: []Term{{Operator: NotIn, Values: texts}}}, err
-}
-
-func compare(op Operator, v cty.Value) (Term, error) {
-	amount, err := text(v)
-	return Term{Operator: op, Values: []string{amount}}, err
-}
-
-func comparison(op Operator) function.Function {
-	return function.New(&function.Spec{
-		Params: []function.Parameter{plain("amount")},
-		Type:   function.StaticReturnType(Type),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			term, err := compare(op, args[0])
-			if err != nil {
-				return cty.NilVal, function.NewArgError(0, err)
-			}
-			return Value(Requirement{Terms: []Term{term}}), nil
-		},
-	})
-}
-
-func constant(op Operator) function.Function {
-	return function.New(&function.Spec{
-		Type: function.StaticReturnType(Type),
-		Impl: func([]cty.Value, cty.Type) (cty.Value, error) {
-			return Value(Requirement{Terms: []Term{{Operator: op}}}), nil
-		},
-	})
-}
-
-func variadic(impl func([]cty.Value) (Requirement, error)) function.Function {
-	values := plain("values")
-	return function.New(&function.Spec{
-		VarParam: &values,
-		Type:     function.StaticReturnType(Type),
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
-			r, err := impl(args)
-			if err != nil {
-				return cty.NilVal, err
-			}
-			return Value(r), nil
-		},
-	})
+	return []Term{{Operator: NotIn, Values: texts}}, err
 }
 
 // plain is a parameter that takes text, a number or a list: its type is

@@ -6,6 +6,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
@@ -80,35 +81,23 @@ func (g *guardian) Exit(node hclsyntax.Node) hcl.Diagnostics {
 }
 
 func numberTooLarge(at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Number out of range",
-		Detail: "This number is too large or too small to be of use here: 38 digits are the limit, before the " +
-			"decimal point and after it.",
-		Subject: &at,
-	}}
+	return hcl.Diagnostics{diag.At("Number out of range",
+		"This number is too large or too small to be of use here: 38 digits are the limit, before the "+
+			"decimal point and after it.", at)}
 }
 
 func tooManyLoops(at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Too many nested loops",
-		Detail: fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.",
-			maxLoops),
-		Subject: &at,
-	}}
+	return hcl.Diagnostics{diag.At("Too many nested loops",
+		fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.",
+			maxLoops), at)}
 }
 
 func tooManyElements(n int, at hcl.Range) hcl.Diagnostics {
 	if n <= maxElements {
 		return nil
 	}
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "List too long",
-		Detail:   fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, maxElements),
-		Subject:  &at,
-	}}
+	return hcl.Diagnostics{diag.At("List too long",
+		fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, maxElements), at)}
 }
 
 // repeatedKeys finds keys that are written twice in one object. HCL keeps the
@@ -122,13 +111,9 @@ func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 		}
 		at := item.KeyExpr.Range()
 		if earlier, ok := first[key]; ok {
-			diags = append(diags, &hcl.Diagnostic{
-				Severity: hcl.DiagError,
-				Summary:  "Key given twice",
-				Detail: fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. "+
-					"Keep one of them; two requirements on one key are combined with all(...).", key, earlier.Start.Line),
-				Subject: &at,
-			})
+			diags = append(diags, diag.At("Key given twice",
+				fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. "+
+					"Keep one of them; two requirements on one key are combined with all(...).", key, earlier.Start.Line), at))
 		}
 		first[key] = at
 	}

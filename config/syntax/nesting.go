@@ -5,6 +5,8 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // The limits of recursion, in the parser and in what walks its trees. People
@@ -135,11 +137,7 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 }
 
 func tooDeep(at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "Nested too deeply",
-		Detail: fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d "+
-			"operators follow one another. Move parts into locals.", maxNesting, maxChain),
-		Subject: &at,
-	}}
+	return hcl.Diagnostics{diag.At("Nested too deeply",
+		fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d "+
+			"operators follow one another. Move parts into locals.", maxNesting, maxChain), at)}
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/json"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
@@ -89,11 +90,7 @@ func countSigns(src []byte) (n int) {
 }
 
 func tooLarge(name string, size, limit int, unit string) hcl.Diagnostics {
-	return hcl.Diagnostics{{
-		Severity: hcl.DiagError,
-		Summary:  "File too large",
-		Detail: fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit,
-			limit),
-		Subject: &hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos},
-	}}
+	return hcl.Diagnostics{diag.At("File too large",
+		fmt.Sprintf("%s has %d %s, and %d is the limit. Split it into several files.", name, size, unit,
+			limit), hcl.Range{Filename: name, Start: hcl.InitialPos, End: hcl.InitialPos})}
 }

@@ -8,8 +8,8 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // reasons are what nodes are disrupted for, and budgets can be about.
@@ -90,119 +90,107 @@ func (c *checker) shut(p *pool) map[karpv1.DisruptionReason]int {
 }
 
 // neverOpens finds budgets that keep every node for ever.
-func neverOpens(c *checker) {
-	for _, p := range c.pools {
-		shut := c.shut(p)
-		if len(shut) < len(reasons) {
-			continue
-		}
-		i := shut[karpv1.DisruptionReasonDrifted]
-		when := "at all times"
-		if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
-			when = fmt.Sprintf("at all times, as a window of %s begins again before it ends",
-				plan.WriteDuration(b.Duration.Duration))
-		}
-		c.report(p.object.Addr, budgetPath(i)+".nodes",
-			"The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no "+
-				"change of the pool reaches its nodes before they expire.", when)
+func neverOpens(c *checker, p *pool) {
+	shut := c.shut(p)
+	if len(shut) < len(reasons) {
+		return
 	}
+	i := shut[karpv1.DisruptionReasonDrifted]
+	when := "at all times"
+	if b := p.Spec.Disruption.Budgets[i]; b.Schedule != nil {
+		when = fmt.Sprintf("at all times, as a window of %s begins again before it ends",
+			plan.WriteDuration(b.Duration.Duration))
+	}
+	c.report(p.object.Addr, budgetPath(i)+".nodes",
+		"The budget allows no node to be disrupted, %s: none is ever merged or removed to save money, and no "+
+			"change of the pool reaches its nodes before they expire.", when)
 }
 
 // blocksDrift finds budgets that keep changes from the nodes there are.
-func blocksDrift(c *checker) {
-	for _, p := range c.pools {
-		shut := c.shut(p)
-		i, blocked := shut[karpv1.DisruptionReasonDrifted]
-		if !blocked || len(shut) == len(reasons) {
-			continue // budget-never-opens
-		}
-		c.report(p.object.Addr, budgetPath(i)+".nodes",
-			"The budget allows no node to be replaced for drift, at any time: a change of the pool or of its node "+
-				"class never reaches the nodes that are there, until they expire.")
+func blocksDrift(c *checker, p *pool) {
+	shut := c.shut(p)
+	i, blocked := shut[karpv1.DisruptionReasonDrifted]
+	if !blocked || len(shut) == len(reasons) {
+		return // budget-never-opens
 	}
+	c.report(p.object.Addr, budgetPath(i)+".nodes",
+		"The budget allows no node to be replaced for drift, at any time: a change of the pool or of its node "+
+			"class never reaches the nodes that are there, until they expire.")
 }
 
 // neverFires finds schedules of days that do not come.
-func neverFires(c *checker) {
-	for _, p := range c.pools {
-		for i, b := range p.Spec.Disruption.Budgets {
-			if b.Schedule == nil {
-				continue
-			}
-			if s := c.schedule(*b.Schedule); s.err == nil && !s.fires {
-				c.report(p.object.Addr, budgetPath(i)+".schedule",
-					"%q names a day that does not come, so the budget never applies.", *b.Schedule)
-			}
+func neverFires(c *checker, p *pool) {
+	for i, b := range p.Spec.Disruption.Budgets {
+		if b.Schedule == nil {
+			continue
+		}
+		if s := c.schedule(*b.Schedule); s.err == nil && !s.fires {
+			c.report(p.object.Addr, budgetPath(i)+".schedule",
+				"%q names a day that does not come, so the budget never applies.", *b.Schedule)
 		}
 	}
 }
 
 // onlyScheduled finds budgets that apply at times, where nothing applies at
 // the others. It is read as a maintenance window, and means its opposite.
-func onlyScheduled(c *checker) {
-	for _, p := range c.pools {
-		var open []string
-		first := -1
-		for _, reason := range reasons {
-			scheduled, base := -1, false
-			for i, b := range p.Spec.Disruption.Budgets {
-				switch {
-				case !concerns(b, reason):
-				case c.always(b):
-					base = true
-				case scheduled < 0:
-					scheduled = i
-				}
-			}
-			if base || scheduled < 0 {
-				continue
-			}
-			open = append(open, string(reason))
-			if first < 0 || scheduled < first {
-				first = scheduled
+func onlyScheduled(c *checker, p *pool) {
+	var open []string
+	first := -1
+	for _, reason := range reasons {
+		scheduled, base := -1, false
+		for i, b := range p.Spec.Disruption.Budgets {
+			switch {
+			case !concerns(b, reason):
+			case c.always(b):
+				base = true
+			case scheduled < 0:
+				scheduled = i
 			}
 		}
-		if first < 0 {
+		if base || scheduled < 0 {
 			continue
 		}
-		which := "nodes"
-		if len(open) < len(reasons) {
-			which = "nodes that are " + say(open)
+		open = append(open, string(reason))
+		if first < 0 || scheduled < first {
+			first = scheduled
 		}
-		c.report(p.object.Addr, budgetPath(first)+".schedule",
-			"A budget restricts, and this one does so in its window only. Outside of it there is no other: all %s "+
-				"may be disrupted at once. Add a budget without a schedule, such as nodes = \"10%%\".", which)
 	}
+	if first < 0 {
+		return
+	}
+	which := "nodes"
+	if len(open) < len(reasons) {
+		which = "nodes that are " + say(open)
+	}
+	c.report(p.object.Addr, budgetPath(first)+".schedule",
+		"A budget restricts, and this one does so in its window only. Outside of it there is no other: all %s "+
+			"may be disrupted at once. Add a budget without a schedule, such as nodes = \"10%%\".", which)
 }
 
 // expiryIgnoresBudgets finds pools whose author keeps nodes at times, and whose
 // nodes expire at any time.
-func expiryIgnoresBudgets(c *checker) {
-	for _, p := range c.pools {
-		expires := p.Spec.Template.Spec.ExpireAfter.Duration
-		i := slices.IndexFunc(p.Spec.Disruption.Budgets, closed)
-		if expires == nil || i < 0 {
-			continue
-		}
-		path := budgetPath(i)
-		if written, ok := writtenField(p.object, "spec", "template", "spec", "expireAfter"); ok && written != nil {
-			path = "spec.template.spec.expireAfter"
-		}
-		c.report(p.object.Addr, path,
-			"Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its "+
-				"age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or "+
-				"accept it.", plan.WriteDuration(*expires))
+func expiryIgnoresBudgets(c *checker, p *pool) {
+	expires := p.Spec.Template.Spec.ExpireAfter.Duration
+	i := slices.IndexFunc(p.Spec.Disruption.Budgets, closed)
+	if expires == nil || i < 0 {
+		return
 	}
+	path := budgetPath(i)
+	if written, ok := manifest.Lookup(p.object.Manifest, "spec", "template", "spec", "expireAfter"); ok && written != nil {
+		path = "spec.template.spec.expireAfter"
+	}
+	c.report(p.object.Addr, path,
+		"Nodes expire %s after they were made, and budgets do not hold that back: a node is drained at its "+
+			"age, in a frozen window too, and its successor is made only then. Write expire_after = \"Never\", or "+
+			"accept it.", plan.WriteDuration(*expires))
 }
 
-func shortExpiry(c *checker) {
-	for _, p := range c.pools {
-		if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < 24*time.Hour {
-			c.report(p.object.Addr, "spec.template.spec.expireAfter",
-				"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
-					"hours. An age of days does for updates; use disruption to save money.",
-				plan.WriteDuration(*expires))
-		}
+func shortExpiry(c *checker, p *pool) {
+	if expires := p.Spec.Template.Spec.ExpireAfter.Duration; expires != nil && *expires < 24*time.Hour {
+		c.report(p.object.Addr, "spec.template.spec.expireAfter",
+			"Each node is drained %s after it was made, whatever budgets say, and each costs its started "+
+				"hours. An age of days does for updates; use disruption to save money.",
+			plan.WriteDuration(*expires))
 	}
 }
 
@@ -210,31 +198,14 @@ func shortExpiry(c *checker) {
 // once it has begun, and below this a node can be bought a dozen times in it.
 const churn = 5 * time.Minute
 
-func beforeHour(c *checker) {
-	for _, p := range c.pools {
-		after := p.Spec.Disruption.ConsolidateAfter.Duration
-		_, given := writtenField(p.object, "spec", "disruption", "consolidateAfter")
-		if !given || after == nil || *after >= churn || p.static() {
-			continue
-		}
-		c.report(p.object.Addr, "spec.disruption.consolidateAfter",
-			"A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and "+
-				"pods that come back within the hour pay for a second one. Write 5m or more.",
-			plan.WriteDuration(*after))
+func beforeHour(c *checker, p *pool) {
+	after := p.Spec.Disruption.ConsolidateAfter.Duration
+	_, given := manifest.Lookup(p.object.Manifest, "spec", "disruption", "consolidateAfter")
+	if !given || after == nil || *after >= churn || p.static() {
+		return
 	}
-}
-
-// writtenField returns a field of the object as its author wrote it.
-func writtenField(object config.Object, path ...string) (any, bool) {
-	var field any = object.Manifest
-	for _, key := range path {
-		fields, ok := field.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if field, ok = fields[key]; !ok {
-			return nil, false
-		}
-	}
-	return field, true
+	c.report(p.object.Addr, "spec.disruption.consolidateAfter",
+		"A node goes when it was quiet for %s. Linode bills each started hour, so it is paid for anyway, and "+
+			"pods that come back within the hour pay for a second one. Write 5m or more.",
+		plan.WriteDuration(*after))
 }

@@ -1,8 +1,10 @@
 package lint
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 	"time"
@@ -56,17 +58,25 @@ func newChecker(in Input) *checker {
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.types = sold(in.Catalog, in.Cluster)
 	}
-	for _, object := range in.Objects {
-		if object.Kind() != schemas.Pool.Object.Kind {
-			continue
-		}
-		typed := &karpv1.NodePool{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
-			continue // its CRD refused it
-		}
-		c.pools = append(c.pools, c.pool(object, typed))
+	for object, pool := range typed[karpv1.NodePool](c, schemas.Pool.Object.Kind) {
+		c.pools = append(c.pools, c.pool(object, pool))
 	}
 	return c
+}
+
+// typed are the objects of a kind with their Go type, without those that the
+// CRD refused.
+func typed[T any](c *checker, kind string) iter.Seq2[config.Object, *T] {
+	return func(yield func(config.Object, *T) bool) {
+		for _, object := range c.in.Objects {
+			into := new(T)
+			if object.Kind() == kind &&
+				runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, into) == nil &&
+				!yield(object, into) {
+				return
+			}
+		}
+	}
 }
 
 // sold are the plans that clusters of the tier can have in the region, the
@@ -77,13 +87,7 @@ func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.Instanc
 		return len(it.Offerings.Available()) == 0
 	})
 	slices.SortStableFunc(types, func(a, b *cloudprovider.InstanceType) int {
-		switch pa, pb := a.Offerings[0].Price, b.Offerings[0].Price; {
-		case pa < pb:
-			return -1
-		case pa > pb:
-			return 1
-		}
-		return 0
+		return cmp.Compare(a.Offerings[0].Price, b.Offerings[0].Price)
 	})
 	return types
 }
@@ -196,16 +200,11 @@ var aYear = time.Date(2024, time.January, 1, 0, 0, 0, 0, time.UTC)
 
 // smallest is the least that one of the plans has of a resource.
 func smallest(plans cloudprovider.InstanceTypes, resource corev1.ResourceName) (*cloudprovider.InstanceType, bool) {
-	var least *cloudprovider.InstanceType
-	for _, it := range plans {
-		have := it.Capacity[resource]
-		if least == nil {
-			least = it
-			continue
-		}
-		if leastHas := least.Capacity[resource]; have.Cmp(leastHas) < 0 {
-			least = it
-		}
+	if len(plans) == 0 {
+		return nil, false
 	}
-	return least, least != nil
+	return slices.MinFunc(plans, func(a, b *cloudprovider.InstanceType) int {
+		has := a.Capacity[resource]
+		return has.Cmp(b.Capacity[resource])
+	}), true
 }

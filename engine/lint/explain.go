@@ -3,6 +3,8 @@ package lint
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // Severity is what a finding is without a current catalogue: error or warning.
@@ -22,7 +24,7 @@ func (r Rule) Explanation() string {
 	}
 	fmt.Fprintf(&b, "%s (%s)\n", r.Name, level)
 	for _, text := range []string{r.What, r.Why, r.Do} {
-		fmt.Fprintf(&b, "\n%s\n", fold(text))
+		fmt.Fprintf(&b, "\n%s\n", strings.Join(diag.Wrap(text, 80), "\n"))
 	}
 	if r.Example != "" {
 		b.WriteString("\n")
@@ -35,18 +37,4 @@ func (r Rule) Explanation() string {
 		b.WriteString("\n")
 	}
 	return b.String()
-}
-
-// fold breaks text into lines of at most 80 columns.
-func fold(text string) string {
-	const width = 80
-	var lines []string
-	var line string
-	for _, word := range strings.Fields(text) {
-		if line != "" && len(line)+1+len(word) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return strings.Join(append(lines, line), "\n")
 }

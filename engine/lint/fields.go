@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // noEffect finds arguments of a node class that LKE has no use for: those that
@@ -20,7 +21,7 @@ func noEffect(c *checker) {
 		if object.Kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
-		spec, _ := object.Manifest["spec"].(map[string]any)
+		spec := manifest.Map(object.Manifest, "spec")
 		for _, field := range slices.Sorted(maps.Keys(spec)) {
 			if field == "tags" || rolls(field, spec[field]) {
 				continue
@@ -62,38 +63,34 @@ func argument(field string) string {
 }
 
 // betweenPasses finds pools whose only limit is a number of nodes.
-func betweenPasses(c *checker) {
-	for _, p := range c.pools {
-		limit, ok := p.Spec.Limits["nodes"]
-		if !ok || p.static() || limit.IsZero() || len(p.Spec.Limits) > 1 {
-			continue
-		}
-		c.report(p.object.Addr, "spec.limits.nodes",
-			"Karpenter compares the number of nodes only between its passes: one burst of pods can make many more "+
-				"than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.",
-			limit.String())
+func betweenPasses(c *checker, p *pool) {
+	limit, ok := p.Spec.Limits["nodes"]
+	if !ok || p.static() || limit.IsZero() || len(p.Spec.Limits) > 1 {
+		return
 	}
+	c.report(p.object.Addr, "spec.limits.nodes",
+		"Karpenter compares the number of nodes only between its passes: one burst of pods can make many more "+
+			"than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.",
+		limit.String())
 }
 
 // staticFull finds static pools that have no room for a successor.
-func staticFull(c *checker) {
-	for _, p := range c.pools {
-		limit, ok := p.Spec.Limits["nodes"]
-		if !ok || !p.static() || limit.CmpInt64(*p.Spec.Replicas) > 0 || *p.Spec.Replicas == 0 {
-			continue
-		}
-		message := fmt.Sprintf(
-			"The limit is the number of replicas, %d, so a drifted node has no place for its successor, which is "+
-				"made first: changes of the pool never reach its nodes. Make the limit larger by as many as are to be "+
-				"replaced at a time.", *p.Spec.Replicas)
-		if limit.CmpInt64(*p.Spec.Replicas) < 0 {
-			message = fmt.Sprintf(
-				"The limit of %s comes before the %d replicas are there, and drifted nodes have no place for their "+
-					"successors, which are made first. Make the limit larger than replicas.",
-				limit.String(), *p.Spec.Replicas)
-		}
-		c.report(p.object.Addr, "spec.limits.nodes", "%s", message)
+func staticFull(c *checker, p *pool) {
+	limit, ok := p.Spec.Limits["nodes"]
+	if !ok || !p.static() || limit.CmpInt64(*p.Spec.Replicas) > 0 || *p.Spec.Replicas == 0 {
+		return
 	}
+	message := fmt.Sprintf(
+		"The limit is the number of replicas, %d, so a drifted node has no place for its successor, which is "+
+			"made first: changes of the pool never reach its nodes. Make the limit larger by as many as are to be "+
+			"replaced at a time.", *p.Spec.Replicas)
+	if limit.CmpInt64(*p.Spec.Replicas) < 0 {
+		message = fmt.Sprintf(
+			"The limit of %s comes before the %d replicas are there, and drifted nodes have no place for their "+
+				"successors, which are made first. Make the limit larger than replicas.",
+			limit.String(), *p.Spec.Replicas)
+	}
+	c.report(p.object.Addr, "spec.limits.nodes", "%s", message)
 }
 
 // gated finds what Karpenter ignores unless a feature gate is on.
@@ -109,7 +106,7 @@ func gated(c *checker) {
 	}
 	for _, object := range c.in.Objects {
 		switch kind := object.Kind(); kind {
-		case "NodeOverlay", "CapacityBuffer":
+		case schemas.Overlay.Object.Kind, schemas.Buffer.Object.Kind:
 			c.report(object.Addr, "",
 				"A %s needs Karpenter's feature gate %[1]s; without it the object is ignored, silently. "+turnOn, kind)
 		}
@@ -120,10 +117,10 @@ func gated(c *checker) {
 // for, which the CRD allows.
 func emptyBuffers(c *checker) {
 	for _, object := range c.in.Objects {
-		if object.Kind() != "CapacityBuffer" {
+		if object.Kind() != schemas.Buffer.Object.Kind {
 			continue
 		}
-		spec, _ := object.Defaulted["spec"].(map[string]any)
+		spec := manifest.Map(object.Defaulted, "spec")
 		if spec["podTemplateRef"] == nil && spec["scalableRef"] == nil {
 			c.report(object.Addr, "spec",
 				"The buffer names neither a pod template nor a workload, so that it holds no room for anything.")

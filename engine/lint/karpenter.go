@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
@@ -21,71 +20,63 @@ import (
 // and that Karpenter trips over at run time: the pool is never ready, or it is
 // ready and never works.
 
-func schedules(c *checker) {
-	for _, p := range c.pools {
-		for i, b := range p.Spec.Disruption.Budgets {
-			if b.Schedule == nil {
-				continue
-			}
-			if s := c.schedule(*b.Schedule); s.err != nil {
-				c.report(p.object.Addr, budgetPath(i)+".schedule",
-					"%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the "+
-						"week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule,
-					strings.TrimSuffix(s.err.Error(), "."))
-			}
+func schedules(c *checker, p *pool) {
+	for i, b := range p.Spec.Disruption.Budgets {
+		if b.Schedule == nil {
+			continue
+		}
+		if s := c.schedule(*b.Schedule); s.err != nil {
+			c.report(p.object.Addr, budgetPath(i)+".schedule",
+				"%q is not a schedule: %s. The fields are minute, hour, day of the month, month and day of the "+
+					"week, in UTC. Karpenter would let none of the pool's nodes be disrupted.", *b.Schedule,
+				strings.TrimSuffix(s.err.Error(), "."))
 		}
 	}
 }
 
-func taintsTwice(c *checker) {
+func taintsTwice(c *checker, p *pool) {
 	type identity struct {
 		key    string
 		effect corev1.TaintEffect
 	}
-	for _, p := range c.pools {
-		spec := p.Spec.Template.Spec
-		seen := map[identity]string{}
-		for _, list := range []struct {
-			field, argument string
-			taints          []corev1.Taint
-		}{{"taints", "taints", spec.Taints}, {"startupTaints", "startup_taints", spec.StartupTaints}} {
-			for i, t := range list.taints {
-				if earlier, taken := seen[identity{t.Key, t.Effect}]; taken {
-					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.%s.%d", list.field, i),
-						"The taint %s with the effect %s is in %s already. A node has one taint of a key and an "+
-							"effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier)
-				}
-				seen[identity{t.Key, t.Effect}] = list.argument
+	spec := p.Spec.Template.Spec
+	seen := map[identity]string{}
+	for _, list := range []struct {
+		field, argument string
+		taints          []corev1.Taint
+	}{{"taints", "taints", spec.Taints}, {"startupTaints", "startup_taints", spec.StartupTaints}} {
+		for i, t := range list.taints {
+			if earlier, taken := seen[identity{t.Key, t.Effect}]; taken {
+				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.%s.%d", list.field, i),
+					"The taint %s with the effect %s is in %s already. A node has one taint of a key and an "+
+						"effect; Karpenter would not use the pool.", t.Key, t.Effect, earlier)
 			}
+			seen[identity{t.Key, t.Effect}] = list.argument
 		}
 	}
 }
 
-func operatorValues(c *checker) {
-	for _, p := range c.pools {
-		for i, r := range p.Spec.Template.Spec.Requirements {
-			exists := r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist
-			if exists && len(r.Values) > 0 {
-				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
-					"%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.",
-					r.Operator, say(r.Values))
-			}
+func operatorValues(c *checker, p *pool) {
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		exists := r.Operator == corev1.NodeSelectorOpExists || r.Operator == corev1.NodeSelectorOpDoesNotExist
+		if exists && len(r.Values) > 0 {
+			c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values", i),
+				"%s takes no values; Karpenter would ignore %s. To allow certain values only, use In.",
+				r.Operator, say(r.Values))
 		}
 	}
 }
 
 // planLabel finds labels in Linode's own domain that no plan has.
-func planLabels(c *checker) {
-	for _, p := range c.pools {
-		for i, r := range p.Spec.Template.Spec.Requirements {
-			if problem := unknownPlanLabel(r.Key); problem != "" {
-				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.key", i), "%s", problem)
-			}
+func planLabels(c *checker, p *pool) {
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		if problem := unknownPlanLabel(r.Key); problem != "" {
+			c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.key", i), "%s", problem)
 		}
-		for key := range p.Spec.Template.Labels {
-			if problem := unknownPlanLabel(key); problem != "" {
-				c.report(p.object.Addr, "spec.template.metadata.labels."+key, "%s", problem)
-			}
+	}
+	for key := range p.Spec.Template.Labels {
+		if problem := unknownPlanLabel(key); problem != "" {
+			c.report(p.object.Addr, "spec.template.metadata.labels."+key, "%s", problem)
 		}
 	}
 }
@@ -108,64 +99,52 @@ func unknownPlanLabel(label string) string {
 	return fmt.Sprintf("Plans have no label %q, and Karpenter takes no other in this domain.%s", label, hint)
 }
 
-func negativeLimits(c *checker) {
-	for _, p := range c.pools {
-		for name, limit := range p.Spec.Limits {
-			if limit.Sign() < 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name),
-					"%s = %s allows nothing at all, not even what is there already.", name, limit.String())
+func negativeLimits(c *checker, p *pool) {
+	for name, limit := range p.Spec.Limits {
+		if limit.Sign() < 0 {
+			c.report(p.object.Addr, "spec.limits."+string(name),
+				"%s = %s allows nothing at all, not even what is there already.", name, limit.String())
+		}
+	}
+}
+
+func capacityTypes(c *checker, p *pool) {
+	for i, r := range p.Spec.Template.Spec.Requirements {
+		if r.Key != karpv1.CapacityTypeLabelKey || r.Operator != corev1.NodeSelectorOpIn {
+			continue
+		}
+		for j, value := range r.Values {
+			if value != karpv1.CapacityTypeOnDemand {
+				c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
+					"Linode sells on demand only, so there is never %q.%s Leave the requirement out: every "+
+						"pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
 			}
 		}
 	}
 }
 
-func capacityTypes(c *checker) {
-	for _, p := range c.pools {
-		for i, r := range p.Spec.Template.Spec.Requirements {
-			if r.Key != karpv1.CapacityTypeLabelKey || r.Operator != corev1.NodeSelectorOpIn {
-				continue
-			}
-			for j, value := range r.Values {
-				if value != karpv1.CapacityTypeOnDemand {
-					c.report(p.object.Addr, fmt.Sprintf("spec.template.spec.requirements.%d.values.%d", i, j),
-						"Linode sells on demand only, so there is never %q.%s Leave the requirement out: every "+
-							"pool has it.", value, eval.DidYouMean(value, []string{karpv1.CapacityTypeOnDemand}))
-				}
-			}
+func labelSyntax(c *checker, p *pool) {
+	template := p.Spec.Template
+	for key := range template.Labels {
+		c.refuse(p, "spec.template.metadata.labels."+key, key, "cannot be a label", validation.IsQualifiedName(key))
+	}
+	for key := range template.Annotations {
+		problems := validation.IsQualifiedName(strings.ToLower(key))
+		if len(problems) > 0 {
+			c.report(p.object.Addr, "spec.template.metadata.annotations."+key,
+				"%q cannot be an annotation: %s. No node could be made.", key, say(problems))
 		}
 	}
-}
-
-func labelSyntax(c *checker) {
-	for _, p := range c.pools {
-		template := p.Spec.Template
-		at := p.object.Addr
-		for key := range template.Labels {
-			if problem := say(validation.IsQualifiedName(key)); problem != "none" {
-				c.report(at, "spec.template.metadata.labels."+key, "%q cannot be a label: %s.", key, problem)
-			}
+	for i, r := range template.Spec.Requirements {
+		path := fmt.Sprintf("spec.template.spec.requirements.%d", i)
+		c.refuse(p, path+".key", r.Key, "cannot be a label", validation.IsQualifiedName(r.Key))
+		for j, value := range r.Values {
+			c.refuse(p, fmt.Sprintf("%s.values.%d", path, j), value, "cannot be the value of a label",
+				validation.IsValidLabelValue(value))
 		}
-		for key := range template.Annotations {
-			if problem := say(validation.IsQualifiedName(strings.ToLower(key))); problem != "none" {
-				c.report(at, "spec.template.metadata.annotations."+key,
-					"%q cannot be an annotation: %s. No node could be made.", key, problem)
-			}
-		}
-		for i, r := range template.Spec.Requirements {
-			path := fmt.Sprintf("spec.template.spec.requirements.%d", i)
-			if problem := say(validation.IsQualifiedName(r.Key)); problem != "none" {
-				c.report(at, path+".key", "%q cannot be a label: %s.", r.Key, problem)
-			}
-			for j, value := range r.Values {
-				if problem := say(validation.IsValidLabelValue(value)); problem != "none" {
-					c.report(at, fmt.Sprintf("%s.values.%d", path, j),
-						"%q cannot be the value of a label: %s.", value, problem)
-				}
-			}
-		}
-		taintSyntax(c, p, "taints", template.Spec.Taints)
-		taintSyntax(c, p, "startupTaints", template.Spec.StartupTaints)
 	}
+	taintSyntax(c, p, "taints", template.Spec.Taints)
+	taintSyntax(c, p, "startupTaints", template.Spec.StartupTaints)
 }
 
 // taintSyntax is stricter than Karpenter where Kubernetes is: a value with a
@@ -173,42 +152,36 @@ func labelSyntax(c *checker) {
 func taintSyntax(c *checker, p *pool, field string, taints []corev1.Taint) {
 	for i, t := range taints {
 		path := fmt.Sprintf("spec.template.spec.%s.%d", field, i)
-		if problem := say(validation.IsQualifiedName(t.Key)); problem != "none" {
-			c.report(p.object.Addr, path+".key", "%q cannot be the key of a taint: %s.", t.Key, problem)
-		}
-		if problem := say(validation.IsValidLabelValue(t.Value)); problem != "none" {
-			c.report(p.object.Addr, path+".value", "%q cannot be the value of a taint: %s.", t.Value, problem)
-		}
+		c.refuse(p, path+".key", t.Key, "cannot be the key of a taint", validation.IsQualifiedName(t.Key))
+		c.refuse(p, path+".value", t.Value, "cannot be the value of a taint", validation.IsValidLabelValue(t.Value))
 	}
 }
 
-func otherNodeClass(c *checker) {
-	for _, p := range c.pools {
-		ref := p.Spec.Template.Spec.NodeClassRef
-		if ref != nil && (ref.Group != schemas.NodeClassGroup || ref.Kind != schemas.NodeClass.Object.Kind) {
-			field := "kind"
-			if ref.Group != schemas.NodeClassGroup {
-				field = "group"
-			}
-			c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
-				"The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the "+
-					"pool. Refer to a %s of %s.",
-				ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
+// refuse reports the problems of a text, if it has some.
+func (c *checker) refuse(p *pool, path, text, what string, problems []string) {
+	if len(problems) > 0 {
+		c.report(p.object.Addr, path, "%q %s: %s.", text, what, say(problems))
+	}
+}
+
+func otherNodeClass(c *checker, p *pool) {
+	ref := p.Spec.Template.Spec.NodeClassRef
+	if ref != nil && (ref.Group != schemas.NodeClassGroup || ref.Kind != schemas.NodeClass.Object.Kind) {
+		field := "kind"
+		if ref.Group != schemas.NodeClassGroup {
+			field = "group"
 		}
+		c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
+			"The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the "+
+				"pool. Refer to a %s of %s.",
+			ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
 	}
 }
 
 // overlays asks Karpenter about NodeOverlays.
 func overlays(c *checker) {
-	for _, object := range c.in.Objects {
-		if object.Kind() != "NodeOverlay" {
-			continue
-		}
-		typed := &v1alpha1.NodeOverlay{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
-			continue
-		}
-		if err := typed.RuntimeValidate(context.Background()); err != nil {
+	for object, overlay := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
+		if err := overlay.RuntimeValidate(context.Background()); err != nil {
 			c.report(object.Addr, "spec", "Karpenter would not use the overlay: %s.", err)
 		}
 	}
@@ -216,15 +189,13 @@ func overlays(c *checker) {
 
 // theRest is Karpenter's own validation, whose words are shown where none of
 // the rules before had better ones.
-func theRest(c *checker) {
-	for _, p := range c.pools {
-		refused := func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }
-		if slices.ContainsFunc(c.findings, refused) {
-			continue
-		}
-		if err := p.RuntimeValidate(context.Background()); err != nil {
-			c.report(p.object.Addr, "spec.template", "Karpenter would not use the pool: %s.", err)
-		}
+func theRest(c *checker, p *pool) {
+	refused := func(f Finding) bool { return f.Addr == p.object.Addr && f.Severity == Error }
+	if slices.ContainsFunc(c.findings, refused) {
+		return
+	}
+	if err := p.RuntimeValidate(context.Background()); err != nil {
+		c.report(p.object.Addr, "spec.template", "Karpenter would not use the pool: %s.", err)
 	}
 }
 

@@ -78,7 +78,13 @@ func isError(f Finding) bool { return f.Severity == Error }
 func (c *checker) look(rules []Rule) {
 	for _, rule := range rules {
 		c.rule = rule
-		rule.find(c)
+		if rule.find != nil {
+			rule.find(c)
+			continue
+		}
+		for _, p := range c.pools {
+			rule.pool(c, p)
+		}
 	}
 }
 

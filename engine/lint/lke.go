@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/linode"
@@ -71,15 +70,8 @@ func tier(c *checker) {
 
 // classes asks the provider whether LKE can make nodes by each class.
 func classes(c *checker) {
-	for _, object := range c.in.Objects {
-		if object.Kind() != schemas.NodeClass.Object.Kind {
-			continue
-		}
-		typed := &linodev1alpha1.LinodeNodeClass{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, typed); err != nil {
-			continue
-		}
-		problem := linode.ClassProblem(typed.Spec, catalog.Tier(c.in.Cluster.Tier))
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		problem := linode.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
 		if path, detail, ok := strings.Cut(problem, ": "); ok {
 			c.report(object.Addr, path, "%s", sentence(detail))
 		}
@@ -96,11 +88,9 @@ func sentence(text string) string {
 
 // poolLabels asks the provider what LKE would refuse of each pool. Keys that the
 // provider keeps back are put on the Node by Karpenter.
-func poolLabels(c *checker) {
-	for _, p := range c.pools {
-		for _, problem := range linode.PoolProblems(p.NodePool) {
-			c.report(p.object.Addr, problem.Path, "%s", problem.Text)
-		}
+func poolLabels(c *checker, p *pool) {
+	for _, problem := range linode.PoolProblems(p.NodePool) {
+		c.report(p.object.Addr, problem.Path, "%s", problem.Text)
 	}
 }
 
@@ -130,16 +120,14 @@ func counts(c *checker) {
 }
 
 // unreachable finds node limits that LKE's own comes before.
-func unreachable(c *checker) {
+func unreachable(c *checker, p *pool) {
 	if catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise || c.in.Cluster.Name == "" {
 		return
 	}
-	for _, p := range c.pools {
-		if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
-			c.report(p.object.Addr, "spec.limits.nodes",
-				"A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses "+
-					"the next node instead.", maxStandardNodes, limit.String())
-		}
+	if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
+		c.report(p.object.Addr, "spec.limits.nodes",
+			"A standard LKE cluster has room for %d nodes, so the limit of %s is never reached; LKE refuses "+
+				"the next node instead.", maxStandardNodes, limit.String())
 	}
 }
 

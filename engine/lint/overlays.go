@@ -3,13 +3,14 @@ package lint
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/apis/v1alpha1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // An overlay is a NodeOverlay with the plans that it is about.
@@ -24,15 +25,8 @@ func (c *checker) overlays() (all []overlay) {
 	if len(c.types) == 0 {
 		return nil
 	}
-	for _, object := range c.in.Objects {
-		if object.Kind() != "NodeOverlay" {
-			continue
-		}
-		o := overlay{NodeOverlay: &v1alpha1.NodeOverlay{}, object: object}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, o.NodeOverlay); err != nil {
-			continue // its CRD refused it
-		}
-		o.requirements = scheduling.NewRequirements()
+	for object, typed := range typed[v1alpha1.NodeOverlay](c, schemas.Overlay.Object.Kind) {
+		o := overlay{NodeOverlay: typed, object: object, requirements: scheduling.NewRequirements()}
 		for _, r := range o.Spec.Requirements {
 			o.requirements.Add(scheduling.NewNodeSelectorRequirements(r.AsNodeSelectorRequirement()).Values()...)
 		}
@@ -76,7 +70,7 @@ func overlaysConflict(c *checker) {
 			if pairs--; pairs < 0 {
 				return
 			}
-			if overlayWeight(o) != overlayWeight(other) || !clash(o, other) ||
+			if ptr.Deref(o.Spec.Weight, 0) != ptr.Deref(other.Spec.Weight, 0) || !clash(o, other) ||
 				o.requirements.Intersects(other.requirements) != nil {
 				continue
 			}
@@ -98,17 +92,10 @@ func overlaysConflict(c *checker) {
 				"This overlay and %s set the same thing of %s, and both have the weight %d. Karpenter then applies "+
 					"the one whose name is last in the alphabet, %s, and no part of %s. Give the one that is to count "+
 					"a larger weight.",
-				other.object.Addr, o.plans[at].Name, overlayWeight(o), first.object.Addr, second.object.Addr)
+				other.object.Addr, o.plans[at].Name, ptr.Deref(o.Spec.Weight, 0), first.object.Addr, second.object.Addr)
 			break
 		}
 	}
-}
-
-func overlayWeight(o overlay) int32 {
-	if o.Spec.Weight == nil {
-		return 0
-	}
-	return *o.Spec.Weight
 }
 
 // clash reports whether two overlays set the same thing, be it to the same

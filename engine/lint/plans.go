@@ -18,29 +18,27 @@ import (
 
 // matchesNoPlan finds pools that can never have a node, and the requirement
 // that takes the last plan away.
-func matchesNoPlan(c *checker) {
+func matchesNoPlan(c *checker, p *pool) {
 	if len(c.types) == 0 {
 		return
 	}
-	for _, p := range c.pools {
-		if len(p.plans) > 0 || c.asksForUnknown(p) {
-			continue
-		}
-		key, before := c.killer(p)
-		if c.unseen(p, key) {
-			continue
-		}
-		where := fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
-		asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
-		message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
-		if len(before) < len(c.types) {
-			message = fmt.Sprintf(
-				"The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them "+
-					"away.", say(names(before)), len(c.types), where, asked)
-		}
-		c.report(p.object.Addr, p.requirementPath(key), "%s%s Nodes are never made for this pool.",
-			message, values(before, key))
+	if len(p.plans) > 0 || c.asksForUnknown(p) {
+		return
 	}
+	key, before := c.killer(p)
+	if c.unseen(p, key) {
+		return
+	}
+	where := fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
+	asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
+	message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
+	if len(before) < len(c.types) {
+		message = fmt.Sprintf(
+			"The other requirements leave %s of the %d plans that are sold %s, and %s takes the last of them "+
+				"away.", say(names(before)), len(c.types), where, asked)
+	}
+	c.report(p.object.Addr, p.requirementPath(key), "%s%s Nodes are never made for this pool.",
+		message, values(before, key))
 }
 
 // asksForUnknown finds pools that ask for plans that the catalogue does not
@@ -158,47 +156,43 @@ func names(plans cloudprovider.InstanceTypes) (names []string) {
 }
 
 // minValues finds wishes for more different values than there are.
-func minValues(c *checker) {
-	for _, p := range c.pools {
-		if len(p.plans) == 0 || !p.requirements.HasMinValues() {
-			continue
-		}
-		_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
-		for _, key := range slices.Sorted(maps.Keys(missing)) {
-			c.report(p.object.Addr, p.requirementPath(key),
-				"%d different values of %s are required, and the plans that the pool allows (%s) have %d. Nodes "+
-					"are never made for this pool.",
-				*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key])
-		}
+func minValues(c *checker, p *pool) {
+	if len(p.plans) == 0 || !p.requirements.HasMinValues() {
+		return
+	}
+	_, missing, _ := p.plans.SatisfiesMinValues(p.requirements)
+	for _, key := range slices.Sorted(maps.Keys(missing)) {
+		c.report(p.object.Addr, p.requirementPath(key),
+			"%d different values of %s are required, and the plans that the pool allows (%s) have %d. Nodes "+
+				"are never made for this pool.",
+			*p.requirements.Get(key).MinValues, short(key), say(names(p.plans)), missing[key])
 	}
 }
 
 // limitBelowPlan finds limits that not even the first node fits in.
-func limitBelowPlan(c *checker) {
-	for _, p := range c.pools {
-		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
-			limit := p.Spec.Limits[name]
-			if limit.Sign() < 0 {
-				continue // negative-limit
+func limitBelowPlan(c *checker, p *pool) {
+	for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
+		limit := p.Spec.Limits[name]
+		if limit.Sign() < 0 {
+			continue // negative-limit
+		}
+		if name == "nodes" {
+			if limit.IsZero() && !p.static() {
+				c.report(p.object.Addr, "spec.limits.nodes",
+					"The limit is zero, so nodes are never made for this pool. To take a pool out of use, "+
+						"write enabled = false.")
 			}
-			if name == "nodes" {
-				if limit.IsZero() && !p.static() {
-					c.report(p.object.Addr, "spec.limits.nodes",
-						"The limit is zero, so nodes are never made for this pool. To take a pool out of use, "+
-							"write enabled = false.")
-				}
-				continue
-			}
-			least, ok := smallest(p.plans, name)
-			if !ok {
-				continue
-			}
-			if have := least.Capacity[name]; limit.Cmp(have) < 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name),
-					"The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. "+
-						"Nodes are never made for this pool.",
-					least.Name, amount(name, have), name, limit.String())
-			}
+			continue
+		}
+		least, ok := smallest(p.plans, name)
+		if !ok {
+			continue
+		}
+		if have := least.Capacity[name]; limit.Cmp(have) < 0 {
+			c.report(p.object.Addr, "spec.limits."+string(name),
+				"The smallest plan that the pool allows, %s, has %s of %s, which is more than the limit of %s. "+
+					"Nodes are never made for this pool.",
+				least.Name, amount(name, have), name, limit.String())
 		}
 	}
 }
@@ -206,26 +200,24 @@ func limitBelowPlan(c *checker) {
 // blocksARoll finds limits with room for one node: it cannot be replaced, as
 // its successor is made before it goes. Node counts are left out: for pools
 // that are not static Karpenter lets them be exceeded meanwhile.
-func blocksARoll(c *checker) {
-	for _, p := range c.pools {
-		if p.static() {
+func blocksARoll(c *checker, p *pool) {
+	if p.static() {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
+		least, ok := smallest(p.plans, name)
+		if name == "nodes" || !ok {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(p.Spec.Limits)) {
-			least, ok := smallest(p.plans, name)
-			if name == "nodes" || !ok {
-				continue
-			}
-			limit, have := p.Spec.Limits[name], least.Capacity[name]
-			twice := have.DeepCopy()
-			twice.Add(have)
-			if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
-				c.report(p.object.Addr, "spec.limits."+string(name),
-					"There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
-						"is replaced by making the new one first, which the limit of %s forbids, so that a change of "+
-						"the pool never reaches its node.",
-					least.Name, amount(name, have), name, limit.String())
-			}
+		limit, have := p.Spec.Limits[name], least.Capacity[name]
+		twice := have.DeepCopy()
+		twice.Add(have)
+		if limit.Cmp(have) >= 0 && limit.Cmp(twice) < 0 && have.Sign() > 0 {
+			c.report(p.object.Addr, "spec.limits."+string(name),
+				"There is room for one node: the smallest plan that the pool allows, %s, has %s of %s. A node "+
+					"is replaced by making the new one first, which the limit of %s forbids, so that a change of "+
+					"the pool never reaches its node.",
+				least.Name, amount(name, have), name, limit.String())
 		}
 	}
 }
@@ -244,22 +236,20 @@ const largePlan = 32
 
 // uncapped finds pools that may buy the largest plans although nothing says
 // that they should: Karpenter prefers one large node to several small ones.
-func uncapped(c *checker) {
-	for _, p := range c.pools {
-		if p.static() || capped(p) || len(p.plans) == 0 {
-			continue
-		}
-		dearest := p.plans[len(p.plans)-1]
-		if cpus := dearest.Capacity[corev1.ResourceCPU]; cpus.CmpInt64(largePlan) < 0 {
-			continue
-		}
-		price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
-		c.report(p.object.Addr, "spec.template.spec.requirements",
-			"Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. "+
-				"One large node is harder to fill and to drain than several small ones. "+
-				"Add a cap such as cpu = lte(16).",
-			dearest.Name, price.Monthly)
+func uncapped(c *checker, p *pool) {
+	if p.static() || capped(p) || len(p.plans) == 0 {
+		return
 	}
+	dearest := p.plans[len(p.plans)-1]
+	if cpus := dearest.Capacity[corev1.ResourceCPU]; cpus.CmpInt64(largePlan) < 0 {
+		return
+	}
+	price, _ := c.in.Catalog.Price(dearest.Name, c.in.Cluster.Region)
+	c.report(p.object.Addr, "spec.template.spec.requirements",
+		"Nothing caps the size of a node, so the pool may buy up to a %s for $%s a month when many pods wait. "+
+			"One large node is harder to fill and to drain than several small ones. "+
+			"Add a cap such as cpu = lte(16).",
+		dearest.Name, price.Monthly)
 }
 
 // capped reports whether the author has thought of the size of plans.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 )
@@ -142,23 +143,15 @@ func groups(pools []*pool, key func(*pool) string) [][]*pool {
 			continue
 		}
 		k := key(p)
-		i, ok := index[k]
-		if !ok {
-			i = len(all)
-			index[k] = i
-			all = append(all, nil)
+		if _, known := index[k]; !known {
+			index[k], all = len(all), append(all, nil)
 		}
-		all[i] = append(all[i], p)
+		all[index[k]] = append(all[index[k]], p)
 	}
 	return all
 }
 
-func weight(p *pool) int32 {
-	if p.Spec.Weight == nil {
-		return 0
-	}
-	return *p.Spec.Weight
-}
+func weight(p *pool) int32 { return ptr.Deref(p.Spec.Weight, 0) }
 
 // taintKey is the same for pools that the same pods tolerate.
 func taintKey(p *pool) string {

@@ -1,6 +1,9 @@
 package lint
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // A Rule is one kind of finding, and what is known of it.
 type Rule struct {
@@ -13,29 +16,26 @@ type Rule struct {
 	Do      string // what to do about it
 	Example string // a document that is right, or ""
 
-	find func(*checker) // nil for what is found elsewhere: comments
+	// One of these finds it; neither for what is found elsewhere: comments.
+	pool func(*checker, *pool) // is called for each pool
+	find func(*checker)
 }
 
 // Rules returns every rule, sorted by name.
 func Rules() []Rule {
 	all := slices.Concat(refusals(), lints(), comments())
-	slices.SortFunc(all, func(a, b Rule) int {
-		if a.Name < b.Name {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
 
 // Lookup returns the rule of that name.
 func Lookup(name string) (Rule, bool) {
-	all := Rules()
-	i := slices.IndexFunc(all, func(r Rule) bool { return r.Name == name })
-	if i < 0 {
-		return Rule{}, false
+	for _, rule := range Rules() {
+		if rule.Name == name {
+			return rule, true
+		}
 	}
-	return all[i], true
+	return Rule{}, false
 }
 
 // Names returns the names of the rules whose findings can be silenced.

@@ -4,7 +4,7 @@ package lint
 func lints() []Rule {
 	return []Rule{
 		{
-			Name: "matches-no-plan", Title: "Pool matches no plan", Catalog: true, find: matchesNoPlan,
+			Name: "matches-no-plan", Title: "Pool matches no plan", Catalog: true, pool: matchesNoPlan,
 			What: "No plan that is sold to the cluster has what a pool requires.",
 			Why: "Karpenter leaves such a pool aside, and pods that only it would take wait for ever. The " +
 				"message names the requirement that takes the last plan away.",
@@ -14,21 +14,21 @@ func lints() []Rule {
 		},
 		{
 			Name: "min-values-unsatisfiable", Title: "More values required than there are",
-			Catalog: true, find: minValues,
+			Catalog: true, pool: minValues,
 			What: "A requirement wants more different values (atleast) than the plans that match have.",
 			Why:  "Karpenter makes no node when it cannot choose among that many.",
 			Do:   "Ask for fewer with atleast, or allow more plans.",
 		},
 		{
 			Name: "limit-below-smallest-plan", Title: "Limit below the smallest plan",
-			Catalog: true, find: limitBelowPlan,
+			Catalog: true, pool: limitBelowPlan,
 			What: "A limit of a pool is less than one node of the smallest plan that it allows.",
 			Why: "No node fits, so none is ever made. A plan's memory counts as Kubernetes will see it: some 4 % " +
 				"less than its name says.",
 			Do: "Raise the limit, or allow smaller plans.",
 		},
 		{
-			Name: "limits-block-a-roll", Title: "Limits leave no room to replace a node", find: blocksARoll,
+			Name: "limits-block-a-roll", Title: "Limits leave no room to replace a node", pool: blocksARoll,
 			What: "A limit of a pool has room for one node, and none for a second.",
 			Why: "A change of a pool's template replaces its nodes, the new one being made before the old one " +
 				"goes. Where the limit does not let it, the old node stays, " +
@@ -36,7 +36,7 @@ func lints() []Rule {
 			Do: "Give each limit room for one node more than the pool needs.",
 		},
 		{
-			Name: "budget-never-opens", Title: "Budget never opens", find: neverOpens,
+			Name: "budget-never-opens", Title: "Budget never opens", pool: neverOpens,
 			What: "A budget of zero nodes applies at all times, for every reason.",
 			Why: "No node is ever merged or removed to save money, and no change of the pool reaches the nodes " +
 				"that are there. A window that is as long as the time " +
@@ -47,14 +47,14 @@ func lints() []Rule {
 				"budget {\n  nodes    = 0\n  schedule = \"0 8 * * mon-fri\"\n  duration = \"10h\"\n}",
 		},
 		{
-			Name: "budget-blocks-drift", Title: "Budget keeps changes from nodes", find: blocksDrift,
+			Name: "budget-blocks-drift", Title: "Budget keeps changes from nodes", pool: blocksDrift,
 			What: "A budget of zero nodes for the reason Drifted applies at all times.",
 			Why: "Nodes that differ from what the pool asks for are never replaced. The next change of labels, " +
 				"taints or the node class changes new nodes only.",
 			Do: "Allow at least one: nodes = 1, reasons = [\"Drifted\"]; or give it a schedule.",
 		},
 		{
-			Name: "budget-only-scheduled", Title: "No budget outside of the schedule", find: onlyScheduled,
+			Name: "budget-only-scheduled", Title: "No budget outside of the schedule", pool: onlyScheduled,
 			What: "All budgets for a reason have a schedule.",
 			Why: "A budget restricts what may be disrupted, and one with a schedule does so in its window. Outside " +
 				"of all windows nothing restricts: all nodes may go " +
@@ -65,7 +65,7 @@ func lints() []Rule {
 				"budget {\n  nodes    = 0\n  schedule = \"0 8 * * mon-fri\"\n  duration = \"10h\"\n}",
 		},
 		{
-			Name: "schedule-never-fires", Title: "Schedule of a day that does not come", find: neverFires,
+			Name: "schedule-never-fires", Title: "Schedule of a day that does not come", pool: neverFires,
 			What: "The schedule of a budget names no day of the next years, such as 31 February.",
 			Why:  "The budget never applies.",
 			Do:   "Correct the day of the month or the month, the third and the fourth field.",
@@ -98,20 +98,20 @@ func lints() []Rule {
 			Do: "Take it out.",
 		},
 		{
-			Name: "nodes-limit-between-passes", Title: "Node limit is checked late", find: betweenPasses,
+			Name: "nodes-limit-between-passes", Title: "Node limit is checked late", pool: betweenPasses,
 			What: "The only limit of a pool is a number of nodes.",
 			Why: "Karpenter compares it with the nodes that are there when a pass begins, and not with those that " +
 				"it decides on in the pass. A burst of pods was seen to make 20 nodes where 3 were allowed.",
 			Do: "Add cpu or memory, which are counted as nodes are decided on.",
 		},
 		{
-			Name: "nodes-limit-unreachable", Title: "Node limit is never reached", find: unreachable,
+			Name: "nodes-limit-unreachable", Title: "Node limit is never reached", pool: unreachable,
 			What: "A pool may have more nodes than LKE allows in the whole cluster.",
 			Why:  "A standard LKE cluster has 250 nodes at most. What limits the pool then is an error of LKE.",
 			Do:   "Set 250 or less, for all pools together.",
 		},
 		{
-			Name: "consolidate-before-hour", Title: "Nodes go before their hour is over", find: beforeHour,
+			Name: "consolidate-before-hour", Title: "Nodes go before their hour is over", pool: beforeHour,
 			What: "Nodes are removed after less than five minutes of quiet.",
 			Why: "Linode bills each started hour. A node that goes early is paid for until its hour is over, " +
 				"and a node that comes back within it is paid for twice.",
@@ -119,13 +119,13 @@ func lints() []Rule {
 			Example: "disruption {\n  consolidate_after = \"15m\"\n}",
 		},
 		{
-			Name: "short-expiry", Title: "Nodes expire within a day", find: shortExpiry,
+			Name: "short-expiry", Title: "Nodes expire within a day", pool: shortExpiry,
 			What: "Nodes are drained less than 24 hours after they were made.",
 			Why:  "Expiry is not held back by budgets, and the successor is made only as the pods wait for it.",
 			Do:   "Write days, in hours: \"336h\".",
 		},
 		{
-			Name: "expiry-without-budget", Title: "Budgets do not hold back expiry", find: expiryIgnoresBudgets,
+			Name: "expiry-without-budget", Title: "Budgets do not hold back expiry", pool: expiryIgnoresBudgets,
 			What: "A pool freezes its nodes with a budget of zero, and they expire.",
 			Why: "Budgets are about consolidation and drift. Expiry drains a node at its age, also in a frozen " +
 				"window, without a successor being made first; pod disruption " +
@@ -135,7 +135,7 @@ func lints() []Rule {
 			Example: "expire_after = \"Never\"",
 		},
 		{
-			Name: "static-limit-equals-replicas", Title: "No room to replace static nodes", find: staticFull,
+			Name: "static-limit-equals-replicas", Title: "No room to replace static nodes", pool: staticFull,
 			What: "The limit of nodes of a static pool is its number of replicas, or less.",
 			Why: "A drifted node of a static pool is replaced by making the new one first. There is no place " +
 				"for it, so the node is never replaced.",
@@ -190,7 +190,7 @@ func lints() []Rule {
 			Do: "Allow the successor as well.",
 		},
 		{
-			Name: "uncapped-plan-size", Title: "Size of plans is not capped", find: uncapped,
+			Name: "uncapped-plan-size", Title: "Size of plans is not capped", pool: uncapped,
 			What: "A pool may buy plans of 32 CPUs and more, and nothing says that it should.",
 			Why: "Of the plans that fit the waiting pods, Karpenter packs many pods on few large nodes. Large " +
 				"plans cost as much for each CPU, are half empty for longer, and " +

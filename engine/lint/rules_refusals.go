@@ -5,7 +5,7 @@ package lint
 func refusals() []Rule {
 	return []Rule{
 		{
-			Name: "bad-schedule", Title: "Invalid schedule", Fatal: true, find: schedules,
+			Name: "bad-schedule", Title: "Invalid schedule", Fatal: true, pool: schedules,
 			What: "The schedule of a budget is not a cron expression.",
 			Why: "The CRD of NodePool only counts words. Karpenter parses the schedule each time it looks for " +
 				"nodes to disrupt, and as it " +
@@ -16,19 +16,19 @@ func refusals() []Rule {
 			Example: "budget {\n  nodes    = 0\n  schedule = \"0 13 * * mon-fri\"\n  duration = \"10h\"\n}",
 		},
 		{
-			Name: "duplicate-taint", Title: "Taint given twice", Fatal: true, find: taintsTwice,
+			Name: "duplicate-taint", Title: "Taint given twice", Fatal: true, pool: taintsTwice,
 			What: "A key and effect is among the taints and the startup taints, or twice among one of them.",
 			Why:  "Karpenter checks this at run time only, and does not use such a pool: it stays not ready.",
 			Do:   "Keep one of them. A taint that something takes off a new node belongs into startup_taints.",
 		},
 		{
-			Name: "values-without-effect", Title: "Values without effect", Fatal: true, find: operatorValues,
+			Name: "values-without-effect", Title: "Values without effect", Fatal: true, pool: operatorValues,
 			What: "A requirement with Exists or DoesNotExist has values.",
 			Why:  "They are ignored without a word, so that the pool allows more, or less, than it says.",
 			Do:   "Write In for one of the values, NotIn for any other; or take the values out.",
 		},
 		{
-			Name: "unknown-plan-label", Title: "Unknown label of plans", Fatal: true, find: planLabels,
+			Name: "unknown-plan-label", Title: "Unknown label of plans", Fatal: true, pool: planLabels,
 			What: "A label in the domain " + domain + " is none that plans have.",
 			Why: "The domain is the provider's own. Karpenter takes only the labels that it knows there, and does " +
 				"not use the pool.",
@@ -36,20 +36,20 @@ func refusals() []Rule {
 				"label of your own, use a domain of your own.",
 		},
 		{
-			Name: "negative-limit", Title: "Negative amount", Fatal: true, find: negativeLimits,
+			Name: "negative-limit", Title: "Negative amount", Fatal: true, pool: negativeLimits,
 			What: "A limit of a pool is below zero.",
 			Why:  "The CRD allows a sign. No node fits in such a limit, so none is ever made.",
 			Do:   "Write the amount without the sign, or leave the limit out.",
 		},
 		{
-			Name: "capacity-type", Title: "Unknown capacity type", Fatal: true, find: capacityTypes,
+			Name: "capacity-type", Title: "Unknown capacity type", Fatal: true, pool: capacityTypes,
 			What: "A pool asks for another capacity type than on-demand.",
 			Why: "Linode has no spot market and no reservations. Karpenter does not use a pool whose capacity " +
 				"types it does not know, and finds nothing for one that asks for spot.",
 			Do: "Leave capacity_type out: every compiled pool asks for on-demand.",
 		},
 		{
-			Name: "bad-label", Title: "Invalid label", Fatal: true, find: labelSyntax,
+			Name: "bad-label", Title: "Invalid label", Fatal: true, pool: labelSyntax,
 			What: "A label, an annotation, a taint or the value of a requirement is not what Kubernetes takes.",
 			Why: "The CRD of NodePool does not check everything: the part of a key behind its prefix has 63 " +
 				"characters at most, and values of " +
@@ -58,7 +58,7 @@ func refusals() []Rule {
 			Do: "Shorten it, and use letters, digits, dashes, underscores and dots.",
 		},
 		{
-			Name: "other-node-class", Title: "Not a node class of LKE", Fatal: true, find: otherNodeClass,
+			Name: "other-node-class", Title: "Not a node class of LKE", Fatal: true, pool: otherNodeClass,
 			What: "A pool refers to a node class of another provider.",
 			Why: "The controller makes nodes of LinodeNodeClasses only, and pools of others are ignored, without " +
 				"a condition that says so.",
@@ -91,7 +91,7 @@ func refusals() []Rule {
 			Do: "Do as the message says.",
 		},
 		{
-			Name: "label-refused", Title: "Label that LKE refuses", Fatal: true, find: poolLabels,
+			Name: "label-refused", Title: "Label that LKE refuses", Fatal: true, pool: poolLabels,
 			What: "A label or taint of a pool's nodes is one that LKE does not take.",
 			Why: "Labels and taints are set on the LKE node pool, so that nodes have them from the start. LKE " +
 				"takes keys of 128 characters with their prefix, " +
@@ -105,7 +105,7 @@ func refusals() []Rule {
 			Do:   "Ask for fewer or larger nodes, or divide them among clusters.",
 		},
 		{
-			Name: "pool-refused", Title: "Pool that Karpenter refuses", Fatal: true, find: theRest,
+			Name: "pool-refused", Title: "Pool that Karpenter refuses", Fatal: true, pool: theRest,
 			What: "A NodePool passes its CRD, and not Karpenter's own check.",
 			Why:  "It is then not used: its condition ValidationSucceeded is false, and it gets no nodes.",
 			Do:   "Do as the message says.",

@@ -72,11 +72,7 @@ func found(severity, rule, summary, text string, place hcl.Range, addr string, k
 		Severity: severity, Rule: rule, Summary: summary, Detail: text, Key: strings.Join(append(key, addr), "\x00"),
 	}}
 	if place.Filename != "" {
-		f.Range = &diag.Range{
-			Filename: plainly(place.Filename),
-			Start:    diag.Pos{Line: place.Start.Line, Column: place.Start.Column},
-			End:      diag.Pos{Line: place.End.Line, Column: place.End.Column},
-		}
+		f.Range = diag.RangeOf(place)
 	}
 	return f
 }

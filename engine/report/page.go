@@ -1,7 +1,6 @@
 package report
 
 import (
-	"fmt"
 	"strings"
 	"unicode/utf8"
 
@@ -71,7 +70,7 @@ func (p *page) sentence(indent int, s styled) {
 		p.line(indent, s)
 		return
 	}
-	for i, text := range wrap(p.plain(s.text), max(20, limit-2)) {
+	for i, text := range diag.Wrap(p.plain(s.text), max(20, limit-2)) {
 		p.line(indent+2*min(i, 1), styled{text, s.style})
 	}
 }
@@ -81,7 +80,7 @@ func (p *page) item(indent int, label styled, text string) {
 	column := indent + width(label.text) + 2
 	lines := []string{p.plain(text)}
 	if p.width > 0 {
-		lines = wrap(lines[0], max(20, p.width-column))
+		lines = diag.Wrap(lines[0], max(20, p.width-column))
 	}
 	for i, line := range lines {
 		if i == 0 {
@@ -178,18 +177,8 @@ func (p *page) plain(text string) string {
 	if !p.ascii {
 		return text
 	}
-	var b strings.Builder
-	for _, r := range strings.NewReplacer("→", "->", "…", "...").Replace(text) {
-		switch {
-		case r < utf8.RuneSelf:
-			b.WriteRune(r)
-		case r > 0xffff:
-			fmt.Fprintf(&b, `\U%08x`, r)
-		default:
-			fmt.Fprintf(&b, `\u%04x`, r)
-		}
-	}
-	return b.String()
+	text = strings.NewReplacer("→", "->", "…", "...").Replace(text)
+	return diag.Escape(text, func(r rune) bool { return r >= utf8.RuneSelf })
 }
 
 // cut shortens text to a width. It does not end within an escape such as
@@ -232,16 +221,3 @@ func escapeLength(begin []rune) int {
 
 // width is how many columns text takes up.
 func width(text string) int { return utf8.RuneCountInString(text) }
-
-// wrap breaks text into lines. Words that are longer than a line are left whole:
-// they are names, to be copied.
-func wrap(text string, limit int) (lines []string) {
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && width(line)+1+width(word) > limit {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimPrefix(line+" "+word, " ")
-	}
-	return append(lines, line)
-}

@@ -11,14 +11,9 @@ func ExampleKeyOf() {
 		"kind":     "CapacityBuffer",
 		"metadata": map[string]any{"namespace": "web", "name": "spare"},
 	}
-	key := manifest.KeyOf(buffer)
-	fmt.Println(key)
-
-	again, ok := manifest.ParseKey("CapacityBuffer web/spare")
-	fmt.Println(again == key, ok)
+	fmt.Println(manifest.KeyOf(buffer))
 	// Output:
 	// CapacityBuffer web/spare
-	// true true
 }
 
 func ExampleLookup() {

@@ -2,10 +2,8 @@
 // is, and what stands at a path of it.
 //
 // It is a leaf. It knows no kind and no field beyond the metadata that all
-// objects have, and it never changes what it reads.
+// objects have. Only Ensure changes what it reads.
 package manifest
-
-import "strings"
 
 // Key says which object of a cluster one is, whatever it holds. Kinds of this
 // project have different names, so that no API group is needed. The zero Key is
@@ -26,18 +24,6 @@ func (k Key) String() string {
 	return k.Kind + " " + k.Name
 }
 
-// ParseKey reads what String has written; ok is false for anything else.
-func ParseKey(text string) (key Key, ok bool) {
-	kind, rest, ok := strings.Cut(text, " ")
-	if !ok || kind == "" || rest == "" {
-		return Key{}, false
-	}
-	if namespace, name, namespaced := strings.Cut(rest, "/"); namespaced {
-		return Key{kind, namespace, name}, namespace != "" && name != ""
-	}
-	return Key{Kind: kind, Name: rest}, true
-}
-
 // APIVersion returns the group and version of an object's kind.
 func APIVersion(object map[string]any) string { return Text(object, "apiVersion") }
 
@@ -56,12 +42,6 @@ func UID(object map[string]any) string { return Text(object, "metadata", "uid") 
 // Label returns the value of a label; "" where the object does not have it.
 func Label(object map[string]any, name string) string {
 	return Text(object, "metadata", "labels", name)
-}
-
-// Annotation returns the value of an annotation; "" where the object does not
-// have it.
-func Annotation(object map[string]any, name string) string {
-	return Text(object, "metadata", "annotations", name)
 }
 
 // Deleted reports whether a live object has been deleted and stays until its
@@ -98,4 +78,17 @@ func Lookup(object map[string]any, path ...string) (value any, found bool) {
 		}
 	}
 	return value, found
+}
+
+// Ensure returns the map at a path of names, which it makes where there is none.
+func Ensure(object map[string]any, path ...string) map[string]any {
+	for _, name := range path {
+		inner, ok := object[name].(map[string]any)
+		if !ok {
+			inner = map[string]any{}
+			object[name] = inner
+		}
+		object = inner
+	}
+	return object
 }

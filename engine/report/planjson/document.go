@@ -136,7 +136,7 @@ type resourceChange struct {
 	Type     string      `json:"type" doc:"The type of the block: pool, node_class."`
 	Name     string      `json:"name" doc:"Of the object in the cluster."`
 	Object   object      `json:"object"`
-	Source   *source     `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
+	Source   *diag.Range `json:"source,omitempty" doc:"Where the block is; in the base, if it is deleted."`
 	Change   alteration  `json:"change"`
 	Reason   string      `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_in_place or delete_because_no_resource_config."`
 	Effect   plan.Effect `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
@@ -156,22 +156,14 @@ type object struct {
 	UID        string `json:"uid,omitempty" doc:"Of the object in the cluster, where one was asked."`
 }
 
-type source struct {
-	Filename string   `json:"filename"`
-	Start    position `json:"start"`
-	End      position `json:"end"`
-}
-
-type position struct {
-	Line   int `json:"line"`
-	Column int `json:"column"`
-}
-
-func sourceOf(r hcl.Range) *source {
+func sourceOf(r hcl.Range) *diag.Range {
 	if r.Filename == "" {
 		return nil
 	}
-	return &source{r.Filename, position{r.Start.Line, r.Start.Column}, position{r.End.Line, r.End.Column}}
+	return &diag.Range{
+		Filename: r.Filename, Start: diag.Pos{Line: r.Start.Line, Column: r.Start.Column},
+		End: diag.Pos{Line: r.End.Line, Column: r.End.Column},
+	}
 }
 
 // alteration has the shape of Terraform's.
@@ -190,7 +182,7 @@ type field struct {
 	After   any         `json:"after" doc:"Null where there is none any more."`
 	Effect  plan.Effect `json:"effect" doc:"roll: nodes are replaced, within the budgets. in_place: it takes effect at once and every node stays. delete_nodes: nodes go at once, past all budgets. none: nobody acts on it."`
 	Partial bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
-	Source  *source     `json:"source,omitempty"`
+	Source  *diag.Range `json:"source,omitempty"`
 	Owners  []string    `json:"owners,omitempty" doc:"The field managers of the live field."`
 }
 
@@ -239,7 +231,7 @@ type guard struct {
 	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
 	Detail  string      `json:"detail,omitempty"`
 	Allow   string      `json:"permission,omitempty" doc:"What --allow takes to let it pass."`
-	Source  *source     `json:"source,omitempty"`
+	Source  *diag.Range `json:"source,omitempty"`
 }
 
 func guardOf(v plan.Verdict) guard {

@@ -8,6 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // impact is what becomes of the nodes of a pool, in JSON.
@@ -184,24 +185,15 @@ func nest(into map[string]any, path string, v any) {
 	}
 	path, key, inBrackets := strings.Cut(strings.TrimSuffix(path, "]"), "[")
 	keys := strings.Split(path, ".")
-	if elements, ok := v.([]any); inBrackets && ok {
-		same, _ := descend(into, keys[:len(keys)-1])[keys[len(keys)-1]].([]any)
-		v = append(same, elements...)
-	} else if inBrackets {
+	elements, ofList := v.([]any)
+	if inBrackets && !ofList {
 		keys = append(keys, key)
 	}
-	descend(into, keys[:len(keys)-1])[keys[len(keys)-1]] = v
-}
-
-// descend returns the map at a path, which it makes.
-func descend(m map[string]any, keys []string) map[string]any {
-	for _, key := range keys {
-		inner, ok := m[key].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			m[key] = inner
-		}
-		m = inner
+	last := len(keys) - 1
+	parent := manifest.Ensure(into, keys[:last]...)
+	if inBrackets && ofList {
+		same, _ := parent[keys[last]].([]any)
+		v = append(same, elements...)
 	}
-	return m
+	parent[keys[last]] = v
 }
