@@ -109,9 +109,14 @@ func (c *Cluster) ListLabelled(ctx context.Context, apiVersion, kind, label, val
 
 // Get returns an object as it is now; nil where there is none.
 func (c *Cluster) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
-	live, err := c.get(ctx, &unstructured.Unstructured{Object: like})
-	if live == nil || err != nil {
-		return nil, err
+	wanted, live := &unstructured.Unstructured{Object: like}, &unstructured.Unstructured{}
+	live.SetGroupVersionKind(wanted.GroupVersionKind())
+	err := c.client.Get(ctx, client.ObjectKeyFromObject(wanted), live)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("get %s: %w", manifest.KeyOf(like), explain(err, c.host))
 	}
 	return live.Object, nil
 }
@@ -150,20 +155,6 @@ func configured(obj *unstructured.Unstructured) map[string]any {
 		}
 	}
 	return asked
-}
-
-// get returns the live object; nil where there is none.
-func (c *Cluster) get(ctx context.Context, like *unstructured.Unstructured) (*unstructured.Unstructured, error) {
-	live := &unstructured.Unstructured{}
-	live.SetGroupVersionKind(like.GroupVersionKind())
-	err := c.client.Get(ctx, client.ObjectKeyFromObject(like), live)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("get %s: %w", manifest.KeyOf(like.Object), explain(err, c.host))
-	}
-	return live, nil
 }
 
 // List returns all objects of a kind, in all namespaces. It is a GET.

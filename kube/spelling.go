@@ -2,6 +2,7 @@ package kube
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
 )
@@ -50,11 +51,8 @@ func listedAs(desired, live []any) any {
 	list := make([]any, len(desired))
 	for i, w := range desired {
 		list[i] = w
-		for _, l := range live {
-			if same(w, l) {
-				list[i] = runtime.DeepCopyJSONValue(l)
-				break
-			}
+		if at := slices.IndexFunc(live, func(l any) bool { return same(w, l) }); at >= 0 {
+			list[i] = runtime.DeepCopyJSONValue(live[at])
 		}
 	}
 	return list
@@ -91,16 +89,8 @@ func covers(a, b map[string]any) bool {
 func sameSet(a, b []any) bool { return subset(a, b) && subset(b, a) }
 
 func subset(a, b []any) bool {
-	for _, x := range a {
-		found := false
-		for _, y := range b {
-			found = found || same(x, y)
-		}
-		if !found {
-			return false
-		}
-	}
-	return true
+	missing := func(x any) bool { return !slices.ContainsFunc(b, func(y any) bool { return same(x, y) }) }
+	return !slices.ContainsFunc(a, missing)
 }
 
 // empty reports whether a value is one that a typed client would leave out.

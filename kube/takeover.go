@@ -192,17 +192,14 @@ func sameFields(a, b metav1.ManagedFieldsEntry) bool {
 
 // at returns the field at a path of names.
 func at(obj map[string]any, path fieldpath.Path) (any, bool) {
-	var value any = obj
+	var names []string
 	for _, element := range path {
-		fields, ok := value.(map[string]any)
-		if !ok || element.FieldName == nil {
+		if element.FieldName == nil {
 			return nil, false
 		}
-		if value, ok = fields[*element.FieldName]; !ok {
-			return nil, false
-		}
+		names = append(names, *element.FieldName)
 	}
-	return value, true
+	return manifest.Lookup(obj, names...)
 }
 
 // ErrChanged is returned for objects that somebody has written to since they

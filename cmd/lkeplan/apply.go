@@ -101,7 +101,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	}
 	head := saved.Result
 	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
-		Base: head, Prices: prices, Now: a.at.orNow(), Prune: saved.Prune,
+		Base: head, Prices: prices, Now: a.now(), Prune: saved.Prune,
 	})
 	if err != nil {
 		return err

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"io"
 	"io/fs"
 
@@ -41,10 +40,7 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 	if diags.HasErrors() {
 		return errReported
 	}
-	enc := json.NewEncoder(env.Stdout)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	return enc.Encode(argocd.Announce(variables))
+	return writeJSON(env.Stdout, argocd.Announce(variables))
 }
 
 // errEmpty says why nothing is printed where a directory compiles to nothing.

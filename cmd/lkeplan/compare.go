@@ -30,9 +30,9 @@ type comparison struct {
 	cluster    string // where nodes are looked up for bases that have none
 	kubeconfig string
 	prune      bool
-	dryRun     bool // ask the API server what it would make of the objects
-	at         moment
-	allow      []string // permissions for what guards refuse
+	dryRun     bool      // ask the API server what it would make of the objects
+	at         time.Time // zero: now
+	allow      []string  // permissions for what guards refuse
 }
 
 // flags adds the flags that say what to compare with.
@@ -43,37 +43,8 @@ func (d *comparison) flags(cmd *cobra.Command) {
 		"let the API server compute what it would make of the objects; this needs the right to patch them")
 	cmd.Flags().StringArrayVar(&d.allow, "allow", nil,
 		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
-	cmd.Flags().Var(&d.at, "at",
+	cmd.Flags().TimeVar(&d.at, "at", time.Time{}, []string{time.RFC3339},
 		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)")
-}
-
-// moment is a flag with a time; now where it is not given.
-type moment struct{ time.Time }
-
-// String implements pflag.Value.
-func (m *moment) String() string {
-	if m.IsZero() {
-		return ""
-	}
-	return m.Format(time.RFC3339)
-}
-
-// Set implements pflag.Value.
-func (m *moment) Set(text string) (err error) {
-	if m.Time, err = time.Parse(time.RFC3339, text); err != nil {
-		return errors.New("write it like 2026-11-20T17:00:00Z")
-	}
-	return nil
-}
-
-// Type implements pflag.Value.
-func (m *moment) Type() string { return "time" }
-
-func (m *moment) orNow() time.Time {
-	if m.IsZero() {
-		return time.Now()
-	}
-	return m.Time
 }
 
 // compared is what a comparison has found.
@@ -128,7 +99,7 @@ func (d *comparison) compare(ctx context.Context) (compared, error) {
 		return compared{}, err
 	}
 	c := compared{head: head, warnings: diag.New(diags, head.Files)}
-	now := d.at.orNow()
+	now := d.now()
 	if kind, _, _ := strings.Cut(d.base, ":"); kind == "live" || kind == "snapshot" {
 		var note []string
 		c.base, note = d.lastApplied(ctx, head, opts)
@@ -263,6 +234,14 @@ func unknownBase(base string) error {
 
 func (d *comparison) headRevision() plan.Revision {
 	return plan.Revision{Kind: "dir", Ref: d.dir()}
+}
+
+// now is the moment for which budgets and freezes are evaluated.
+func (d *comparison) now() time.Time {
+	if d.at.IsZero() {
+		return time.Now()
+	}
+	return d.at
 }
 
 func (d *comparison) dir() string {

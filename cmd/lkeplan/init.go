@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
@@ -66,7 +67,9 @@ func initialize(ctx context.Context, env *env, dir string, src []byte) error {
 	if present != "" {
 		return fmt.Errorf("%s is there already; init overwrites nothing", filepath.Join(dir, present))
 	}
-	if err := valid(ctx, env, src); err != nil {
+	// What is wrong with the flags is said before anything is written.
+	compiled, diags := compile.Dir(ctx, fstest.MapFS{"main.lke.hcl": {Data: src}}, compile.Options{})
+	if err := report(env, compiled, diags); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
@@ -92,21 +95,6 @@ func configured(dir string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// valid compiles the configuration elsewhere, so that what is wrong with the
-// flags is said before anything is written.
-func valid(ctx context.Context, env *env, src []byte) error {
-	tmp, err := os.MkdirTemp("", "lkeplan-init-*")
-	if err != nil {
-		return err
-	}
-	defer os.RemoveAll(tmp)
-	if err := os.WriteFile(filepath.Join(tmp, "main.lke.hcl"), src, 0o644); err != nil {
-		return err
-	}
-	compiled, diags := compile.Dir(ctx, os.DirFS(tmp), compile.Options{})
-	return report(env, compiled, diags)
 }
 
 // regions completes --region.

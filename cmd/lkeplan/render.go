@@ -103,7 +103,8 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 func (r *rendering) write(manifests []map[string]any) error {
 	switch r.output.value {
 	case "json":
-		return writeJSON(r.env.Stdout, manifests)
+		// One list, as kubectl has it.
+		return writeJSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
 	case "dir":
 		written, deleted, err := kustomization.Write(r.dir, manifests)
 		if err == nil {
@@ -131,10 +132,10 @@ func writeYAML(w io.Writer, manifests []map[string]any) error {
 	return nil
 }
 
-// writeJSON writes one list, as kubectl has it.
-func writeJSON(w io.Writer, manifests []map[string]any) error {
+// writeJSON writes a value for people and programs to read.
+func writeJSON(w io.Writer, value any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	return enc.Encode(map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})
+	return enc.Encode(value)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"encoding/json"
-
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/report/planjson"
@@ -26,10 +24,7 @@ With --plan it is the schema of what "lkeplan diff -o json" writes.`,
 			if ofPlans {
 				schema = planjson.Schema()
 			}
-			enc := json.NewEncoder(env.Stdout)
-			enc.SetEscapeHTML(false)
-			enc.SetIndent("", "  ")
-			return enc.Encode(schema)
+			return writeJSON(env.Stdout, schema)
 		},
 	}
 	cmd.Flags().BoolVar(&ofPlans, "plan", false, "print the schema of plans")

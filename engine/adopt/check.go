@@ -7,12 +7,11 @@ import (
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -74,30 +73,12 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 			Why:  fmt.Sprintf("%q has set it in another form, which an apply would be in conflict with", c.Owner),
 		})
 	}
-	before, err := templateHash(live)
+	before, err := plan.TemplateHash(live)
 	if err != nil {
 		return nil, err
 	}
-	if after, err := templateHash(predicted); err != nil || before != after {
+	if after, err := plan.TemplateHash(predicted); err != nil || before != after {
 		rest = append(rest, Difference{Why: "its hash changes, so its nodes would be replaced"})
 	}
 	return rest, nil
-}
-
-// templateHash is the digest by which nodes are found to have drifted; "" for
-// objects that no nodes are made from.
-func templateHash(obj map[string]any) (string, error) {
-	var typed interface{ Hash() string }
-	switch manifest.Kind(obj) {
-	case "NodePool":
-		typed = &karpv1.NodePool{}
-	case "LinodeNodeClass":
-		typed = &linodev1alpha1.LinodeNodeClass{}
-	default:
-		return "", nil
-	}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
-		return "", err
-	}
-	return typed.Hash(), nil
 }

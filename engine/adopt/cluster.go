@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -27,7 +26,7 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		if len(nodes) == 0 {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
-		spec, _ := obj["spec"].(map[string]any)
+		spec := manifest.Map(obj, "spec")
 		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind &&
 			(spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
 			tier = "enterprise"
@@ -42,12 +41,8 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 
 // regionsAskedFor are the regions in a pool's requirements.
 func regionsAskedFor(pool map[string]any) map[string]bool {
-	var at any = pool
-	for key := range strings.SplitSeq("spec.template.spec.requirements", ".") {
-		fields, _ := at.(map[string]any)
-		at = fields[key]
-	}
-	list, _ := at.([]any)
+	requirements, _ := manifest.Lookup(pool, "spec", "template", "spec", "requirements")
+	list, _ := requirements.([]any)
 	regions := map[string]bool{}
 	for _, element := range list {
 		entry, _ := element.(map[string]any)

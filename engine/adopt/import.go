@@ -10,10 +10,9 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -55,18 +54,10 @@ type original struct {
 	defaulted map[string]any // the same, as the API server stores it
 }
 
-// Importable reports whether there is a block for objects of this version and
-// kind.
-func Importable(obj map[string]any) bool {
-	_, ok := targetOf(obj)
-	return ok
-}
-
 // targetOf returns what an object compiles from. Versions of a group say the
 // same.
 func targetOf(obj map[string]any) (schemas.Object, bool) {
-	apiVersion, _ := obj["apiVersion"].(string)
-	group, _, _ := strings.Cut(apiVersion, "/")
+	group, _, _ := strings.Cut(manifest.APIVersion(obj), "/")
 	for _, table := range schemas.Document() {
 		if table.Object != nil && table.Object.Kind == manifest.Kind(obj) &&
 			strings.HasPrefix(table.Object.APIVersion, group+"/") {
@@ -95,9 +86,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 		return Imported{}, err
 	}
 	result.Files = filesOf(result.Blocks, comments+encode.Cluster(cluster))
-	if result.Compiled, result.Diags, err = compileFiles(ctx, result.Files); err != nil {
-		return Imported{}, err
-	}
+	result.Compiled, result.Diags = compileFiles(ctx, result.Files)
 	for _, live := range objects {
 		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
 	}
@@ -209,19 +198,12 @@ const importsComment = `# Permission to take these objects over from whoever mad
 `
 
 // compileFiles compiles files that are nowhere yet.
-func compileFiles(ctx context.Context, files []config.File) (compile.Result, hcl.Diagnostics, error) {
-	dir, err := os.MkdirTemp("", "lkeplan-import-*")
-	if err != nil {
-		return compile.Result{}, nil, err
-	}
-	defer os.RemoveAll(dir)
+func compileFiles(ctx context.Context, files []config.File) (compile.Result, hcl.Diagnostics) {
+	dir := fstest.MapFS{}
 	for _, f := range files {
-		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
-			return compile.Result{}, nil, err
-		}
+		dir[f.Name] = &fstest.MapFile{Data: f.Data}
 	}
-	compiled, diags := compile.Dir(ctx, os.DirFS(dir), compile.Options{})
-	return compiled, diags, nil
+	return compile.Dir(ctx, dir, compile.Options{})
 }
 
 // Owners lists owners once, with all that they own.

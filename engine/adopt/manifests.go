@@ -32,7 +32,7 @@ func ReadFiles(from []string, stdin io.Reader) (objects []map[string]any, others
 			return nil, nil, fmt.Errorf("%s: %w", name, files.Cause(err))
 		}
 		for _, object := range found {
-			if Importable(object) {
+			if _, importable := targetOf(object); importable {
 				objects = append(objects, object)
 			} else {
 				kinds[manifest.Kind(object)] = true

@@ -28,48 +28,41 @@ const (
 // why.
 func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
 	waiting := slices.DeleteFunc(slices.Clone(objects), func(obj map[string]any) bool { return !becomesReady(obj) })
-	states := map[manifest.Key]string{}
-	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
-		live, err := list(ctx, in, waiting)
-		if err != nil {
-			return false, err
+	return waitEach(ctx, in, waiting, Ready, report, func(_, live map[string]any) (bool, string) {
+		if live == nil {
+			return false, "it has been deleted meanwhile"
 		}
-		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
-			at := manifest.KeyOf(obj)
-			if live[at] == nil {
-				states[at] = "it has been deleted meanwhile"
-				return false
-			}
-			ready, state := kube.Readiness(live[at])
-			if states[at] = state; ready {
-				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Ready})
-			}
-			return ready
-		})
-		return len(waiting) == 0, nil
-	}, func() error { return unfinished(waiting, states) })
+		return kube.Readiness(live)
+	})
 }
 
 // WaitGone returns when none of the objects exists any more. Pools go after their
 // nodes.
 func WaitGone(ctx context.Context, in compare.View, objects []map[string]any, report func(Progress)) error {
-	waiting := slices.Clone(objects)
+	return waitEach(ctx, in, slices.Clone(objects), Gone, report, func(obj, live map[string]any) (bool, string) {
+		finalizers, _ := manifest.Lookup(live, "metadata", "finalizers")
+		return live == nil || manifest.UID(live) != manifest.UID(obj),
+			fmt.Sprintf("it is being deleted, and waits for %v", finalizers)
+	})
+}
+
+// waitEach returns when each of the objects, which it changes, is done, and
+// reports each one with an event. The live object is nil where there is none; the
+// state says why one is not done.
+func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, event Event, report func(Progress),
+	done func(obj, live map[string]any) (ok bool, state string)) error {
 	states := map[manifest.Key]string{}
 	return poll(ctx, pollObjects, func(ctx context.Context) (bool, error) {
 		live, err := list(ctx, in, waiting)
 		if err != nil {
 			return false, err
 		}
-		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) bool {
+		waiting = slices.DeleteFunc(waiting, func(obj map[string]any) (ok bool) {
 			at := manifest.KeyOf(obj)
-			current := live[at]
-			if current == nil || manifest.UID(current) != manifest.UID(obj) {
-				report(Progress{Kind: manifest.Kind(obj), Name: manifest.Name(obj), Event: Gone})
-				return true
+			if ok, states[at] = done(obj, live[at]); ok {
+				report(Progress{Kind: at.Kind, Name: at.Name, Event: event})
 			}
-			finalizers, _ := manifest.Lookup(current, "metadata", "finalizers")
-			states[at] = fmt.Sprintf("it is being deleted, and waits for %v", finalizers)
-			return false
+			return ok
 		})
 		return len(waiting) == 0, nil
 	}, func() error { return unfinished(waiting, states) })
@@ -141,7 +134,7 @@ func over(ctx context.Context) bool {
 
 // list lists each kind of the objects once, and returns the live objects.
 func list(ctx context.Context, in compare.View, objects []map[string]any) (map[manifest.Key]map[string]any, error) {
-	var found []map[string]any
+	found := map[manifest.Key]map[string]any{}
 	asked := map[schemas.Object]bool{}
 	for _, obj := range objects {
 		kind := schemas.Object{APIVersion: manifest.APIVersion(obj), Kind: manifest.Kind(obj)}
@@ -153,13 +146,11 @@ func list(ctx context.Context, in compare.View, objects []map[string]any) (map[m
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, list...)
+		for _, live := range list {
+			found[manifest.KeyOf(live)] = live
+		}
 	}
-	byKey := make(map[manifest.Key]map[string]any, len(found))
-	for _, obj := range found {
-		byKey[manifest.KeyOf(obj)] = obj
-	}
-	return byKey, nil
+	return found, nil
 }
 
 // becomesReady reports whether a controller says of an object that it is ready. A

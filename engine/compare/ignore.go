@@ -4,6 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -34,24 +37,10 @@ func Without(head compile.Result, drift []plan.Drift,
 func withoutField(obj map[string]any, path string) map[string]any {
 	list, rest, inBrackets := strings.Cut(path, "[")
 	steps := strings.Split(list, ".")
-	if inBrackets {
-		if manifest.Map(obj, steps...) != nil {
-			steps = append(steps, strings.TrimSuffix(rest, "]"))
-		}
+	if inBrackets && manifest.Map(obj, steps...) != nil {
+		steps = append(steps, strings.TrimSuffix(rest, "]"))
 	}
-	return drop(obj, steps)
-}
-
-// drop copies what it changes.
-func drop(obj map[string]any, steps []string) map[string]any {
-	copied := make(map[string]any, len(obj))
-	for name, value := range obj {
-		copied[name] = value
-	}
-	if len(steps) == 1 {
-		delete(copied, steps[0])
-	} else if inner, ok := copied[steps[0]].(map[string]any); ok {
-		copied[steps[0]] = drop(inner, steps[1:])
-	}
-	return copied
+	obj = runtime.DeepCopyJSON(obj)
+	unstructured.RemoveNestedField(obj, steps...)
+	return obj
 }

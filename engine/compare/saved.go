@@ -54,12 +54,9 @@ func (s Saved) Write(w io.Writer) error {
 // ReadSaved reads what Write has written.
 func ReadSaved(r io.Reader) (Saved, error) {
 	var s Saved
-	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
-	switch {
-	case err != nil:
+	raw, err := readAll(r)
+	if err != nil {
 		return s, err
-	case len(raw) > maxSnapshot:
-		return s, fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
 	}
 	if err := utiljson.Unmarshal(raw, &s); err != nil {
 		return s, fmt.Errorf("it is not a plan; make one with: lkeplan plan --out FILE (%w)", err)

@@ -130,12 +130,9 @@ func (s Snapshot) Write(w io.Writer) error {
 // ReadSnapshot reads what Write has written.
 func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	var s Snapshot
-	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
+	raw, err := readAll(r)
 	if err != nil {
 		return s, err
-	}
-	if len(raw) > maxSnapshot {
-		return s, fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
 	}
 	var list metav1.TypeMeta
 	if json.Unmarshal(raw, &list) == nil && list.Kind != "" {
@@ -149,6 +146,15 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 			s.FormatVersion)
 	}
 	return s, nil
+}
+
+// readAll reads a file that may have maxSnapshot bytes.
+func readAll(r io.Reader) ([]byte, error) {
+	raw, err := io.ReadAll(io.LimitReader(r, maxSnapshot+1))
+	if err == nil && len(raw) > maxSnapshot {
+		err = fmt.Errorf("larger than %d MiB", maxSnapshot>>20)
+	}
+	return raw, err
 }
 
 // View is the cluster as it was when the snapshot was taken.

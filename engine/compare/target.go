@@ -1,10 +1,12 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"strings"
-	"sync"
+
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -46,23 +48,11 @@ func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]m
 		}
 	}
 	targets, errs := make([]Target, len(head.Resources)), make([]error, len(head.Resources))
-	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for first := range workers {
-		wg.Go(func() {
-			for i := first; i < len(targets); i += workers {
-				o := head.Resources[i]
-				targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
-			}
-		})
-	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	return targets, nil
+	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
+		o := head.Resources[i]
+		targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
+	})
+	return targets, cmp.Or(append(errs, ctx.Err())...)
 }
 
 func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any,

@@ -53,17 +53,13 @@ func (l live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]an
 }
 
 func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
-	claims, err := l.cluster.List(ctx, "karpenter.sh/v1", "NodeClaim")
+	claims, err := listOf[karpv1.NodeClaim](ctx, l.cluster, "karpenter.sh/v1", "NodeClaim")
 	if err != nil {
 		return nil, err
 	}
 	nodes := make([]plan.Node, len(claims))
-	for i, obj := range claims {
-		var claim karpv1.NodeClaim
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &claim); err != nil {
-			return nil, fmt.Errorf("read NodeClaim %s: %w", manifest.Name(obj), err)
-		}
-		nodes[i] = NodeOf(&claim)
+	for i := range claims {
+		nodes[i] = NodeOf(&claims[i])
 	}
 	return nodes, nil
 }

@@ -2,6 +2,7 @@ package compile
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -96,19 +97,14 @@ var (
 // Compile runs one compilation. The error is ErrTimeout or ErrMemory where the
 // configuration is to blame; diagnostics are in the result.
 func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
-	program, timeout, memory := c.Program, c.Timeout, c.Memory
+	timeout, memory := cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Memory, DefaultMemory)
+	program := c.Program
 	if len(program) == 0 {
 		self, err := os.Executable()
 		if err != nil {
 			return Answer{}, fmt.Errorf("find this program: %w", err)
 		}
 		program = []string{self, ChildCommand}
-	}
-	if timeout == 0 {
-		timeout = DefaultTimeout
-	}
-	if memory == 0 {
-		memory = DefaultMemory
 	}
 	input, err := json.Marshal(req)
 	if err != nil {

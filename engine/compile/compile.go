@@ -13,10 +13,10 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
-	"sync"
 
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -28,15 +28,6 @@ import (
 // Options are the inputs of Dir besides the files.
 type Options struct {
 	config.Options
-
-	// Validator checks the objects; nil stands for the one with the CRDs that are
-	// compiled in.
-	Validator *kube.Validator
-
-	// Old returns an object as it is now, for rules about changes; nil where
-	// it does not exist, and for all where there is nothing to compare with.
-	// It is called from several goroutines.
-	Old func(apiVersion, kind, name string) map[string]any
 
 	// Catalog has the plans that pools can use; nil stands for the one that is
 	// compiled in. What does not fit it is an error where it is known to be
@@ -84,15 +75,12 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	result.Guards = compiled.Guards
 	diags = append(diags, checkFreezes(compiled.Guards)...)
 
-	validator := opts.Validator
-	if validator == nil {
-		var err error
-		if validator, err = kube.BuiltinValidator(); err != nil {
-			return result, append(diags, failure("CRDs are broken", err))
-		}
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		return result, append(diags, failure("CRDs are broken", err))
 	}
 	invalid := map[config.Addr]bool{}
-	for i, v := range validate(ctx, validator, compiled.Objects, opts) {
+	for i, v := range validate(ctx, validator, compiled.Objects) {
 		r := compiled.Objects[i]
 		invalid[r.Addr] = len(v.errs) > 0
 		diags = append(diags, explain(r, v.errs)...)
@@ -112,27 +100,12 @@ type verdict struct {
 }
 
 // validate checks objects on all processors. It stops early when ctx is done.
-func validate(ctx context.Context, validator *kube.Validator, resources []config.Object, opts Options) []verdict {
+func validate(ctx context.Context, validator *kube.Validator, resources []config.Object) []verdict {
 	verdicts := make([]verdict, len(resources))
-	var wg sync.WaitGroup
-	workers := runtime.GOMAXPROCS(0)
-	for first := range workers {
-		wg.Go(func() {
-			for i := first; i < len(resources) && ctx.Err() == nil; i += workers {
-				r := resources[i]
-				verdicts[i].defaulted, verdicts[i].errs = validator.Validate(r.Manifest, opts.old(r))
-			}
-		})
-	}
-	wg.Wait()
+	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(resources), func(i int) {
+		verdicts[i].defaulted, verdicts[i].errs = validator.Validate(resources[i].Manifest, nil)
+	})
 	return verdicts
-}
-
-func (o Options) old(r config.Object) map[string]any {
-	if o.Old == nil {
-		return nil
-	}
-	return o.Old(r.APIVersion(), r.Kind(), r.Name())
 }
 
 func failure(summary string, err error) *hcl.Diagnostic {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -20,30 +19,6 @@ func TestBad(t *testing.T) {
 		_, diags := compile.Dir(context.Background(), files, compile.Options{})
 		return diags
 	})
-}
-
-// TestCompileOld checks the rules about changes: they need the object as it is.
-func TestCompileOld(t *testing.T) {
-	static := fleet(1, "  replicas = 3\n")
-	compiled, diags := compile.Dir(context.Background(), static, compile.Options{})
-	if diags.HasErrors() {
-		t.Fatal(diags)
-	}
-	opts := compile.Options{Old: func(_, kind, name string) map[string]any {
-		for _, r := range compiled.Resources {
-			if r.Kind() == kind && r.Name() == name {
-				return r.Defaulted
-			}
-		}
-		return nil
-	}}
-	if _, diags := compile.Dir(context.Background(), static, opts); diags.HasErrors() {
-		t.Errorf("no change: %v", diags)
-	}
-	_, diags = compile.Dir(context.Background(), fleet(1, ""), opts)
-	if want := "Cannot transition NodePool between static"; len(diags) != 1 || !strings.Contains(diags[0].Detail, want) {
-		t.Errorf("got %v, want %q", diags, want)
-	}
 }
 
 // TestOwnWords holds that where config has words of its own for a mistake, the

@@ -20,22 +20,8 @@ func (c Result) Labelled(manifest map[string]any) map[string]any {
 	if c.Owner() == "" {
 		return manifest
 	}
-	u := unstructured.Unstructured{Object: runtime.DeepCopyJSON(manifest)}
-	labels := u.GetLabels()
-	if labels == nil {
-		labels = map[string]string{}
-	}
-	labels[kube.InventoryLabel] = c.Owner()
-	u.SetLabels(labels)
-	return u.Object
-}
-
-// LabelledManifests returns the objects to apply as Manifests does, each with the
-// inventory label of this configuration.
-func (c Result) LabelledManifests() []map[string]any {
-	manifests := c.Manifests()
-	for i, m := range manifests {
-		manifests[i] = c.Labelled(m)
-	}
-	return manifests
+	labelled := runtime.DeepCopyJSON(manifest)
+	// The only error is that labels are no map, which validation has refused.
+	_ = unstructured.SetNestedField(labelled, c.Owner(), "metadata", "labels", kube.InventoryLabel)
+	return labelled
 }

@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"math/big"
 	"slices"
 	"strconv"
@@ -101,13 +102,7 @@ func boundsOf(pool map[string]any, offers []Offer) (Cost, error) {
 
 // admitted are the offers that requirements allow.
 func admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
-	var allowed []Offer
-	for _, o := range offers {
-		if o.Requirements.Intersects(requirements) == nil {
-			allowed = append(allowed, o)
-		}
-	}
-	return allowed
+	return slices.DeleteFunc(slices.Clone(offers), func(o Offer) bool { return o.Requirements.Intersects(requirements) != nil })
 }
 
 func counts(name string) bool { return Offer{MilliCPU: 1, MemoryBytes: 1}.size(name) > 0 }
@@ -115,16 +110,15 @@ func counts(name string) bool { return Offer{MilliCPU: 1, MemoryBytes: 1}.size(n
 // limitsOf returns the limits of a pool; of a static pool, whose number of
 // nodes is fixed, that number.
 func limitsOf(pool map[string]any) map[string]resource.Quantity {
+	written := map[string]any{}
+	maps.Copy(written, manifest.Map(pool, "spec", "limits"))
+	if replicas := lookup(pool, "spec.replicas"); replicas != nil {
+		written["nodes"] = replicas
+	}
 	limits := map[string]resource.Quantity{}
-	written, _ := lookup(pool, "spec.limits").(map[string]any)
 	for name, raw := range written {
 		if q, err := resource.ParseQuantity(fmt.Sprint(raw)); err == nil {
 			limits[name] = q
-		}
-	}
-	if replicas := lookup(pool, "spec.replicas"); replicas != nil {
-		if q, err := resource.ParseQuantity(fmt.Sprint(replicas)); err == nil {
-			limits["nodes"] = q
 		}
 	}
 	return limits

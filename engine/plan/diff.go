@@ -59,11 +59,9 @@ func byID(objects []config.Object) map[manifest.Key]config.Object {
 }
 
 func changeOf(o config.Object, action Action) Change {
-	apiVersion, _ := o.Manifest["apiVersion"].(string)
 	return Change{
-		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: apiVersion, Kind: o.Kind(), Namespace: o.Namespace(),
-		Name:   o.Name(),
-		Source: o.Origins.Find("").Range, Action: action, Effect: None,
+		Addr: o.Addr.String(), Block: o.Addr.Type, APIVersion: o.APIVersion(), Kind: o.Kind(),
+		Namespace: o.Namespace(), Name: o.Name(), Source: o.Origins.Find("").Range, Action: action, Effect: None,
 	}
 }
 

@@ -94,18 +94,14 @@ type owner struct {
 
 // ownersOf reads the managed fields of an object; those of its status apart.
 func ownersOf(obj map[string]any) (owners, error) {
-	var typed struct {
-		Metadata struct {
-			ManagedFields []metav1.ManagedFieldsEntry `json:"managedFields"`
-		} `json:"metadata"`
-	}
-	metadata, _ := obj["metadata"].(map[string]any)
-	entries := map[string]any{"metadata": map[string]any{"managedFields": metadata["managedFields"]}}
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(entries, &typed); err != nil {
+	metadata := map[string]any{"managedFields": manifest.Map(obj, "metadata")["managedFields"]}
+	var typed metav1.PartialObjectMetadata
+	err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"metadata": metadata}, &typed)
+	if err != nil {
 		return nil, err
 	}
 	var all owners
-	for _, entry := range typed.Metadata.ManagedFields {
+	for _, entry := range typed.ManagedFields {
 		if entry.Subresource != "" || entry.FieldsV1 == nil {
 			continue
 		}

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -10,6 +11,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // effectsOf returns what the change of a field means, for two versions of one
@@ -24,52 +26,38 @@ func effectsOf(before, after map[string]any) (func(path string) (effect Effect, 
 	return func(string) (Effect, bool) { return InPlace, false }, nil
 }
 
-// hashed is an object that knows the digest by which drift is told.
-type hashed interface{ Hash() string }
+// TemplateHash is the digest by which Karpenter and the provider find that nodes
+// have drifted; "" for objects that no nodes are made from.
+func TemplateHash(obj map[string]any) (string, error) {
+	var typed interface{ Hash() string }
+	switch obj["kind"] {
+	case "NodePool":
+		typed = &karpv1.NodePool{}
+	case "LinodeNodeClass":
+		typed = &linodev1alpha1.LinodeNodeClass{}
+	default:
+		return "", nil
+	}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
+		return "", err
+	}
+	return typed.Hash(), nil
+}
 
 // rollsBy reports whether replacing one part of an object by that of its new
 // version changes its hash. Karpenter replaces nodes when the hash that they
 // were made under is another one (karpenter v1.14.1, areStaticFieldsDrifted).
-func rollsBy[T hashed](before, after map[string]any, part string, empty func() T) (bool, error) {
-	if reflect.DeepEqual(lookup(before, part), lookup(after, part)) {
+func rollsBy(before, after map[string]any, part string) (bool, error) {
+	value := lookup(after, part)
+	if reflect.DeepEqual(lookup(before, part), value) {
 		return false, nil
 	}
-	hash := func(obj map[string]any) (string, error) {
-		typed := empty()
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
-			return "", err
-		}
-		return typed.Hash(), nil
-	}
-	mixed := runtime.DeepCopyJSON(before)
-	replace(mixed, after, strings.Split(part, "."))
-	old, err := hash(before)
+	old, err := TemplateHash(before)
 	if err != nil {
 		return false, err
 	}
-	changed, err := hash(mixed)
+	changed, err := TemplateHash(with(before, part, value))
 	return old != changed, err
-}
-
-// replace puts the part of from at a path in place of that of into.
-func replace(into, from map[string]any, path []string) {
-	key := path[0]
-	value, there := from[key]
-	if len(path) == 1 {
-		if !there {
-			delete(into, key)
-		} else {
-			into[key] = runtime.DeepCopyJSONValue(value)
-		}
-		return
-	}
-	inner, ok := into[key].(map[string]any)
-	if !ok {
-		inner = map[string]any{}
-		into[key] = inner
-	}
-	deeper, _ := value.(map[string]any)
-	replace(inner, deeper, path[1:])
 }
 
 // parts of a NodePool's template that are replaced as a whole to see what they
@@ -83,7 +71,7 @@ var parts = []string{
 func poolEffects(before, after map[string]any) (func(string) (Effect, bool), error) {
 	rolls := map[string]bool{}
 	for _, part := range parts {
-		r, err := rollsBy(before, after, part, func() *karpv1.NodePool { return &karpv1.NodePool{} })
+		r, err := rollsBy(before, after, part)
 		if err != nil {
 			return nil, err
 		}
@@ -152,14 +140,10 @@ func classEffects(before, after map[string]any) (func(string) (Effect, bool), er
 	rolls := map[string]bool{}
 	spec := map[string]any{}
 	for _, obj := range []map[string]any{before, after} {
-		fields, _ := obj["spec"].(map[string]any)
-		for key := range fields {
-			spec[key] = nil
-		}
+		maps.Copy(spec, manifest.Map(obj, "spec"))
 	}
 	for key := range spec {
-		r, err := rollsBy(before, after, "spec."+key,
-			func() *linodev1alpha1.LinodeNodeClass { return &linodev1alpha1.LinodeNodeClass{} })
+		r, err := rollsBy(before, after, "spec."+key)
 		if err != nil {
 			return nil, err
 		}

@@ -8,12 +8,11 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/encode"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Migration is how a pool becomes another object without its nodes going at
@@ -38,7 +37,7 @@ func (p *Plan) migrations(base, head State) error {
 	before, after := byID(base.Objects), byID(head.Objects)
 	var created, deleted []config.Object
 	for _, c := range p.Changes {
-		switch old, o := before[manifest.Key{Kind: c.Kind, Name: c.Name}], after[manifest.Key{Kind: c.Kind, Name: c.Name}]; {
+		switch old, o := before[c.Key()], after[c.Key()]; {
 		case c.Kind != "NodePool":
 		case c.Action == Create:
 			created = append(created, o)
@@ -87,8 +86,7 @@ func (p *Plan) renames(deleted, created []config.Object, head State) error {
 
 // static reports whether a pool has a fixed number of nodes.
 func static(o config.Object) bool {
-	spec, _ := o.Defaulted["spec"].(map[string]any)
-	return spec["replicas"] != nil
+	return lookup(o.Defaulted, "spec.replicas") != nil
 }
 
 // find returns the first of the new pools that is the old one under another
@@ -112,13 +110,14 @@ func sameAddress(old, o config.Object) (bool, error) {
 // alike reports whether nodes of two pools are interchangeable: Karpenter's hash
 // is the same, and so are the requirements, which are not in it.
 func alike(a, b config.Object) (bool, error) {
-	var pools [2]karpv1.NodePool
+	var hashes [2]string
 	for i, o := range []config.Object{a, b} {
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, &pools[i]); err != nil {
+		var err error
+		if hashes[i], err = TemplateHash(o.Defaulted); err != nil {
 			return false, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
 	}
-	return pools[0].Hash() == pools[1].Hash() && reflect.DeepEqual(requirementFields(a), requirementFields(b)), nil
+	return hashes[0] == hashes[1] && reflect.DeepEqual(requirementFields(a), requirementFields(b)), nil
 }
 
 // requirementFields are what a pool requires, whatever the order.
@@ -155,22 +154,13 @@ func transition(old, o config.Object, head State) (Migration, error) {
 
 // with returns a manifest with another value of a field; nil takes it away.
 func with(manifest map[string]any, path string, value any) map[string]any {
-	changed := runtime.DeepCopyJSON(manifest)
-	at := changed
-	keys := strings.Split(path, ".")
-	for _, key := range keys[:len(keys)-1] {
-		inner, ok := at[key].(map[string]any)
-		if !ok {
-			inner = map[string]any{}
-			at[key] = inner
-		}
-		at = inner
-	}
+	changed, keys := runtime.DeepCopyJSON(manifest), strings.Split(path, ".")
 	if value == nil {
-		delete(at, keys[len(keys)-1])
-	} else {
-		at[keys[len(keys)-1]] = value
+		unstructured.RemoveNestedField(changed, keys...)
+		return changed
 	}
+	// The only error is that a part of the path is no map, which its CRD refuses.
+	_ = unstructured.SetNestedField(changed, value, keys...)
 	return changed
 }
 

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"maps"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -90,27 +91,21 @@ func weightOf(manifest map[string]any) int64 {
 }
 
 // asWritten is an object without what an API server adds to it.
-func asWritten(manifest map[string]any) map[string]any {
-	metadata, _ := manifest["metadata"].(map[string]any)
-	kept := map[string]any{"name": metadata["name"]}
-	if metadata["uid"] == nil {
-		for _, key := range []string{"labels", "annotations"} {
-			if value, ok := metadata[key]; ok {
-				kept[key] = value
-			}
+func asWritten(obj map[string]any) map[string]any {
+	live := manifest.UID(obj) != ""
+	kept := map[string]any{"name": manifest.Name(obj)}
+	for _, key := range []string{"labels", "annotations"} {
+		if value, ok := manifest.Lookup(obj, "metadata", key); ok && !live {
+			kept[key] = value
 		}
 	}
-	return map[string]any{"apiVersion": manifest["apiVersion"], "kind": manifest["kind"], "metadata": kept,
-		"spec": manifest["spec"]}
+	return map[string]any{"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": kept, "spec": obj["spec"]}
 }
 
 // annotated returns the annotations of a pool's nodes, with the one that makes
 // them drift.
-func annotated(manifest map[string]any, name string) map[string]any {
+func annotated(pool map[string]any, name string) map[string]any {
 	annotations := map[string]any{movedTo: name}
-	there, _ := lookup(manifest, "spec.template.metadata.annotations").(map[string]any)
-	for key, value := range there {
-		annotations[key] = value
-	}
+	maps.Copy(annotations, manifest.Map(pool, "spec", "template", "metadata", "annotations"))
 	return annotations
 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -180,12 +181,7 @@ func ParseSchedule(text string) (s cron.Schedule, err error) {
 }
 
 func concernsDrift(b karpv1.Budget) bool {
-	for _, reason := range b.Reasons {
-		if reason == karpv1.DisruptionReasonDrifted {
-			return true
-		}
-	}
-	return len(b.Reasons) == 0
+	return len(b.Reasons) == 0 || slices.Contains(b.Reasons, karpv1.DisruptionReasonDrifted)
 }
 
 // ClockAt is a clock that always shows one moment, for Karpenter's functions that
