@@ -13,7 +13,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -125,6 +125,7 @@ func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
 		texts = append(texts, p.Path+": "+p.Text)
 	}
 	want, region := instancetype.RequirementsOf(pool), n.types.Region()
+	meets := func(it *cloudprovider.InstanceType) bool { return want.Intersects(it.Requirements) == nil }
 	switch {
 	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
 		texts = append(texts, fmt.Sprintf("spec.template.spec.requirements: Linode sells on demand only; let %s be %s.",
@@ -132,18 +133,8 @@ func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
 	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
 		texts = append(texts, fmt.Sprintf(
 			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
-	case !n.anyPlan(want):
+	case !slices.ContainsFunc(n.types.List(), meets): // available or not
 		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
 	}
 	return strings.Join(texts, " ")
-}
-
-// anyPlan reports whether some plan type, available or not, meets requirements.
-func (n *NodePools) anyPlan(want scheduling.Requirements) bool {
-	for _, it := range n.types.List() {
-		if want.Intersects(it.Requirements) == nil {
-			return true
-		}
-	}
-	return false
 }

@@ -80,9 +80,7 @@ func (a *app) states(dir string) ([]*stack.State, error) {
 
 func (a *app) printStatus(all []stack.Status, output string) error {
 	if output == "json" {
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(all)
+		return a.printJSON(all)
 	}
 	if len(all) == 0 {
 		fmt.Fprintln(a.stdout, "no sandbox is running")

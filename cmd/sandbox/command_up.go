@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"os"
 
@@ -93,9 +92,7 @@ func (a *app) printUp(st *stack.Stack, output string) error {
 		for _, e := range st.Exports() {
 			report.Env[e.Name] = e.Value
 		}
-		encoder := json.NewEncoder(a.stdout)
-		encoder.SetIndent("", "  ")
-		return encoder.Encode(report)
+		return a.printJSON(report)
 	}
 	if !st.Found {
 		a.say("ready in %.1fs, in %s", st.ReadySeconds, st.Dir)

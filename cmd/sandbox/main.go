@@ -4,6 +4,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -86,6 +87,13 @@ func (a *app) say(format string, args ...any) {
 // note prints a line even with --quiet.
 func (a *app) note(format string, args ...any) {
 	fmt.Fprintf(a.stderr, "sandbox: "+format+"\n", args...)
+}
+
+// printJSON prints a value as indented JSON.
+func (a *app) printJSON(value any) error {
+	encoder := json.NewEncoder(a.stdout)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(value)
 }
 
 func (a *app) getenv(name string) string {

@@ -20,17 +20,8 @@ type settings struct {
 	simulated                 simulator.Config
 }
 
-// The delays make a node ready some seven seconds after it was asked for. A real
-// one takes one and a half to three minutes.
-const (
-	defaultInstanceDelay = time.Second
-	defaultJoinDelay     = 5 * time.Second
-	defaultCCMDelay      = time.Second
-	defaultDeleteDelay   = 2 * time.Second
-	defaultListDelay     = 5 * time.Second
-	defaultNodeGoneDelay = time.Second
-)
-
+// register adds the flags. Their delays make a node ready some seven seconds after it was asked for. A real one takes
+// one and a half to three minutes.
 func (s *settings) register(flags *pflag.FlagSet) {
 	flags.SortFlags = false
 	flags.StringVar(&s.dir, "dir", "", "the directory of the sandbox (default: a fresh one)")
@@ -46,14 +37,14 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the LKE cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
 	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
-	flags.DurationVar(&c.InstanceDelay, "instance-delay", defaultInstanceDelay,
+	flags.DurationVar(&c.InstanceDelay, "instance-delay", time.Second,
 		"time until a slot of a pool has its instance")
-	flags.DurationVar(&c.JoinDelay, "join-delay", defaultJoinDelay, "time until an instance has joined as a node")
-	flags.DurationVar(&c.CCMDelay, "ccm-delay", defaultCCMDelay, "time until the cloud controller has completed a node")
-	flags.DurationVar(&c.DeleteDelay, "delete-delay", defaultDeleteDelay, "time until a deleted instance is gone")
-	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", defaultNodeGoneDelay,
+	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node")
+	flags.DurationVar(&c.CCMDelay, "ccm-delay", time.Second, "time until the cloud controller has completed a node")
+	flags.DurationVar(&c.DeleteDelay, "delete-delay", 2*time.Second, "time until a deleted instance is gone")
+	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", time.Second,
 		"time until the node of an instance that is gone is removed")
-	flags.DurationVar(&c.ListDelay, "list-delay", defaultListDelay,
+	flags.DurationVar(&c.ListDelay, "list-delay", 5*time.Second,
 		"time until a pool of the enterprise tier lists a new node")
 	flags.Float64Var(&c.Jitter, "jitter", 0, "by what fraction the delays vary: 0.2 makes 10s into 8s to 12s")
 	flags.Uint64Var(&c.Seed, "seed", 1, "what chance starts from: the same seed plays the same")

@@ -125,7 +125,8 @@ func (g *group) wholePools(work *Work) {
 		return
 	}
 	for _, p := range g.pools {
-		if p.hidden() > 0 || !containsAll(work.DeleteSlots, p.Slots) {
+		stays := func(s Slot) bool { return !slices.Contains(work.DeleteSlots, s.ID) }
+		if p.hidden() > 0 || slices.ContainsFunc(p.Slots, stays) {
 			continue
 		}
 		work.DeletePools = append(work.DeletePools, p.ID)
@@ -133,13 +134,4 @@ func (g *group) wholePools(work *Work) {
 			return slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.ID == id })
 		})
 	}
-}
-
-func containsAll(ids []string, slots []Slot) bool {
-	for _, s := range slots {
-		if !slices.Contains(ids, s.ID) {
-			return false
-		}
-	}
-	return true
 }

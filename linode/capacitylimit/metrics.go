@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/promauto"
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/lkeplan/lkeplan/linode/limits"
@@ -18,9 +19,7 @@ type limitGauges struct {
 // used.
 var limitMetrics = sync.OnceValue(func() limitGauges {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
-		g := prometheus.NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
-		crmetrics.Registry.MustRegister(g)
-		return g
+		return promauto.With(crmetrics.Registry).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)
 	}
 	const units = " Units: nodes, CPUs, bytes, US dollars a month."
 	return limitGauges{
@@ -34,12 +33,10 @@ var limitMetrics = sync.OnceValue(func() limitGauges {
 
 // refusals counts the NodeClaims that a limit has refused.
 var refusals = sync.OnceValue(func() *prometheus.CounterVec {
-	c := prometheus.NewCounterVec(prometheus.CounterOpts{
+	return promauto.With(crmetrics.Registry).NewCounterVec(prometheus.CounterOpts{
 		Name: "lkeplan_limit_refusals_total",
 		Help: "NodeClaims that got no machine because of a CapacityLimit or the limits of their NodePool.",
 	}, []string{"kind", "name"})
-	crmetrics.Registry.MustRegister(c)
-	return c
 })
 
 // forget removes a deleted limit.

@@ -174,7 +174,8 @@ func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, lkeapi.Slot, bool, error) {
 	poolID, slotID, _ := nodeclaim.SlotOf(c.cluster, node.Name)
 	pools, err := c.pools.Pools(ctx, time.Time{})
-	if err == nil && !hasPool(pools, poolID) {
+	known := func(p lkeapi.Pool) bool { return p.ID == poolID }
+	if err == nil && !slices.ContainsFunc(pools, known) {
 		pools, err = c.pools.Pools(ctx, node.CreationTimestamp.Time)
 	}
 	if err != nil {
@@ -192,15 +193,6 @@ func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, 
 		return p, lkeapi.Slot{}, true, nil
 	}
 	return lkeapi.Pool{}, lkeapi.Slot{}, false, nil
-}
-
-func hasPool(pools []lkeapi.Pool, id int) bool {
-	for _, p := range pools {
-		if p.ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // claim returns the NodeClaim that has the slot's instance; nil while there is

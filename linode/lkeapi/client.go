@@ -105,29 +105,24 @@ func Root(baseURL string) string {
 // Cluster returns the cluster with this id. Class NotFound where the account
 // has none.
 func (c *Client) Cluster(ctx context.Context, id int) (Cluster, error) {
-	cluster, err := one(ctx, func(ctx context.Context) (*Cluster, error) { return c.api.GetLKECluster(ctx, id) })
-	if err != nil {
-		return Cluster{}, fmt.Errorf("get cluster %d: %w", id, err)
-	}
-	return cluster, nil
+	return one(ctx, fmt.Sprintf("get cluster %d", id), func(ctx context.Context) (*Cluster, error) {
+		return c.api.GetLKECluster(ctx, id)
+	})
 }
 
 // Clusters returns all clusters that the token can see.
 func (c *Client) Clusters(ctx context.Context) ([]Cluster, error) {
-	clusters, err := all(ctx, c.api.ListLKEClusters)
-	if err != nil {
-		return nil, fmt.Errorf("list clusters: %w", err)
-	}
-	return clusters, nil
+	return all(ctx, "list clusters", c.api.ListLKEClusters)
 }
 
 // Versions returns the Kubernetes versions that clusters of a tier can have.
 func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
-	versions, err := all(ctx, func(ctx context.Context, o *linodego.ListOptions) ([]linodego.LKETierVersion, error) {
+	list := func(ctx context.Context, o *linodego.ListOptions) ([]linodego.LKETierVersion, error) {
 		return c.api.ListLKETierVersions(ctx, string(tier), o)
-	})
+	}
+	versions, err := all(ctx, fmt.Sprintf("list the versions of tier %s", tier), list)
 	if err != nil {
-		return nil, fmt.Errorf("list the versions of tier %s: %w", tier, err)
+		return nil, err
 	}
 	ids := make([]string, len(versions))
 	for i, v := range versions {
@@ -139,61 +134,50 @@ func (c *Client) Versions(ctx context.Context, tier catalog.Tier) ([]string, err
 // Firewall returns an error of class NotFound where the account has no firewall
 // of that number, and of class Auth where the token lacks firewall:read_only.
 func (c *Client) Firewall(ctx context.Context, id int) error {
-	_, err := one(ctx, func(ctx context.Context) (*linodego.Firewall, error) { return c.api.GetFirewall(ctx, id) })
-	if err != nil {
-		return fmt.Errorf("get firewall %d: %w", id, err)
-	}
-	return nil
+	return do(ctx, fmt.Sprintf("get firewall %d", id), func(ctx context.Context) error {
+		_, err := c.api.GetFirewall(ctx, id)
+		return err
+	})
 }
 
 // Pools returns all node pools of a cluster with all their slots.
 func (c *Client) Pools(ctx context.Context, cluster int) ([]Pool, error) {
-	pools, err := all(ctx, func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {
+	list := func(ctx context.Context, o *linodego.ListOptions) ([]Pool, error) {
 		return c.api.ListLKENodePools(ctx, cluster, o)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list pools of cluster %d: %w", cluster, err)
 	}
-	return pools, nil
+	return all(ctx, fmt.Sprintf("list pools of cluster %d", cluster), list)
 }
 
 // CreatePool makes a pool and returns it as LKE answered, with slots that may
 // have no instance yet. It is sent once: after an error of class Unknown the
 // pool may exist.
 func (c *Client) CreatePool(ctx context.Context, cluster int, spec PoolSpec) (Pool, error) {
-	pool, err := c.send(ctx, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), specToSend(spec))
-	if err != nil {
-		return Pool{}, fmt.Errorf("create pool of %d %s in cluster %d: %w", spec.Count, spec.Type, cluster, err)
-	}
-	return pool, nil
+	what := fmt.Sprintf("create pool of %d %s in cluster %d", spec.Count, spec.Type, cluster)
+	return c.send(ctx, what, http.MethodPost, fmt.Sprintf("lke/clusters/%d/pools", cluster), specToSend(spec))
 }
 
 // GrowPool sets the count of a pool. Callers only ever raise it: when a count is
 // lowered, LKE picks the nodes to delete.
 func (c *Client) GrowPool(ctx context.Context, cluster, pool, count int) (Pool, error) {
-	grown, err := one(ctx, func(ctx context.Context) (*Pool, error) {
+	what := fmt.Sprintf("grow pool %d of cluster %d to %d", pool, cluster, count)
+	return one(ctx, what, func(ctx context.Context) (*Pool, error) {
 		return c.api.UpdateLKENodePool(ctx, cluster, pool, PoolChange{Count: count})
 	})
-	if err != nil {
-		return Pool{}, fmt.Errorf("grow pool %d of cluster %d to %d: %w", pool, cluster, count, err)
-	}
-	return grown, nil
 }
 
 // ChangePool changes a pool in place: its nodes get new labels and taints, and
 // stay. What the change leaves out is not sent, the count never.
 func (c *Client) ChangePool(ctx context.Context, cluster, pool int, change PoolChange) error {
 	change.Count = 0
+	what := fmt.Sprintf("change pool %d of cluster %d", pool, cluster)
 	path := fmt.Sprintf("lke/clusters/%d/pools/%d", cluster, pool)
-	if _, err := c.send(ctx, http.MethodPut, path, changeToSend(change)); err != nil {
-		return fmt.Errorf("change pool %d of cluster %d: %w", pool, cluster, err)
-	}
-	return nil
+	_, err := c.send(ctx, what, http.MethodPut, path, changeToSend(change))
+	return err
 }
 
 // send sends a pool in a body of ours; why not in linodego's, poolSpec says.
-func (c *Client) send(ctx context.Context, method, path string, body any) (pool Pool, err error) {
-	err = do(ctx, func(ctx context.Context) error {
+func (c *Client) send(ctx context.Context, what, method, path string, body any) (pool Pool, err error) {
+	err = do(ctx, what, func(ctx context.Context) error {
 		_, err := c.api.R(ctx).SetBody(body).SetResult(&pool).Execute(method, path)
 		return err
 	})
@@ -203,26 +187,27 @@ func (c *Client) send(ctx context.Context, method, path string, body any) (pool 
 // DeletePool deletes a pool and all its nodes. A pool that is not there is not
 // an error: the goal is reached.
 func (c *Client) DeletePool(ctx context.Context, cluster, pool int) error {
-	err := do(ctx, func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) })
-	if err != nil && ClassOf(err) != ClassNotFound {
-		return fmt.Errorf("delete pool %d of cluster %d: %w", pool, cluster, err)
-	}
-	return nil
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete pool %d of cluster %d", pool, cluster),
+		func(ctx context.Context) error { return c.api.DeleteLKENodePool(ctx, cluster, pool) }))
 }
 
 // DeleteSlot deletes one slot of a pool, its node and its Linode, and lowers
 // the pool's count by one. A slot that is not there is not an error.
 func (c *Client) DeleteSlot(ctx context.Context, cluster int, slot string) error {
-	err := do(ctx, func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) })
-	if err != nil && ClassOf(err) != ClassNotFound {
-		return fmt.Errorf("delete node %s of cluster %d: %w", slot, cluster, err)
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete node %s of cluster %d", slot, cluster),
+		func(ctx context.Context) error { return c.api.DeleteLKENodePoolNode(ctx, cluster, slot) }))
+}
+
+func ignoreNotFound(err error) error {
+	if ClassOf(err) == ClassNotFound {
+		return nil
 	}
-	return nil
+	return err
 }
 
 // one gets one object.
-func one[T any](ctx context.Context, get func(context.Context) (*T, error)) (object T, err error) {
-	err = do(ctx, func(ctx context.Context) error {
+func one[T any](ctx context.Context, what string, get func(context.Context) (*T, error)) (object T, err error) {
+	err = do(ctx, what, func(ctx context.Context) error {
 		got, err := get(ctx)
 		if err == nil {
 			object = *got
@@ -234,9 +219,9 @@ func one[T any](ctx context.Context, get func(context.Context) (*T, error)) (obj
 
 // all reads all pages of a list, in the largest pages that the API serves.
 func all[T any](
-	ctx context.Context, list func(context.Context, *linodego.ListOptions) ([]T, error),
+	ctx context.Context, what string, list func(context.Context, *linodego.ListOptions) ([]T, error),
 ) (rows []T, err error) {
-	err = do(ctx, func(ctx context.Context) (err error) {
+	err = do(ctx, what, func(ctx context.Context) (err error) {
 		rows, err = list(ctx, &linodego.ListOptions{PageSize: 500})
 		return err
 	})

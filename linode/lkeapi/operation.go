@@ -1,6 +1,9 @@
 package lkeapi
 
-import "context"
+import (
+	"context"
+	"fmt"
+)
 
 // operation is one call of linodego: one request, or one for each page of a list.
 // linodego flattens every error to text, those of its transport too. So the
@@ -12,19 +15,19 @@ type operation struct {
 
 type operationKey struct{}
 
-// do runs one call of linodego and returns the error as the transport saw it.
-func do(ctx context.Context, call func(context.Context) error) error {
+// do runs one call of linodego, which the error names, and returns the error as the transport saw it.
+func do(ctx context.Context, what string, call func(context.Context) error) error {
 	var op operation
 	err := call(context.WithValue(ctx, operationKey{}, &op))
 	switch {
 	case err == nil:
 		return nil
 	case op.err != nil:
-		return op.err
+		err = op.err
 	case !op.sent:
-		return &notSentError{err}
+		err = &notSentError{err}
 	}
-	return err
+	return fmt.Errorf("%s: %w", what, err)
 }
 
 func operationOf(ctx context.Context) *operation {

@@ -60,14 +60,11 @@ func (n *nodes) bury(ctx context.Context, now time.Time) (next time.Time, err er
 // delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
 // waits for somebody's finalizer, is left to them.
 func (n *nodes) delete(ctx context.Context, key orphan) error {
-	node, err := n.client.CoreV1().Nodes().Get(ctx, key.name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		return nil
-	}
+	node, err := n.get(ctx, key.name)
 	if err != nil {
-		return fmt.Errorf("get node %s: %w", key.name, err)
+		return fmt.Errorf("node %s: %w", key.name, err)
 	}
-	if node.Status.NodeInfo.SystemUUID != key.machineID || node.DeletionTimestamp != nil {
+	if node == nil || node.Status.NodeInfo.SystemUUID != key.machineID || node.DeletionTimestamp != nil {
 		return nil
 	}
 	options := metav1.DeleteOptions{Preconditions: metav1.NewUIDPreconditions(string(node.UID))}

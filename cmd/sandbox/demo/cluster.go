@@ -26,13 +26,6 @@ type cluster struct {
 	plans     []string        // of those, sorted
 }
 
-// node is the part of a Node that the demo reads.
-type node struct {
-	Name   string
-	Labels map[string]string
-	Ready  bool
-}
-
 func connect(kubeconfig string) (*cluster, error) {
 	if kubeconfig == "" {
 		return nil, fmt.Errorf("KUBECONFIG is not set; run this as: bin/sandbox run --cluster-name quickstart -- bin/demo")
@@ -50,23 +43,24 @@ func connect(kubeconfig string) (*cluster, error) {
 }
 
 // nodes returns all nodes.
-func (c *cluster) nodes(ctx context.Context) ([]node, error) {
+func (c *cluster) nodes(ctx context.Context) ([]corev1.Node, error) {
 	list, err := c.kube.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, err
 	}
 	c.nodesSeen, c.plans = map[string]bool{}, nil
-	nodes := make([]node, len(list.Items))
-	for i, n := range list.Items {
-		ready := slices.ContainsFunc(n.Status.Conditions, func(cond corev1.NodeCondition) bool {
-			return cond.Type == corev1.NodeReady && cond.Status == corev1.ConditionTrue
-		})
-		nodes[i] = node{Name: n.Name, Labels: n.Labels, Ready: ready}
+	for _, n := range list.Items {
 		c.nodesSeen[n.Name] = true
 		c.plans = append(c.plans, n.Labels[corev1.LabelInstanceTypeStable])
 	}
 	slices.Sort(c.plans)
-	return nodes, nil
+	return list.Items, nil
+}
+
+func ready(n corev1.Node) bool {
+	return slices.ContainsFunc(n.Status.Conditions, func(cond corev1.NodeCondition) bool {
+		return cond.Type == corev1.NodeReady && cond.Status == corev1.ConditionTrue
+	})
 }
 
 // describe names the nodes that were last listed.

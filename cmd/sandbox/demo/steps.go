@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
@@ -97,12 +100,8 @@ func (d *demo) rollOut(ctx context.Context) (string, error) {
 		return "", err
 	}
 	err = d.settled(ctx, 90*time.Second, func(s state) bool {
-		for _, n := range s.nodes {
-			if n.Labels["example.com/team"] != "platform" || before[n.Name] {
-				return false
-			}
-		}
-		return s.running == 5 && len(s.nodes) > 0
+		old := func(n corev1.Node) bool { return n.Labels["example.com/team"] != "platform" || before[n.Name] }
+		return s.running == 5 && len(s.nodes) > 0 && !slices.ContainsFunc(s.nodes, old)
 	})
 	return fmt.Sprintf("%s; 5 pods run on %s", id, d.cluster.describe()), err
 }
@@ -117,12 +116,7 @@ func (d *demo) deleteNode(ctx context.Context) (string, error) {
 		return "", err
 	}
 	err = d.settled(ctx, 60*time.Second, func(s state) bool {
-		for _, n := range s.nodes {
-			if n.Name == victim {
-				return false
-			}
-		}
-		return s.running == 5 && s.linode.Deleted > linodes.Deleted
+		return !d.cluster.nodesSeen[victim] && s.running == 5 && s.linode.Deleted > linodes.Deleted
 	})
 	return fmt.Sprintf("%s is gone; 5 pods run on %s", victim, d.cluster.describe()), err
 }
@@ -138,7 +132,7 @@ func (d *demo) scaleDown(ctx context.Context) (string, error) {
 
 // state is what exists at one moment.
 type state struct {
-	nodes   []node
+	nodes   []corev1.Node
 	claims  int
 	running int
 	linode  lkesim.Stats
@@ -146,12 +140,8 @@ type state struct {
 
 // consistent reports whether each machine has its claim and its ready node.
 func (s state) consistent() bool {
-	for _, n := range s.nodes {
-		if !n.Ready {
-			return false
-		}
-	}
-	return len(s.nodes) == s.claims && s.claims == s.linode.Slots
+	joining := func(n corev1.Node) bool { return !ready(n) }
+	return len(s.nodes) == s.claims && s.claims == s.linode.Slots && !slices.ContainsFunc(s.nodes, joining)
 }
 
 // settled waits until the condition holds and every machine has its claim and

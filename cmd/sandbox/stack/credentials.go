@@ -60,10 +60,6 @@ func (all users) tokenFile() string {
 	return b.String()
 }
 
-func writeTokens(l layout, all users) error {
-	return os.WriteFile(l.tokens(), []byte(all.tokenFile()), 0o600)
-}
-
 // writeKubeconfigs writes a kubeconfig for everybody. It is done once the API
 // server's port is known.
 func writeKubeconfigs(l layout, all users, cluster string, port int) error {

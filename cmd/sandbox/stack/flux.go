@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -61,12 +62,10 @@ func established(ctx context.Context, server rest.Interface, name string) error 
 	if err := json.Unmarshal(raw, &crd); err != nil {
 		return err
 	}
-	for _, condition := range crd.Status.Conditions {
-		if condition.Type == "Established" && condition.Status == metav1.ConditionTrue {
-			return nil
-		}
+	if !meta.IsStatusConditionTrue(crd.Status.Conditions, "Established") {
+		return fmt.Errorf("%s is not established", name)
 	}
-	return fmt.Errorf("%s is not established", name)
+	return nil
 }
 
 func sourceControllerArgs(w wiring) []string {

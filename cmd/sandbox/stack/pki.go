@@ -14,6 +14,9 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/util/keyutil"
 )
 
 // validFor is how long the certificates last: longer than any sandbox.
@@ -60,17 +63,9 @@ func writePKI(l layout) error {
 
 // trust returns what a client of etcd needs.
 func trust(l layout) (*tls.Config, error) {
-	ca, err := os.ReadFile(l.caCert())
-	if err != nil {
-		return nil, err
-	}
-	roots := x509.NewCertPool()
-	roots.AppendCertsFromPEM(ca)
-	own, err := tls.LoadX509KeyPair(l.servingCert(), l.servingKey())
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{RootCAs: roots, Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}, nil
+	return rest.TLSConfigFor(&rest.Config{TLSClientConfig: rest.TLSClientConfig{
+		CAFile: l.caCert(), CertFile: l.servingCert(), KeyFile: l.servingKey(),
+	}})
 }
 
 func newKey() (*ecdsa.PrivateKey, error) { return ecdsa.GenerateKey(elliptic.P256(), rand.Reader) }
@@ -90,17 +85,13 @@ func writeCert(path string, cert, parent *x509.Certificate, public crypto.Public
 	if err != nil {
 		return err
 	}
-	return writePEM(path, "CERTIFICATE", der)
+	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600)
 }
 
 func writeKey(path string, key *ecdsa.PrivateKey) error {
-	der, err := x509.MarshalECPrivateKey(key)
+	text, err := keyutil.MarshalPrivateKeyToPEM(key)
 	if err != nil {
 		return err
 	}
-	return writePEM(path, "EC PRIVATE KEY", der)
-}
-
-func writePEM(path, kind string, der []byte) error {
-	return os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600)
+	return os.WriteFile(path, text, 0o600)
 }

@@ -24,17 +24,6 @@ func freePort() (int, error) {
 	return listener.Addr().(*net.TCPAddr).Port, nil
 }
 
-// PortTakenError says that a port the user asked for is not free.
-type PortTakenError struct {
-	Port int
-	Flag string
-}
-
-func (e *PortTakenError) Error() string {
-	return fmt.Sprintf("port %d is taken by another process: choose another one with %s, "+
-		"or leave it out and a free one is found", e.Port, e.Flag)
-}
-
 // requirePort checks that a port the user asked for is free; zero means that any
 // will do.
 func requirePort(port int, flag string) error {
@@ -43,7 +32,8 @@ func requirePort(port int, flag string) error {
 	}
 	listener, err := net.Listen("tcp", address(port))
 	if err != nil {
-		return &PortTakenError{Port: port, Flag: flag}
+		return fmt.Errorf("port %d is taken by another process: choose another one with %s, "+
+			"or leave it out and a free one is found", port, flag)
 	}
 	return listener.Close()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/process"
@@ -82,23 +83,23 @@ func (s *State) save() error {
 	return os.Rename(path+".new", path)
 }
 
+func (s *State) index(component string) int {
+	return slices.IndexFunc(s.Components, func(c Component) bool { return c.Name == component })
+}
+
 // put adds the component, or replaces the one of the same name.
 func (s *State) put(c Component) {
-	for i := range s.Components {
-		if s.Components[i].Name == c.Name {
-			s.Components[i] = c
-			return
-		}
+	if i := s.index(c.Name); i >= 0 {
+		s.Components[i] = c
+	} else {
+		s.Components = append(s.Components, c)
 	}
-	s.Components = append(s.Components, c)
 }
 
 // Component returns the named component; ok is false if it was never started.
 func (s *State) Component(name string) (c Component, ok bool) {
-	for _, c := range s.Components {
-		if c.Name == name {
-			return c, true
-		}
+	if i := s.index(name); i >= 0 {
+		return s.Components[i], true
 	}
 	return Component{}, false
 }
@@ -110,12 +111,7 @@ func (s *State) port(component, name string) int {
 
 // Running reports whether any of its processes is alive.
 func (s *State) Running() bool {
-	for _, c := range s.Components {
-		if c.Alive() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s.Components, func(c Component) bool { return c.Alive() })
 }
 
 // Dead lists the components that were started and are not running any more.

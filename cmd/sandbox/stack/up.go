@@ -192,7 +192,7 @@ func (c Config) furnish(l layout, all users) error {
 	if err := writePKI(l); err != nil {
 		return err
 	}
-	if err := writeTokens(l, all); err != nil {
+	if err := os.WriteFile(l.tokens(), []byte(all.tokenFile()), 0o600); err != nil {
 		return err
 	}
 	if err := os.WriteFile(l.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {

@@ -28,27 +28,12 @@ type Application struct {
 // Env is one of spec.source.plugin.env.
 type Env struct{ Name, Value string }
 
-// A Parameter is one of spec.source.plugin.parameters.
+// A Parameter is one of spec.source.plugin.parameters. The value that is set is written, even if it is empty.
 type Parameter struct {
-	Name   string
-	String *string
-	Array  []string
-	Map    map[string]string
-}
-
-// MarshalJSON writes the value that is set, even if it is empty.
-func (p Parameter) MarshalJSON() ([]byte, error) {
-	fields := map[string]any{"name": p.Name}
-	if p.String != nil {
-		fields["string"] = *p.String
-	}
-	if p.Array != nil {
-		fields["array"] = p.Array
-	}
-	if p.Map != nil {
-		fields["map"] = p.Map
-	}
-	return json.Marshal(fields)
+	Name   string            `json:"name"`
+	String *string           `json:"string,omitzero"`
+	Array  []string          `json:"array,omitzero"`
+	Map    map[string]string `json:"map,omitzero"`
 }
 
 // environ is what the repository server adds to the environment. It adds more to

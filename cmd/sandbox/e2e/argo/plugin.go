@@ -29,7 +29,6 @@ type Plugin struct {
 	} `json:"metadata"`
 	Spec struct {
 		Version    string     `json:"version"`
-		Init       Command    `json:"init"`
 		Generate   Command    `json:"generate"`
 		Discover   Discover   `json:"discover"`
 		Parameters Parameters `json:"parameters"`
@@ -103,13 +102,7 @@ func (s Server) Generate(
 	ctx context.Context, repository string, app Application,
 ) (objects []map[string]any, err error) {
 	err = s.within(repository, app, func(dir string) error {
-		environ := append(s.Environ, app.environ(true)...)
-		if len(s.Plugin.Spec.Init.Command) > 0 {
-			if _, err := s.run(ctx, s.Plugin.Spec.Init, dir, environ); err != nil {
-				return err
-			}
-		}
-		out, err := s.run(ctx, s.Plugin.Spec.Generate, dir, environ)
+		out, err := s.run(ctx, s.Plugin.Spec.Generate, dir, append(s.Environ, app.environ(true)...))
 		if err != nil {
 			return err
 		}
@@ -178,18 +171,13 @@ func (s Server) find(name string) (string, error) {
 	for _, line := range s.Environ {
 		if path, ok := strings.CutPrefix(line, "PATH="); ok {
 			for _, dir := range filepath.SplitList(path) {
-				if program := filepath.Join(dir, name); isProgram(program) {
+				if program, err := exec.LookPath(filepath.Join(dir, name)); err == nil {
 					return program, nil
 				}
 			}
 		}
 	}
 	return "", fmt.Errorf("find %s: %w", name, exec.ErrNotFound)
-}
-
-func isProgram(file string) bool {
-	info, err := os.Stat(file)
-	return err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0
 }
 
 // split parses the objects that a plugin printed.

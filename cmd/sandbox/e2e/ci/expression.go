@@ -93,28 +93,19 @@ func (e *expression) take(any ...string) (string, bool) {
 	return next, true
 }
 
-func (e *expression) or() (any, error) {
-	left, err := e.and()
-	for err == nil {
-		if _, ok := e.take("||"); !ok {
-			break
-		}
-		var right any
-		if right, err = e.and(); !truth(left) {
-			left = right
-		}
-	}
-	return left, err
-}
+func (e *expression) or() (any, error) { return e.chain("||", e.and, true) }
 
-func (e *expression) and() (any, error) {
-	left, err := e.comparison()
+func (e *expression) and() (any, error) { return e.chain("&&", e.comparison, false) }
+
+// chain is the first of its operands that decides, by its truth, or else the last.
+func (e *expression) chain(operator string, operand func() (any, error), decides bool) (any, error) {
+	left, err := operand()
 	for err == nil {
-		if _, ok := e.take("&&"); !ok {
+		if _, ok := e.take(operator); !ok {
 			break
 		}
 		var right any
-		if right, err = e.comparison(); truth(left) {
+		if right, err = operand(); truth(left) != decides {
 			left = right
 		}
 	}

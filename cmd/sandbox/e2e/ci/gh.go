@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/itchyny/gojq"
+	"github.com/spf13/pflag"
 )
 
 // GH is the part of the program gh that the examples use: "gh api", answered from the
@@ -66,40 +67,24 @@ func parseCall(args []string) (c call, err error) {
 	if len(args) == 0 || args[0] != "api" {
 		return c, fmt.Errorf("only api is known here, not %q", args)
 	}
-	c.method, c.fields = "GET", map[string]any{}
-	for rest := args[1:]; len(rest) > 0; rest = rest[1:] {
-		flag := rest[0]
-		switch flag {
-		case "--paginate":
-			c.paginate = true
-			continue
-		case "--silent":
-			c.silent = true
-			continue
-		}
-		if !strings.HasPrefix(flag, "-") {
-			if c.path != "" {
-				return c, fmt.Errorf("two paths: %q and %q", c.path, flag)
-			}
-			c.path = flag
-			continue
-		}
-		if len(rest) == 1 {
-			return c, fmt.Errorf("%s takes a value", flag)
-		}
-		rest = rest[1:]
-		switch flag {
-		case "--method":
-			c.method = rest[0]
-		case "--jq":
-			c.jq = rest[0]
-		case "--field":
-			key, value, _ := strings.Cut(rest[0], "=")
-			if c.fields[key], err = field(value); err != nil {
-				return c, err
-			}
-		default:
-			return c, fmt.Errorf("the flag %s is not known here", flag)
+	flags := pflag.NewFlagSet("gh api", pflag.ContinueOnError)
+	flags.Usage = func() {}
+	flags.BoolVar(&c.paginate, "paginate", false, "")
+	flags.BoolVar(&c.silent, "silent", false, "")
+	flags.StringVar(&c.method, "method", "GET", "")
+	flags.StringVar(&c.jq, "jq", "", "")
+	pairs := flags.StringArray("field", nil, "")
+	if err := flags.Parse(args[1:]); err != nil {
+		return c, err
+	}
+	if flags.NArg() != 1 {
+		return c, fmt.Errorf("want one path, not %q", flags.Args())
+	}
+	c.path, c.fields = flags.Arg(0), map[string]any{}
+	for _, pair := range *pairs {
+		key, value, _ := strings.Cut(pair, "=")
+		if c.fields[key], err = field(value); err != nil {
+			return c, err
 		}
 	}
 	return c, nil

@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"regexp"
@@ -125,11 +126,6 @@ func (s Step) check() error {
 
 // label is the name of a step in a log.
 func (s Step) label() string {
-	for _, name := range []string{s.Name, s.ID, s.Uses} {
-		if name != "" {
-			return name
-		}
-	}
 	first, _, _ := strings.Cut(s.Run, "\n")
-	return first
+	return cmp.Or(s.Name, s.ID, s.Uses, first)
 }
