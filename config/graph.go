@@ -3,9 +3,9 @@ package config
 import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
-	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -49,24 +49,12 @@ func (m *Module) Graph() graph.Graph {
 // references collects what the expressions in a body refer to, those in
 // dynamic blocks included.
 func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
-	list := bodyReferences(dynblock.WalkVariables(body), table)
+	list := decode.References(dynblock.WalkVariables(body), table)
 	if table.Open {
 		_, rest, _ := body.PartialContent(decode.Schema(table))
 		attrs, _ := rest.JustAttributes()
 		for _, attr := range attrs {
 			list = append(list, attr.Expr.Variables()...)
-		}
-	}
-	return list
-}
-
-func bodyReferences(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
-	list, children := node.Visit(decode.Schema(table))
-	for _, child := range children {
-		for _, nested := range table.Blocks {
-			if nested.Type == child.BlockTypeName {
-				list = append(list, bodyReferences(child.Node, nested)...)
-			}
 		}
 	}
 	return list
@@ -82,7 +70,7 @@ func referents(traversals []hcl.Traversal, nodes []graph.Node) (ids []string) {
 			ids = append(ids, root)
 			continue
 		}
-		if name, ok := secondName(t); ok {
+		if name, _, ok := eval.SecondName(t); ok {
 			ids = append(ids, root+"."+name)
 			continue
 		}
@@ -97,20 +85,4 @@ func referents(traversals []hcl.Traversal, nodes []graph.Node) (ids []string) {
 		}
 	}
 	return ids
-}
-
-// secondName is the name after the root: pool.x or pool["x"].
-func secondName(t hcl.Traversal) (string, bool) {
-	if len(t) < 2 {
-		return "", false
-	}
-	switch step := t[1].(type) {
-	case hcl.TraverseAttr:
-		return step.Name, true
-	case hcl.TraverseIndex:
-		if step.Key.Type() == cty.String {
-			return step.Key.AsString(), true
-		}
-	}
-	return "", false
 }

@@ -146,15 +146,22 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 	if scope == nil {
 		scope = eval.NewScope(c.run, nil, c.functions)
 	}
+	return ty.evaluate(expr, scope, "Wrong type for variable",
+		fmt.Sprintf("The variable %q, declared at %s, does not take this value",
+			block.Labels[0], diag.Line(block.DefRange)))
+}
+
+// evaluate evaluates an expression and converts its value. A value of another
+// type is the problem, to which the diagnostic adds the reason.
+func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, problem string) (cty.Value,
+	hcl.Diagnostics) {
 	v, ctx, diags := scope.Value(expr)
-	if diags = append(diags, unknownAttributes(expr, ty.ty)...); diags.HasErrors() {
+	if diags = append(diags, unknownAttributes(expr, c.ty)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	v, err := ty.convert(v)
+	v, err := c.convert(v)
 	if err != nil {
-		d := diag.AtExpression("Wrong type for variable", fmt.Sprintf(
-			"The variable %q, declared at %s, does not take this value: %v.",
-			block.Labels[0], diag.Line(block.DefRange), err), expr)
+		d := diag.AtExpression(summary, fmt.Sprintf("%s: %v.", problem, err), expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}
 	}
@@ -186,16 +193,6 @@ func (c *compiler) defaultValue(block *hcl.Block, attr *hcl.Attribute, ty constr
 			fmt.Sprintf("The variable %q has no default and is not set. Set it in a file named *.auto.lkevars.hcl, "+
 				"or with --var %s=VALUE.", name, name), block.DefRange)}
 	}
-	v, ctx, diags := eval.NewScope(c.run, nil, c.functions).Value(attr.Expr)
-	if diags = append(diags, unknownAttributes(attr.Expr, ty.ty)...); diags.HasErrors() {
-		return cty.DynamicVal, diags
-	}
-	v, err := ty.convert(v)
-	if err != nil {
-		d := diag.AtExpression("Wrong type for default",
-			fmt.Sprintf("The default of var.%s does not have the declared type: %v.", name, err), attr.Expr)
-		d.EvalContext = ctx
-		return cty.DynamicVal, hcl.Diagnostics{d}
-	}
-	return v, nil
+	return ty.evaluate(attr.Expr, eval.NewScope(c.run, nil, c.functions), "Wrong type for default",
+		fmt.Sprintf("The default of var.%s does not have the declared type", name))
 }

@@ -20,12 +20,12 @@ func JSONSchema() map[string]any {
 			"items": object{"type": []any{"string", "number", "boolean"}},
 		},
 	}}
-	document := s.body(Block{Blocks: Document()}, "document", false)
+	s.body(Block{Blocks: Document()}, "document", false)
 	return object{
 		"$schema":     "https://json-schema.org/draft/2020-12/schema",
 		"title":       "lkeplan",
 		"description": "Node pools for LKE, in JSON: the syntax of *.lke.json files.",
-		"$ref":        "#/$defs/repeated." + s.repeated("document", document),
+		"$ref":        "#/$defs/repeated." + s.repeated("document"),
 		"$defs":       s.defs,
 	}
 }
@@ -37,9 +37,8 @@ type jsonSchema struct {
 	defs object
 }
 
-// body defines the body of a block and returns the name of the definition.
-// Dynamic blocks are possible in what compiles to objects.
-func (s jsonSchema) body(block Block, name string, dynamic bool) string {
+// body defines the body of a block under a name. Dynamic blocks are possible in what compiles to objects.
+func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	properties := object{"//": object{"description": "A comment."}}
 	var required []any
 	for _, arg := range block.Args {
@@ -54,9 +53,9 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) string {
 		if name == "document" {
 			of = nested.Type
 		}
-		body := s.body(nested, of, dynamic || nested.Object != nil)
-		properties[nested.Type] = s.labelled(nested.Labels, of, body)
-		generators[nested.Type] = s.generator(of, body)
+		s.body(nested, of, dynamic || nested.Object != nil)
+		properties[nested.Type] = s.labelled(nested.Labels, of)
+		generators[nested.Type] = s.generator(of)
 	}
 	if dynamic && len(generators) > 0 {
 		properties["dynamic"] = object{
@@ -74,13 +73,12 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) string {
 		body["required"] = required
 	}
 	s.defs[name] = body
-	return name
 }
 
 // labelled is the value of the property named for a block type: the body under
 // its labels.
-func (s jsonSchema) labelled(labels []string, name, body string) object {
-	schema := object{"$ref": "#/$defs/repeated." + s.repeated(name, body)}
+func (s jsonSchema) labelled(labels []string, name string) object {
+	schema := object{"$ref": "#/$defs/repeated." + s.repeated(name)}
 	for _, label := range labels {
 		level := object{"type": "object", "additionalProperties": schema}
 		if label == "name" { // is referred to
@@ -92,14 +90,14 @@ func (s jsonSchema) labelled(labels []string, name, body string) object {
 }
 
 // generator is the value of a dynamic block.
-func (s jsonSchema) generator(name, body string) object {
+func (s jsonSchema) generator(name string) object {
 	s.defs["dynamic."+name] = object{
 		"type": "object",
 		"properties": object{
 			"for_each": object{"description": "The elements. The content sees each as TYPE.key and TYPE.value."},
 			"iterator": object{"type": "string", "description": "Another name than the block's type for the element."},
 			"labels":   object{"type": "array", "description": "The block's labels."},
-			"content":  object{"$ref": "#/$defs/repeated." + s.repeated(name, body)},
+			"content":  object{"$ref": "#/$defs/repeated." + s.repeated(name)},
 		},
 		"required":             []any{"for_each", "content"},
 		"additionalProperties": false,
@@ -108,8 +106,8 @@ func (s jsonSchema) generator(name, body string) object {
 }
 
 // repeated defines a body, or a list of such bodies.
-func (s jsonSchema) repeated(name, body string) string {
-	s.defs["repeated."+name] = oneOrMany(object{"$ref": "#/$defs/" + body})
+func (s jsonSchema) repeated(name string) string {
+	s.defs["repeated."+name] = oneOrMany(object{"$ref": "#/$defs/" + name})
 	return name
 }
 

@@ -106,7 +106,7 @@ func (p place) set(path string, v any) {
 // object reads the block of an object: its dynamic blocks are expanded, and
 // what is not a plain argument is done at the end.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
-	ctx, diags := d.scope.Context(expansionVariables(dynblock.WalkExpandVariables(body), table))
+	ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
 	if diags.HasErrors() {
 		d.fail(diags...)
 		return cty.EmptyObjectVal
@@ -122,13 +122,14 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 	return value
 }
 
-// expansionVariables collects what the dynamic blocks in a body refer to.
-func expansionVariables(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
+// References collects what the expressions that a walk visits refer to, in a
+// body and in the blocks inside it.
+func References(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Traversal {
 	references, children := node.Visit(Schema(table))
 	for _, child := range children {
 		for _, nested := range table.Blocks {
 			if nested.Type == child.BlockTypeName {
-				references = append(references, expansionVariables(child.Node, nested)...)
+				references = append(references, References(child.Node, nested)...)
 			}
 		}
 	}

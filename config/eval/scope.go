@@ -108,7 +108,7 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 	}
 	u := uses[rootName]
 	if root.Table != nil {
-		name, at, named := second(reference)
+		name, at, named := SecondName(reference)
 		switch {
 		case !named:
 			u.whole = &at
@@ -128,8 +128,9 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 	return nil
 }
 
-// second returns the name after the root, written pool.x or pool["x"].
-func second(reference hcl.Traversal) (name string, at hcl.Range, ok bool) {
+// SecondName returns the name after the root, written pool.x or pool["x"], and
+// the place of both.
+func SecondName(reference hcl.Traversal) (name string, at hcl.Range, ok bool) {
 	if len(reference) == 1 {
 		return "", reference.SourceRange(), false
 	}

@@ -56,21 +56,10 @@ func (g Graph) JSON(w io.Writer) error {
 	return enc.Encode(g)
 }
 
-// color is the background of a kind's nodes.
-func color(kind string) string {
-	switch kind {
-	case "pool":
-		return "#cfe8d5"
-	case "node_class":
-		return "#d3e2f7"
-	case "variable":
-		return "#fbe7c2"
-	case "local":
-		return "#f3f0e6"
-	case "module":
-		return "#e5d9f2"
-	case "check", "policy", "limits":
-		return "#f8d7d3"
-	}
-	return "#e8e8e8"
+// colors are the backgrounds of nodes by their kinds.
+var colors = map[string]string{
+	"pool": "#cfe8d5", "node_class": "#d3e2f7", "variable": "#fbe7c2", "local": "#f3f0e6", "module": "#e5d9f2",
+	"check": "#f8d7d3", "policy": "#f8d7d3", "limits": "#f8d7d3",
 }
+
+func color(kind string) string { return cmp.Or(colors[kind], "#e8e8e8") }

@@ -33,13 +33,17 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	switch e := node.(type) {
 	case *hclsyntax.LiteralValueExpr:
 		if !meter.NumbersInRange(e.Val) {
-			return numberTooLarge(e.SrcRange)
+			return hcl.Diagnostics{diag.At("Number out of range",
+				"This number is too large or too small to be of use here: 38 digits are the limit, before the "+
+					"decimal point and after it.", e.SrcRange)}
 		}
 	case *hclsyntax.ForExpr:
 		g.loops++
 		e.CollExpr = g.meter.Loop(e.CollExpr)
 		if g.loops > maxLoops {
-			return tooManyLoops(e.SrcRange)
+			return hcl.Diagnostics{diag.At("Too many nested loops",
+				fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", maxLoops),
+				e.SrcRange)}
 		}
 	case *hclsyntax.SplatExpr:
 		e.Source = g.meter.Loop(e.Source)
@@ -78,18 +82,6 @@ func (g *guardian) Exit(node hclsyntax.Node) hcl.Diagnostics {
 		g.loops--
 	}
 	return nil
-}
-
-func numberTooLarge(at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.At("Number out of range",
-		"This number is too large or too small to be of use here: 38 digits are the limit, before the "+
-			"decimal point and after it.", at)}
-}
-
-func tooManyLoops(at hcl.Range) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.At("Too many nested loops",
-		fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.",
-			maxLoops), at)}
 }
 
 func tooManyElements(n int, at hcl.Range) hcl.Diagnostics {

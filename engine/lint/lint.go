@@ -88,12 +88,8 @@ func (c *checker) look(rules []Rule) {
 	}
 }
 
-// reportCluster adds a finding about an argument of the cluster block.
-func (c *checker) reportCluster(argument, format string, args ...any) {
-	c.report(config.Addr{}, argument, format, args...)
-}
-
-// report adds a finding of the present rule.
+// report adds a finding of the present rule; without an address, about an
+// argument of the cluster block.
 func (c *checker) report(addr config.Addr, path, format string, args ...any) {
 	severity := Warning
 	if c.rule.Fatal || c.rule.Catalog && c.in.Current {

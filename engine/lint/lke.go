@@ -7,6 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -34,7 +35,7 @@ func region(c *checker) {
 	for _, r := range c.in.Catalog.Regions() {
 		ids = append(ids, r.ID)
 	}
-	c.reportCluster("region", "Linode has no region %q, as of %s.%s%s",
+	c.report(config.Addr{}, "region", "Linode has no region %q, as of %s.%s%s",
 		cluster.Region, c.in.Catalog.Date(), eval.DidYouMean(cluster.Region, ids), refresh)
 }
 
@@ -63,7 +64,7 @@ func tier(c *checker) {
 	if tier == catalog.Enterprise {
 		argument = "tier"
 	}
-	c.reportCluster(argument, "The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: "+
+	c.report(config.Addr{}, argument, "The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: "+
 		"%s.%s",
 		r.ID, r.Label, tier, c.in.Catalog.Date(), say(others), refresh)
 }

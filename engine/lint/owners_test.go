@@ -122,4 +122,11 @@ func TestRulesAreExplained(t *testing.T) {
 			t.Errorf("%s is not found", rule.Name)
 		}
 	}
+	page, err := os.ReadFile("rules.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count("\n"+string(page), "\n## "); n != len(names) {
+		t.Errorf("rules.md has %d sections for %d rules", n, len(names))
+	}
 }
