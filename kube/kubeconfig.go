@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 )
@@ -26,4 +28,16 @@ func Connect(kubeconfig string) (*Cluster, error) {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	return NewCluster(cfg)
+}
+
+// Serves reports whether the API server has a version of a kind.
+func Serves(mapper meta.RESTMapper, kind schema.GroupVersionKind) (bool, error) {
+	_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if meta.IsNoMatchError(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("ask the API server for the kind %s: %w", kind.Kind, err)
+	}
+	return true, nil
 }

@@ -43,8 +43,14 @@ func (d *comparison) flags(cmd *cobra.Command) {
 		"let the API server compute what it would make of the objects; this needs the right to patch them")
 	cmd.Flags().StringArrayVar(&d.allow, "allow", nil,
 		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
-	cmd.Flags().TimeVar(&d.at, "at", time.Time{}, []string{time.RFC3339},
-		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)")
+	cmd.Flags().Func("at",
+		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
+		func(text string) (err error) {
+			if d.at, err = time.Parse(time.RFC3339, text); err != nil {
+				return errors.New("write it like 2026-11-20T17:00:00Z")
+			}
+			return nil
+		})
 }
 
 // compared is what a comparison has found.

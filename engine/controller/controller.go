@@ -195,19 +195,19 @@ func explainManager(err error, cfg Config) error {
 
 // requireCRDs makes sure that the API server knows what the controllers watch.
 func requireCRDs(mapper meta.RESTMapper) error {
-	needed := []struct{ kind, group, version string }{
-		{"NodePool", "karpenter.sh", "v1"},
-		{"NodeClaim", "karpenter.sh", "v1"},
-		{"LinodeNodeClass", linodev1alpha1.Group, "v1alpha1"},
-		{"CapacityLimit", lkeplanv1alpha1.Group, "v1alpha1"},
-	}
 	var missing []string
-	for _, n := range needed {
-		_, err := mapper.RESTMapping(schema.GroupKind{Group: n.group, Kind: n.kind}, n.version)
-		if meta.IsNoMatchError(err) {
-			missing = append(missing, n.kind)
-		} else if err != nil {
-			return fmt.Errorf("ask the API server for its kinds: %w", err)
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "karpenter.sh", Version: "v1", Kind: "NodePool"},
+		{Group: "karpenter.sh", Version: "v1", Kind: "NodeClaim"},
+		linodev1alpha1.GroupVersion.WithKind("LinodeNodeClass"),
+		lkeplanv1alpha1.GroupVersion.WithKind("CapacityLimit"),
+	} {
+		served, err := kube.Serves(mapper, kind)
+		if err != nil {
+			return err
+		}
+		if !served {
+			missing = append(missing, kind.Kind)
 		}
 	}
 	if len(missing) > 0 {

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -68,10 +69,20 @@ func refuseLink(name string) error {
 	return fmt.Errorf("%s is a link, and links are not followed: put a file there", name)
 }
 
-// Hashes returns the SHA-256 sums of the readable files of a directory, by their
+// Same reports whether two directories have the same readable files.
+func Same(a, b string) (bool, error) {
+	files, err := hashes(a)
+	if err != nil {
+		return false, err
+	}
+	others, err := hashes(b)
+	return maps.Equal(files, others), err
+}
+
+// hashes returns the SHA-256 sums of the readable files of a directory, by their
 // paths in it.
-func Hashes(dir string) (map[string][sha256.Size]byte, error) {
-	hashes := map[string][sha256.Size]byte{}
+func hashes(dir string) (map[string][sha256.Size]byte, error) {
+	sums := map[string][sha256.Size]byte{}
 	root := os.DirFS(dir)
 	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
@@ -82,8 +93,8 @@ func Hashes(dir string) (map[string][sha256.Size]byte, error) {
 			return err
 		}
 		text, err := fs.ReadFile(root, name)
-		hashes[name] = sha256.Sum256(text)
+		sums[name] = sha256.Sum256(text)
 		return err
 	})
-	return hashes, err
+	return sums, err
 }

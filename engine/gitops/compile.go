@@ -3,7 +3,6 @@ package gitops
 import (
 	"context"
 	"errors"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -140,10 +139,5 @@ func sameInput(a, b compile.Request) (bool, error) {
 	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
 		return false, nil
 	}
-	files, err := fetch.Hashes(a.Root)
-	if err != nil {
-		return false, err
-	}
-	others, err := fetch.Hashes(b.Root)
-	return maps.Equal(files, others), err
+	return fetch.Same(a.Root, b.Root)
 }

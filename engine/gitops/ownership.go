@@ -68,16 +68,6 @@ func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
 	}
 }
 
-// withoutConflicts returns the plan without its conflicts. refuseForeign leaves
-// only those about our own objects, whose fields are set back.
-func withoutConflicts(p plan.Plan) plan.Plan {
-	p.Changes = slices.Clone(p.Changes)
-	for i := range p.Changes {
-		p.Changes[i].Conflicts = nil
-	}
-	return p
-}
-
 // forcing applies our own objects by force.
 type forcing struct {
 	Cluster
@@ -106,24 +96,7 @@ func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
 		return false
 	}
 	return slices.ContainsFunc(r.Paths, func(pointer string) bool {
-		path := pathOf(pointer)
+		path := plan.PathOf(pointer)
 		return d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[")
 	})
-}
-
-// pathOf turns a JSON pointer into a path of a plan.
-func pathOf(pointer string) string {
-	var b strings.Builder
-	for i, step := range strings.Split(strings.TrimPrefix(pointer, "/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~").Replace(step)
-		switch {
-		case strings.ContainsAny(step, "./"):
-			b.WriteString("[" + step + "]")
-		case i > 0:
-			b.WriteString("." + step)
-		default:
-			b.WriteString(step)
-		}
-	}
-	return b.String()
 }

@@ -12,10 +12,11 @@ import (
 	"github.com/fluxcd/pkg/runtime/metrics"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -45,19 +46,7 @@ const compilations = 2
 
 // Installed reports whether the cluster has the CRD of NodePlan.
 func Installed(mapper meta.RESTMapper) (bool, error) {
-	return served(mapper, lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
-}
-
-// served reports whether the API server knows a kind.
-func served(mapper meta.RESTMapper, kind schema.GroupVersionKind) (bool, error) {
-	_, err := mapper.RESTMapping(kind.GroupKind(), kind.Version)
-	if meta.IsNoMatchError(err) {
-		return false, nil
-	}
-	if err != nil {
-		return false, fmt.Errorf("ask the API server for the kind %s: %w", kind.Kind, err)
-	}
-	return true, nil
+	return kube.Serves(mapper, lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
 }
 
 // Add adds the reconciler of NodePlans to a manager; it runs while its process
@@ -77,8 +66,12 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
-	again := make(requeued, 1024)
-	work, err := worker(mgr, o, again.add)
+	again := make(chan event.GenericEvent, 1024)
+	work, err := worker(mgr, o, func(np types.NamespacedName) {
+		again <- event.GenericEvent{Object: &lkeplanv1alpha1.NodePlan{
+			ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: np.Name},
+		}}
+	})
 	if err != nil {
 		return err
 	}

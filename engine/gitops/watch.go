@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/predicates"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -19,7 +17,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -30,13 +27,13 @@ import (
 
 // watch has a NodePlan reconciled when it changes, when its source, its variables
 // or the NodePlan that it plans for do, and when others change its objects.
-func watch(mgr manager.Manager, r *Reconciler, concurrent int, again requeued) error {
+func watch(mgr manager.Manager, r *Reconciler, concurrent int, again chan event.GenericEvent) error {
 	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{})
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeplan").
 		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(concurrent, 1)}).
 		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
-		WatchesRawSource(again.source()).
+		WatchesRawSource(source.Channel(again, &handler.EnqueueRequestForObject{})).
 		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
 			builder.WithPredicates(lastAppliedChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
@@ -45,7 +42,7 @@ func watch(mgr manager.Manager, r *Reconciler, concurrent int, again requeued) e
 		b = b.Watches(obj, r.enqueue(byInventory, keyOfInventory), builder.WithPredicates(changedByOthers{}))
 	}
 	for kind, empty := range kindsOfSource() {
-		known, err := served(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
+		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
 		if err != nil {
 			return err
 		}
@@ -61,20 +58,6 @@ func watch(mgr manager.Manager, r *Reconciler, concurrent int, again requeued) e
 // overlays and buffers, which it may not have, are listed in each interval.
 func watchedObjects() []client.Object {
 	return []client.Object{&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}}
-}
-
-// requeued are the NodePlans that are to be reconciled because of another one.
-type requeued chan event.TypedGenericEvent[types.NamespacedName]
-
-func (q requeued) add(np types.NamespacedName) {
-	q <- event.TypedGenericEvent[types.NamespacedName]{Object: np}
-}
-
-func (q requeued) source() source.Source {
-	request := func(_ context.Context, np types.NamespacedName) []reconcile.Request {
-		return []reconcile.Request{{NamespacedName: np}}
-	}
-	return source.TypedChannel(q, handler.TypedEnqueueRequestsFromMapFunc(request))
 }
 
 // changedByOthers passes what others than lkeplan do to the objects of a

@@ -166,7 +166,11 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	defer cancel()
 	changed := 0
 	to := forcing{rev.cluster, p.ours}
-	agreed := compare.Comparison{Plan: withoutConflicts(p.Plan), Targets: p.Targets}
+	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets}
+	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
+	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
+		agreed.Plan.Changes[i].Conflicts = nil
+	}
 	deleted, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
 		if step.Event != apply.Event(kube.Unchanged) {
 			changed++

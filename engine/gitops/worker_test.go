@@ -219,13 +219,13 @@ func TestDriftThatIsIgnored(t *testing.T) {
 
 func TestTheStricterGuardHolds(t *testing.T) {
 	const nodes = 50
-	share := func(text string) config.Share { return smaller(config.Share{}, text, nodes) }
+	share := func(text string) config.Share { return plan.StricterShare(config.Share{}, text, nodes) }
 	tests := []struct{ a, b, want string }{
 		{"", "10%", "10%"}, {"10%", "", "10%"}, {"10%", "20%", "10%"}, {"20%", "10%", "10%"}, {"3", "5", "3"}, {"5", "3", "3"},
 		{"3", "10%", "3"}, {"10%", "3", "3"}, {"6", "10%", "10%"}, {"10%", "6", "10%"},
 	}
 	for _, tt := range tests {
-		if got := smaller(share(tt.a), tt.b, nodes).Text; got != tt.want {
+		if got := plan.StricterShare(share(tt.a), tt.b, nodes).Text; got != tt.want {
 			t.Errorf("of %q and %q %q holds, want %q", tt.a, tt.b, got, tt.want)
 		}
 	}

@@ -65,6 +65,16 @@ func join(path, key string) string {
 	return path + "." + key
 }
 
+// PathOf turns a JSON pointer into the path of a field.
+func PathOf(pointer string) string {
+	unescaped := strings.NewReplacer("~1", "/", "~0", "~")
+	path := ""
+	for step := range strings.SplitSeq(strings.TrimPrefix(pointer, "/"), "/") {
+		path = join(path, unescaped.Replace(step))
+	}
+	return strings.TrimPrefix(path, ".")
+}
+
 // identify returns what names an element of the list at a path; nil for lists
 // that are compared as a whole.
 func identify(path string) func(any) string {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -238,4 +239,31 @@ func counted(n int, what string) string {
 		return "1 " + what
 	}
 	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// StricterShare returns the share that allows fewer of a number of nodes: a, or the
+// one that is written as text; "" is none.
+func StricterShare(a config.Share, text string, of int) config.Share {
+	if text == "" {
+		return a
+	}
+	number, percent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(number)
+	if err != nil {
+		return a // the CRD of NodePlan forbids such a text
+	}
+	b := config.Share{Text: text, Percent: percent, Number: n}
+	if a.Text != "" && hundredths(a, of) <= hundredths(b, of) {
+		return a
+	}
+	return b
+}
+
+// hundredths is how much a share allows of a number of nodes, in hundredths of a
+// node.
+func hundredths(s config.Share, of int) int {
+	if s.Percent {
+		return s.Number * of
+	}
+	return s.Number * 100
 }
