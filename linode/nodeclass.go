@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -113,11 +114,7 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 		}
 	}
 	controllerutil.AddFinalizer(class, linodev1alpha1.Finalizer)
-	if class.Annotations == nil {
-		class.Annotations = map[string]string{}
-	}
-	class.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
-	class.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
+	stampWith(&class.ObjectMeta, class.Hash())
 	if equality.Semantic.DeepEqual(stored, class) {
 		return nil
 	}
@@ -136,16 +133,17 @@ func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNod
 			continue
 		}
 		stored := nc.DeepCopy()
-		if nc.Annotations == nil {
-			nc.Annotations = map[string]string{}
-		}
-		nc.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
-		nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
+		stampWith(&nc.ObjectMeta, class.Hash())
 		if err := n.client.Patch(ctx, nc, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("stamp NodeClaim %s: %w", nc.Name, err)
 		}
 	}
 	return nil
+}
+
+func stampWith(meta *metav1.ObjectMeta, hash string) {
+	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHash, hash)
+	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
 }
 
 // claims returns the NodeClaims of a class.

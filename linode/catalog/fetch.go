@@ -97,16 +97,12 @@ func (f *fetcher) get(ctx context.Context, url string, into any) error {
 	case len(body) > maxBody:
 		return fmt.Errorf("get %s: answer is larger than %d bytes", url, maxBody)
 	}
-	f.note(res)
+	// The date is the answer's, so that no clock of ours is asked.
+	if t, err := http.ParseTime(res.Header.Get("Date")); err == nil {
+		f.date = t.UTC().Format(time.DateOnly)
+	}
 	if err := json.Unmarshal(body, into); err != nil {
 		return fmt.Errorf("get %s: decode answer: %w", url, err)
 	}
 	return nil
-}
-
-// note takes the date from the answer, so that no clock of ours is asked.
-func (f *fetcher) note(res *http.Response) {
-	if t, err := http.ParseTime(res.Header.Get("Date")); err == nil {
-		f.date = t.UTC().Format(time.DateOnly)
-	}
 }

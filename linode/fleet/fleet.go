@@ -6,6 +6,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -55,18 +56,14 @@ type Timing struct {
 }
 
 func (t Timing) withDefaults() Timing {
-	set := func(d *time.Duration, v time.Duration) {
-		if *d == 0 {
-			*d = v
-		}
+	return Timing{
+		Settle:      cmp.Or(t.Settle, 200*time.Millisecond),
+		Quick:       cmp.Or(t.Quick, 2*time.Second),
+		Idle:        cmp.Or(t.Idle, time.Minute),
+		Grace:       cmp.Or(t.Grace, time.Minute),
+		SlotTimeout: cmp.Or(t.SlotTimeout, 4*time.Minute),
+		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
 	}
-	set(&t.Settle, 200*time.Millisecond)
-	set(&t.Quick, 2*time.Second)
-	set(&t.Idle, time.Minute)
-	set(&t.Grace, time.Minute)
-	set(&t.SlotTimeout, 4*time.Minute)
-	set(&t.NoCapacity, 3*time.Minute)
-	return t
 }
 
 // policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool of a

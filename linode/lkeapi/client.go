@@ -7,6 +7,7 @@
 package lkeapi
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -59,9 +60,7 @@ type Call struct {
 // such as https://api.linode.com. The error says what is wrong with the URL or
 // the token; nothing is sent yet.
 func New(baseURL, token string, opts Options) (*Client, error) {
-	if baseURL == "" {
-		baseURL = DefaultURL
-	}
+	baseURL = cmp.Or(baseURL, DefaultURL)
 	u, err := url.Parse(baseURL)
 	if err != nil || u.Host == "" || (u.Scheme != "http" && u.Scheme != "https") {
 		return nil, fmt.Errorf("%q is not the URL of a Linode API; it looks like %s", baseURL, DefaultURL)
@@ -70,14 +69,8 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 		return nil, fmt.Errorf("no Linode API token is given")
 	}
 	t := &transport{
-		base: opts.Transport, timeout: opts.Timeout, token: newSecret(strings.TrimSpace(token)),
-		limiter: newLimiter(), observe: opts.Observe,
-	}
-	if t.base == nil {
-		t.base = http.DefaultTransport
-	}
-	if t.timeout == 0 {
-		t.timeout = 30 * time.Second
+		base: cmp.Or(opts.Transport, http.DefaultTransport), timeout: cmp.Or(opts.Timeout, 30*time.Second),
+		token: newSecret(strings.TrimSpace(token)), limiter: newLimiter(), observe: opts.Observe,
 	}
 	return &Client{api: behind(t, baseURL), transport: t}, nil
 }
@@ -95,10 +88,7 @@ func behind(t *transport, baseURL string) *linodego.Client {
 // Root is the URL of an API without its version: some write it with one. It is
 // DefaultURL where the URL is empty.
 func Root(baseURL string) string {
-	if baseURL == "" {
-		return DefaultURL
-	}
-	root := strings.TrimRight(baseURL, "/")
+	root := strings.TrimRight(cmp.Or(baseURL, DefaultURL), "/")
 	return strings.TrimSuffix(strings.TrimSuffix(root, "/v4"), "/v4beta")
 }
 

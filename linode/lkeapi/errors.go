@@ -1,6 +1,7 @@
 package lkeapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -71,12 +72,11 @@ func ClassOf(err error) Class {
 	if err == nil {
 		return ClassNone
 	}
-	var notSent *notSentError
-	if errors.As(err, &notSent) {
+	if _, ok := errors.AsType[*notSentError](err); ok {
 		return ClassBusy
 	}
-	var answer *Error
-	if !errors.As(err, &answer) {
+	answer, ok := errors.AsType[*Error](err)
+	if !ok {
 		return ClassUnknown
 	}
 	switch s := answer.Status; {
@@ -124,9 +124,7 @@ func (e *notSentError) Unwrap() error { return e.err }
 // Explain turns an error of the first calls at start-up into a sentence that says
 // what to do. It returns err itself where there is nothing to add.
 func Explain(err error, baseURL string) error {
-	if baseURL == "" {
-		baseURL = DefaultURL
-	}
+	baseURL = cmp.Or(baseURL, DefaultURL)
 	switch class := ClassOf(err); {
 	case class == ClassAuth:
 		return fmt.Errorf("the Linode API at %s refuses the token: %w; check LINODE_TOKEN: it needs the scope %s",

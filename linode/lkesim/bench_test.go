@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"testing"
+	"time"
 )
 
 // BenchmarkServeHTTP is what the calls of a provider cost with 250 nodes.
@@ -18,7 +19,7 @@ func BenchmarkServeHTTP(b *testing.B) {
 	for range 5 {
 		count := 50
 		p := now.addPool(cluster, poolSpec{Plan: &plan, Count: &count})
-		now.grow(p, count, cluster.created)
+		now.grow(p, count, time.Now())
 	}
 	pools := sim.Pools()
 	for name, path := range map[string]string{

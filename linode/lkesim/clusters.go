@@ -36,18 +36,17 @@ func (st *state) createCluster(q *request) (any, error) {
 	if err := q.read(&spec); err != nil {
 		return nil, err
 	}
-	draft := &cluster{
-		label: ptr.Deref(spec.Label, ""), region: spec.Region, version: ptr.Deref(spec.Version, ""),
-		tier: cmp.Or(spec.Tier, catalog.Standard), tags: sorted(ptr.Deref(spec.Tags, nil)),
-	}
+	draft := &cluster{Cluster: Cluster{
+		Label: ptr.Deref(spec.Label, ""), Region: spec.Region, KubernetesVersion: ptr.Deref(spec.Version, ""),
+		Tier: cmp.Or(spec.Tier, catalog.Standard), Tags: sorted(ptr.Deref(spec.Tags, nil)),
+	}}
 	var c checker
 	st.checkCluster(&c, draft)
 	st.checkPools(&c, draft, spec.NodePools)
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	made := st.addCluster(0, draft.label, draft.region, draft.version, draft.tier, q.now)
-	made.tags = draft.tags
+	made := st.addCluster(draft.Cluster, q.now)
 	for _, pool := range spec.NodePools {
 		st.grow(st.addPool(made, pool), *pool.Count, q.now)
 	}
@@ -57,12 +56,12 @@ func (st *state) createCluster(q *request) (any, error) {
 var clusterLabel = regexp.MustCompile(`^[a-zA-Z0-9-]{3,32}$`)
 
 func (st *state) checkCluster(c *checker, cl *cluster) {
-	c.must(clusterLabel.MatchString(cl.label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
-	c.must(cl.tier == catalog.Standard || cl.tier == catalog.Enterprise, "tier", "Must be standard or enterprise")
-	r, ok := st.cfg.Catalog.Region(cl.region)
-	c.must(ok && r.Has(cl.tier.Capability()), "region", "region is not valid")
-	c.must(slices.Contains(versions(cl.tier), cl.version), "k8s_version", "k8s_version is not valid")
-	checkTags(c, cl.tags)
+	c.must(clusterLabel.MatchString(cl.Label), "label", "Length must be 3-32 characters: letters, digits and hyphens")
+	c.must(cl.Tier == catalog.Standard || cl.Tier == catalog.Enterprise, "tier", "Must be standard or enterprise")
+	r, ok := st.cfg.Catalog.Region(cl.Region)
+	c.must(ok && r.Has(cl.Tier.Capability()), "region", "region is not valid")
+	c.must(slices.Contains(versions(cl.Tier), cl.KubernetesVersion), "k8s_version", "k8s_version is not valid")
+	checkTags(c, cl.Tags)
 }
 
 func (st *state) checkPools(c *checker, cl *cluster, specs []poolSpec) {
@@ -89,15 +88,15 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	if err := c.err(); err != nil {
 		return nil, err
 	}
-	set(&cl.label, spec.Label)
-	set(&cl.version, spec.Version)
+	set(&cl.Label, spec.Label)
+	set(&cl.KubernetesVersion, spec.Version)
 	if spec.Tags != nil {
-		cl.tags = sorted(*spec.Tags)
+		cl.Tags = sorted(*spec.Tags)
 	}
 	if spec.ControlPlane != nil {
-		cl.ha = spec.ControlPlane.HighAvailability
+		cl.ControlPlane.HighAvailability = spec.ControlPlane.HighAvailability
 	}
-	cl.updated = q.now
+	cl.Updated = stamp(q.now)
 	return cl.view(), nil
 }
 
@@ -105,7 +104,7 @@ func (st *state) removeCluster(c *cluster, q *request) (any, error) {
 	for _, p := range byID(c.pools) {
 		st.deletePool(p, q.now)
 	}
-	delete(st.clusters, c.id)
+	delete(st.clusters, c.ID)
 	return struct{}{}, nil
 }
 

@@ -79,6 +79,14 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.check()
 }
 
+// cluster is the first cluster.
+func (c Config) cluster() Cluster {
+	return Cluster{
+		ID: c.ClusterID, Label: c.ClusterLabel, Region: c.Region, KubernetesVersion: c.KubernetesVersion,
+		Tier: catalog.Tier(c.Tier),
+	}
+}
+
 func (c Config) check() error {
 	if c.Tier != string(catalog.Standard) && c.Tier != string(catalog.Enterprise) {
 		return fmt.Errorf("tier %q: want standard or enterprise", c.Tier)

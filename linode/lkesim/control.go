@@ -28,15 +28,15 @@ func (s *Simulator) controls() *http.ServeMux {
 	mux.HandleFunc("GET /simulator/state", s.controlState)
 	mux.HandleFunc("GET /simulator/faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.faultList()) })
 	mux.HandleFunc("POST /simulator/faults", s.controlInject)
-	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, r *http.Request) {
 		s.ClearFaults()
-		reply(w, struct{}{})
+		done(w, r, true)
 	})
 	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
 	mux.HandleFunc("PUT /simulator/pools/{id}/locks", s.controlLock)
-	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, _ *http.Request) {
+	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()
-		reply(w, struct{}{})
+		done(w, r, true)
 	})
 	return mux
 }
@@ -89,11 +89,7 @@ func decode(data []byte, into any) error {
 
 func (s *Simulator) controlLose(w http.ResponseWriter, r *http.Request) {
 	id, _ := strconv.Atoi(r.PathValue("id"))
-	if !s.LoseInstance(id, r.URL.Query().Get("replaced") != "false") {
-		complain(w, http.StatusNotFound, fmt.Errorf("instance %s: there is none", r.PathValue("id")))
-		return
-	}
-	reply(w, struct{}{})
+	done(w, r, s.LoseInstance(id, r.URL.Query().Get("replaced") != "false"))
 }
 
 func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
@@ -103,17 +99,22 @@ func (s *Simulator) controlLock(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	id, _ := strconv.Atoi(r.PathValue("id"))
-	if !s.LockPool(id, locks...) {
-		complain(w, http.StatusNotFound, fmt.Errorf("pool %s: there is none", r.PathValue("id")))
-		return
-	}
-	reply(w, struct{}{})
+	done(w, r, s.LockPool(id, locks...))
 }
 
 func (s *Simulator) faultList() []injected {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]injected{}, views(s.state.faults.list, func(f *injected) injected { return *f })...)
+}
+
+// done answers a call without a result; found says that there is what the path names.
+func done(w http.ResponseWriter, r *http.Request, found bool) {
+	if found {
+		reply(w, struct{}{})
+	} else {
+		complain(w, http.StatusNotFound, fmt.Errorf("%s: there is none", r.URL.Path))
+	}
 }
 
 func reply(w http.ResponseWriter, v any) {

@@ -3,8 +3,6 @@ package lkesim
 import (
 	"fmt"
 	"time"
-
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Inject makes something go wrong from now on.
@@ -75,8 +73,7 @@ func (s *Simulator) AddCluster(cfg Config) (Cluster, error) {
 			err = fmt.Errorf("cluster %d: there is one already", cfg.ClusterID)
 			return
 		}
-		made = st.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
-			now).view()
+		made = st.addCluster(cfg.cluster(), now).view()
 	})
 	return made, err
 }
@@ -133,7 +130,7 @@ func (s *Simulator) LockPool(id int, locks ...string) (found bool) {
 	s.settled(func(st *state, _ time.Time) {
 		for _, c := range st.clusters {
 			if p := c.pools[id]; p != nil {
-				p.locks, found = locks, true
+				p.Locks, found = append([]string{}, locks...), true
 			}
 		}
 	})

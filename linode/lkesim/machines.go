@@ -34,7 +34,7 @@ type machine struct {
 func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 	s.settled(func(st *state, _ time.Time) {
 		for _, i := range byID(st.instances) {
-			if p := i.slot.pool; p.cluster.id == cluster {
+			if p := i.slot.pool; p.cluster.ID == cluster {
 				all = append(all, i.machine())
 			}
 		}
@@ -45,15 +45,15 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 
 func (i *instance) machine() machine {
 	p := i.slot.pool
-	version := p.cluster.version
-	if p.enterprise != nil {
-		version = p.enterprise.KubernetesVersion
+	version := p.cluster.KubernetesVersion
+	if p.EnterpriseFields != nil {
+		version = p.EnterpriseFields.KubernetesVersion
 	}
 	return machine{
-		instance: i.id, name: i.slot.name, pool: p.id, plan: p.plan, region: p.cluster.region, version: kubelet(version),
+		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubelet(version),
 		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
 		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
-		labels: maps.Clone(p.labels), taints: slices.Clone(p.taints), edition: p.edition,
+		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
 	}
 }
 

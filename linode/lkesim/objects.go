@@ -1,5 +1,7 @@
 package lkesim
 
+import "github.com/lkeplan/lkeplan/linode/catalog"
+
 // Cluster is an LKE cluster as GET /lke/clusters/{id} answers it.
 type Cluster struct {
 	ID                int          `json:"id"`
@@ -9,7 +11,7 @@ type Cluster struct {
 	Label             string       `json:"label"`
 	Region            string       `json:"region"`
 	KubernetesVersion string       `json:"k8s_version"`
-	Tier              string       `json:"tier"`
+	Tier              catalog.Tier `json:"tier"`
 	ControlPlane      ControlPlane `json:"control_plane"`
 	APLEnabled        bool         `json:"apl_enabled"`
 	Tags              []string     `json:"tags"`

@@ -36,7 +36,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 	var c checker
 	spec.check(&c, cl)
 	spec.checkNew(&c, cl, st.cfg.Catalog)
-	if cl.tier == catalog.Enterprise { // by the API's specification
+	if cl.Tier == catalog.Enterprise { // by the API's specification
 		c.must(spec.Version != nil, "k8s_version", "k8s_version is required")
 		c.must(spec.Strategy != nil, "update_strategy", "update_strategy is required")
 	}
@@ -56,7 +56,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 // shows one; on Enterprise there are no nodes at all. Both as recorded.
 func (st *state) firstView(p *pool, q *request) Pool {
 	v := p.view(q.now)
-	if p.cluster.tier == catalog.Enterprise {
+	if p.cluster.Tier == catalog.Enterprise {
 		v.Nodes = []Node{}
 		return v
 	}
@@ -76,20 +76,18 @@ func (st *state) firstView(p *pool, q *request) Pool {
 func (st *state) addPool(cl *cluster, spec poolSpec) *pool {
 	plan, _ := st.cfg.Catalog.Plan(*spec.Plan)
 	st.lastPool++
-	p := &pool{
-		id: st.lastPool, cluster: cl, plan: plan, disks: []Disk{}, labels: map[string]string{}, taints: []Taint{},
-		tags:       []string{},
-		autoscaler: Autoscaler{Min: *spec.Count, Max: *spec.Count},
-		encryption: "enabled",
+	p := &pool{cluster: cl, plan: plan, Pool: Pool{
+		ID: st.lastPool, Type: plan.ID, Disks: []Disk{}, Labels: map[string]string{}, Taints: []Taint{}, Tags: []string{},
+		Autoscaler: Autoscaler{Min: *spec.Count, Max: *spec.Count}, DiskEncryption: "enabled", Locks: []string{},
+	}}
+	if cl.Tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
+		p.DiskEncryption = "disabled"
+		p.EnterpriseFields = &EnterpriseFields{KubernetesVersion: cl.KubernetesVersion, UpdateStrategy: "on_recycle"}
 	}
-	if cl.tier == catalog.Enterprise { // defaults of the encryption as recorded, of the strategy an assumption
-		p.encryption = "disabled"
-		p.enterprise = &EnterpriseFields{KubernetesVersion: cl.version, UpdateStrategy: "on_recycle"}
-	}
-	set(&p.disks, spec.Disks)
-	set(&p.encryption, spec.Encryption)
+	set(&p.Disks, spec.Disks)
+	set(&p.DiskEncryption, spec.Encryption)
 	st.apply(p, spec)
-	cl.pools[p.id] = p
+	cl.pools[p.ID] = p
 	return p
 }
 
@@ -123,23 +121,23 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 // apply sets what a spec says and a pool can change. Type, disks and encryption are fixed at creation; a PUT that names
 // them is taken and they are left as they are (an assumption).
 func (st *state) apply(p *pool, spec poolSpec) {
-	set(&p.label, spec.Label)
+	set(&p.Label, spec.Label)
 	if spec.Tags != nil {
 		st.retag(p, *spec.Tags)
 	}
-	if spec.Labels != nil && !maps.Equal(p.labels, *spec.Labels) {
-		p.labels = maps.Clone(*spec.Labels)
+	if spec.Labels != nil && !maps.Equal(p.Labels, *spec.Labels) {
+		p.Labels = maps.Clone(*spec.Labels)
 		p.edition++
 	}
 	if spec.Taints != nil {
 		p.retaint(*spec.Taints)
 	}
 	if a := spec.Autoscaler; a != nil {
-		set(&p.autoscaler.Enabled, a.Enabled)
-		set(&p.autoscaler.Min, a.Min)
-		set(&p.autoscaler.Max, a.Max)
+		set(&p.Autoscaler.Enabled, a.Enabled)
+		set(&p.Autoscaler.Min, a.Min)
+		set(&p.Autoscaler.Max, a.Max)
 	}
-	if e := p.enterprise; e != nil {
+	if e := p.EnterpriseFields; e != nil {
 		set(&e.KubernetesVersion, spec.Version)
 		set(&e.UpdateStrategy, spec.Strategy)
 		if spec.Firewall != nil {
@@ -153,8 +151,8 @@ func (p *pool) retaint(specs []taintSpec) {
 	for _, t := range specs {
 		taints = append(taints, Taint{Key: *t.Key, Value: *t.Value, Effect: *t.Effect})
 	}
-	if !slices.Equal(p.taints, taints) {
-		p.taints = taints
+	if !slices.Equal(p.Taints, taints) {
+		p.Taints = taints
 		p.edition++
 	}
 }
@@ -165,20 +163,20 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 	if more <= 0 {
 		return nil
 	}
-	if cl.tier == catalog.Standard && cl.size()+more > maxClusterStandard {
+	if cl.Tier == catalog.Standard && cl.size()+more > maxClusterStandard {
 		return refusal(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
 	}
 	if st.cfg.MaxInstances > 0 && st.slotCount()+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
-	if reason := st.faults.refuse(plan, cl.region); reason != "" {
+	if reason := st.faults.refuse(plan, cl.Region); reason != "" {
 		return refusal(http.StatusBadRequest, "", reason)
 	}
 	return nil
 }
 
 func (st *state) removePool(p *pool, q *request) (any, error) {
-	if len(p.locks) > 0 {
+	if len(p.Locks) > 0 {
 		return nil, locked()
 	}
 	st.deletePool(p, q.now)
@@ -202,7 +200,7 @@ func (st *state) getNode(sl *slot, q *request) (any, error) {
 // removeNode deletes one node and so lowers the pool's count; the autoscaler's bounds stay as they are, as recorded.
 // The last one can go too and leaves a pool without nodes, which is an assumption.
 func (st *state) removeNode(sl *slot, q *request) (any, error) {
-	if slices.Contains(sl.pool.locks, LockWithNodes) {
+	if slices.Contains(sl.pool.Locks, LockWithNodes) {
 		return nil, locked()
 	}
 	st.remove(sl, q.now)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/validation"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -53,7 +55,7 @@ const (
 func (s *poolSpec) check(c *checker, cl *cluster) {
 	if s.Count != nil {
 		most := maxPoolStandard
-		if cl.tier == catalog.Enterprise {
+		if cl.Tier == catalog.Enterprise {
 			most = maxPoolEnterprise
 		}
 		c.must(*s.Count >= 1 && *s.Count <= most, "count", "Must be 1-%d", most)
@@ -78,8 +80,8 @@ func (s *poolSpec) checkNew(c *checker, cl *cluster, cat *catalog.Catalog) {
 		return
 	}
 	// Assumption: what the API says to a nanode, and to a plan that the region does not sell, is not recorded.
-	c.must(cat.Sold(*s.Plan, cl.region, cl.tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
-		cl.region)
+	c.must(cat.Sold(*s.Plan, cl.Region, cl.Tier), "type", "Plan %s is not available for LKE in region %s", *s.Plan,
+		cl.Region)
 }
 
 var poolLabel = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])$`)
@@ -100,11 +102,7 @@ func checkTags(c *checker, tags []string) {
 	}
 }
 
-var (
-	labelName  = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-	labelValue = regexp.MustCompile(`^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$`)
-	dnsName    = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$`)
-)
+func validValue(value string) bool { return len(validation.IsValidLabelValue(value)) == 0 }
 
 func (s *poolSpec) checkLabels(c *checker) {
 	if s.Labels == nil {
@@ -113,22 +111,15 @@ func (s *poolSpec) checkLabels(c *checker) {
 	for _, key := range slices.Sorted(maps.Keys(*s.Labels)) {
 		checkKey(c, "labels", key)
 		value := (*s.Labels)[key]
-		c.must(len(value) <= 63 && labelValue.MatchString(value), "labels", "Invalid value for label %s", key)
+		c.must(validValue(value), "labels", "Invalid value for label %s", key)
 	}
 }
 
 // checkKey wants 63 characters, or a DNS name, a slash and 62, 128 in all; and none of Linode's and Kubernetes' own.
 // That the API, and not only Cloud Manager, refuses the latter is known from users, its text is not.
 func checkKey(c *checker, field, key string) {
-	prefix, name, split := strings.Cut(key, "/")
-	longest := 62
-	if !split {
-		prefix, name, longest = "", key, 63
-	}
-	ok := len(name) <= longest && labelName.MatchString(name) && len(key) <= 128
-	if split {
-		ok = ok && dnsName.MatchString(prefix)
-	}
+	_, name, _ := strings.Cut(key, "/")
+	ok := len(validation.IsQualifiedName(key)) == 0 && len(name) <= 62 && len(key) <= 128
 	c.must(ok, field, "Invalid key %q", key)
 	c.must(!reserved(key), field, "Key %q is reserved: kubernetes.io and linode.com cannot be used", key)
 }
@@ -150,7 +141,7 @@ func (s *poolSpec) checkTaints(c *checker) {
 		}
 		checkKey(c, "taints", *t.Key)
 		value := *t.Value
-		c.must(len(value) <= 63 && labelValue.MatchString(value) &&
+		c.must(validValue(value) &&
 			!reserved(value), "taints", "Invalid value for taint %s", *t.Key)
 		c.must(slices.Contains(effects, *t.Effect), "taints", "Effect must be one of: %s", strings.Join(effects, ", "))
 	}
@@ -184,7 +175,7 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 	if s.Encryption != nil {
 		c.must(*s.Encryption == "enabled" || *s.Encryption == "disabled", "disk_encryption", "Must be enabled or disabled")
 	}
-	if cl.tier != catalog.Enterprise {
+	if cl.Tier != catalog.Enterprise {
 		const only = "Only for LKE Enterprise clusters"
 		c.must(s.Version == nil, "k8s_version", only)
 		c.must(s.Strategy == nil, "update_strategy", only)
@@ -205,5 +196,5 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 
 // offers also knows the version that the cluster has, which may have come from the configuration.
 func offers(cl *cluster, version string) bool {
-	return version == cl.version || slices.Contains(versions(cl.tier), version)
+	return version == cl.KubernetesVersion || slices.Contains(versions(cl.Tier), version)
 }

@@ -56,11 +56,17 @@ func routes() []route {
 		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: on(pool, (*state).getPool)},
 		{pattern: "PUT /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).updatePool)},
 		{pattern: "DELETE /lke/clusters/{cluster}/pools/{pool}", scope: lkeWrite, serve: on(pool, (*state).removePool)},
-		{pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite, serve: on(pool, (*state).recyclePool)},
+		{
+			pattern: "POST /lke/clusters/{cluster}/pools/{pool}/recycle", scope: lkeWrite,
+			serve: on(pool, (*state).recyclePool),
+		},
 
 		{pattern: "GET /lke/clusters/{cluster}/nodes/{node}", scope: lkeRead, serve: on(slot, (*state).getNode)},
 		{pattern: "DELETE /lke/clusters/{cluster}/nodes/{node}", scope: lkeWrite, serve: on(slot, (*state).removeNode)},
-		{pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite, serve: on(slot, (*state).recycleNode)},
+		{
+			pattern: "POST /lke/clusters/{cluster}/nodes/{node}/recycle", scope: lkeWrite,
+			serve: on(slot, (*state).recycleNode),
+		},
 
 		{
 			pattern: "GET /lke/tiers/{tier}/versions", scope: lkeRead, list: true, unmetered: true,

@@ -39,23 +39,22 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	defer func() { s.finish(x, status) }()
 
 	f := x.fault
-	if !f.AfterWork && !f.Lost {
+	late := f.AfterWork || f.Lost
+	if !late {
 		pause(r.Context(), f)
-		if f.Status != 0 {
-			status = f.answer().writeTo(w)
-			return
-		}
 	}
-	result := s.work(x)
-	if f.AfterWork || f.Lost {
+	var result answer
+	if late || f.Status == 0 {
+		result = s.work(x)
+	}
+	if late {
 		pause(r.Context(), f)
-		if f.Lost {
-			panic(http.ErrAbortHandler) // net/http closes the connection
-		}
-		if f.Status != 0 {
-			status = f.answer().writeTo(w)
-			return
-		}
+	}
+	if f.Lost {
+		panic(http.ErrAbortHandler) // net/http closes the connection
+	}
+	if f.Status != 0 {
+		result = f.answer()
 	}
 	for key, value := range f.Header {
 		result.header.Set(key, value)
@@ -188,9 +187,6 @@ func (f *Fault) answer() answer {
 		a.header.Set("Content-Type", "text/html")
 	case !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, "["):
 		a.body = errorBody([]fieldError{{Reason: cmp.Or(text, http.StatusText(f.Status))}})
-	}
-	for key, value := range f.Header {
-		a.header.Set(key, value)
 	}
 	return a
 }

@@ -14,8 +14,6 @@ import (
 	"net/http"
 	"sync"
 	"time"
-
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // Simulator is one Linode account. It is safe for concurrent use.
@@ -44,9 +42,7 @@ func New(cfg Config) (*Simulator, error) {
 		log:     newCallLog(cfg.CallLog),
 	}
 	s.handler = s.root()
-	first := s.state.addCluster(cfg.ClusterID, cfg.ClusterLabel, cfg.Region, cfg.KubernetesVersion, catalog.Tier(cfg.Tier),
-		time.Now())
-	s.first = first.id
+	s.first = s.state.addCluster(cfg.cluster(), time.Now()).ID
 	return s, nil
 }
 

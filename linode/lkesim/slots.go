@@ -18,14 +18,14 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 
 func (st *state) addSlot(p *pool, now time.Time) {
 	hash := st.slotHash(p)
-	sl := &slot{id: fmt.Sprintf("%d-%s", p.id, hash), pool: p, listed: now}
+	sl := &slot{id: fmt.Sprintf("%d-%s", p.ID, hash), pool: p, listed: now}
 	// The API's specification says that a pool's label takes the place of its id in the Linode's label; recorded labels
 	// have lke before the cluster's id. That the Node is named alike is an inference.
-	sl.name = fmt.Sprintf("lke%d-%s", p.cluster.id, sl.id)
-	if p.label != "" {
-		sl.name = fmt.Sprintf("lke%d-%s-%s", p.cluster.id, p.label, hash)
+	sl.name = fmt.Sprintf("lke%d-%s", p.cluster.ID, sl.id)
+	if p.Label != "" {
+		sl.name = fmt.Sprintf("lke%d-%s-%s", p.cluster.ID, p.Label, hash)
 	}
-	if p.cluster.tier == catalog.Enterprise {
+	if p.cluster.Tier == catalog.Enterprise {
 		sl.listed = st.after(now, st.cfg.ListDelay)
 	}
 	at, _ := slices.BinarySearchFunc(p.slots, sl, bySlotID)
@@ -37,7 +37,7 @@ func (st *state) addSlot(p *pool, now time.Time) {
 func (st *state) slotHash(p *pool) string {
 	for {
 		hash := st.hash(8) + "0000"
-		if p.cluster.slot(fmt.Sprintf("%d-%s", p.id, hash)) == nil {
+		if p.cluster.slot(fmt.Sprintf("%d-%s", p.ID, hash)) == nil {
 			return hash
 		}
 	}
@@ -45,7 +45,7 @@ func (st *state) slotHash(p *pool) string {
 
 // provide gets an instance for a slot, after the instance delay, or not at all while the plan is out of stock.
 func (st *state) provide(sl *slot, now time.Time) {
-	if st.faults.starve(sl.pool.plan.ID, sl.pool.cluster.region) {
+	if st.faults.starve(sl.pool.plan.ID, sl.pool.cluster.Region) {
 		sl.starved = true
 		return
 	}
@@ -75,13 +75,13 @@ func (st *state) feed(now time.Time) {
 func (st *state) boot(sl *slot, now time.Time) {
 	st.lastInstance++
 	i := &instance{
-		id: st.lastInstance, slot: sl, label: sl.name, tags: []string{}, created: now, updated: now,
+		id: st.lastInstance, slot: sl, tags: []string{}, created: now, updated: now,
 		joins: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
 		hostUUID: st.hash(40),
 		// A letter first: tools that write this into YAML without quotes could take digits for a number.
 		machineID: "c" + st.hash(32)[1:],
 	}
-	if sl.pool.cluster.tier == catalog.Enterprise {
+	if sl.pool.cluster.Tier == catalog.Enterprise {
 		i.tags = sl.pool.cascaded()
 	}
 	sl.instance = i
@@ -90,16 +90,16 @@ func (st *state) boot(sl *slot, now time.Time) {
 }
 
 func (p *pool) cascaded() []string {
-	own := []string{fmt.Sprintf("lke%d", p.cluster.id), fmt.Sprintf("nodepool=%d", p.id)}
-	return sorted(append(own, p.tags...))
+	own := []string{fmt.Sprintf("lke%d", p.cluster.ID), fmt.Sprintf("nodepool=%d", p.ID)}
+	return sorted(append(own, p.Tags...))
 }
 
 // retag brings changed tags of a pool to its instances, on Enterprise only. That they follow a change, not only the
 // creation, is an assumption.
 func (st *state) retag(p *pool, tags []string) {
-	before := p.tags
-	p.tags = sorted(tags)
-	if p.cluster.tier != catalog.Enterprise {
+	before := p.Tags
+	p.Tags = sorted(tags)
+	if p.cluster.Tier != catalog.Enterprise {
 		return
 	}
 	for _, sl := range p.slots {
@@ -134,7 +134,7 @@ func (st *state) deletePool(p *pool, now time.Time) {
 	for _, sl := range slices.Clone(p.slots) {
 		st.remove(sl, now)
 	}
-	delete(p.cluster.pools, p.id)
+	delete(p.cluster.pools, p.ID)
 }
 
 // release lets an instance go after the delete delay.

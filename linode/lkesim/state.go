@@ -24,31 +24,18 @@ type state struct {
 	lastCluster, lastPool, lastInstance int
 }
 
+// cluster is a cluster and, under it, its pools.
 type cluster struct {
-	id               int
-	label, region    string
-	tier             catalog.Tier
-	version          string
-	ha               bool
-	tags             []string
-	created, updated time.Time
-	pools            map[int]*pool
+	Cluster
+	pools map[int]*pool
 }
 
+// pool is a pool as the API shows it, but for Count and Nodes: they follow from its slots.
 type pool struct {
-	id         int
-	cluster    *cluster
-	plan       catalog.Plan
-	label      string
-	slots      []*slot // by id, as the API lists them
-	disks      []Disk
-	autoscaler Autoscaler
-	labels     map[string]string
-	taints     []Taint
-	tags       []string // sorted, as the API gives them back
-	encryption string
-	enterprise *EnterpriseFields
-	locks      []string
+	Pool
+	cluster *cluster
+	plan    catalog.Plan
+	slots   []*slot // by id, as the API lists them
 	// edition counts changes of labels and taints, for who puts them on nodes.
 	edition int
 }
@@ -71,7 +58,6 @@ type instance struct {
 	id        int
 	slot      *slot
 	tags      []string
-	label     string
 	created   time.Time
 	updated   time.Time
 	joins     time.Time     // when its kubelet registers
@@ -120,16 +106,16 @@ func (st *state) hash(digits int) string {
 }
 
 // addCluster makes a cluster. Recorded clusters are "ready" at once, and highly available always on Enterprise.
-func (st *state) addCluster(id int, label, region, version string, tier catalog.Tier, now time.Time) *cluster {
-	if id == 0 {
+func (st *state) addCluster(made Cluster, now time.Time) *cluster {
+	if made.ID == 0 {
 		st.lastCluster++
-		id = st.lastCluster
+		made.ID = st.lastCluster
 	}
-	c := &cluster{
-		id: id, label: label, region: region, version: version, tier: tier,
-		ha: tier == catalog.Enterprise, created: now, updated: now, pools: map[int]*pool{},
-	}
-	st.clusters[id] = c
+	made.Status, made.Created, made.Updated = "ready", stamp(now), stamp(now)
+	made.ControlPlane.HighAvailability = made.Tier == catalog.Enterprise
+	made.Tags, made.Locks = sorted(made.Tags), []string{}
+	c := &cluster{Cluster: made, pools: map[int]*pool{}}
+	st.clusters[c.ID] = c
 	return c
 }
 

@@ -42,7 +42,7 @@ func (t *tally) reset(st *state) {
 // price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
 // delete call, is an assumption.
 func (st *state) price(i *instance) catalog.Price {
-	price, _ := st.cfg.Catalog.Price(i.slot.pool.plan.ID, i.slot.pool.cluster.region)
+	price, _ := st.cfg.Catalog.Price(i.slot.pool.plan.ID, i.slot.pool.cluster.Region)
 	return price
 }
 

@@ -2,26 +2,18 @@ package lkesim
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// This file shows the state as the API does. Views share nothing with the state.
+// This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
 
 // stamp writes a time as the API does: UTC, without saying so.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05") }
 
-func (c *cluster) view() Cluster {
-	return Cluster{
-		ID: c.id, Status: "ready", Created: stamp(c.created), Updated: stamp(c.updated), Label: c.label,
-		Region: c.region, KubernetesVersion: c.version, Tier: string(c.tier),
-		ControlPlane: ControlPlane{HighAvailability: c.ha},
-		Tags:         append([]string{}, c.tags...), Locks: []string{},
-	}
-}
+func (c *cluster) view() Cluster { return c.Cluster }
 
 // view shows a pool as of now: on Enterprise without the nodes that it does not list yet.
 func (p *pool) view(now time.Time) Pool {
@@ -29,14 +21,10 @@ func (p *pool) view(now time.Time) Pool {
 }
 
 func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
-	v := Pool{
-		ID: p.id, Type: p.plan.ID, Label: p.label, Count: len(p.slots), Nodes: []Node{},
-		Disks: append([]Disk{}, p.disks...), Autoscaler: p.autoscaler,
-		Labels: maps.Clone(p.labels), Taints: append([]Taint{}, p.taints...), Tags: append([]string{}, p.tags...),
-		DiskEncryption: p.encryption, Locks: append([]string{}, p.locks...),
-	}
-	if p.enterprise != nil {
-		v.EnterpriseFields = new(*p.enterprise)
+	v := p.Pool
+	v.Count, v.Nodes = len(p.slots), []Node{}
+	if p.EnterpriseFields != nil {
+		v.EnterpriseFields = new(*p.EnterpriseFields)
 	}
 	for _, sl := range p.slots {
 		if listed(sl) {
@@ -62,11 +50,11 @@ func (i *instance) view(now time.Time) Instance {
 	p := i.slot.pool
 	address := i.id % 65_000
 	return Instance{
-		ID: i.id, Label: i.label, Status: i.status(now), Created: stamp(i.created), Updated: stamp(i.updated),
+		ID: i.id, Label: i.slot.name, Status: i.status(now), Created: stamp(i.created), Updated: stamp(i.updated),
 		Type:   p.plan.ID,
 		IPv4:   []string{fmt.Sprintf("203.0.113.%d", 1+address%254), i.privateIP()},
 		IPv6:   fmt.Sprintf("2001:db8::%x/128", i.id),
-		Region: p.cluster.region, SiteType: "core",
+		Region: p.cluster.Region, SiteType: "core",
 		Specs: map[string]int{
 			"disk": p.plan.DiskMiB, "memory": p.plan.MemoryMiB, "vcpus": p.plan.VCPUs, "gpus": p.plan.GPUs,
 			"transfer": p.plan.TransferGB, "accelerated_devices": p.plan.AcceleratedDevices,
@@ -79,7 +67,7 @@ func (i *instance) view(now time.Time) Instance {
 			"schedule": map[string]string{"day": "Scheduling", "window": "Scheduling"},
 		},
 		Hypervisor: "kvm", WatchdogEnabled: true, Tags: slices.Clone(i.tags), HostUUID: i.hostUUID,
-		DiskEncryption: p.encryption, LKEClusterID: p.cluster.id,
+		DiskEncryption: p.DiskEncryption, LKEClusterID: p.cluster.ID,
 		Capabilities:        []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"},
 		InterfaceGeneration: "legacy_config", MaintenancePolicy: "linode/power_off_on", Locks: []string{},
 	}

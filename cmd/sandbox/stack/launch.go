@@ -89,7 +89,14 @@ func (l *launch) startNodes(ctx context.Context) error {
 	if err := l.start(ctx, kwok); err != nil {
 		return err
 	}
-	for _, p := range l.check.probes() {
+	for _, p := range []struct {
+		what string
+		step func(context.Context) error
+	}{
+		{"accept a node", l.check.makeProbe},
+		{"make a node ready", l.check.probeReady},
+		{"delete a node", l.check.removeProbe},
+	} {
 		if err := l.await(ctx, kwok, p.what, p.step); err != nil {
 			return err
 		}

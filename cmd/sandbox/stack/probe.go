@@ -11,27 +11,10 @@ import (
 	"k8s.io/utils/ptr"
 )
 
-// probeNode is the node that shows that KWOK plays nodes. It is gone again before the
-// sandbox is reported ready.
+// probeNode is the node that shows that KWOK plays nodes: an answer on KWOK's port would
+// only show that the process listens. It is gone again before the sandbox is reported
+// ready.
 const probeNode = "sandbox-probe"
-
-// probe is one step of showing that KWOK plays nodes; each is repeated until it
-// succeeds.
-type probe struct {
-	what string
-	step func(context.Context) error
-}
-
-// probes make a node, wait until KWOK has made it ready, and remove it with what
-// else bears its name. An answer on KWOK's port would only show that the process
-// listens.
-func (c *checker) probes() []probe {
-	return []probe{
-		{"accept a node", c.makeProbe},
-		{"make a node ready", c.probeReady},
-		{"delete a node", c.removeProbe},
-	}
-}
 
 func (c *checker) makeProbe(ctx context.Context) error {
 	node := &corev1.Node{
