@@ -240,7 +240,10 @@ func (all *compilation) compiledObjects() []Object {
 			key := i.object.Key()
 			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					c.report(sameName(earlier, i.object))
+					at, again := earlier.Origins["metadata.name"].Range, i.object.Origins["metadata.name"].Range
+					c.report(diag.At("Object name used twice",
+						fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.",
+							i.object.Addr, earlier.Addr, diag.Line(at), i.object.Kind(), i.name), again))
 				}
 				continue
 			}
@@ -265,11 +268,4 @@ func (c *compiler) allInstances() iter.Seq[instance] {
 			}
 		}
 	}
-}
-
-func sameName(a, b Object) *hcl.Diagnostic {
-	at := a.Origins["metadata.name"].Range
-	return diag.At("Object name used twice",
-		fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.", b.Addr, a.Addr,
-			diag.Line(at), b.Kind(), b.Name()), b.Origins["metadata.name"].Range)
 }

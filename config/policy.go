@@ -51,16 +51,11 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 		return false, hcl.Diagnostics{diag.Error("Plan of another form",
 			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
 	}
-	scope := p.scope(plan)
+	scope := p.in.scope.With("plan", eval.Root{Value: plan})
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	condition, _, conditionDiags := scope.Value(content.Attributes["condition"].Expr)
 	return condition.IsKnown() || conditionDiags.HasErrors(), diags
-}
-
-// scope is that of the directory, and the plan.
-func (p Policy) scope(plan cty.Value) *eval.Scope {
-	return p.in.scope.With("plan", eval.Root{Value: plan})
 }
 
 // policies reads the policy blocks and evaluates them with a plan of which
@@ -75,7 +70,7 @@ func (c *compiler) policies() (policies []Policy) {
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
-		scope := p.scope(cty.UnknownVal(PolicyInputType()))
+		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(PolicyInputType())})
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy))
 		if content.Attributes["error_message"] != nil {

@@ -17,9 +17,7 @@ type taint struct {
 	src                source
 }
 
-func effects() []string {
-	return []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
-}
+var effects = []string{"NoSchedule", "PreferNoSchedule", "NoExecute"}
 
 // taints writes a list of taints, sorted: their order has no meaning, and a
 // change of order must not look like a change.
@@ -61,14 +59,14 @@ func (d *decoder) taint(text string, src source) (taint, bool) {
 	case !ok:
 		d.problem(src, "Taint without an effect",
 			fmt.Sprintf("%q says what the taint is called, but not what it does. Write %q, or another of the "+
-				"effects %s.", text, text+":NoSchedule", strings.Join(effects(), ", ")))
+				"effects %s.", text, text+":NoSchedule", strings.Join(effects, ", ")))
 	case key == "":
 		d.problem(src, "Taint without a key",
 			fmt.Sprintf(`%q has no key. A taint is written "key=value:Effect".`, text))
-	case !slices.Contains(effects(), effect):
+	case !slices.Contains(effects, effect):
 		d.problem(src, "Unknown taint effect",
-			fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects(), ", "),
-				eval.DidYouMean(effect, effects())))
+			fmt.Sprintf("%q is not an effect. There are %s.%s", effect, strings.Join(effects, ", "),
+				eval.DidYouMean(effect, effects)))
 	default:
 		return taint{key, value, effect, src}, true
 	}

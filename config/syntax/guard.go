@@ -105,7 +105,8 @@ func repeatedKeys(object *hclsyntax.ObjectConsExpr) (diags hcl.Diagnostics) {
 		if earlier, ok := first[key]; ok {
 			diags = append(diags, diag.At("Key given twice",
 				fmt.Sprintf("%q is in this object already, on line %d, and only the last one would count. "+
-					"Keep one of them; two requirements on one key are combined with all(...).", key, earlier.Start.Line), at))
+					"Keep one of them; two requirements on one key are combined with all(...).", key,
+					earlier.Start.Line), at))
 		}
 		first[key] = at
 	}

@@ -64,8 +64,8 @@ func tier(c *checker) {
 	if tier == catalog.Enterprise {
 		argument = "tier"
 	}
-	c.report(config.Addr{}, argument, "The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: "+
-		"%s.%s",
+	c.report(config.Addr{}, argument,
+		"The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: %s.%s",
 		r.ID, r.Label, tier, c.in.Catalog.Date(), say(others), refresh)
 }
 

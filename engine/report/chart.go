@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/utils/ptr"
+
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -83,13 +85,7 @@ func sameCost(a, b *plan.Cost) bool { return a != nil && b != nil && *a == *b }
 // moves is by how much the cost of a pool changes; what nothing limits comes
 // first.
 func moves(c plan.Change) catalog.Money {
-	var before, after plan.Cost
-	if c.Before != nil {
-		before = *c.Before
-	}
-	if c.After != nil {
-		after = *c.After
-	}
+	before, after := ptr.Deref(c.Before, plan.Cost{}), ptr.Deref(c.After, plan.Cost{})
 	if before.Ceiling.Unlimited || after.Ceiling.Unlimited {
 		return 1 << 62
 	}

@@ -2,6 +2,7 @@ package report
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -59,7 +60,7 @@ func element(path string, e any) string {
 	case strings.Contains(path, ".requirements["):
 		return requirement(m)
 	case strings.Contains(path, "aints["):
-		return literal(fmt.Sprint(orEmpty(m["value"])))
+		return literal(fmt.Sprint(cmp.Or[any](m["value"], "")))
 	case strings.HasSuffix(path, ".budgets"):
 		return budget(m)
 	}
@@ -80,7 +81,7 @@ func requirement(m map[string]any) string {
 }
 
 func budget(m map[string]any) string {
-	text := fmt.Sprint(orEmpty(m["nodes"]))
+	text := fmt.Sprint(cmp.Or[any](m["nodes"], ""))
 	if reasons, ok := m["reasons"].([]any); ok && len(reasons) > 0 {
 		text += " for " + strings.Trim(fmt.Sprint(reasons), "[]")
 	}
@@ -88,13 +89,6 @@ func budget(m map[string]any) string {
 		text += fmt.Sprintf(" at %q for %v", schedule, m["duration"])
 	}
 	return text
-}
-
-func orEmpty(v any) any {
-	if v == nil {
-		return ""
-	}
-	return v
 }
 
 // literal writes a value as JSON, which is how HCL writes most of them.

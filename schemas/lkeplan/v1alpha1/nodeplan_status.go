@@ -2,12 +2,8 @@ package v1alpha1
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// The conditions of a NodePlan, which kstatus understands.
-const (
-	ConditionReconciling = "Reconciling"
-	ConditionStalled     = "Stalled"
-	ConditionHealthy     = "Healthy"
-)
+// ConditionHealthy is the condition of a NodePlan besides those of kstatus.
+const ConditionHealthy = "Healthy"
 
 // The reasons of a NodePlan's conditions.
 const (
