@@ -178,7 +178,7 @@ func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
 }
 
 // Delete deletes an object, if it is still the one with this UID. That it is
-// gone already is no error; that another one has its name is ErrReplaced.
+// gone already is no error; that another one has its name is.
 func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: obj}
 	uid := u.GetUID()
@@ -187,16 +187,12 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), ErrReplaced)
+		return fmt.Errorf("delete %s: it is another object than the one that was read", manifest.KeyOf(obj))
 	case err != nil:
 		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
 }
-
-// ErrReplaced is returned by Delete where an object has been deleted and made
-// again since it was read.
-var ErrReplaced = errors.New("it is another object than the one that was read")
 
 // Orphan takes the inventory label from an object, which stays and is no longer
 // managed. That it is gone already is no error.

@@ -12,17 +12,13 @@ import (
 // that it is given for, as in max_deleted_pools:pool.web; one that is not
 // needed is an error, as is one that names nothing.
 func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
-	bounds := plan.Bounds{
-		Guards: lastApplied.Guards,
-		Before: len(lastApplied.Resources),
-		After:  len(head.Resources),
-	}
-	verdicts, err := p.Judge(bounds)
+	verdicts, err := p.Judge(plan.Bounds{
+		Guards: lastApplied.Guards, Before: len(lastApplied.Resources), After: len(head.Resources),
+	})
 	if err != nil {
 		return err
 	}
-	p.Verdicts = verdicts
-	p.Verdicts = append(p.Verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p))...)
+	p.Verdicts = append(verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p))...)
 	return p.Allow(permissions)
 }
 

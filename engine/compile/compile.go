@@ -29,11 +29,10 @@ import (
 type Options struct {
 	config.Options
 
-	// Catalog has the plans that pools can use; nil stands for the one that is
-	// compiled in. What does not fit it is an error where it is known to be
-	// Current, and else a warning.
+	// Catalog has the plans that pools can use, and what does not fit it is an error;
+	// nil stands for the one that is compiled in, by which that is only a warning
+	// where it may be out of date.
 	Catalog *catalog.Catalog
-	Current bool
 }
 
 // Result is a directory that has been compiled and validated. Its JSON has all
