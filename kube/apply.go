@@ -7,6 +7,8 @@ package kube
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -37,6 +39,20 @@ const InventoryLabel = "lkeplan.dev/part-of"
 // NodePlanOwner is what the label's value begins with where a NodePlan owns the
 // object: nodeplan.NAMESPACE.NAME.
 const NodePlanOwner = "nodeplan"
+
+// LabelValue joins names with dots to a value that a label can have. Where they
+// are longer together than the 63 characters that it has room for, the end is a
+// digest of all of them.
+func LabelValue(names ...string) string {
+	const most = 63
+	joined := strings.Join(names, ".")
+	if len(joined) <= most {
+		return joined
+	}
+	sum := sha256.Sum256([]byte(strings.Join(names, "/")))
+	digest := hex.EncodeToString(sum[:8])
+	return strings.TrimRight(joined[:most-len(digest)-1], "-._") + "." + digest
+}
 
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
@@ -178,7 +194,7 @@ func (c *Cluster) list(ctx context.Context, apiVersion, kind string,
 }
 
 // Delete deletes an object, if it is still the one with this UID. That it is
-// gone already is no error; that another one has its name is ErrReplaced.
+// gone already is no error; that another one has its name is.
 func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	u := &unstructured.Unstructured{Object: obj}
 	uid := u.GetUID()
@@ -187,16 +203,12 @@ func (c *Cluster) Delete(ctx context.Context, obj map[string]any) error {
 	case apierrors.IsNotFound(err):
 		return nil
 	case apierrors.IsConflict(err):
-		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), ErrReplaced)
+		return fmt.Errorf("delete %s: it is another object than the one that was read", manifest.KeyOf(obj))
 	case err != nil:
 		return fmt.Errorf("delete %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
 }
-
-// ErrReplaced is returned by Delete where an object has been deleted and made
-// again since it was read.
-var ErrReplaced = errors.New("it is another object than the one that was read")
 
 // Orphan takes the inventory label from an object, which stays and is no longer
 // managed. That it is gone already is no error.

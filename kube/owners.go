@@ -115,10 +115,8 @@ func begins(text string, with []string) bool {
 // wrote on it, and by the fields of its spec that they set.
 func Owners(live map[string]any) (owners []Owner) {
 	obj := unstructured.Unstructured{Object: live}
-	marks := maps.Clone(obj.GetAnnotations())
-	if marks == nil {
-		marks = map[string]string{}
-	}
+	marks := map[string]string{}
+	maps.Copy(marks, obj.GetAnnotations())
 	maps.Copy(marks, obj.GetLabels())
 	managers := setters(obj.GetManagedFields())
 	for _, t := range tools() {

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured/unstructuredscheme"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/managedfields"
@@ -123,7 +124,7 @@ func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
 			return nil, err
 		}
 		gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
-		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, creator{}, gvk,
+		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, unstructuredscheme.NewUnstructuredCreator(), gvk,
 			gvk.GroupVersion(), "", nil)
 	})
 }
@@ -161,12 +162,4 @@ func (d defaults) Default(in runtime.Object) {
 	if u, ok := in.(*unstructured.Unstructured); ok {
 		defaulting.Default(u.Object, d.rules.structure)
 	}
-}
-
-type creator struct{}
-
-func (creator) New(gvk schema.GroupVersionKind) (runtime.Object, error) {
-	u := &unstructured.Unstructured{}
-	u.SetGroupVersionKind(gvk)
-	return u, nil
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"io/fs"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -48,11 +47,3 @@ const errEmpty = `lkeplan: the directory compiles to no objects. Whatever prunes
 pools, and their nodes with them. If that is meant, add --allow-empty, or set the parameter
 lkeplan.allow-empty of Argo CD's plugin to true.
 `
-
-// refuseEmpty ends a command that would print nothing.
-func refuseEmpty(w io.Writer) error {
-	if _, err := io.WriteString(w, errEmpty); err != nil {
-		return err
-	}
-	return refused
-}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -32,10 +31,9 @@ DIR is the working directory where none is given.`,
 			if err != nil {
 				return err
 			}
-			file, isFile := env.Stdin.(*os.File)
 			c := console.Console{
 				FS: fsys, Options: opts.Options, Stdout: env.Stdout, Stderr: env.Stderr, Color: env.Color,
-				ByHand: isFile && isTerminal(file),
+				ByHand: terminal(env.Stdin) != nil,
 			}
 			if len(expressions) == 0 {
 				err = c.Read(cmd.Context(), env.Stdin)

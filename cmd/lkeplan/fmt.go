@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"github.com/spf13/cobra"
 
@@ -30,7 +29,11 @@ then 1, and the other files are formatted all the same.`,
 			if len(args) == 0 {
 				args = []string{"."}
 			}
-			if err := formatAll(&f, args, env.Stdin); err != nil {
+			paths := f.Paths
+			if len(args) == 1 && args[0] == "-" {
+				paths = func([]string) error { return f.Stream(env.Stdin) }
+			}
+			if err := paths(args); err != nil {
 				return err
 			}
 			return finish(env, f)
@@ -57,14 +60,6 @@ func terraformFlags(args []string) []string {
 		long = append(long, arg)
 	}
 	return long
-}
-
-// formatAll formats files and directories, or standard input.
-func formatAll(f *format.Formatter, args []string, stdin io.Reader) error {
-	if len(args) == 1 && args[0] == "-" {
-		return f.Stream(stdin)
-	}
-	return f.Paths(args)
 }
 
 // finish shows what is wrong with files, and says how the command ends.

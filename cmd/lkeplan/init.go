@@ -9,12 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -68,7 +68,10 @@ func initialize(ctx context.Context, env *env, dir string, src []byte) error {
 		return fmt.Errorf("%s is there already; init overwrites nothing", filepath.Join(dir, present))
 	}
 	// What is wrong with the flags is said before anything is written.
-	compiled, diags := compile.Dir(ctx, fstest.MapFS{"main.lke.hcl": {Data: src}}, compile.Options{})
+	compiled, diags, err := compile.Files(ctx, []config.File{{Name: "main.lke.hcl", Data: src}})
+	if err != nil {
+		return err
+	}
 	if err := report(env, compiled, diags); err != nil {
 		return err
 	}

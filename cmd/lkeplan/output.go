@@ -1,7 +1,6 @@
 package main
 
 import (
-	"io"
 	"os"
 	"strconv"
 	"strings"
@@ -67,7 +66,7 @@ func (o *output) write(env *env, dir string, r reports.Report) error {
 	if o.width == 0 {
 		opts.Width = columns(env)
 	}
-	opts.Color = opts.Color || o.color.value == "auto" && colored(env)
+	opts.Color = opts.Color || o.color.value == "auto" && colored(env.Stdout, env.Getenv)
 	for _, format := range printed {
 		if err := reports.Write(env.Stdout, format, r, opts); err != nil {
 			return err
@@ -77,17 +76,19 @@ func (o *output) write(env *env, dir string, r reports.Report) error {
 }
 
 // terminal returns the terminal that a stream is; nil where it is none.
-func terminal(w io.Writer) *os.File {
-	if f, ok := w.(*os.File); ok && isTerminal(f) {
-		return f
+func terminal(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok {
+		if info, err := f.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
+			return f
+		}
 	}
 	return nil
 }
 
-// colored reports whether standard output is a terminal that shows colors, and
-// whose user wants them (no-color.org).
-func colored(env *env) bool {
-	return terminal(env.Stdout) != nil && env.Getenv("NO_COLOR") == "" && env.Getenv("TERM") != "dumb"
+// colored reports whether a stream is a terminal that shows colors, and whose user
+// wants them (no-color.org).
+func colored(stream any, getenv func(string) string) bool {
+	return terminal(stream) != nil && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
 }
 
 // columns is the width of the terminal; 0 where standard output is none.

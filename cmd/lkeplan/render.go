@@ -92,7 +92,8 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 		return err
 	}
 	if len(compiled.Resources) == 0 && !r.allowEmpty && !r.src.allowsEmpty() {
-		return refuseEmpty(r.env.Stderr)
+		fmt.Fprint(r.env.Stderr, errEmpty)
+		return refused
 	}
 	if r.target.value == "argocd" {
 		compiled = argocd.Annotate(compiled)

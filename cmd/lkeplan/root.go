@@ -29,13 +29,8 @@ func processEnv() *env {
 		Stderr:  os.Stderr,
 		Getenv:  os.Getenv,
 		Environ: os.Environ,
-		Color:   os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(os.Stderr),
+		Color:   colored(os.Stderr, os.Getenv),
 	}
-}
-
-func isTerminal(f *os.File) bool {
-	info, err := f.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 func newRoot(env *env) *cobra.Command {

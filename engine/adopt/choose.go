@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -30,7 +31,7 @@ func Choose(objects []map[string]any, names []string, selector string) ([]map[st
 				named, found[name] = true, true
 			}
 		}
-		if named && selects.Matches(labelsOf(object)) {
+		if named && selects.Matches(labels.Set((&unstructured.Unstructured{Object: object}).GetLabels())) {
 			chosen = append(chosen, object)
 		}
 	}
@@ -57,14 +58,6 @@ func means(argument string, object map[string]any) bool {
 		return isKind(kind) && name == manifest.Name(object)
 	}
 	return isKind(argument) || argument == manifest.Name(object)
-}
-
-func labelsOf(object map[string]any) labels.Set {
-	set := labels.Set{}
-	for name, value := range manifest.Map(object, "metadata", "labels") {
-		set[name], _ = value.(string)
-	}
-	return set
 }
 
 // listed names objects for people.

@@ -12,7 +12,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"testing/fstest"
 
 	"github.com/hashicorp/hcl/v2"
 	"k8s.io/apimachinery/pkg/util/validation/field"
@@ -86,7 +85,9 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 		return Imported{}, err
 	}
 	result.Files = filesOf(result.Blocks, comments+encode.Cluster(cluster))
-	result.Compiled, result.Diags = compileFiles(ctx, result.Files)
+	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
+		return Imported{}, err
+	}
 	for _, live := range objects {
 		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
 	}
@@ -196,15 +197,6 @@ const importsComment = `# Permission to take these objects over from whoever mad
 # done, this file can be deleted.
 
 `
-
-// compileFiles compiles files that are nowhere yet.
-func compileFiles(ctx context.Context, files []config.File) (compile.Result, hcl.Diagnostics) {
-	dir := fstest.MapFS{}
-	for _, f := range files {
-		dir[f.Name] = &fstest.MapFile{Data: f.Data}
-	}
-	return compile.Dir(ctx, dir, compile.Options{})
-}
 
 // Owners lists owners once, with all that they own.
 type Owners []Owned

@@ -33,31 +33,22 @@ type ender interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// ConflictError says which fields others have set. Nothing was applied.
-type ConflictError struct{ Changes []plan.Change }
-
-// Error implements error.
-func (e ConflictError) Error() string {
-	text := "somebody else set other values; nothing was applied:"
-	for _, c := range e.Changes {
-		for _, conflict := range c.Conflicts {
-			text += fmt.Sprintf("\n  %s %s: %s was set by %q", c.Kind, c.Name, conflict.Path, conflict.Owner)
-		}
-	}
-	return text + "\nremove the fields from the configuration, or have their owners give them up"
-}
-
 // Run does what a comparison says: it applies the objects, node classes before
 // the pools that refer to them, and then deletes what is left over, pools before
 // their classes. It reports each step, and stops at the first that fails; to run
-// it again is to go on there. It returns the objects that are being deleted. A
-// ConflictError says that others have set fields.
+// it again is to go on there. It returns the objects that are being deleted.
+// Where others have set fields, nothing is applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {
-	contested := slices.DeleteFunc(slices.Clone(found.Plan.Changes),
-		func(c plan.Change) bool { return len(c.Conflicts) == 0 })
-	if len(contested) > 0 {
-		return nil, ConflictError{contested}
+	contested := ""
+	for _, c := range found.Plan.Changes {
+		for _, conflict := range c.Conflicts {
+			contested += fmt.Sprintf("\n  %s %s: %s was set by %q", c.Kind, c.Name, conflict.Path, conflict.Owner)
+		}
+	}
+	if contested != "" {
+		return nil, fmt.Errorf("somebody else set other values; nothing was applied:%s\nremove the fields from the "+
+			"configuration, or have their owners give them up", contested)
 	}
 	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // The annotations that Argo CD reads.
@@ -56,8 +57,9 @@ func Annotate(compiled compile.Result) compile.Result {
 // annotate returns a copy of an object with the annotations.
 func annotate(obj map[string]any, t treatment) map[string]any {
 	obj = maps.Clone(obj)
-	metadata := copied(obj["metadata"])
-	annotations := copied(metadata["annotations"])
+	metadata, annotations := map[string]any{}, map[string]any{}
+	maps.Copy(metadata, manifest.Map(obj, "metadata"))
+	maps.Copy(annotations, manifest.Map(obj, "metadata", "annotations"))
 	if annotations[waveAnnotation] == nil {
 		annotations[waveAnnotation] = t.wave
 	}
@@ -66,14 +68,6 @@ func annotate(obj map[string]any, t treatment) map[string]any {
 	metadata["annotations"] = annotations
 	obj["metadata"] = metadata
 	return obj
-}
-
-func copied(value any) map[string]any {
-	entries, _ := value.(map[string]any)
-	if entries == nil {
-		return map[string]any{}
-	}
-	return maps.Clone(entries)
 }
 
 // merge adds options to those that are written. The name of an option is the part

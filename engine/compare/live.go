@@ -210,6 +210,21 @@ func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (s plan.S
 	return s
 }
 
+// Guard has the guards and policies of the last applied configuration judge a
+// plan, and adds their verdicts to it. A permission is the name of a guard and the address
+// that it is given for, as in max_deleted_pools:pool.web; one that is not
+// needed is an error, as is one that names nothing.
+func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
+	verdicts, err := p.Judge(plan.Bounds{
+		Guards: lastApplied.Guards, Before: len(lastApplied.Resources), After: len(head.Resources),
+	})
+	if err != nil {
+		return err
+	}
+	p.Verdicts = append(verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p))...)
+	return p.Allow(permissions)
+}
+
 func index(objects []map[string]any) map[manifest.Key]map[string]any {
 	m := make(map[manifest.Key]map[string]any, len(objects))
 	for _, o := range objects {

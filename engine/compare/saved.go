@@ -67,6 +67,28 @@ func ReadSaved(r io.Reader) (Saved, error) {
 	return s, nil
 }
 
+// Judge has the guards that held when the plan was made judge it as it would be
+// applied now: a freeze may have begun since, or there may be more nodes. Policies
+// judged when it was made; what they refused then, and nobody allowed, stays
+// refused.
+func (s Saved) Judge(now *plan.Plan, permissions []string) error {
+	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Resources)})
+	if err != nil {
+		return err
+	}
+	now.Verdicts = verdicts
+	for _, v := range s.Plan.Verdicts {
+		if strings.HasPrefix(v.Guard, "policy.") {
+			now.Verdicts = append(now.Verdicts, v)
+		}
+	}
+	if err := now.Allow(permissions); err != nil {
+		return err
+	}
+	now.Reallow(s.Allowed)
+	return nil
+}
+
 // StaleError says how a cluster differs from what a plan was made for.
 type StaleError struct{ Reasons []string }
 

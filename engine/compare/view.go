@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -95,31 +96,20 @@ func initialized(claim *karpv1.NodeClaim) bool {
 // Holds lists nodes, pods and disruption budgets. A list that this user may not
 // have is left out, and noted.
 func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
-	var (
-		machines []corev1.Node
-		pods     []corev1.Pod
-		budgets  []policyv1.PodDisruptionBudget
-		notes    []string
-	)
-	for _, read := range []struct {
-		what string
-		list func() error
-	}{
-		{"nodes", func() (err error) { machines, err = listOf[corev1.Node](ctx, l.cluster, "v1", "Node"); return }},
-		{"pods", func() (err error) { pods, err = listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod"); return }},
-		{"poddisruptionbudgets", func() (err error) {
-			budgets, err = listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
-			return
-		}},
-	} {
-		err := read.list()
-		if apierrors.IsForbidden(err) {
-			notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", read.what))
-			continue
+	var notes []string
+	noted := func(what string, err error) error {
+		if !apierrors.IsForbidden(err) {
+			return err
 		}
-		if err != nil {
-			return nil, nil, err
-		}
+		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", what))
+		return nil
+	}
+	machines, nodesErr := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
+	pods, podsErr := listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod")
+	budgets, budgetsErr := listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
+	if err := cmp.Or(noted("nodes", nodesErr), noted("pods", podsErr),
+		noted("poddisruptionbudgets", budgetsErr)); err != nil {
+		return nil, nil, err
 	}
 	held, err := Hold(nodes, machines, pods, budgets, now)
 	return held, notes, err

@@ -12,10 +12,12 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
+	ctyjson "github.com/zclconf/go-cty/cty/json"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -206,9 +208,9 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if req.Plan == nil || answer.Failed {
 		return answer, nil
 	}
-	value, err := planOf(req.Plan)
+	value, err := ctyjson.Unmarshal(req.Plan, config.PolicyInputType())
 	if err != nil {
-		return answer, err
+		return answer, fmt.Errorf("read the plan that policies judge: %w", err)
 	}
 	answer.Verdicts = JudgePolicies(compiled, value)
 	return answer, nil
@@ -225,4 +227,20 @@ func declared(fsys fs.FS, req Request) []config.Var {
 	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
 		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
 	})
+}
+
+// limitMemory bounds what this process may write to. RLIMIT_DATA counts what is
+// mapped for writing, and not the address space that Go's runtime reserves.
+func limitMemory(text string) error {
+	if text == "" {
+		return nil
+	}
+	most, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", memoryVar, err)
+	}
+	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+		return fmt.Errorf("limit the memory: %w", err)
+	}
+	return nil
 }

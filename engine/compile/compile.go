@@ -10,6 +10,8 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"regexp"
 	"runtime"
 	"strings"
@@ -29,11 +31,10 @@ import (
 type Options struct {
 	config.Options
 
-	// Catalog has the plans that pools can use; nil stands for the one that is
-	// compiled in. What does not fit it is an error where it is known to be
-	// Current, and else a warning.
+	// Catalog has the plans that pools can use, and what does not fit it is an error;
+	// nil stands for the one that is compiled in, by which that is only a warning
+	// where it may be out of date.
 	Catalog *catalog.Catalog
-	Current bool
 }
 
 // Result is a directory that has been compiled and validated. Its JSON has all
@@ -91,6 +92,23 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
 	return result, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))
+}
+
+// Files compiles files that are in no directory yet. The error is that they could
+// not be written to one.
+func Files(ctx context.Context, files []config.File) (Result, hcl.Diagnostics, error) {
+	dir, err := os.MkdirTemp("", "lkeplan-")
+	if err != nil {
+		return Result{}, nil, err
+	}
+	defer os.RemoveAll(dir)
+	for _, f := range files {
+		if err := os.WriteFile(filepath.Join(dir, f.Name), f.Data, 0o600); err != nil {
+			return Result{}, nil, err
+		}
+	}
+	result, diags := Dir(ctx, os.DirFS(dir), Options{})
+	return result, diags, nil
 }
 
 // A verdict is what validation said about one object.

@@ -28,7 +28,7 @@ var embedded = sync.OnceValues(catalog.Embedded)
 // lines it comes from. Warnings are for directories without errors: what is
 // missing because of an error must not be taken for intended.
 func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
-	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Current}
+	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Catalog != nil}
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
 	}

@@ -97,7 +97,7 @@ func TestCatalogDecides(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster +
 				"\npool \"web\" {\n  node_class   = node_class.default\n  requirements = " + tt.requirements + "\n}\n")}}
-			_, diags := compile.Dir(context.Background(), files, compile.Options{Catalog: own, Current: true})
+			_, diags := compile.Dir(context.Background(), files, compile.Options{Catalog: own})
 			if len(diags) != 1 || diags[0].Extra != compile.RuleName(tt.rule) || diags[0].Severity != tt.severity {
 				t.Errorf("got %v", diags)
 			}

@@ -74,15 +74,6 @@ func dollars(m catalog.Money) cty.Value {
 	return cty.NumberFloatVal(math.Round(float64(m)*100/float64(catalog.Dollar)) / 100)
 }
 
-// planOf reads a plan as policies see it.
-func planOf(raw json.RawMessage) (cty.Value, error) {
-	value, err := ctyjson.Unmarshal(raw, config.PolicyInputType())
-	if err != nil {
-		return cty.NilVal, fmt.Errorf("read the plan that policies judge: %w", err)
-	}
-	return value, nil
-}
-
 // PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
 // known: it was made against a cluster.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {

@@ -30,7 +30,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/config"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -115,14 +115,17 @@ func Run(ctx context.Context, cfg Config) error {
 
 func newManager(cfg Config) (manager.Manager, error) {
 	logger := logr.FromSlogHandler(cfg.Log.Handler())
-	kube := rest.CopyConfig(cfg.Kube)
+	config := rest.CopyConfig(cfg.Kube)
 	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
 	// has a fairness of its own.
-	kube.QPS, kube.Burst, kube.UserAgent = 500, 1000, "lkeplan-controller"
-	mgr, err := ctrl.NewManager(kube, ctrl.Options{
-		Scheme:    scheme.Scheme,
-		Logger:    logger,
-		NewClient: newClient,
+	config.QPS, config.Burst, config.UserAgent = 500, 1000, "lkeplan-controller"
+	mgr, err := ctrl.NewManager(config, ctrl.Options{
+		Scheme: scheme.Scheme,
+		Logger: logger,
+		NewClient: func(cfg *rest.Config, opts client.Options) (client.Client, error) {
+			c, err := client.New(cfg, opts)
+			return kube.Fresh(c), err
+		},
 		// Karpenter reads its options from the context of each reconciler.
 		BaseContext: func() context.Context {
 			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
@@ -144,7 +147,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
 		PprofBindAddress:       cfg.PprofAddress,
-		Controller:             config.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
+		Controller:             ctrlconfig.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
 	})
 	if err != nil {
 		return nil, explainManager(err, cfg)
@@ -154,14 +157,6 @@ func newManager(cfg Config) (manager.Manager, error) {
 		return nil, err
 	}
 	return mgr, nil
-}
-
-func newClient(cfg *rest.Config, opts client.Options) (client.Client, error) {
-	c, err := client.New(cfg, opts)
-	if err != nil {
-		return nil, err
-	}
-	return kube.Fresh(c), nil
 }
 
 // warm has the cache read what the controllers need before they run, so that a
@@ -261,7 +256,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 // addNodePlans has NodePlans reconciled where the cluster knows them.
 func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string,
 	prices *catalog.Catalog) error {
-	installed, err := gitops.Installed(mgr.GetRESTMapper())
+	installed, err := kube.Serves(mgr.GetRESTMapper(), lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
 	if err != nil || !installed {
 		return err
 	}

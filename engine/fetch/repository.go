@@ -19,6 +19,7 @@ import (
 	githttp "github.com/go-git/go-git/v5/plumbing/transport/http"
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"github.com/go-git/go-git/v5/storage/memory"
+	"golang.org/x/crypto/ssh"
 )
 
 // Repository is a Git repository on a server.
@@ -223,4 +224,21 @@ func writeFile(root *os.Root, name string, f *object.File) (err error) {
 	defer func() { err = errors.Join(err, to.Close()) }()
 	_, err = io.Copy(to, from)
 	return err
+}
+
+// knownHosts returns a check of servers by the text of a known_hosts file, which
+// the library reads only from files.
+func knownHosts(text []byte) (callback ssh.HostKeyCallback, err error) {
+	file, err := os.CreateTemp("", "known_hosts-")
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, os.Remove(file.Name())) }()
+	if _, err := file.Write(text); err != nil {
+		return nil, err
+	}
+	if err := file.Close(); err != nil {
+		return nil, err
+	}
+	return gitssh.NewKnownHostsCallback(file.Name())
 }

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -78,10 +79,7 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 
 // within returns a path that does not lead out of the directory that it is in.
 func within(path string) string {
-	if clean := strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"); clean != "" {
-		return clean
-	}
-	return "."
+	return cmp.Or(strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"), ".")
 }
 
 // base compiles the files that were last applied, in an empty directory and with
@@ -99,12 +97,14 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		return head, nil
 	}
 	req := compile.Request{Root: dir, Dir: within(path), Vars: to.vars.Vars, IgnoreUndeclared: true}
-	unchanged, err := sameInput(req, head.request)
-	if err != nil {
-		return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
-	}
-	if unchanged {
-		return head, nil
+	if req.Dir == head.request.Dir && slices.Equal(req.Vars, head.request.Vars) {
+		unchanged, err := fetch.Same(req.Root, head.request.Root)
+		if err != nil {
+			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
+		}
+		if unchanged {
+			return head, nil
+		}
 	}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err != nil {
@@ -131,13 +131,4 @@ func (c compiled) refuseUnreadable(p plan.Plan) []plan.Verdict {
 		Detail: "The guards that were last applied cannot be read with the present variables. " +
 			"Remove a value only when nothing that is applied uses it. " + c.lastAppliedError,
 	}}
-}
-
-// sameInput reports whether two requests are about the same directory of the
-// same readable files, with the same variables.
-func sameInput(a, b compile.Request) (bool, error) {
-	if a.Dir != b.Dir || !slices.Equal(a.Vars, b.Vars) {
-		return false, nil
-	}
-	return fetch.Same(a.Root, b.Root)
 }

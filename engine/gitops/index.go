@@ -11,7 +11,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -32,11 +31,7 @@ func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{inventoryLabel(np)} },
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
-			np, ok := obj.(*lkeplanv1alpha1.NodePlan)
-			if !ok {
-				return nil
-			}
-			return keys(np)
+			return keys(obj.(*lkeplanv1alpha1.NodePlan))
 		})
 		if err != nil {
 			return fmt.Errorf("index NodePlans by %s: %w", index, err)
@@ -81,8 +76,6 @@ func indexKey(kind, namespace, name string) string { return kind + "/" + namespa
 func keyOf(kind string) func(client.Object) string {
 	return func(obj client.Object) string { return indexKey(kind, obj.GetNamespace(), obj.GetName()) }
 }
-
-func keyOfInventory(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] }
 
 // enqueue returns a handler of events, which has the NodePlans reconciled that an
 // index has under the key of the event's object.

@@ -3,7 +3,9 @@ package gitops
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -80,4 +82,19 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	}
 	p.Plan.Verdicts = append(p.Plan.Verdicts, answer.Verdicts...)
 	return nil
+}
+
+// stricter joins the guards of the source with those of the NodePlan, for a
+// cluster with a number of nodes.
+func stricter(source config.Guards, more *lkeplanv1alpha1.PlanGuards, nodes int) config.Guards {
+	if more == nil {
+		return source
+	}
+	source.Protected = append(slices.Clone(source.Protected), more.Protected...)
+	if more.MaxDeletedPools != nil {
+		source.MaxDeletedPools = min(source.MaxDeletedPools, *more.MaxDeletedPools)
+	}
+	source.MaxDeletedNodes = plan.StricterShare(source.MaxDeletedNodes, more.MaxDeletedNodes, nodes)
+	source.MaxRolledNodes = plan.StricterShare(source.MaxRolledNodes, more.MaxRolledNodes, nodes)
+	return source
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/events"
 	"github.com/fluxcd/pkg/runtime/metrics"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -43,11 +42,6 @@ type Options struct {
 // compilations is how many run at a time, whatever the number of NodePlans. Each
 // may take compile.DefaultMemory; kube/deploy/controller.yaml has room for all.
 const compilations = 2
-
-// Installed reports whether the cluster has the CRD of NodePlan.
-func Installed(mapper meta.RESTMapper) (bool, error) {
-	return kube.Serves(mapper, lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
-}
 
 // Add adds the reconciler of NodePlans to a manager; it runs while its process
 // leads. Kinds of sources that the cluster does not have at the start are not
@@ -123,8 +117,7 @@ type connections struct {
 	cfg     *rest.Config
 	account string // of NodePlans that name none; "": that of cfg
 
-	mu     sync.Mutex
-	byUser map[string]*kube.Cluster
+	byUser sync.Map // *kube.Cluster by name
 }
 
 // connect returns the cluster as the service account of a NodePlan reads and
@@ -134,18 +127,13 @@ func (c *connections) connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	if account := cmp.Or(np.Spec.ServiceAccountName, c.account); account != "" {
 		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if known := c.byUser[as.Impersonate.UserName]; known != nil {
-		return known, nil
+	if known, ok := c.byUser.Load(as.Impersonate.UserName); ok {
+		return known.(*kube.Cluster), nil
 	}
 	cluster, err := kube.NewCluster(as)
 	if err != nil {
 		return nil, err
 	}
-	if c.byUser == nil {
-		c.byUser = map[string]*kube.Cluster{}
-	}
-	c.byUser[as.Impersonate.UserName] = cluster
-	return cluster, nil
+	kept, _ := c.byUser.LoadOrStore(as.Impersonate.UserName, cluster)
+	return kept.(*kube.Cluster), nil
 }

@@ -38,8 +38,13 @@ func watch(mgr manager.Manager, r *Reconciler, concurrent int, again chan event.
 			builder.WithPredicates(lastAppliedChanged{})).
 		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
 			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	for _, obj := range watchedObjects() {
-		b = b.Watches(obj, r.enqueue(byInventory, keyOfInventory), builder.WithPredicates(changedByOthers{}))
+	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
+	// The controller has these kinds in its cache anyway. Overlays and buffers, which
+	// it may not have, are listed in each interval.
+	for _, obj := range []client.Object{
+		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+	} {
+		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers{}))
 	}
 	for kind, empty := range kindsOfSource() {
 		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
@@ -51,13 +56,6 @@ func watch(mgr manager.Manager, r *Reconciler, concurrent int, again chan event.
 		}
 	}
 	return b.Complete(r)
-}
-
-// watchedObjects are the kinds that are watched for changes by others, so that
-// these are set back at once. The controller has them in its cache anyway;
-// overlays and buffers, which it may not have, are listed in each interval.
-func watchedObjects() []client.Object {
-	return []client.Object{&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}}
 }
 
 // changedByOthers passes what others than lkeplan do to the objects of a

@@ -30,11 +30,8 @@ const (
 // Judge says what each guard thinks of the plan, sorted by guard and address.
 // Guards that have nothing to say of a plan of its kind are left out.
 func (p Plan) Judge(b Bounds) ([]Verdict, error) {
-	var verdicts []Verdict
-	verdicts = append(verdicts, b.empty())
-	verdicts = append(verdicts, p.protected(b.Guards)...)
-	verdicts = append(verdicts, p.deletedPools(b.Guards))
 	s := p.Summary()
+	verdicts := append(p.protected(b.Guards), b.empty(), p.deletedPools(b.Guards))
 	verdicts = append(verdicts,
 		p.share(MaxDeletedNodes, b.Guards.MaxDeletedNodes, len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
 	verdicts = append(verdicts,
@@ -46,14 +43,10 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 		}
 		verdicts = append(verdicts, v)
 	}
-	sortVerdicts(verdicts)
-	return verdicts, nil
-}
-
-func sortVerdicts(verdicts []Verdict) {
 	slices.SortFunc(verdicts, func(a, b Verdict) int {
 		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Addr, b.Addr))
 	})
+	return verdicts, nil
 }
 
 // empty refuses a directory out of which everything has gone: more often than

@@ -213,11 +213,11 @@ func judges(s State) (map[manifest.Key]judge, error) {
 		if o.Kind() != "LinodeNodeClass" {
 			continue
 		}
-		var class linodev1alpha1.LinodeNodeClass
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, &class); err != nil {
+		hash, err := TemplateHash(o.Defaulted)
+		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
-		classes[class.Name] = class.Hash()
+		classes[o.Name()] = hash
 	}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {

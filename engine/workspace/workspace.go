@@ -45,7 +45,6 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	if opts.Catalog, err = o.readCatalog(); err != nil {
 		return nil, opts, err
 	}
-	opts.Current = opts.Catalog != nil // whoever names one means it
 	opened, err := os.OpenRoot(root)
 	if err != nil {
 		return nil, opts, fmt.Errorf("open %s: %w", root, files.Cause(err))
