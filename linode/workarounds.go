@@ -12,7 +12,7 @@ import (
 // is two seconds old. Karpenter v1.14.1 has two bugs where a claim is deleted while
 // it still creates others of the same batch, which takes it milliseconds: its state
 // may keep the deleted claim for ever, so that it plans nothing more
-// (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine), and with static
+// (kubernetes-sigs/karpenter#3176, see also seedSweeper in engine/controller), and with static
 // NodePools it ends with a nil dereference (ReleaseNodeCount in
 // pkg/controllers/state/statenodepool.go). v1.14.3 fixes both.
 func slowly(ctx context.Context, nc *karpv1.NodeClaim, err error) error {

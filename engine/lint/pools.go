@@ -20,7 +20,7 @@ const (
 )
 
 // equals finds pools that the same pods can go to, none of them before the
-// others. The core then takes the one whose name comes last in the alphabet
+// others. Karpenter then takes the one whose name comes last in the alphabet
 // (karpenter v1.14.1, OrderByWeight), which hardly anybody means.
 func equals(c *checker) {
 	looks, pairs := mostLooks, mostPairs
