@@ -53,10 +53,10 @@ type Cluster struct {
 
 // Compiled is what a directory compiles to.
 type Compiled struct {
-	Cluster  Cluster
-	Objects  []Object  // sorted by address
-	Imports  []Import  // as they are written
-	Removed  []Removal // as they are written
-	Policies []Policy  // as they are written, to be judged with a plan
-	Guards   Guards    // bounds for changes of what is compiled
+	Cluster  Cluster   `json:"cluster"`
+	Objects  []Object  `json:"resources"` // sorted by address
+	Imports  []Import  `json:"imports"`   // objects that may be taken over
+	Removed  []Removal `json:"removed"`   // objects that are no longer declared
+	Policies []Policy  `json:"-"`         // rules for the next change; they judge where they were compiled
+	Guards   Guards    `json:"guards"`    // bounds for the next change
 }

@@ -56,7 +56,7 @@ func compiles(t *testing.T, fsys fs.FS, dir string) {
 		}
 		t.Errorf("%s", text.String())
 	}
-	if len(compiled.Resources) == 0 {
+	if len(compiled.Objects) == 0 {
 		t.Error("compiles to nothing")
 	}
 }

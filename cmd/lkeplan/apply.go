@@ -73,7 +73,7 @@ func (a *application) directory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if len(found.head.Resources) == 0 && found.plan.Empty() {
+	if len(found.head.Objects) == 0 && found.plan.Empty() {
 		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
 	}
 	if found.plan.Refused() {
@@ -140,7 +140,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 			return err
 		}
 	}
-	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Resources)),
+	text := fmt.Sprintf("applied %s: %d created, %d changed, %d unchanged", objectCount(len(head.Objects)),
 		a.counts[apply.Event(kube.Created)], a.counts[apply.Event(kube.Changed)], a.counts[apply.Event(kube.Unchanged)])
 	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)

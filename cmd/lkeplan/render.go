@@ -91,7 +91,7 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	if err := report(r.env, compiled, diags); err != nil {
 		return err
 	}
-	if len(compiled.Resources) == 0 && !r.allowEmpty && !r.src.allowsEmpty() {
+	if len(compiled.Objects) == 0 && !r.allowEmpty && !r.src.allowsEmpty() {
 		fmt.Fprint(r.env.Stderr, errEmpty)
 		return refused
 	}

@@ -92,13 +92,13 @@ func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagno
 func inventory(compiled compile.Result) string {
 	counts := map[string]int{}
 	var kinds []string
-	for i := len(compiled.Resources) - 1; i >= 0; i-- {
-		kind := compiled.Resources[i].Kind()
+	for i := len(compiled.Objects) - 1; i >= 0; i-- {
+		kind := compiled.Objects[i].Kind()
 		if counts[kind]++; counts[kind] == 1 {
 			kinds = append(kinds, kind)
 		}
 	}
-	n := len(compiled.Resources)
+	n := len(compiled.Objects)
 	switch n {
 	case 0:
 		return "nothing to apply"

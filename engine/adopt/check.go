@@ -18,7 +18,7 @@ import (
 // remainder compares each object with what it compiles to.
 func remainder(validator *kube.Validator, originals []original, compiled compile.Result) ([]Difference, error) {
 	compiledAs := map[manifest.Key]config.Object{}
-	for _, r := range compiled.Resources {
+	for _, r := range compiled.Objects {
 		compiledAs[r.Key()] = r
 	}
 	var rest []Difference

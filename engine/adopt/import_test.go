@@ -47,12 +47,12 @@ func TestImportOfWhatIsStored(t *testing.T) {
 			return err
 		}
 		before, diags := compile.Dir(t.Context(), examples, compile.Options{Options: config.Options{Dir: path.Dir(name)}})
-		if diags.HasErrors() || len(before.Resources) == 0 {
+		if diags.HasErrors() || len(before.Objects) == 0 {
 			return nil // a module, which is compiled where it is called
 		}
 		t.Run(path.Dir(name), func(t *testing.T) {
 			var stored []map[string]any
-			for _, r := range before.Resources {
+			for _, r := range before.Objects {
 				stored = append(stored, r.Defaulted)
 			}
 			imported, err := adopt.Import(t.Context(), stored, before.Cluster, "")
@@ -80,7 +80,7 @@ func TestImportOfWhatIsStored(t *testing.T) {
 
 func byName(c compile.Result) map[string]map[string]any {
 	all := map[string]map[string]any{}
-	for _, r := range c.Resources {
+	for _, r := range c.Objects {
 		all[r.Kind()+" "+r.Name()] = r.Defaulted
 	}
 	return all

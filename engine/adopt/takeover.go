@@ -97,7 +97,7 @@ func takeOne(ctx context.Context, cluster taker, validator *kube.Validator, r co
 // imported returns the resources that import blocks are about.
 func imported(head compile.Result) (resources []config.Object, err error) {
 	byAddr := map[config.Addr]config.Object{}
-	for _, r := range head.Resources {
+	for _, r := range head.Objects {
 		byAddr[r.Addr] = r
 	}
 	for _, i := range head.Imports {

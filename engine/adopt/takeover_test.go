@@ -50,7 +50,7 @@ func TestTakeOver(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	there := []map[string]any{imported.Compiled.Resources[0].Defaulted}
+	there := []map[string]any{imported.Compiled.Objects[0].Defaulted}
 	other := objects(t, strings.Replace(somePool, "NOTE", "another", 1))
 	without := imported.Compiled
 	without.Imports = nil

@@ -43,13 +43,13 @@ func treatments() map[string]treatment {
 // that the author has written stay as they are.
 func Annotate(compiled compile.Result) compile.Result {
 	byKind := treatments()
-	compiled.Resources = slices.Clone(compiled.Resources)
-	for i, r := range compiled.Resources {
+	compiled.Objects = slices.Clone(compiled.Objects)
+	for i, r := range compiled.Objects {
 		t := byKind[r.Kind()]
 		if r.Kind() == schemas.Pool.Object.Kind && slices.Contains(compiled.Guards.Protected, r.Name()) {
 			t.options = []string{"Prune=false", "Delete=false"}
 		}
-		compiled.Resources[i].Manifest = annotate(r.Manifest, t)
+		compiled.Objects[i].Manifest = annotate(r.Manifest, t)
 	}
 	return compiled
 }

@@ -23,8 +23,8 @@ func TestAnnotateLeavesWhatWasCompiledAsItIs(t *testing.T) {
 	manifest := map[string]any{"kind": "NodePool", "metadata": map[string]any{
 		"name": "a", "annotations": map[string]any{optionsAnnotation: "Prune=false,,"},
 	}}
-	compiled := compile.Result{Resources: []config.Object{{Manifest: manifest}}}
-	got := Annotate(compiled).Resources[0].Manifest["metadata"]
+	compiled := compile.Result{Compiled: config.Compiled{Objects: []config.Object{{Manifest: manifest}}}}
+	got := Annotate(compiled).Objects[0].Manifest["metadata"]
 	want := map[string]any{"name": "a", "annotations": map[string]any{
 		optionsAnnotation: "Prune=false,ServerSideApply=true,Delete=confirm", waveAnnotation: "0",
 	}}

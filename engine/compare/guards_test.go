@@ -128,7 +128,7 @@ func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
 	for i, n := range nodes {
 		n.Settled = true
 		n.Labels = map[string]string{"karpenter.k8s.linode/instance-cpu": "4", "karpenter.sh/capacity-type": "on-demand"}
-		for _, r := range c.Resources {
+		for _, r := range c.Objects {
 			if r.Kind() == "NodePool" && r.Name() == n.Pool {
 				var typed karpv1.NodePool
 				if err := runtime.DefaultUnstructuredConverter.FromUnstructured(r.Defaulted, &typed); err != nil {

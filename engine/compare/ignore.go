@@ -20,13 +20,13 @@ func Without(head compile.Result, drift []plan.Drift,
 	if ignore == nil {
 		return head, false
 	}
-	head.Resources = slices.Clone(head.Resources)
+	head.Objects = slices.Clone(head.Objects)
 	for _, d := range drift {
-		i := slices.IndexFunc(head.Resources, func(o config.Object) bool { return o.Key() == d.Key() })
+		i := slices.IndexFunc(head.Objects, func(o config.Object) bool { return o.Key() == d.Key() })
 		if i < 0 || d.Kept || !ignore(d) {
 			continue
 		}
-		head.Resources[i].Manifest = withoutField(head.Resources[i].Manifest, d.Path)
+		head.Objects[i].Manifest = withoutField(head.Objects[i].Manifest, d.Path)
 		found = true
 	}
 	return head, found

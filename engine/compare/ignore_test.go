@@ -50,7 +50,7 @@ pool "web" {
 }
 `)
 	cluster := &counted{objects: map[string]map[string]any{}, lists: map[string]int{}}
-	for _, o := range head.Resources {
+	for _, o := range head.Objects {
 		if cluster.objects[o.Kind()], _, err = validator.Predict(nil, head.Labelled(o.Manifest)); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ pool "web" {
 		if declared(target.Desired) {
 			t.Errorf("%s would be applied with its weight", manifest.KeyOf(target.Desired))
 		}
-		if o := head.Resources[i]; declared(o.Manifest) != (o.Kind() == "NodePool") {
+		if o := head.Objects[i]; declared(o.Manifest) != (o.Kind() == "NodePool") {
 			t.Errorf("the configuration of %s has been changed", o.Key())
 		}
 	}

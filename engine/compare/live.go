@@ -61,13 +61,13 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		return Comparison{}, err
 	}
 	live := index(objects)
-	drift, err := plan.Drifts(opts.Base.Resources, head.Resources, live, kube.FieldManager)
+	drift, err := plan.Drifts(opts.Base.Objects, head.Objects, live, kube.FieldManager)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if without, found := Without(head, drift, opts.Ignore); found {
 		head = without
-		if drift, err = plan.Drifts(opts.Base.Resources, head.Resources, live, kube.FieldManager); err != nil {
+		if drift, err = plan.Drifts(opts.Base.Objects, head.Objects, live, kube.FieldManager); err != nil {
 			return Comparison{}, err
 		}
 	}
@@ -107,7 +107,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return p, err
 	}
-	p.Drift, err = plan.Drifts(base.Resources, head.Resources, index(objects), kube.FieldManager)
+	p.Drift, err = plan.Drifts(base.Objects, head.Objects, index(objects), kube.FieldManager)
 	return p, err
 }
 
@@ -138,7 +138,7 @@ func diff(ctx context.Context, before, after plan.State, cluster View, notes []s
 func read(ctx context.Context, head compile.Result, cluster View,
 	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
 	needed := map[schemas.Object]bool{}
-	for _, o := range head.Resources {
+	for _, o := range head.Objects {
 		needed[schemas.Object{APIVersion: o.APIVersion(), Kind: o.Kind()}] = true
 	}
 	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool { return !all && !needed[k] })
@@ -169,7 +169,7 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 		return nil
 	}
 	declared := map[manifest.Key]bool{}
-	for _, o := range head.Resources {
+	for _, o := range head.Objects {
 		declared[o.Key()] = true
 	}
 	addrs := map[manifest.Key]config.Addr{}
@@ -202,7 +202,7 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 
 // liveOf are the objects of head as the cluster has them.
 func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (s plan.State) {
-	for _, o := range head.Resources {
+	for _, o := range head.Objects {
 		if o.Defaulted = live[o.Key()]; o.Defaulted != nil {
 			s.Objects = append(s.Objects, o)
 		}
@@ -216,7 +216,7 @@ func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (s plan.S
 // needed is an error, as is one that names nothing.
 func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permissions []string) error {
 	verdicts, err := p.Judge(plan.Bounds{
-		Guards: lastApplied.Guards, Before: len(lastApplied.Resources), After: len(head.Resources),
+		Guards: lastApplied.Guards, Before: len(lastApplied.Objects), After: len(head.Objects),
 	})
 	if err != nil {
 		return err

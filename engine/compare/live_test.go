@@ -20,7 +20,7 @@ func asApplied(t *testing.T, head compile.Result) map[string]map[string]any {
 		t.Fatal(err)
 	}
 	live := map[string]map[string]any{}
-	for _, o := range head.Resources {
+	for _, o := range head.Objects {
 		predicted, _, err := validator.Predict(nil, head.Labelled(o.Manifest))
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ func Save(head, lastApplied compile.Result, p plan.Plan, version string, prune b
 	now time.Time) Saved {
 	s := Saved{
 		FormatVersion: savedVersion, Version: version, Made: now.UTC().Truncate(time.Second),
-		Result: head, Before: len(lastApplied.Resources), Prune: prune, Allowed: allowed, Plan: p,
+		Result: head, Before: len(lastApplied.Objects), Prune: prune, Allowed: allowed, Plan: p,
 	}
 	s.Guards = lastApplied.Guards
 	return s
@@ -72,7 +72,7 @@ func ReadSaved(r io.Reader) (Saved, error) {
 // judged when it was made; what they refused then, and nobody allowed, stays
 // refused.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
-	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Resources)})
+	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Objects)})
 	if err != nil {
 		return err
 	}

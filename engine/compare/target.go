@@ -47,9 +47,9 @@ func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]m
 			return validator.Predict(live, desired)
 		}
 	}
-	targets, errs := make([]Target, len(head.Resources)), make([]error, len(head.Resources))
+	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
-		o := head.Resources[i]
+		o := head.Objects[i]
 		targets[i], errs[i] = targetOf(ctx, head, o, live[o.Key()], predict)
 	})
 	return targets, cmp.Or(append(errs, ctx.Err())...)
@@ -70,7 +70,7 @@ func targetOf(ctx context.Context, head compile.Result, o config.Object, live ma
 // addTargets puts the objects of head into the states before and after an apply.
 func addTargets(before, after *plan.State, head compile.Result, targets []Target) {
 	after.Conflicts = map[manifest.Key][]plan.Conflict{}
-	for i, o := range head.Resources {
+	for i, o := range head.Objects {
 		t := targets[i]
 		if t.Live != nil {
 			before.Objects = append(before.Objects,

@@ -98,7 +98,7 @@ func TestCompileInAChild(t *testing.T) {
 	if err != nil || result.Failed {
 		t.Fatalf("%v, %v", err, result.Errors())
 	}
-	if result.Cluster.Name != "dev" || result.Guards.MaxDeletedPools != 2 || len(result.Resources) != 2 {
+	if result.Cluster.Name != "dev" || result.Guards.MaxDeletedPools != 2 || len(result.Objects) != 2 {
 		t.Errorf("the result is not what was compiled: %+v", result)
 	}
 	if len(result.Verdicts) != 1 || result.Verdicts[0].Status != plan.Blocked ||

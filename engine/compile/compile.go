@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -40,21 +41,16 @@ type Options struct {
 // Result is a directory that has been compiled and validated. Its JSON has all
 // that applying it takes.
 type Result struct {
-	Cluster   config.Cluster       `json:"cluster"`
-	Resources []config.Object      `json:"resources"` // sorted by address
-	Imports   []config.Import      `json:"imports"`   // objects that may be taken over
-	Removed   []config.Removal     `json:"removed"`   // objects that are no longer declared
-	Guards    config.Guards        `json:"guards"`    // bounds for the next change
-	Inventory string               `json:"-"`         // of the inventory label; "": the cluster's name
-	Policies  []config.Policy      `json:"-"`         // rules for the next change; they judge where they were compiled
-	Files     map[string]*hcl.File `json:"-"`         // for showing source with diagnostics
+	config.Compiled                      // the objects with their defaults
+	Inventory       string               `json:"-"` // of the inventory label; "": the cluster's name
+	Files           map[string]*hcl.File `json:"-"` // for showing source with diagnostics
 }
 
 // Manifests returns the objects to apply, without defaults: a field that is
 // not written is not owned.
 func (c Result) Manifests() []map[string]any {
-	manifests := make([]map[string]any, len(c.Resources))
-	for i, r := range c.Resources {
+	manifests := make([]map[string]any, len(c.Objects))
+	for i, r := range c.Objects {
 		manifests[i] = r.Manifest
 	}
 	return manifests
@@ -69,24 +65,20 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if diags.HasErrors() {
 		return result, diags // what was not read would be missed everywhere
 	}
-	compiled, compileDiags := module.Compile()
-	diags = append(diags, compileDiags...)
-	result.Cluster = compiled.Cluster
-	result.Imports, result.Removed, result.Policies = compiled.Imports, compiled.Removed, compiled.Policies
-	result.Guards = compiled.Guards
-	diags = append(diags, checkFreezes(compiled.Guards)...)
+	var compileDiags hcl.Diagnostics
+	result.Compiled, compileDiags = module.Compile()
+	diags = slices.Concat(diags, compileDiags, checkFreezes(result.Guards))
 
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
 		return result, append(diags, failure("CRDs are broken", err))
 	}
 	invalid := map[config.Addr]bool{}
-	for i, v := range validate(ctx, validator, compiled.Objects) {
-		r := compiled.Objects[i]
-		invalid[r.Addr] = len(v.errs) > 0
-		diags = append(diags, explain(r, v.errs)...)
-		r.Defaulted = v.defaulted
-		result.Resources = append(result.Resources, r)
+	for i, v := range validate(ctx, validator, result.Objects) {
+		o := &result.Objects[i]
+		invalid[o.Addr] = len(v.errs) > 0
+		diags = append(diags, explain(*o, v.errs)...)
+		o.Defaulted = v.defaulted
 	}
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))

@@ -33,7 +33,7 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 		in.Catalog, _ = embedded() // a test reads it
 	}
 	resources := map[config.Addr]config.Object{}
-	for _, r := range compiled.Resources {
+	for _, r := range compiled.Objects {
 		if invalid[r.Addr] {
 			continue
 		}

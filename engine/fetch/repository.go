@@ -62,9 +62,9 @@ func NewRepository(at string, login *Login) (Repository, error) {
 	return Repository{at, keys}, nil
 }
 
-// Ref names a commit of a repository: the first of the three that is set, or else
-// the branch main. Commit is the whole hash.
-type Ref struct{ Commit, Tag, Branch string }
+// Ref names a commit of a repository: Commit, a whole hash, or else Tag, or else
+// Branch, or else the branch main.
+type Ref struct{ Branch, Tag, Commit string }
 
 // Commit is one commit, and the reference, or the short hash, that it was found by.
 type Commit struct {

@@ -88,10 +88,10 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 			if err := write(root, files); err != nil {
 				t.Fatal(err)
 			}
-			compiler := &asks{answer: compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: old}}}}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: config.Guards{MaxDeletedPools: old}}}}}
 			w := &Worker{Compiler: compiler, Records: tt.record}
 			of := compiled{
-				Answer:  compile.Answer{Result: compile.Result{Guards: config.Guards{MaxDeletedPools: head}}},
+				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: config.Guards{MaxDeletedPools: head}}}},
 				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
 			}
 			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}
@@ -136,11 +136,11 @@ func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
-				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Guards: guards}, Failed: tt.failed}},
+				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}, Failed: tt.failed}},
 				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
 			}
 			head := compiled{
-				Answer:  compile.Answer{Result: compile.Result{Guards: guards}},
+				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}},
 				request: compile.Request{Root: t.TempDir(), Dir: "."},
 			}
 			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}

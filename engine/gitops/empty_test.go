@@ -49,7 +49,7 @@ func TestAnEmptySource(t *testing.T) {
 				np.Status.Inventory = append(np.Status.Inventory, lkeplanv1alpha1.InventoryEntry{ID: id})
 			}
 			cluster := &pooled{names: tt.live, deleted: tt.deleted, label: inventoryLabel(np)}
-			source := scripted{result: compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}}
+			source := scripted{result: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
 				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,

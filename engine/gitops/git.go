@@ -27,7 +27,7 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	}
 	var ref fetch.Ref
 	if named := np.Spec.Git.Ref; named != nil {
-		ref = fetch.Ref{Commit: named.Commit, Tag: named.Tag, Branch: named.Branch}
+		ref = fetch.Ref(*named)
 	}
 	resolving, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()

@@ -63,7 +63,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	verdicts, err := p.Plan.Judge(plan.Bounds{
 		Guards: stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
-		Before: len(p.ours) - len(p.deleting), After: len(rev.head.Resources),
+		Before: len(p.ours) - len(p.deleting), After: len(rev.head.Objects),
 	})
 	if err != nil {
 		return err

@@ -109,7 +109,7 @@ func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answe
 	for _, v := range req.Vars {
 		a.values[filepath.Base(req.Root)] += v.Value
 	}
-	return compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}, nil
+	return compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}, nil
 }
 
 // TestLastAppliedFilesHaveTheirOwnVariables: they are compiled with those of the

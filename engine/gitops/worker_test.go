@@ -42,8 +42,8 @@ func (s scripted) Compile(context.Context, compile.Request) (compile.Answer, err
 // TestErrorsEndAReconciliation: each with its reason, and before the cluster is
 // reached.
 func TestErrorsEndAReconciliation(t *testing.T) {
-	dev := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "dev"}}}
-	prod := compile.Answer{Result: compile.Result{Cluster: config.Cluster{Name: "prod"}}}
+	dev := compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}
+	prod := compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "prod"}}}}
 	tests := []struct {
 		name    string
 		source  scripted
@@ -196,7 +196,7 @@ func TestDriftThatIsIgnored(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			drift := []plan.Drift{{Kind: "NodePool", Name: "web", Path: tt.drift}}
-			head := compile.Result{Resources: []config.Object{pool}}
+			head := compile.Result{Compiled: config.Compiled{Objects: []config.Object{pool}}}
 			head, found := compare.Without(head, drift, ignored([]lkeplanv1alpha1.DriftIgnore{tt.rule}))
 			if found != (tt.left != nil) {
 				t.Errorf("found = %v", found)
@@ -205,8 +205,8 @@ func TestDriftThatIsIgnored(t *testing.T) {
 			if want == nil {
 				want = []string{"disruption", "limits", "limits.cpu", "limits.nvidia.com/gpu", "weight"}
 			}
-			got := slices.Collect(maps.Keys(manifest.Map(head.Resources[0].Manifest, "spec")))
-			for name := range manifest.Map(head.Resources[0].Manifest, "spec", "limits") {
+			got := slices.Collect(maps.Keys(manifest.Map(head.Objects[0].Manifest, "spec")))
+			for name := range manifest.Map(head.Objects[0].Manifest, "spec", "limits") {
 				got = append(got, "limits."+name)
 			}
 			slices.Sort(got)
@@ -252,7 +252,7 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 
 func TestAPlanForAPullRequestIsNoRival(t *testing.T) {
 	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
-	head := compile.Result{Resources: []config.Object{web}}
+	head := compile.Result{Compiled: config.Compiled{Objects: []config.Object{web}}}
 	w := &Worker{Rivals: NewRivals(nil)}
 	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
 	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly

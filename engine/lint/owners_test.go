@@ -77,7 +77,7 @@ func TestOwnersRefuse(t *testing.T) {
 func karpenterRefuses(t *testing.T, compiled compile.Result) bool {
 	t.Helper()
 	now := clock.NewFakeClock(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC))
-	for _, r := range compiled.Resources {
+	for _, r := range compiled.Objects {
 		if r.Kind() != "NodePool" {
 			continue
 		}

@@ -98,7 +98,7 @@ func diffOf(t *testing.T, base, head string) plan.Plan {
 func describe(t *testing.T, src string) string {
 	t.Helper()
 	var pools []string
-	for _, r := range compiled(t, src).Resources {
+	for _, r := range compiled(t, src).Objects {
 		if r.Kind() != "NodePool" {
 			continue
 		}
