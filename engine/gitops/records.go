@@ -30,8 +30,10 @@ const (
 	recordPath  = "path" // the directory in it that was compiled
 )
 
+// recordName keeps the name that clusters have already: a revision would be judged
+// by its own guards where its record is not found.
 func recordName(np *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue("lkeplan", np.Name, "last-applied")
+	return kube.LabelValue("lkeplan", np.Name, "in-force")
 }
 
 // Load implements Records.

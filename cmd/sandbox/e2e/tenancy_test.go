@@ -47,7 +47,7 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	// The API server takes a moment until it enforces a new policy.
 	s.until("the policies are enforced", 30*time.Second, func(state) bool {
 		_, objects := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
-		_, records := s.tries(red, configMap("red", "lkeplan.fleet.last-applied", ""), append(apply, "--dry-run=server")...)
+		_, records := s.tries(red, configMap("red", "lkeplan.fleet.in-force", ""), append(apply, "--dry-run=server")...)
 		return objects && records
 	})
 	for _, step := range []struct {
@@ -68,12 +68,12 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
 			`"fleet"`, `"free"`, 1), apply, false},
 		{"the controller records what was last applied", s.env["KUBECONFIG"],
-			configMap("red", "lkeplan.fleet.last-applied", "guards {}"), apply, false},
-		{"a team writes another", red, configMap("red", "lkeplan.fleet.last-applied", ""), apply, true},
-		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.last-applied", "-n", "red"}, true},
+			configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
+		{"a team writes another", red, configMap("red", "lkeplan.fleet.in-force", ""), apply, true},
+		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.in-force", "-n", "red"}, true},
 		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"},
 			true},
-		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.last-applied", ""), apply, true},
+		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.in-force", ""), apply, true},
 		{"a team writes a ConfigMap", red, configMap("red", "fleet", ""), apply, false},
 		{"a team deletes what is its own", red, "", []string{"delete", "linodenodeclass", "fleet"}, false},
 	} {
