@@ -110,9 +110,12 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 
 	// Two deletions wait for approval; one does not.
 	s.source("fleet", fleet("", "a"))
-	waiting := s.untilPlan("fleet", "it waits for approval", because(lkeplanv1alpha1.ReasonGuarded))
-	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted",
-		waiting.Status.Plan.Digest)
+	// Conditions are written before the rest of the status.
+	waiting := s.untilPlan("fleet", "it waits for approval of its plan", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonGuarded)(np) &&
+			strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), np.Status.Plan.Digest)
+	})
+	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted")
 	if len(s.pools()) != 3 {
 		t.Errorf("pools %v were deleted without approval", s.pools())
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -209,8 +210,12 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	mustContain(t, string(out), "2 of 2 nodes", "default/inflate")
 
 	s.kube("", "delete", "poddisruptionbudget", "inflate")
-	mustContain(t, s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled), "0 of 2 nodes as they should be",
-		"2 of 2 nodes as they should be")
+	said := s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled)
+	mustContain(t, said, "2 of 2 nodes as they should be")
+	// How far the roll is when it is first seen depends on the machine.
+	if !regexp.MustCompile(`[01] of [23] nodes as they should be`).MatchString(said) {
+		t.Errorf("it says nothing of nodes that are still to be replaced:\n%s", said)
+	}
 	for _, n := range s.state().nodes {
 		if n.Labels["team"] != "web" && n.DeletionTimestamp.IsZero() {
 			t.Errorf("node %s has not been replaced", n.Name)
