@@ -110,11 +110,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 
 	// Two deletions wait for approval; one does not.
 	s.source("fleet", fleet("", "a"))
-	// Conditions are written before the rest of the status.
-	waiting := s.untilPlan("fleet", "it waits for approval of its plan", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonGuarded)(np) &&
-			strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), np.Status.Plan.Digest)
-	})
+	waiting := s.untilPlan("fleet", "it waits for approval of its plan", awaitsApproval)
 	mustContain(t, conditions.GetMessage(waiting, meta.ReadyCondition), "2 pools would be deleted")
 	if len(s.pools()) != 3 {
 		t.Errorf("pools %v were deleted without approval", s.pools())
@@ -153,4 +149,11 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	if got := s.pools(); len(got) != 1 {
 		t.Errorf("pools %v after the NodePlan was deleted, want one", got)
 	}
+}
+
+// awaitsApproval reports whether a NodePlan waits for approval of the plan in its
+// status: conditions are written before the rest of the status.
+func awaitsApproval(np *lkeplanv1alpha1.NodePlan) bool {
+	return because(lkeplanv1alpha1.ReasonGuarded)(np) && np.Status.Plan != nil &&
+		strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), np.Status.Plan.Digest)
 }

@@ -34,8 +34,7 @@ func TestPoliciesHoldFromTheFirstRevisionOn(t *testing.T) {
 	refuses := func(what, says string) *lkeplanv1alpha1.NodePlan {
 		t.Helper()
 		np := s.untilPlan("fleet", what, func(np *lkeplanv1alpha1.NodePlan) bool {
-			return because(lkeplanv1alpha1.ReasonGuarded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
-				says)
+			return awaitsApproval(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), says)
 		})
 		if !conditions.IsStalled(np) {
 			t.Errorf("a plan that a policy refuses is tried again: %+v", np.Status.Conditions)
