@@ -51,6 +51,11 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.RateLimit, "rate-limit", "off",
 		"what the API allows: off, documented (200 lists and 1600 other calls a minute), or N/min")
 	flags.IntVar(&c.MaxInstances, "max-instances", 0, "the account's limit of instances (default: none)")
+	flags.Float64Var(&c.FaultRate, "fault-rate", 0,
+		"the share of Linode calls that fail: refused, done without a word, or done --late-delay afterwards")
+	flags.DurationVar(&c.LateDelay, "late-delay", 20*time.Second, "how late a call is done that failed")
+	flags.BoolVar(&c.RecycleNewSlots, "recycle-new-slots", false,
+		"a recycled node gets another id, instead of another instance in its slot")
 	flags.StringVar(&c.Catalog, "catalog", "", "a snapshot of plans and prices (default: the embedded one)")
 }
 

@@ -54,6 +54,10 @@ func (f *Fault) name() string {
 	switch {
 	case f.Name != "":
 		return f.Name
+	case f.Late.Duration != 0:
+		return "done later"
+	case f.Ignored:
+		return "ignored"
 	case f.Lost:
 		return "answer lost"
 	case f.Hang:

@@ -100,6 +100,17 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	return cl.view(), nil
 }
 
+// recycleCluster replaces the instances of all pools, all at once: that LKE goes one by one is for the reader of the
+// documentation to believe.
+func (st *state) recycleCluster(c *cluster, q *request) (any, error) {
+	for _, p := range byID(c.pools) {
+		if _, err := st.recyclePool(p, q); err != nil {
+			return nil, err
+		}
+	}
+	return struct{}{}, nil
+}
+
 func (st *state) removeCluster(c *cluster, q *request) (any, error) {
 	for _, p := range byID(c.pools) {
 		st.deletePool(p, q.now)

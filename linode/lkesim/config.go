@@ -40,6 +40,15 @@ type Config struct {
 	// 12 s. 0 makes them exact.
 	Jitter float64
 
+	// RecycleNewSlots makes a recycled node one with another id, instead of another instance in the same slot. Which of
+	// the two real LKE does is not known.
+	RecycleNewSlots bool
+
+	// FaultRate is the share of calls that fail, from 0 to 1: refused with 503, done and answered with 500, or, where they
+	// change something, answered with 504 and done LateDelay afterwards (20 s where it is 0).
+	FaultRate float64
+	LateDelay time.Duration
+
 	// PoolSyncPeriod is how often LKE puts a pool's labels and taints back on its nodes; 10 s where it is 0.
 	PoolSyncPeriod time.Duration
 
@@ -76,6 +85,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Scopes = cmp.Or(c.Scopes, "*")
 	c.PoolSyncPeriod = cmp.Or(c.PoolSyncPeriod, 10*time.Second)
 	c.CallLog = cmp.Or(c.CallLog, 10_000)
+	c.LateDelay = cmp.Or(c.LateDelay, 20*time.Second)
 	return c, c.check()
 }
 
@@ -100,9 +110,13 @@ func (c Config) check() error {
 	}
 	delays := []time.Duration{
 		c.InstanceDelay, c.JoinDelay, c.CCMDelay, c.DeleteDelay, c.ListDelay, c.NodeGoneDelay, c.PoolSyncPeriod,
+		c.LateDelay,
 	}
 	if slices.Min(delays) < 0 {
 		return fmt.Errorf("a delay is negative")
+	}
+	if c.FaultRate < 0 || c.FaultRate > 1 {
+		return fmt.Errorf("fault rate %v: want 0 to 1", c.FaultRate)
 	}
 	if c.Jitter < 0 || c.Jitter > 1 {
 		return fmt.Errorf("jitter %v: want 0 to 1", c.Jitter)

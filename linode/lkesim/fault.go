@@ -12,6 +12,10 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 //	Fault{After: 4, Count: 1, Status: 500}
 //
 // fails the fifth call. Where several match a call, all of them count it and the first that is due has its effect.
+//
+//	Fault{Method: "PUT", Count: 1, Status: 504, Late: metav1.Duration{Duration: 20 * time.Second}}
+//
+// is a PUT that nobody hears of and that is done twenty seconds later.
 type Fault struct {
 	// Name is for the call log and for people.
 	Name string `json:"name,omitempty"`
@@ -24,6 +28,8 @@ type Fault struct {
 	// that, 0 all.
 	After int `json:"after,omitempty"`
 	Count int `json:"count,omitempty"`
+	// Chance hits only so many of those, at random: 0.05 is every twentieth. 0 hits all.
+	Chance float64 `json:"chance,omitempty"`
 
 	// Status answers with that status and Body: JSON or HTML as it is, any other text as the reason of an API error. The
 	// work is not done, unless AfterWork says so.
@@ -33,6 +39,11 @@ type Fault struct {
 	Header map[string]string `json:"header,omitempty"`
 	// AfterWork does the work before Status, Delay or Hang take effect.
 	AfterWork bool `json:"after_work,omitempty"`
+	// Late does the work that long after the call. It goes with Status, Lost or Hang. What cannot be done by then, such as
+	// a PUT to a pool that is gone, is not done.
+	Late metav1.Duration `json:"late,omitzero"`
+	// Ignored answers a DELETE with success and does nothing. (For a POST or PUT that is Clamp, below.)
+	Ignored bool `json:"ignored,omitempty"`
 	// Lost does the work and closes the connection without an answer. (Go's client repeats a GET by itself when that
 	// happens on a connection that was used before.)
 	Lost bool `json:"lost,omitempty"`
@@ -41,15 +52,20 @@ type Fault struct {
 	Hang  bool            `json:"hang,omitempty"`
 
 	// NoCapacity is how a plan is out of stock: "refuse" answers calls that want more of it with 400 and Body (default:
-	// a text), "null" leaves the slots without an instance until the fault is cleared. Which of the two real LKE does is
-	// not known. Plan and Region say where; "" is any.
+	// a text), "null" leaves the slots without an instance until the fault is cleared, "hidden" counts them and never
+	// lists them until then, "clamp" answers with success and makes fewer. Which of them real LKE does is not known. Plan
+	// and Region say where; "" is any.
 	NoCapacity string `json:"no_capacity,omitempty"`
 	Plan       string `json:"plan,omitempty"`
 	Region     string `json:"region,omitempty"`
+	// Room is how many nodes there is still capacity for, with "refuse" and "clamp".
+	Room int `json:"room,omitempty"`
 }
 
 // The ways of Fault.NoCapacity.
 const (
 	Refuse    = "refuse"
 	NullSlots = "null"
+	Hidden    = "hidden"
+	Clamp     = "clamp"
 )

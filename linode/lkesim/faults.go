@@ -4,25 +4,53 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"slices"
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // faults is the list of what goes wrong, with how often each was met.
 type faults struct {
 	list []*injected
+	rng  *rand.Rand
 }
 
-// injected is a fault and its counters: how many calls or nodes matched it, and how many it hit.
+// newFaults is the list that an account starts with: those of the configured rate.
+func newFaults(cfg Config) faults {
+	l := faults{rng: rand.New(rand.NewPCG(cfg.Seed, 0x6661756c74))}
+	if cfg.FaultRate == 0 {
+		return l
+	}
+	third, late := cfg.FaultRate/3, metav1.Duration{Duration: cfg.LateDelay}
+	for _, f := range []Fault{
+		{Name: "refused at random", Chance: third, Status: http.StatusServiceUnavailable},
+		{Name: "done and failed at random", Chance: third, Status: http.StatusInternalServerError, AfterWork: true},
+		{Name: "done later at random", Chance: third, Status: http.StatusGatewayTimeout, Late: late},
+	} {
+		l.list = append(l.list, &injected{Fault: f})
+	}
+	return l
+}
+
+// injected is a fault and its counters: how many calls or nodes matched it, how many it hit, and how many nodes it left
+// room for.
 type injected struct {
 	Fault Fault `json:"fault"`
 	Seen  int   `json:"seen"`
 	Hit   int   `json:"hit"`
+	Given int   `json:"given,omitempty"`
 }
 
 // meet counts a match and says whether the fault is due for it.
-func (f *injected) meet() bool {
+func (f *injected) meet(rng *rand.Rand) bool {
 	f.Seen++
 	if f.Seen <= f.Fault.After || (f.Fault.Count > 0 && f.Hit >= f.Fault.Count) {
+		return false
+	}
+	if f.Fault.Chance > 0 && rng.Float64() >= f.Fault.Chance {
 		return false
 	}
 	f.Hit++
@@ -31,40 +59,66 @@ func (f *injected) meet() bool {
 
 // call returns the fault for a call, or one that does nothing.
 func (l *faults) call(method, path string) Fault {
-	return l.first(func(f Fault) bool { return f.NoCapacity == "" && f.matches(method, path) })
+	if f := l.first(func(f *injected) bool { return f.Fault.NoCapacity == "" && f.Fault.matches(method, path) }); f != nil {
+		return f.Fault
+	}
+	return Fault{}
 }
 
-// capacity returns the fault by which a plan cannot be had in that way, or one that does nothing.
-func (l *faults) capacity(way, plan, region string) Fault {
-	return l.first(func(f Fault) bool {
-		return f.NoCapacity == way && (f.Plan == "" || f.Plan == plan) && (f.Region == "" || f.Region == region)
-	})
+// capacity returns the fault by which so many nodes of a plan cannot be had in that way; nil where they can.
+func (l *faults) capacity(way, plan, region string, nodes int) *injected {
+	return l.first(func(f *injected) bool { return f.Fault.empties(way, plan, region) && f.room() < nodes })
 }
 
 // first counts a match of all faults that match, and returns the first that is due.
-func (l *faults) first(matches func(Fault) bool) (due Fault) {
-	found := false
+func (l *faults) first(matches func(*injected) bool) (due *injected) {
 	for _, f := range l.list {
-		if matches(f.Fault) && f.meet() && !found {
-			due, found = f.Fault, true
+		if matches(f) && f.meet(l.rng) && due == nil {
+			due = f
 		}
 	}
 	return due
 }
 
-// starve says whether a new slot of the plan stays without an instance.
-func (l *faults) starve(plan, region string) bool {
-	return l.capacity(NullSlots, plan, region).NoCapacity != ""
+// room is how many nodes can still be had in spite of the fault.
+func (f *injected) room() int { return max(0, f.Fault.Room-f.Given) }
+
+// give counts nodes that were made in the room that faults leave.
+func (l *faults) give(plan, region string, nodes int) {
+	for _, f := range l.list {
+		if f.Fault.empties(Refuse, plan, region) || f.Fault.empties(Clamp, plan, region) {
+			f.Given += min(nodes, f.room())
+		}
+	}
 }
 
-// refuse returns why no more of the plan can be had; "" where it can.
-func (l *faults) refuse(plan, region string) string {
-	f := l.capacity(Refuse, plan, region)
-	if f.NoCapacity == "" {
+// starve and hide say whether a new slot of the plan stays without an instance, or is counted and never listed.
+func (l *faults) starve(plan, region string) bool {
+	return l.capacity(NullSlots, plan, region, 1) != nil
+}
+func (l *faults) hide(plan, region string) bool { return l.capacity(Hidden, plan, region, 1) != nil }
+
+// refuse returns why so many more of the plan cannot be had; "" where they can.
+func (l *faults) refuse(plan, region string, nodes int) string {
+	f := l.capacity(Refuse, plan, region, nodes)
+	if f == nil {
 		return ""
 	}
 	// Nobody recorded the real text; this is what the existing provider's own test double says.
-	return cmp.Or(f.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
+	return cmp.Or(f.Fault.Body, "Insufficient capacity for instance type "+plan+" in region "+region)
+}
+
+// clamp returns how many of so many more nodes are made.
+func (l *faults) clamp(plan, region string, nodes int) int {
+	if f := l.capacity(Clamp, plan, region, nodes); f != nil {
+		return f.room()
+	}
+	return nodes
+}
+
+// empties says whether a fault takes a plan away in that way.
+func (f *Fault) empties(way, plan, region string) bool {
+	return f.NoCapacity == way && (f.Plan == "" || f.Plan == plan) && (f.Region == "" || f.Region == region)
 }
 
 func (f *Fault) matches(method, path string) bool {
@@ -95,16 +149,25 @@ func (f *Fault) check() error {
 		return fmt.Errorf("path %q: want it to start with / and without /v4", f.Path)
 	case strings.HasPrefix(f.Path, "/v4"):
 		return fmt.Errorf("path %q: leave out /v4 and /v4beta", f.Path)
-	case f.NoCapacity != "" && f.NoCapacity != Refuse && f.NoCapacity != NullSlots:
-		return fmt.Errorf("no_capacity %q: want %s or %s", f.NoCapacity, Refuse, NullSlots)
-	case f.After < 0 || f.Count < 0 || f.Delay.Duration < 0:
-		return errors.New("after, count and delay cannot be negative")
+	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, Hidden, Clamp}, f.NoCapacity):
+		return fmt.Errorf("no_capacity %q: want %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, Hidden, Clamp)
+	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0:
+		return errors.New("after, count, room, delay and late cannot be negative")
+	case f.Chance < 0 || f.Chance > 1:
+		return fmt.Errorf("chance %v: want 0 to 1", f.Chance)
+	case f.Room > 0 && f.NoCapacity != Refuse && f.NoCapacity != Clamp:
+		return fmt.Errorf("room %d: give no_capacity %s or %s with it", f.Room, Refuse, Clamp)
+	case f.Late.Duration > 0 && f.Status < 400 && !f.Lost && !f.Hang:
+		return errors.New("late: give a status from 400, lost or hang with it; who gets an answer does not wait")
+	case f.Ignored && !strings.EqualFold(f.Method, "DELETE"):
+		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
-		return errors.New("a fault without an effect: give status, lost, delay, hang, header or no_capacity")
+		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored or no_capacity")
 	}
 	return nil
 }
 
 func (f *Fault) idle() bool {
-	return f.Status == 0 && !f.Lost && f.Delay.Duration == 0 && !f.Hang && len(f.Header) == 0 && f.NoCapacity == ""
+	return f.Status == 0 && !f.Lost && f.Delay.Duration == 0 && !f.Hang && len(f.Header) == 0 && !f.Ignored &&
+		f.NoCapacity == ""
 }

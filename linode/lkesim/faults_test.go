@@ -209,6 +209,10 @@ func TestInjectRefuses(t *testing.T) {
 		"leave out /v4":     {Status: 500, Path: "/v4/lke"},
 		"no_capacity":       {NoCapacity: "some"},
 		"negative":          {Status: 500, Count: -1},
+		"late":              {Status: 200, Late: metav1.Duration{Duration: time.Second}},
+		"room":              {Status: 500, Room: 1},
+		"chance":            {Status: 500, Chance: 2},
+		"ignored":           {Method: "PUT", Ignored: true},
 	} {
 		if err := a.Inject(f); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v; want %q", f, err, want)

@@ -33,8 +33,8 @@ func (s *Simulator) ClearFaults() {
 
 // Stats returns the counters.
 func (s *Simulator) Stats() (stats Stats) {
-	s.settled(func(st *state, _ time.Time) {
-		stats = st.stats()
+	s.settled(func(st *state, now time.Time) {
+		stats = st.stats(now)
 		s.log.stats(&stats)
 	})
 	return stats

@@ -47,7 +47,7 @@ func (st *state) createPool(cl *cluster, q *request) (any, error) {
 		return nil, err
 	}
 	p := st.addPool(cl, spec)
-	st.grow(p, *spec.Count, q.now)
+	st.grow(p, st.faults.clamp(p.plan.ID, cl.Region, *spec.Count), q.now)
 	st.agenda.settle(q.now)
 	return st.firstView(p, q), nil
 }
@@ -110,7 +110,7 @@ func (st *state) updatePool(p *pool, q *request) (any, error) {
 	}
 	st.apply(p, spec)
 	if more > 0 {
-		st.grow(p, more, q.now)
+		st.grow(p, st.faults.clamp(p.plan.ID, p.cluster.Region, more), q.now)
 	} else {
 		st.shrink(p, -more, q.now)
 	}
@@ -169,7 +169,7 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 	if st.cfg.MaxInstances > 0 && st.slotCount()+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
-	if reason := st.faults.refuse(plan, cl.Region); reason != "" {
+	if reason := st.faults.refuse(plan, cl.Region, more); reason != "" {
 		return refusal(http.StatusBadRequest, "", reason)
 	}
 	return nil
@@ -184,14 +184,14 @@ func (st *state) removePool(p *pool, q *request) (any, error) {
 }
 
 func (st *state) recyclePool(p *pool, q *request) (any, error) {
-	for _, sl := range p.slots {
+	for _, sl := range slices.Clone(p.slots) {
 		st.recycle(sl, q.now)
 	}
 	return struct{}{}, nil
 }
 
 func (st *state) getNode(sl *slot, q *request) (any, error) {
-	if sl.listed.After(q.now) {
+	if !sl.shown(q.now) {
 		return nil, notFound()
 	}
 	return sl.view(q.now), nil

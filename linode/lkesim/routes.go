@@ -51,6 +51,8 @@ func routes() []route {
 		{pattern: "PUT /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).updateCluster)},
 		{pattern: "DELETE /lke/clusters/{cluster}", scope: lkeWrite, serve: on(cluster, (*state).removeCluster)},
 
+		{pattern: "POST /lke/clusters/{cluster}/recycle", scope: lkeWrite, serve: on(cluster, (*state).recycleCluster)},
+
 		{pattern: "GET /lke/clusters/{cluster}/pools", scope: lkeRead, list: true, serve: on(cluster, (*state).listPools)},
 		{pattern: "POST /lke/clusters/{cluster}/pools", scope: lkeWrite, serve: on(cluster, (*state).createPool)},
 		{pattern: "GET /lke/clusters/{cluster}/pools/{pool}", scope: lkeRead, serve: on(pool, (*state).getPool)},

@@ -39,15 +39,18 @@ func (s *Simulator) serve(w http.ResponseWriter, r *http.Request, rt route) {
 	defer func() { s.finish(x, status) }()
 
 	f := x.fault
-	late := f.AfterWork || f.Lost
-	if !late {
+	worksFirst := (f.AfterWork || f.Lost) && f.Late.Duration == 0
+	if f.Late.Duration > 0 {
+		s.postpone(x)
+	}
+	if !worksFirst {
 		pause(r.Context(), f)
 	}
-	var result answer
-	if late || f.Status == 0 {
+	result := answer{status: http.StatusOK, header: http.Header{"Content-Type": {"application/json"}}, body: []byte("{}")}
+	if worksFirst || (f.Status == 0 && !f.Ignored && f.Late.Duration == 0) {
 		result = s.work(x)
 	}
-	if late {
+	if worksFirst {
 		pause(r.Context(), f)
 	}
 	if f.Lost {
@@ -77,6 +80,16 @@ func (s *Simulator) finish(x *exchange, status int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.log.finish(x.call, status)
+}
+
+// postpone has a call's work done later, when nobody waits for its answer any more.
+func (s *Simulator) postpone(x *exchange) {
+	s.mu.Lock()
+	s.state.agenda.plan(time.Now().Add(x.fault.Late.Duration), func(at time.Time) {
+		_, _ = x.route.serve(s.state, &request{http: x.http, body: x.body, now: at})
+	})
+	s.mu.Unlock()
+	s.changed()
 }
 
 // work does what the call asks for and makes its answer.

@@ -13,6 +13,7 @@ func (st *state) grow(p *pool, n int, now time.Time) {
 	for range n {
 		st.addSlot(p, now)
 	}
+	st.faults.give(p.plan.ID, p.cluster.Region, n)
 	st.tally.peak(st)
 }
 
@@ -45,11 +46,11 @@ func (st *state) slotHash(p *pool) string {
 
 // provide gets an instance for a slot, after the instance delay, or not at all while the plan is out of stock.
 func (st *state) provide(sl *slot, now time.Time) {
-	if st.faults.starve(sl.pool.plan.ID, sl.pool.cluster.Region) {
-		sl.starved = true
+	plan, region := sl.pool.plan.ID, sl.pool.cluster.Region
+	sl.hidden = st.faults.hide(plan, region)
+	if sl.starved = sl.hidden || st.faults.starve(plan, region); sl.starved {
 		return
 	}
-	sl.starved = false
 	st.agenda.plan(st.after(now, st.cfg.InstanceDelay), func(at time.Time) {
 		if !sl.gone && sl.instance == nil {
 			st.boot(sl, at)
@@ -143,20 +144,26 @@ func (st *state) release(i *instance, now time.Time) {
 		return
 	}
 	i.gone = st.after(now, st.cfg.DeleteDelay)
-	st.agenda.plan(i.gone, func(time.Time) { st.vanish(i) })
+	st.agenda.plan(i.gone, func(at time.Time) { st.vanish(i, at) })
 }
 
-func (st *state) vanish(i *instance) {
+func (st *state) vanish(i *instance, at time.Time) {
 	if st.instances[i.id] == nil {
 		return
 	}
 	delete(st.instances, i.id)
-	st.tally.deleted(st, i)
+	st.tally.deleted(st, i, at)
 }
 
 // recycle replaces the instance of a slot; so does LKE when somebody deletes the instance itself. That the slot keeps
-// its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption.
+// its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption. The other
+// way, a new slot beside the old one's end, is a matter of configuration.
 func (st *state) recycle(sl *slot, now time.Time) {
+	if st.cfg.RecycleNewSlots {
+		st.remove(sl, now)
+		st.addSlot(sl.pool, now)
+		return
+	}
 	old := sl.instance
 	if old != nil {
 		st.release(old, now)
@@ -171,7 +178,7 @@ func (st *state) recycle(sl *slot, now time.Time) {
 // lose takes an instance away at once, as a dying host does.
 func (st *state) lose(i *instance, replaced bool, now time.Time) {
 	sl := i.slot
-	st.vanish(i)
+	st.vanish(i, now)
 	if sl.gone || sl.instance != i {
 		return
 	}

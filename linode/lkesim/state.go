@@ -48,9 +48,10 @@ type slot struct {
 	// listed is from when on Enterprise the pool shows the slot.
 	listed   time.Time
 	instance *instance
-	// starved: there was no capacity; forgotten: LKE does not know that the instance is gone.
-	starved, forgotten bool
-	gone               bool
+	// starved: there was no capacity; hidden: it is never listed, either; forgotten: LKE does not know that the instance
+	// is gone.
+	starved, hidden, forgotten bool
+	gone                       bool
 }
 
 // instance is a Linode. It stays after its slot is gone, until it is gone itself.
@@ -74,6 +75,7 @@ func newState(cfg Config) *state {
 	st := &state{
 		cfg:       cfg,
 		rng:       rand.New(rand.NewPCG(cfg.Seed, 0x6c6b65)),
+		faults:    newFaults(cfg),
 		clusters:  map[int]*cluster{},
 		instances: map[int]*instance{},
 	}

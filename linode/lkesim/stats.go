@@ -19,6 +19,10 @@ type Stats struct {
 	Deleting int `json:"instances_deleting"`
 	PeakLive int `json:"instances_peak"`
 
+	// Hours is how long all instances together have lived, and Bill what that costs where each begun hour counts whole.
+	Hours float64       `json:"instance_hours"`
+	Bill  catalog.Money `json:"bill"`
+
 	Pools     int `json:"pools"`
 	Slots     int `json:"slots"`
 	NullSlots int `json:"slots_without_instance"`

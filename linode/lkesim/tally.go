@@ -1,6 +1,10 @@
 package lkesim
 
-import "github.com/lkeplan/lkeplan/linode/catalog"
+import (
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
 
 // tally counts instances, slots and money as they change, so that a peak between two reads is not missed.
 type tally struct {
@@ -15,10 +19,17 @@ func (t *tally) made(st *state, i *instance) {
 	t.peak(st)
 }
 
-func (t *tally) deleted(st *state, i *instance) {
+func (t *tally) deleted(st *state, i *instance, at time.Time) {
 	t.Deleted++
 	t.Live--
 	t.bill(st.price(i), -1)
+	t.charge(st.price(i), at.Sub(i.created))
+}
+
+// charge adds the life of an instance: Linode bills each hour that was begun.
+func (s *Stats) charge(price catalog.Price, life time.Duration) {
+	s.Hours += life.Hours()
+	s.Bill += price.Hourly * catalog.Money((life+time.Hour-1)/time.Hour)
 }
 
 func (t *tally) bill(price catalog.Price, sign catalog.Money) {
@@ -33,7 +44,7 @@ func (t *tally) peak(st *state) {
 	t.PeakSlots = max(t.PeakSlots, st.slotCount())
 }
 
-// reset forgets what happened; the peaks start from what there is.
+// reset forgets what happened; the peaks start from what there is, and the bill from the instances that live.
 func (t *tally) reset(st *state) {
 	*t = tally{Stats: Stats{Live: t.Live, HourlyCost: t.HourlyCost}, monthly: t.monthly}
 	t.peak(st)
@@ -55,9 +66,10 @@ func (st *state) slotCount() int {
 }
 
 // stats returns what the account knows; the calls are not its business.
-func (st *state) stats() Stats {
+func (st *state) stats(now time.Time) Stats {
 	stats := st.tally.Stats
 	for _, i := range st.instances {
+		stats.charge(st.price(i), now.Sub(i.created))
 		if !i.gone.IsZero() {
 			stats.Deleting++
 		}

@@ -17,8 +17,10 @@ func (c *cluster) view() Cluster { return c.Cluster }
 
 // view shows a pool as of now: on Enterprise without the nodes that it does not list yet.
 func (p *pool) view(now time.Time) Pool {
-	return p.show(now, func(sl *slot) bool { return !sl.listed.After(now) })
+	return p.show(now, func(sl *slot) bool { return sl.shown(now) })
 }
+
+func (sl *slot) shown(now time.Time) bool { return !sl.hidden && !sl.listed.After(now) }
 
 func (p *pool) show(now time.Time, listed func(*slot) bool) Pool {
 	v := p.Pool
