@@ -56,8 +56,9 @@ func LabelValue(names ...string) string {
 
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
-	client client.Client
-	host   string
+	client  client.Client
+	host    string
+	context string // of the kubeconfig; "" where there was none
 }
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent

@@ -1,9 +1,12 @@
 package kube
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/meta"
@@ -12,14 +15,26 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// Connect returns the cluster of a kubeconfig, which may be several files as in
-// $KUBECONFIG; of the usual places where it is empty.
-func Connect(kubeconfig string) (*Cluster, error) {
+// Access says which cluster is meant, and as whom.
+type Access struct {
+	Kubeconfig string // a file, or several as in $KUBECONFIG; "" for the usual places
+	Context    string // of the kubeconfig; "" for its current one
+}
+
+// Connect returns the cluster of a kubeconfig.
+func Connect(to Access) (*Cluster, error) {
 	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	if kubeconfig != "" {
-		rules.Precedence = filepath.SplitList(kubeconfig)
+	if to.Kubeconfig != "" {
+		rules.Precedence = filepath.SplitList(to.Kubeconfig)
 	}
-	cfg, err := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules, nil).ClientConfig()
+	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(rules,
+		&clientcmd.ConfigOverrides{CurrentContext: to.Context})
+	raw, rawErr := config.RawConfig()
+	if rawErr == nil && to.Context != "" && raw.Contexts[to.Context] == nil {
+		return nil, fmt.Errorf("the kubeconfig has no context %q; it has: %s", to.Context,
+			strings.Join(slices.Sorted(maps.Keys(raw.Contexts)), ", "))
+	}
+	cfg, err := config.ClientConfig()
 	if clientcmd.IsEmptyConfig(err) || errors.Is(err, rest.ErrNotInCluster) {
 		places := strings.Join(rules.Precedence, ", ")
 		return nil, fmt.Errorf("no cluster: there is no kubeconfig in %s; set KUBECONFIG", places)
@@ -27,7 +42,20 @@ func Connect(kubeconfig string) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	return NewCluster(cfg)
+	cluster, err := NewCluster(cfg)
+	if err == nil && rawErr == nil {
+		cluster.context = cmp.Or(to.Context, raw.CurrentContext)
+	}
+	return cluster, err
+}
+
+// Place says which cluster this is, as far as the kubeconfig knows it: its context and
+// its server.
+func (c *Cluster) Place() string {
+	if c.context == "" {
+		return c.host
+	}
+	return fmt.Sprintf("context %s, %s", c.context, c.host)
 }
 
 // Serves reports whether the API server has a version of a kind.

@@ -36,7 +36,6 @@ type Provider struct {
 	chooser  *Chooser
 	cluster  int
 	machines Machines
-	upgrades *upgrades
 }
 
 // Machines are the Linodes of an LKE cluster; fleet.Fleet is one.
@@ -54,9 +53,7 @@ var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
 // NewProvider returns a CloudProvider for an LKE cluster.
 func NewProvider(chooser *Chooser, cluster int, machines Machines) *Provider {
-	return &Provider{
-		chooser: chooser, cluster: cluster, machines: machines, upgrades: &upgrades{client: chooser.Client},
-	}
+	return &Provider{chooser: chooser, cluster: cluster, machines: machines}
 }
 
 // Name implements CloudProvider.

@@ -91,7 +91,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(a.kubeconfig)
+	cluster, err := kube.Connect(a.access)
 	if err != nil {
 		return err
 	}

@@ -13,12 +13,17 @@ deleted.
 The base is one of:
 
   git:REF        a commit, branch or tag of the Git repository; by default the
-                 commit where the branch left the trunk, as for a pull request
+                 commit where the branch left the trunk, as for a pull request,
+                 and on the trunk itself the commit before
   dir:PATH       another directory
   plan:FILE      what a plan saved by "lkeplan plan" would have made
   live           the cluster, which is only read: what an apply would make of
                  its objects, which fields others own, which nodes are replaced
   snapshot:FILE  the same, from what "lkeplan snapshot" has written
+
+Guards and policies are those of the base; of a cluster, those of the commit
+that is the default of git:REF. Where there is no telling which commit that is,
+or it is not in this clone, the error says what to type.
 
 Whether nodes are replaced follows from Karpenter's hash of a pool's template,
 and from its requirements: a node goes that they no longer allow. How many nodes

@@ -57,7 +57,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringArrayVar(&i.from, "from", nil,
 		"read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for "+
 			"standard input; may be repeated")
-	kubeconfigFlag(cmd, env, &i.kubeconfig)
+	clusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
 		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
 	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
@@ -73,13 +73,13 @@ func newImport(env *env) *cobra.Command {
 
 // importation is one run of import.
 type importation struct {
-	env        *env
-	from       []string
-	kubeconfig string
-	selector   string
-	outDir     string
-	cluster    config.Cluster
-	nodes      []map[string]any // of the cluster, where it can be asked
+	env      *env
+	from     []string
+	access   kube.Access
+	selector string
+	outDir   string
+	cluster  config.Cluster
+	nodes    []map[string]any // of the cluster, where it can be asked
 }
 
 func (i *importation) run(ctx context.Context, args []string) error {
@@ -131,7 +131,7 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		}
 		return objects, err
 	}
-	cluster, err := kube.Connect(i.kubeconfig)
+	cluster, err := kube.Connect(i.access)
 	if err != nil {
 		return nil, err
 	}

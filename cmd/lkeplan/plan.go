@@ -103,7 +103,7 @@ func (f *planFile) save(d *comparison, found compared) error {
 		return nil
 	}
 	var b bytes.Buffer
-	plan := compare.Save(found.head, found.base, found.plan, version(), d.prune, d.allow, time.Now())
+	plan := compare.Save(found.head, found.rules, found.plan, version(), d.prune, d.allow, time.Now())
 	if err := plan.Write(&b); err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 func newSnapshot(env *env) *cobra.Command {
-	var kubeconfig string
+	var access kube.Access
 	cmd := &cobra.Command{
 		Use:   "snapshot",
 		Short: "Write what diff needs to know of a cluster",
@@ -23,7 +23,7 @@ names of pods, and no annotations of others.`,
 		Example: "  lkeplan snapshot > prod.json\n  lkeplan diff --cluster snapshot:prod.json clusters/prod",
 		Args:    noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			cluster, err := kube.Connect(kubeconfig)
+			cluster, err := kube.Connect(access)
 			if err != nil {
 				return err
 			}
@@ -34,6 +34,6 @@ names of pods, and no annotations of others.`,
 			return snapshot.Write(env.Stdout)
 		},
 	}
-	kubeconfigFlag(cmd, env, &kubeconfig)
+	clusterFlags(cmd, env, &access)
 	return cmd
 }

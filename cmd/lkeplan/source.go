@@ -9,6 +9,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // A source is the directory a command reads and the values for its variables.
@@ -50,8 +51,9 @@ func release() string {
 	return ""
 }
 
-// kubeconfigFlag adds the flag that says which cluster a command talks to.
-func kubeconfigFlag(cmd *cobra.Command, env *env, kubeconfig *string) {
-	cmd.Flags().StringVar(kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
+// clusterFlags adds the flags that say which cluster a command talks to.
+func clusterFlags(cmd *cobra.Command, env *env, access *kube.Access) {
+	cmd.Flags().StringVar(&access.Kubeconfig, "kubeconfig", env.Getenv("KUBECONFIG"),
 		"kubeconfig `FILE` of the cluster ($KUBECONFIG, else ~/.kube/config)")
+	cmd.Flags().StringVar(&access.Context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
 }

@@ -25,8 +25,8 @@ lkeplan prints what to do about that.`
 
 func newTakeover(env *env) *cobra.Command {
 	var (
-		src        source
-		kubeconfig string
+		src    source
+		access kube.Access
 	)
 	cmd := &cobra.Command{
 		Use:     "takeover [DIR]",
@@ -43,7 +43,7 @@ func newTakeover(env *env) *cobra.Command {
 			if err := report(env, compiled, diags); err != nil {
 				return err
 			}
-			cluster, err := kube.Connect(kubeconfig)
+			cluster, err := kube.Connect(access)
 			if err != nil {
 				return err
 			}
@@ -61,6 +61,6 @@ func newTakeover(env *env) *cobra.Command {
 		},
 	}
 	src.flags(cmd)
-	kubeconfigFlag(cmd, env, &kubeconfig)
+	clusterFlags(cmd, env, &access)
 	return cmd
 }

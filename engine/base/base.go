@@ -9,61 +9,92 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/source"
 )
 
+// Git names the commit that a directory is compared with.
+type Git struct {
+	Dir string
+	Ref string // a commit, branch or tag; "" for where the change begins
+	// Cluster is the name of the cluster that the directory is for: where the commit has
+	// another directory for it, and not this one, the directory has been renamed.
+	Cluster string
+	Getenv  func(string) string // of the process: CI systems say there where a change goes
+}
+
 // Commit is a directory as a commit has it.
 type Commit struct {
-	ID          string
+	ID          string         // "" for the state before the first commit
+	Why         string         // why it is the base; "" where it was asked for
+	Renamed     string         // the directory that the commit has for the cluster instead; "" for the same
 	Missing     bool           // the commit does not have the directory: Compiled is empty
 	Compiled    compile.Result // not to be used where Diagnostics have errors
 	Diagnostics hcl.Diagnostics
 }
 
-// AtCommit compiles a directory as a commit, branch or tag has it; as the merge
-// base with the trunk, where ref is "". The error says what to fetch, or to write
-// instead, where there is no such commit.
-func AtCommit(ctx context.Context, dir, ref string, opts compile.Options) (Commit, error) {
-	rev, err := revision(dir, ref)
+// Revision names the commit in a plan.
+func (c Commit) Revision() plan.Revision {
+	why := c.Why
+	switch {
+	case c.Missing && c.ID != "":
+		why = sentences(why, "it does not have this directory")
+	case c.Renamed != "":
+		why = sentences(why, "there the directory of this cluster is "+c.Renamed)
+	}
+	return plan.Revision{Kind: "git", Ref: fmt.Sprintf("%.12s", c.ID), Why: why}
+}
+
+func sentences(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(p string) bool { return p == "" }), "; ")
+}
+
+// ErrNoRepository says that a directory has no history to compare with.
+var ErrNoRepository = source.ErrNoRepository
+
+// Compile compiles the directory as the commit has it. The error says what to type
+// where there is no such commit, or it is not known which one it is.
+func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) {
+	rev, err := g.revision(ctx)
 	if err != nil {
 		return Commit{}, err
 	}
-	c := Commit{ID: rev.ID}
+	c := Commit{ID: rev.ID, Why: rev.Why}
 	opts.Dir = rev.Dir
-	if opts.Dir == "" {
-		opts.Dir = "."
+	if !configured(rev.FS, rev.Dir) {
+		if c.Renamed, err = g.renamed(ctx, rev, opts); err != nil {
+			return Commit{}, err
+		}
+		opts.Dir = c.Renamed
+		c.Missing = c.Renamed == ""
 	}
-	if _, err := fs.Stat(rev.FS, opts.Dir); errors.Is(err, fs.ErrNotExist) {
-		c.Missing = true
-		return c, nil
+	if c.Missing {
+		return c, rev.Lacking()
 	}
 	c.Compiled, c.Diagnostics = compile.Dir(ctx, rev.FS, opts)
-	return c, nil
+	return c, rev.Lacking()
 }
 
-func revision(dir, ref string) (rev source.Revision, err error) {
-	s, err := source.Open(dir)
-	if err != nil {
+func (g Git) revision(ctx context.Context) (rev source.Revision, err error) {
+	s, err := source.Open(ctx, g.Dir, g.Getenv)
+	switch {
+	case errors.Is(err, source.ErrNoRepository):
+		return rev, fmt.Errorf("%w: %s is in none; name what to compare with by --base dir:PATH", err, g.Dir)
+	case err != nil:
 		return rev, err
+	case g.Ref == "":
+		return s.Base()
 	}
-	if ref == "" {
-		rev, err = s.MergeBase()
-	} else {
-		rev, err = s.At(ref)
-	}
-	if errors.Is(err, source.ErrNoRepository) {
-		where, _ := os.Getwd()
-		return rev, fmt.Errorf("%s is in no Git repository; name what to compare with by --base dir:PATH", where)
-	}
-	return rev, err
+	return s.At(g.Ref)
 }
 
 // Plan reads a plan that was saved to a file.

@@ -3,6 +3,7 @@ package compare
 import (
 	"bytes"
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -70,6 +72,25 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)
 	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
 		t.Errorf("pools of the snapshot: %+v", pools)
+	}
+}
+
+// TestWhatASnapshotLacksIsTold even where nothing rolls, and in each comparison with it.
+func TestWhatASnapshotLacksIsTold(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const note = "This user may not list pods, so what they hold back is not known."
+	view := Snapshot{Notes: []string{note}}.View()
+	head := compiled(t, "node_class \"default\" {}\n")
+	found, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
+	if err != nil || !slices.Equal(found.Plan.Notes, []string{note}) {
+		t.Errorf("a comparison with the snapshot notes %q, %v", found.Plan.Notes, err)
+	}
+	counted, err := RevisionsOn(t.Context(), head, head, view, prices, time.Time{})
+	if err != nil || !slices.Equal(counted.Notes, []string{note}) {
+		t.Errorf("a comparison of commits with the snapshot notes %q, %v", counted.Notes, err)
 	}
 }
 

@@ -17,7 +17,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -33,6 +32,8 @@ type View interface {
 	// Holds returns nodes with what holds them, and notes of what could not be
 	// read.
 	Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error)
+	// Notes are of what could not be read before anything is asked.
+	Notes() []string
 }
 
 // lister is the cluster as it is read; kube.Cluster is one. It is asked for
@@ -59,29 +60,16 @@ func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	machines, err := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
-	if err != nil && !apierrors.IsForbidden(err) { // Holds says that they are not known
-		return nil, err
-	}
-	return NodesOf(claims, machines), nil
-}
-
-// NodesOf are NodeClaims as a plan knows them, without what holds them. Claims and
-// nodes are only read, and what is returned shares their labels and annotations.
-func NodesOf(claims []karpv1.NodeClaim, machines []corev1.Node) []plan.Node {
-	kubelets := make(map[string]string, len(machines))
-	for i := range machines {
-		kubelets[machines[i].Name] = machines[i].Status.NodeInfo.KubeletVersion
-	}
 	nodes := make([]plan.Node, len(claims))
 	for i := range claims {
-		nodes[i] = nodeOf(&claims[i])
-		nodes[i].Version = nodeclaim.VersionOf(&claims[i], kubelets[nodes[i].Node])
+		nodes[i] = NodeOf(&claims[i])
 	}
-	return nodes
+	return nodes, nil
 }
 
-func nodeOf(claim *karpv1.NodeClaim) plan.Node {
+// NodeOf is a NodeClaim as a plan knows it, without what holds it. The claim is
+// only read, and the node shares its labels and annotations.
+func NodeOf(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,
@@ -128,6 +116,9 @@ func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]pl
 	held, err := Hold(nodes, machines, pods, budgets, now)
 	return held, notes, err
 }
+
+// Notes implements View: the lists themselves say what may not be read.
+func (live) Notes() []string { return nil }
 
 // listOf reads a list into its type.
 func listOf[T any](ctx context.Context, from lister, apiVersion, kind string) ([]T, error) {

@@ -101,13 +101,14 @@ func (v *view) found() (owned, []map[string]any) {
 // Nodes implements compare.View.
 func (v *view) Nodes(ctx context.Context) ([]plan.Node, error) {
 	var claims karpv1.NodeClaimList
-	var machines corev1.NodeList
-	for _, list := range []client.ObjectList{&claims, &machines} {
-		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
-			return nil, fmt.Errorf("list the nodes and their NodeClaims: %w", err)
-		}
+	if err := v.cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list NodeClaims: %w", err)
 	}
-	return compare.NodesOf(claims.Items, machines.Items), nil
+	nodes := make([]plan.Node, len(claims.Items))
+	for i := range claims.Items {
+		nodes[i] = compare.NodeOf(&claims.Items[i])
+	}
+	return nodes, nil
 }
 
 // Holds implements compare.View.
@@ -123,3 +124,6 @@ func (v *view) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 	held, err := compare.Hold(nodes, machines.Items, pods.Items, budgets.Items, now)
 	return held, nil, err
 }
+
+// Notes implements compare.View: what may not be read is an error.
+func (v *view) Notes() []string { return nil }

@@ -12,7 +12,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
-	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -26,7 +25,6 @@ type Node struct {
 	Class       string            `json:"class"`
 	Labels      map[string]string `json:"labels"` // of the NodeClaim
 	Annotations map[string]string `json:"annotations,omitempty"`
-	Version     string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
 	Made        time.Time         `json:"made"`
 	ExpireAfter time.Duration     `json:"expire_after,omitempty"` // 0: never
 	MilliCPU    int64             `json:"milli_cpu"`              // capacity
@@ -44,9 +42,6 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // that are replaced for the change, and not already before it
 	Deleted int  // that go with the pool, at once
-	// Upgrade is the old and the new version of Kubernetes of the rolled nodes:
-	// v1.33.4+lke2 → v1.34.1+lke1; "" where it stays the same.
-	Upgrade string
 	// Pace is how the budgets spread a roll; nil where no node rolls.
 	Pace *Pace
 	// Holds keep rolled nodes from being replaced, most nodes first.
@@ -136,7 +131,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 			im.Expiring++
 		}
 	}
-	im.Rolled, im.Upgrade = len(rolled), after.upgraded(rolled)
+	im.Rolled = len(rolled)
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
 		if settled == 0 {
 			settled = len(nodes) // they will count when they are ready
@@ -210,11 +205,10 @@ type judge struct {
 	hash         string
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
-	versions     map[string]string // of Kubernetes, that nodes are to have, by class
 }
 
 func judges(s State) (map[manifest.Key]judge, error) {
-	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
+	classes, all := map[string]string{}, map[manifest.Key]judge{}
 	for _, o := range s.Objects {
 		if o.Kind() != "LinodeNodeClass" {
 			continue
@@ -223,7 +217,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
-		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
+		classes[o.Name()] = hash
 	}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
@@ -234,7 +228,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
 		all[o.Key()] = judge{
-			pool: pool, hash: pool.Hash(), classes: classes, versions: versions,
+			pool: pool, hash: pool.Hash(), classes: classes,
 			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
 		}
 	}
@@ -258,9 +252,6 @@ func (j judge) drifted(n Node) bool {
 	if hash, known := j.classes[n.Class]; known &&
 		!same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
 		return true
-	}
-	if kubeversion.Outdated(n.Version, j.versions[n.Class]) {
-		return true // when the control plane has the version, and it is the pool's turn
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }

@@ -37,6 +37,7 @@ type State struct {
 // Plan is what going from a base to a head does.
 type Plan struct {
 	Base, Head Revision
+	Rules      Revision  // whose guards and policies judge, where it is not the base
 	Now        time.Time // when budgets and expiry were judged; zero: they were not
 	Changes    []Change  // sorted by address; objects that stay as they are only where they moved
 	Drift      []Drift   // what others did to live objects; sorted by address and path
@@ -56,7 +57,8 @@ type Plan struct {
 // Revision names one side of a comparison.
 type Revision struct {
 	Kind  string    // git, dir, live, snapshot or plan
-	Ref   string    // such as a commit, a path or a file's name; "" where the kind says it all
+	Ref   string    // such as a commit, a path, a file's name, or a context and its server
+	Why   string    // why it is this one, as it follows the name; "" where somebody has named it
 	Taken time.Time // of a snapshot: when the cluster was read
 }
 
@@ -64,8 +66,14 @@ type Revision struct {
 func (r Revision) String() string {
 	switch r.Kind {
 	case "git":
+		if r.Ref == "" {
+			return "nothing"
+		}
 		return "commit " + r.Ref
 	case "live":
+		if r.Ref != "" {
+			return "the cluster of " + r.Ref
+		}
 		return "the cluster"
 	case "snapshot":
 		return fmt.Sprintf("the cluster as it was on %s", r.Taken.UTC().Format("2006-01-02 15:04 UTC"))
@@ -111,8 +119,7 @@ func (c Change) Key() manifest.Key {
 	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 }
 
-// Drift is a field of a live object that others than lkeplan have set, or a version
-// of the control plane that its nodes have not followed.
+// Drift is a field of a live object that others than lkeplan have set.
 type Drift struct {
 	Addr, Kind, Namespace, Name string
 	Path                        string
@@ -122,8 +129,6 @@ type Drift struct {
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool
-	// Detail says what follows from it, in sentences; "" where Kept says it all.
-	Detail string
 }
 
 // Key says which object has drifted.

@@ -14,7 +14,7 @@ import (
 func Text(w io.Writer, r Report, o Options) error {
 	p := newPage(o)
 	if text := plainly.versus(r); text != "" {
-		p.line(0, styled{text: text})
+		p.sentence(0, styled{text: text})
 	}
 	for _, c := range r.Changes {
 		p.change(c)
@@ -104,9 +104,6 @@ func (p *page) drift(fields []plan.Drift) {
 		p.section("Drift: set by others in the cluster, not by this change")
 		p.line(2, styled{text: plainly(d.Addr)})
 		p.table(6, rows)
-		if d.Detail != "" {
-			p.sentence(6, styled{text: plainly(d.Detail)})
-		}
 		rows = nil
 	}
 }

@@ -25,17 +25,28 @@ func (v voice) list(names []string) string {
 	return strings.Join(quoted, ", ")
 }
 
-// versus says what is compared with what; "" where that is not known. The
-// working directory need not be named.
+// versus says what is compared with what, why, and whose guards judge; "" where that
+// is not known. The working directory need not be named.
 func (v voice) versus(r Report) string {
 	text := ""
 	if head := r.Head.String(); head != "" && head != "." {
 		text = v(head) + " "
 	}
-	if base := r.Base.String(); base != "" {
-		text += "compared with " + v(base)
+	if r.Base.Kind != "" {
+		text += "compared with " + v.revision(r.Base)
+	}
+	if r.Rules.Kind != "" {
+		text = strings.TrimSpace(text) + ". Guards and policies are those of " + v.revision(r.Rules) + "."
 	}
 	return strings.TrimSpace(text)
+}
+
+// revision names a revision, and says why it is that one.
+func (v voice) revision(r plan.Revision) string {
+	if r.Why == "" {
+		return v(r.String())
+	}
+	return v(r.String()) + ": " + v(r.Why)
 }
 
 // count writes a number of things.
@@ -154,12 +165,11 @@ func (v voice) consequence(im *plan.Impact) string {
 	case im.Rolled == 0:
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes replaced%s", im.Rolled, im.Of, v.upgrade(im))
+		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be replaced%s, but %s", im.Rolled, im.Of, v.upgrade(im), v.when(im.Pace))
+		return fmt.Sprintf("%d of %d nodes would be replaced, but %s", im.Rolled, im.Of, v.when(im.Pace))
 	}
-	text := fmt.Sprintf("%d of %d nodes replaced%s, %d at a time", im.Rolled, im.Of, v.upgrade(im),
-		min(im.Pace.Wave, im.Rolled))
+	text := fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
 	}
@@ -167,14 +177,6 @@ func (v voice) consequence(im *plan.Impact) string {
 		text += "; " + hold
 	}
 	return text
-}
-
-// upgrade says what becomes of the nodes' version of Kubernetes; "" where it stays.
-func (v voice) upgrade(im *plan.Impact) string {
-	if im.Upgrade == "" {
-		return ""
-	}
-	return " (Kubernetes " + v(im.Upgrade) + ")"
 }
 
 // when says that nodes have to wait, and for which budgets; "" where some may

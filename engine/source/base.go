@@ -3,94 +3,245 @@ package source
 import (
 	"errors"
 	"fmt"
-
-	"github.com/go-git/go-git/v5/plumbing"
-	"github.com/go-git/go-git/v5/plumbing/object"
+	"slices"
+	"strings"
 )
 
-// ErrNoRepository says that a plain directory has no history to compare with.
-var ErrNoRepository = errors.New("not a Git repository")
+// point is where a change is going: a branch, or a commit of it.
+type point struct {
+	name   string
+	commit bool
+	by     string // what names it: a variable
+}
 
-// At returns the configuration as a commit has it: a branch, a tag, or any
-// other name that Git resolves. A directory that the commit does not have is
-// empty there.
-func (s *Source) At(ref string) (Revision, error) {
-	if s.repo == nil {
-		return Revision{}, ErrNoRepository
-	}
-	hash, err := s.repo.ResolveRevision(plumbing.Revision(ref))
+// trunk is the branch that a change is going to, as it is here.
+type trunk struct {
+	commit commit
+	name   string // such as origin/main
+	why    string // "named by GITHUB_BASE_REF"
+	change bool   // a CI system says that a change is checked out, which goes there
+}
+
+// Base returns the configuration as it was before the change that is checked out: where
+// the branch left the trunk. On the trunk itself it is the commit before. Where the trunk
+// is not known for sure, or not here, the error says what to type.
+func (s *Source) Base() (Revision, error) {
+	head, err := s.commit("HEAD")
 	if err != nil {
-		return Revision{}, fmt.Errorf("find %s: %w%s", ref, err, s.shallowHint())
+		return Revision{}, s.unborn(err)
 	}
-	return s.commit(*hash)
-}
-
-// trunks are where a change is taken to be going, unless somebody says
-// otherwise: the remote's default branch, and what it is usually called.
-var trunks = []plumbing.ReferenceName{
-	"refs/remotes/origin/HEAD", "refs/remotes/origin/main", "refs/remotes/origin/master", "refs/heads/main",
-	"refs/heads/master",
-}
-
-// MergeBase returns the configuration as it was where the checked out branch
-// left the trunk: what a pull request is compared with. On the trunk itself it
-// is the checked out commit.
-func (s *Source) MergeBase() (Revision, error) {
-	if s.repo == nil {
-		return Revision{}, ErrNoRepository
-	}
-	head, err := s.head()
+	to, err := s.trunk(head)
 	if err != nil {
 		return Revision{}, err
 	}
-	for _, name := range trunks {
-		ref, err := s.repo.Reference(name, true)
+	bases, err := s.history.mergeBases(head.id, to.commit.id)
+	switch {
+	case err != nil:
+		return Revision{}, err
+	case len(bases) == 0 && s.history.shallow():
+		return Revision{}, s.incomplete(fmt.Errorf("the commit where the change leaves %s is not in this shallow clone", to.name))
+	case len(bases) == 0:
+		return Revision{}, fmt.Errorf("%s and the checked out commit have nothing in common; name what to compare with by --base",
+			to.name)
+	case len(bases) > 1:
+		slices.Sort(bases)
+		return Revision{}, fmt.Errorf("the change and %s have been merged into each other, and have %d commits in common; "+
+			"choose one: --base git:%.12s, or --base git:%.12s", to.name, len(bases), bases[0], bases[1])
+	case bases[0] == head.id:
+		return s.onTrunk(head, to)
+	}
+	if bases[0] != to.commit.id {
+		cut, err := s.history.cut(head.id, to.commit.id, bases[0])
 		if err != nil {
-			continue
+			return Revision{}, err
 		}
-		trunk, err := s.repo.CommitObject(ref.Hash())
+		if cut {
+			return Revision{}, s.incomplete(fmt.Errorf("commits between the change and %s are not in this shallow clone", to.name))
+		}
+	}
+	base, err := s.commit(bases[0])
+	if err != nil {
+		return Revision{}, s.unreadable(commit{id: bases[0]}, err)
+	}
+	return s.revision(base, fmt.Sprintf("merge base with %s, %s", to.name, to.why))
+}
+
+// onTrunk returns the base of a commit that is in the trunk.
+func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
+	if to.change {
+		return Revision{}, fmt.Errorf("the checked out commit is in %s already, %s, so this is not the change that goes there; "+
+			"check that out, or name what to compare with by --base", to.name, to.why)
+	}
+	branch, err := s.history.symbolic("HEAD")
+	if err != nil {
+		return Revision{}, err
+	}
+	short := strings.TrimPrefix(branch, "refs/heads/")
+	if begun, err := s.begun(short, to); err != nil || begun {
+		why := fmt.Sprintf("the checked out commit, where %s leaves %s, %s", short, to.name, to.why)
 		if err != nil {
-			return Revision{}, fmt.Errorf("read %s: %w%s", name.Short(), err, s.shallowHint())
+			return Revision{}, err
 		}
-		bases, err := head.MergeBase(trunk)
-		if err != nil || len(bases) == 0 {
-			return Revision{},
-				fmt.Errorf("%s and the checked out commit have no common ancestor here%s", name.Short(), s.shallowHint())
+		return s.revision(head, why)
+	}
+	why := fmt.Sprintf("the commit before, because this one is in %s, %s", to.name, to.why)
+	if len(head.parents) == 0 {
+		return Revision{
+			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir, lacking: func() error { return nil },
+		}, nil
+	}
+	before, err := s.commit(head.parents[0])
+	if err != nil {
+		return Revision{}, s.incomplete(errors.New("the commit before this one is not in this clone"))
+	}
+	return s.revision(before, why)
+}
+
+// begun reports whether a branch has just begun: it has no commit of its own, is not the
+// trunk, and nobody else has it. What is not committed is then all of the change.
+func (s *Source) begun(branch string, to trunk) (bool, error) {
+	if branch == "" || to.name == branch || strings.HasSuffix(to.name, "/"+branch) {
+		return false, nil
+	}
+	remotes, err := s.history.remotes()
+	if err != nil {
+		return false, err
+	}
+	for _, remote := range remotes {
+		if _, err := s.commit("refs/remotes/" + remote + "/" + branch); err == nil {
+			return false, nil
 		}
-		return s.commit(bases[0].Hash)
 	}
-	return s.commit(head.Hash)
+	return true, nil
 }
 
-func (s *Source) head() (*object.Commit, error) {
-	head, err := s.repo.Head()
-	if err != nil {
-		return nil, fmt.Errorf("find the checked out commit: %w", err)
+// incomplete says how to get the history that a shallow clone lacks.
+func (s *Source) incomplete(err error) error {
+	if whole := s.ci().whole; whole != "" {
+		err = fmt.Errorf("%w; %s", err, whole)
 	}
-	commit, err := s.repo.CommitObject(head.Hash())
-	if err != nil {
-		return nil, fmt.Errorf("read commit %s: %w", head.Hash(), err)
-	}
-	return commit, nil
+	return advise(err, s.deepen())
 }
 
-func (s *Source) commit(hash plumbing.Hash) (Revision, error) {
-	commit, err := s.repo.CommitObject(hash)
-	if err != nil {
-		return Revision{}, fmt.Errorf("read commit %s: %w%s", hash, err, s.shallowHint())
+// trunk finds where the change is going: by what the CI system says, or else by the
+// default branch of the remote. It is never guessed.
+func (s *Source) trunk(head commit) (trunk, error) {
+	ci := s.ci()
+	change, defaults := s.github(s.said(ci.change), s.said(ci.trunk), head)
+	switch {
+	case len(change) > 0 && s.submodule:
+		return trunk{}, fmt.Errorf("%s is in a submodule, and what %s says is about the repository around it; name what to "+
+			"compare with: --base git:REF", s.top, change[0].by)
+	case len(change) > 0:
+		to, err := s.first(change)
+		to.change = true
+		return to, err
+	case len(defaults) > 0 && !s.submodule:
+		return s.first(defaults)
 	}
-	tree, err := commit.Tree()
+	remote, err := s.remote()
 	if err != nil {
-		return Revision{}, fmt.Errorf("read the tree of commit %s: %w", hash, err)
+		return trunk{}, err
 	}
-	return Revision{ID: hash.String(), FS: treeFS{tree}, Dir: s.dir}, nil
+	if remote == "" {
+		return s.localTrunk()
+	}
+	return s.remoteTrunk(remote)
 }
 
-// shallowHint says what to do where history is missing because only a part was
-// cloned, as CI systems do.
-func (s *Source) shallowHint() string {
-	if shallow, err := s.repo.Storer.Shallow(); err == nil && len(shallow) > 0 {
-		return "; this clone is shallow: fetch all history (git fetch --unshallow; fetch-depth: 0 in a GitHub workflow)"
+// first returns the first of the points that is here. All of them name one branch.
+func (s *Source) first(points []point) (trunk, error) {
+	remote, err := s.remote()
+	if err != nil {
+		return trunk{}, err
 	}
-	return ""
+	for _, p := range points {
+		to := trunk{name: p.name, why: "named by " + p.by}
+		switch {
+		case p.commit:
+			to.commit, err = s.commit(p.name)
+			to.name = fmt.Sprintf("%.12s", p.name)
+		case remote == "":
+			to.commit, err = s.commit("refs/heads/" + p.name)
+		default:
+			to.commit, err = s.commit("refs/remotes/" + remote + "/" + p.name)
+			to.name = remote + "/" + p.name
+		}
+		if err == nil {
+			return to, nil
+		}
+		if !errors.Is(err, errMissing) {
+			return trunk{}, fmt.Errorf("find %s, which %s names: %w", to.name, p.by, err)
+		}
+	}
+	return trunk{}, s.unfetched(remote, points)
+}
+
+// unfetched says how to get the branch that a change goes to.
+func (s *Source) unfetched(remote string, points []point) error {
+	i := max(0, slices.IndexFunc(points, func(p point) bool { return !p.commit }))
+	err := fmt.Errorf("%s, which %s names, is not in this clone", points[i].name, points[i].by)
+	if whole := s.ci().whole; whole != "" {
+		err = fmt.Errorf("%w; %s", err, whole)
+	}
+	switch {
+	case remote == "":
+		return fmt.Errorf("%w, and there is no remote to fetch it from; name what to compare with by --base", err)
+	case points[i].commit:
+		return advise(err, s.fetch(remote, "")+" "+points[i].name)
+	}
+	return advise(err, s.fetch(remote, points[i].name))
+}
+
+// remoteTrunk is the default branch of a remote, as the clone has written it down.
+func (s *Source) remoteTrunk(remote string) (trunk, error) {
+	name := "refs/remotes/" + remote + "/HEAD"
+	to, err := s.history.symbolic(name)
+	if err != nil {
+		return trunk{}, err
+	}
+	where := s.ci().name
+	if where != "" {
+		where = " " + where + " does not say where this change goes, and"
+	}
+	if to == "" {
+		return trunk{}, advise(fmt.Errorf("there is no telling what to compare with:%s this clone does not know the default "+
+			"branch of %s; name a base with --base git:%s/BRANCH, or", where, remote, remote),
+			s.fetch(remote, "*")+" && "+s.git("remote set-head "+quoted(remote)+" --auto"))
+	}
+	short := strings.TrimPrefix(to, "refs/remotes/")
+	c, err := s.commit(to)
+	if errors.Is(err, errMissing) {
+		return trunk{}, advise(fmt.Errorf("%s, which is the default branch by %s/HEAD, is not in this clone", short, remote),
+			s.fetch(remote, strings.TrimPrefix(short, remote+"/")))
+	}
+	return trunk{commit: c, name: short, why: "the default branch by " + remote + "/HEAD"}, err
+}
+
+// localTrunk is the trunk of a repository that knows no other: its only branch, or the
+// one that has the name that git gives the first.
+func (s *Source) localTrunk() (trunk, error) {
+	branches, err := s.history.branches()
+	if err != nil {
+		return trunk{}, err
+	}
+	to, why := "", "the only branch of this repository, which has no remote"
+	if len(branches) == 1 {
+		to = branches[0]
+	} else {
+		usual := slices.DeleteFunc(slices.Clone(branches), func(b string) bool { return b != "main" && b != "master" })
+		if len(usual) == 1 {
+			to, why = usual[0], "which git calls the first branch, in this repository without a remote"
+		}
+	}
+	if to == "" {
+		name := "BRANCH"
+		if len(branches) > 0 {
+			name = branches[0]
+		}
+		return trunk{}, fmt.Errorf("there is no telling what to compare with: this repository has no remote, and none or several "+
+			"of its branches may be the trunk; name it: --base git:%s", name)
+	}
+	c, err := s.commit("refs/heads/" + to)
+	return trunk{commit: c, name: to, why: why}, err
 }

@@ -1,36 +1,75 @@
 // Package source gives a directory of configuration as a commit of its local Git
-// repository has it, whatever lies uncommitted in the working tree.
+// repository has it, whatever lies uncommitted in the working tree, and finds the
+// commit where a change begins: the base.
 //
-// It reads local files only: it clones nothing, knows no network and does not
-// parse the files.
+// The program git reads the repository where it is installed: it knows linked
+// worktrees, alternates, partial and shallow clones, SHA-256 and what comes next, and
+// whom a repository may belong to. Without it a library does, which says no to what it
+// does not know.
+//
+// It reads local files only: it fetches nothing, runs nothing that the repository's
+// configuration names, and does not parse the files of the configuration.
 package source
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
-
-	"github.com/go-git/go-git/v5"
+	"strings"
+	"sync/atomic"
 )
 
-// Source is a directory of configuration.
+// ErrNoRepository says that a plain directory has no history to compare with.
+var ErrNoRepository = errors.New("not a Git repository")
+
+// Source is a directory of configuration in a repository.
 type Source struct {
-	repo *git.Repository // nil for a directory outside of any repository
-	dir  string          // in the repository, with slashes; "" is its root
+	history   history
+	dir       string // in the repository, with slashes; "." is its root
+	top       string // of the working tree
+	submodule bool
+	getenv    func(string) string
 }
 
 // Revision is the configuration of one commit.
 type Revision struct {
-	ID  string // the commit's hash
+	ID  string // the commit's hash; "" for the state before the first commit
+	Why string // why it is the base, as it follows its name: "merge base with origin/main"; "" where it was asked for
 	FS  fs.FS  // of the repository
-	Dir string // the directory of the configuration within FS; "" is its root
+	Dir string // the directory of the configuration within FS
+
+	lacking func() error
 }
 
-// Open returns the source at a path. The error says what is wrong with the
-// path.
-func Open(path string) (*Source, error) {
+// Lacking is the error of what has been read and is not in a partial clone, with what to
+// type; nil where all was there.
+func (r Revision) Lacking() error { return r.lacking() }
+
+// history is a repository as its commits are read. Commits are named by hashes.
+type history interface {
+	// object returns an object by any name that Git understands; errMissing where
+	// there is none.
+	object(name string) (object, error)
+	// mergeBases returns the best common ancestors of two commits.
+	mergeBases(a, b string) ([]string, error)
+	// cut reports whether a shallow clone lacks commits between a base and two commits.
+	cut(a, b, base string) (bool, error)
+	// symbolic returns the reference that another one stands for; "" for none.
+	symbolic(name string) (string, error)
+	// branches lists the local branches, without refs/heads/.
+	branches() ([]string, error)
+	remotes() ([]string, error)
+	shallow() bool
+}
+
+// Open returns the source at a path. The environment says what a CI system knows of
+// the change, and configures git. The error is ErrNoRepository for a plain directory;
+// any other says what is wrong, and what to do.
+func Open(ctx context.Context, path string, getenv func(string) string) (*Source, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return nil, err
@@ -42,36 +81,125 @@ func Open(path string) (*Source, error) {
 	if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a directory", path)
 	}
-	repo, err := git.PlainOpenWithOptions(abs, &git.PlainOpenOptions{DetectDotGit: true})
-	if errors.Is(err, git.ErrRepositoryNotExists) {
-		return &Source{}, nil
+	s := &Source{getenv: getenv}
+	if program, err := exec.LookPath("git"); err == nil {
+		err = s.openProgram(ctx, program, abs)
+		if err != nil {
+			return nil, err
+		}
+	} else if err := s.openLibrary(abs); err != nil {
+		return nil, err
 	}
-	if err != nil {
-		return nil, fmt.Errorf("open the Git repository of %s: %w", path, err)
-	}
-	dir, err := dirIn(repo, abs)
-	if err != nil {
-		return nil, fmt.Errorf("find %s in its Git repository: %w", path, err)
-	}
-	return &Source{repo: repo, dir: dir}, nil
+	s.dir, err = dirIn(s.top, abs)
+	return s, err
 }
 
-// dirIn returns the path of a directory in the repository's working tree.
-func dirIn(repo *git.Repository, abs string) (string, error) {
-	tree, err := repo.Worktree()
+// dirIn returns the path of a directory in a working tree as it was given: links in
+// the repository are followed as each commit has them.
+func dirIn(top, abs string) (string, error) {
+	real, err := filepath.EvalSymlinks(top)
+	if err != nil {
+		return "", fmt.Errorf("find the working tree: %w", err)
+	}
+	for ancestor := abs; ; ancestor = filepath.Dir(ancestor) {
+		if at, err := filepath.EvalSymlinks(ancestor); err == nil && at == real {
+			below, err := filepath.Rel(ancestor, abs)
+			return filepath.ToSlash(below), err
+		}
+		if ancestor == filepath.Dir(ancestor) {
+			break
+		}
+	}
+	linked, err := filepath.EvalSymlinks(abs)
 	if err != nil {
 		return "", err
 	}
-	top, err := filepath.EvalSymlinks(tree.Filesystem.Root())
+	below, err := filepath.Rel(real, linked)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", fmt.Errorf("%s is not in the working tree %s of its repository", abs, top)
+	}
+	return filepath.ToSlash(below), nil
+}
+
+// dotGit returns the nearest .git around a directory; "" where there is none.
+func dotGit(abs string) string {
+	for dir := abs; ; dir = filepath.Dir(dir) {
+		at := filepath.Join(dir, ".git")
+		if _, err := os.Lstat(at); err == nil {
+			return at
+		}
+		if dir == filepath.Dir(dir) {
+			return ""
+		}
+	}
+}
+
+// At returns the configuration as a commit has it: a branch, a tag, or any other name
+// that Git resolves. A directory that the commit does not have is not in its file
+// system.
+func (s *Source) At(ref string) (Revision, error) {
+	if strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, "\n\x00") {
+		return Revision{}, fmt.Errorf("find %q: that is no name of a commit", ref)
+	}
+	c, err := s.commit(ref)
+	if errors.Is(err, errMissing) {
+		return Revision{}, s.notFound(ref)
+	}
 	if err != nil {
-		return "", err
+		return Revision{}, fmt.Errorf("find %s: %w", ref, err)
 	}
-	if abs, err = filepath.EvalSymlinks(abs); err != nil {
-		return "", err
+	return s.revision(c, "")
+}
+
+// notFound says why there is no commit of a name, and how to get it.
+func (s *Source) notFound(ref string) error {
+	if i := strings.IndexAny(ref, "~^"); i > 0 {
+		if c, err := s.commit(ref[:i]); err == nil {
+			for len(c.parents) > 0 { // as far back as there are commits
+				before, err := s.commit(c.parents[0])
+				if err != nil {
+					return advise(fmt.Errorf("find %s: the commits before %.12s are not in this clone", ref, c.id), s.deepen())
+				}
+				c = before
+			}
+			return fmt.Errorf("find %s: %.12s is the first commit, and %s would be before it", ref, c.id, ref)
+		}
 	}
-	rel, err := filepath.Rel(top, abs)
-	if err != nil || rel == "." {
-		return "", err
+	if _, err := s.commit("HEAD"); err != nil {
+		return s.unborn(err)
 	}
-	return filepath.ToSlash(rel), nil
+	err := fmt.Errorf("find %s: there is no such commit, branch or tag here", ref)
+	if remote, _ := s.remote(); remote != "" {
+		return advise(err, s.git("fetch "+remote))
+	}
+	return err
+}
+
+// revision is the file system of a commit, and the directory in it.
+func (s *Source) revision(c commit, why string) (Revision, error) {
+	tree := treeFS{s.history, c.tree, &atomic.Bool{}}
+	dir, err := tree.real(s.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		dir, err = s.dir, nil
+	}
+	if err != nil {
+		return Revision{}, s.unreadable(c, err)
+	}
+	lacking := func() error {
+		if tree.lacks.Load() {
+			return s.unreadable(c, errMissing)
+		}
+		return nil
+	}
+	return Revision{c.id, why, tree, dir, lacking}, nil
+}
+
+// unreadable says how to get what a partial clone has left out.
+func (s *Source) unreadable(c commit, err error) error {
+	err = fmt.Errorf("read commit %.12s: %w", c.id, err)
+	if errors.Is(err, errMissing) {
+		return advise(fmt.Errorf("%w; this clone has only a part of each commit", err),
+			s.git(fmt.Sprintf("archive --output=%s %.12s", os.DevNull, c.id)))
+	}
+	return err
 }

@@ -2,11 +2,11 @@ package source
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/fstest"
 )
@@ -34,6 +34,11 @@ func gitRun(t *testing.T, dir string, args ...string) {
 	}
 }
 
+func open(t *testing.T, path string) (*Source, error) {
+	t.Helper()
+	return Open(t.Context(), path, func(string) string { return "" })
+}
+
 // head is the configuration of the commit that is checked out.
 func head(t *testing.T, s *Source) Revision {
 	t.Helper()
@@ -55,7 +60,7 @@ func TestARevisionIsTheCommitAndNotTheWorkingTree(t *testing.T) {
 	gitRun(t, repo, "commit", "-qm", "one")
 	write(t, repo, map[string]string{"clusters/dev/main.lke.hcl": "uncommitted"})
 
-	s, err := Open(filepath.Join(repo, "clusters/dev"))
+	s, err := open(t, filepath.Join(repo, "clusters/dev"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +88,7 @@ func TestTreeIsAFileSystem(t *testing.T) {
 	gitRun(t, repo, "init", "-q")
 	gitRun(t, repo, "add", "-A")
 	gitRun(t, repo, "commit", "-qm", "all")
-	s, err := Open(repo)
+	s, err := open(t, repo)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -93,91 +98,93 @@ func TestTreeIsAFileSystem(t *testing.T) {
 }
 
 func TestAPlainDirectoryHasNoRevisions(t *testing.T) {
-	s, err := Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.At("HEAD"); !errors.Is(err, ErrNoRepository) {
-		t.Errorf("At: %v, want %v", err, ErrNoRepository)
-	}
-	if _, err := s.MergeBase(); !errors.Is(err, ErrNoRepository) {
-		t.Errorf("MergeBase: %v, want %v", err, ErrNoRepository)
+	if _, err := open(t, t.TempDir()); !errors.Is(err, ErrNoRepository) {
+		t.Errorf("%v, want %v", err, ErrNoRepository)
 	}
 }
 
 func TestOpenSaysWhatIsWrong(t *testing.T) {
-	if _, err := Open(filepath.Join(t.TempDir(), "missing")); err == nil {
+	if _, err := open(t, filepath.Join(t.TempDir(), "missing")); err == nil {
 		t.Error("a missing directory was opened")
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	write(t, filepath.Dir(file), map[string]string{"file": ""})
-	if _, err := Open(file); err == nil {
+	if _, err := open(t, file); err == nil {
 		t.Error("a file was opened as a directory")
 	}
 }
 
-func read(t *testing.T, r Revision, err error) string {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := fs.ReadFile(r.FS, "main.lke.hcl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(got)
-}
-
-func TestMergeBaseIsWhereTheBranchLeftTheTrunk(t *testing.T) {
-	repo := t.TempDir()
-	gitRun(t, repo, "init", "-q", "-b", "main")
-	for _, content := range []string{"one", "two"} {
-		write(t, repo, map[string]string{"main.lke.hcl": content})
-		gitRun(t, repo, "add", "-A")
-		gitRun(t, repo, "commit", "-qm", content)
-	}
-	s, err := Open(repo)
-	if err != nil {
-		t.Fatal(err)
-	}
-	base, err := s.MergeBase()
-	if got := read(t, base, err); got != "two" {
-		t.Errorf("on the trunk the base is %q, want the checked out commit's two", got)
-	}
-	gitRun(t, repo, "checkout", "-qb", "change")
-	write(t, repo, map[string]string{"main.lke.hcl": "branch"})
-	gitRun(t, repo, "commit", "-qam", "branch")
-	gitRun(t, repo, "checkout", "-q", "main")
-	write(t, repo, map[string]string{"main.lke.hcl": "three"})
-	gitRun(t, repo, "commit", "-qam", "three")
-	gitRun(t, repo, "checkout", "-q", "change")
-	base, err = s.MergeBase()
-	if got := read(t, base, err); got != "two" {
-		t.Errorf("on a branch the base is %q, want two", got)
-	}
-	base, err = s.At("main")
-	if got := read(t, base, err); got != "three" {
-		t.Errorf("main is %q, want three", got)
-	}
-	if _, err := s.At("nowhere"); err == nil {
-		t.Error("a commit that is not there was found")
-	}
-}
-
-func TestAShallowCloneSaysWhatToDo(t *testing.T) {
-	origin, clone := t.TempDir(), filepath.Join(t.TempDir(), "clone")
-	gitRun(t, origin, "init", "-q", "-b", "main")
+// TestNothingThatARepositoryNamesIsRun: its configuration and hooks are the author's, who
+// may be somebody else.
+func TestNothingThatARepositoryNamesIsRun(t *testing.T) {
+	dir := t.TempDir()
+	origin, clone, pwned := filepath.Join(dir, "origin"), filepath.Join(dir, "clone"), filepath.Join(dir, "pwned")
+	gitRun(t, dir, "init", "-q", "-b", "main", origin)
 	for _, content := range []string{"one", "two"} {
 		write(t, origin, map[string]string{"main.lke.hcl": content})
 		gitRun(t, origin, "add", "-A")
 		gitRun(t, origin, "commit", "-qm", content)
 	}
-	gitRun(t, origin, "clone", "-q", "--depth", "1", "file://"+origin, clone)
-	s, err := Open(clone)
+	gitRun(t, origin, "config", "uploadpack.allowFilter", "true")
+	gitRun(t, dir, "clone", "-q", "--filter=blob:none", "file://"+origin, clone)
+	evil := filepath.Join(dir, "evil")
+	write(t, dir, map[string]string{"evil": fmt.Sprintf("#!/bin/sh\necho \"$0 $*\" >> %s\nexit 1\n", pwned)})
+	if err := os.Chmod(evil, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, option := range [][2]string{
+		{"core.fsmonitor", evil}, {"core.hooksPath", dir}, {"core.pager", evil}, {"core.sshCommand", evil},
+		{"core.gitProxy", evil}, {"core.askPass", evil}, {"core.editor", evil}, {"core.alternateRefsCommand", evil},
+		{"credential.helper", evil}, {"diff.external", evil}, {"gpg.program", evil}, {"interactive.diffFilter", evil},
+		{"filter.x.smudge", evil}, {"filter.x.process", evil}, {"diff.x.textconv", evil}, {"merge.x.driver", evil},
+		{"alias.cat-file", "!" + evil}, {"alias.rev-parse", "!" + evil}, {"alias.merge-base", "!" + evil},
+		{"protocol.allow", "always"}, {"protocol.ext.allow", "always"}, {"protocol.file.allow", "always"},
+		{"remote.origin.uploadpack", evil}, {"pager.cat-file", evil}, {"pager.merge-base", evil},
+		{"uploadpack.packObjectsHook", evil}, {"trace2.eventTarget", pwned},
+	} {
+		gitRun(t, clone, "config", option[0], option[1])
+	}
+	write(t, clone, map[string]string{".gitattributes": "* filter=x diff=x merge=x\n"})
+	for _, url := range []string{origin, "ext::" + evil, "ssh://example.com/x", "git://example.com/x"} {
+		gitRun(t, clone, "config", "remote.origin.url", url)
+		s, err := open(t, clone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base, err := s.Base()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fs.ReadFile(base.FS, "main.lke.hcl"); err == nil || base.Lacking() == nil {
+			t.Errorf("%s: what was not fetched was read: %v, %v", url, err, base.Lacking())
+		}
+	}
+	if ran, err := os.ReadFile(pwned); err == nil {
+		t.Errorf("the repository has run %s", ran)
+	}
+}
+
+// TestLinksLeadNowhereElse than in the working tree: not out of the repository.
+func TestLinksLeadNowhereElse(t *testing.T) {
+	repo := t.TempDir()
+	write(t, repo, map[string]string{"dir/a.lke.hcl": "a"})
+	for name, to := range map[string]string{
+		"good": "dir/a.lke.hcl", "dir/up": "../good", "out": "../../etc/passwd", "root": "/etc/passwd", "round": "round", "gone": "none",
+	} {
+		if err := os.Symlink(to, filepath.Join(repo, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	gitRun(t, repo, "init", "-q")
+	gitRun(t, repo, "add", "-A")
+	gitRun(t, repo, "commit", "-qm", "links")
+	s, err := open(t, repo)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.At("HEAD~1"); err == nil || !strings.Contains(err.Error(), "fetch-depth: 0") {
-		t.Errorf("err = %v, want one that says how to fetch all history", err)
+	for name, want := range map[string]bool{"good": true, "dir/up": true, "out": false, "root": false, "round": false, "gone": false} {
+		if text, err := fs.ReadFile(head(t, s).FS, name); (err == nil && string(text) == "a") != want {
+			t.Errorf("%s: %q, %v", name, text, err)
+		}
 	}
 }

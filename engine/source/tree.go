@@ -1,69 +1,166 @@
 package source
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"io"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
-
-	"github.com/go-git/go-git/v5/plumbing/filemode"
-	"github.com/go-git/go-git/v5/plumbing/object"
 )
 
-// treeFS is the tree of a commit as a file system. Only what Git stores is
-// there: no times, no owners. Links and submodules are neither files nor
-// directories.
-type treeFS struct{ tree *object.Tree }
-
-func (t treeFS) Open(name string) (fs.File, error) {
-	fail := func(err error) (fs.File, error) { return nil, &fs.PathError{Op: "open", Path: name, Err: err} }
-	if !fs.ValidPath(name) {
-		return fail(fs.ErrInvalid)
-	}
-	if name == "." {
-		return &treeDir{info: treeInfo{name: ".", mode: fs.ModeDir | 0o755}, tree: t.tree}, nil
-	}
-	entry, err := t.tree.FindEntry(name)
-	if errors.Is(err, object.ErrEntryNotFound) || errors.Is(err, object.ErrDirectoryNotFound) {
-		return fail(fs.ErrNotExist)
-	} else if err != nil {
-		return fail(err)
-	}
-	info := treeInfo{name: path.Base(name), mode: modeOf(entry.Mode)}
-	switch {
-	case info.mode.IsDir():
-		sub, err := t.tree.Tree(name)
-		if err != nil {
-			return fail(err)
-		}
-		return &treeDir{info: info, tree: sub}, nil
-	case !info.mode.IsRegular():
-		return fail(errors.New("neither a file nor a directory"))
-	}
-	file, err := t.tree.File(name)
-	if err != nil {
-		return fail(err)
-	}
-	content, err := file.Contents()
-	if err != nil {
-		return fail(err)
-	}
-	info.size = int64(len(content))
-	return &treeFile{info: info, Reader: strings.NewReader(content)}, nil
+// treeFS is a tree of a repository as a file system. Only what Git stores is there: no
+// times, no owners. Links are followed as in a working tree, and not out of the
+// repository; submodules are neither files nor directories.
+type treeFS struct {
+	history history
+	id      string       // of the root
+	lacks   *atomic.Bool // something was asked for that is not in this clone
 }
 
-func modeOf(m filemode.FileMode) fs.FileMode {
-	switch m {
-	case filemode.Dir:
-		return fs.ModeDir | 0o755
-	case filemode.Regular, filemode.Executable, filemode.Deprecated:
-		return 0o644
-	case filemode.Symlink:
-		return fs.ModeSymlink | 0o644
+// object reads an object of the tree.
+func (t treeFS) object(id string) (object, error) {
+	o, err := t.history.object(id)
+	if errors.Is(err, errMissing) {
+		t.lacks.Store(true)
 	}
-	return fs.ModeIrregular
+	return o, err
+}
+
+// nothing is the file system before the first commit.
+type nothing struct{}
+
+// Open implements fs.FS.
+func (nothing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrNotExist}
+}
+
+// maxLinks bounds how many links lead to a file.
+const maxLinks = 40
+
+// errOutside is about a link.
+var errOutside = errors.New("a link leads out of the repository")
+
+// Open implements fs.FS.
+func (t treeFS) Open(name string) (fs.File, error) {
+	file, err := t.open(name)
+	if err != nil {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
+	}
+	return file, nil
+}
+
+func (t treeFS) open(name string) (fs.File, error) {
+	at, e, err := t.find(name)
+	if err != nil {
+		return nil, err
+	}
+	info := treeInfo{name: path.Base(name), mode: modeOf(e.mode)}
+	if e.mode == modeSubmodule {
+		return nil, errors.New("it is in a submodule, whose files are in another repository")
+	}
+	o, err := t.object(e.id)
+	if err != nil {
+		return nil, err
+	}
+	if info.mode.IsDir() {
+		entries, err := o.entries()
+		slices.SortFunc(entries, func(a, b entry) int { return cmp.Compare(a.name, b.name) })
+		return &treeDir{info: info, entries: entries, of: t, at: at}, err
+	}
+	if o.data == nil && o.size > 0 {
+		return nil, errors.New("it is too large")
+	}
+	info.size = o.size
+	return &treeFile{info, bytes.NewReader(o.data)}, nil
+}
+
+// real returns the path without links; fs.ErrNotExist where nothing is there.
+func (t treeFS) real(name string) (string, error) {
+	at, _, err := t.find(name)
+	return at, err
+}
+
+// find follows a path, and returns what is there and where that is.
+func (t treeFS) find(name string) (at string, found entry, err error) {
+	if !fs.ValidPath(name) {
+		return "", entry{}, fs.ErrInvalid
+	}
+	root := entry{mode: modeTree, id: t.id}
+	at, found = ".", root
+	todo, links := strings.Split(name, "/"), 0
+	for len(todo) > 0 {
+		step := todo[0]
+		todo = todo[1:]
+		switch step {
+		case "", ".":
+			continue
+		case "..":
+			if at == "." {
+				return "", entry{}, errOutside
+			}
+			at = path.Dir(at)
+			if at, found, err = t.find(at); err != nil {
+				return "", entry{}, err
+			}
+			continue
+		}
+		next, err := t.child(found, step)
+		if err != nil {
+			return "", entry{}, err
+		}
+		if next.mode != modeLink {
+			at, found = path.Join(at, step), next
+			continue
+		}
+		to, err := t.object(next.id)
+		if err != nil {
+			return "", entry{}, err
+		}
+		if links++; links > maxLinks {
+			return "", entry{}, errors.New("links lead in a circle")
+		}
+		if path.IsAbs(string(to.data)) {
+			return "", entry{}, errOutside
+		}
+		todo = append(strings.Split(string(to.data), "/"), todo...)
+	}
+	return at, found, nil
+}
+
+// child is the entry of a name in a directory.
+func (t treeFS) child(dir entry, name string) (entry, error) {
+	if dir.mode != modeTree {
+		return entry{}, fs.ErrNotExist
+	}
+	o, err := t.object(dir.id)
+	if err != nil {
+		return entry{}, err
+	}
+	entries, err := o.entries()
+	if err != nil {
+		return entry{}, err
+	}
+	if i := slices.IndexFunc(entries, func(e entry) bool { return e.name == name }); i >= 0 {
+		return entries[i], nil
+	}
+	return entry{}, fs.ErrNotExist
+}
+
+func modeOf(mode string) fs.FileMode {
+	switch mode {
+	case modeTree:
+		return fs.ModeDir | 0o755
+	case modeLink:
+		return fs.ModeSymlink | 0o644
+	case modeSubmodule:
+		return fs.ModeIrregular
+	}
+	return 0o644
 }
 
 type treeInfo struct {
@@ -81,16 +178,17 @@ func (i treeInfo) Sys() any           { return nil }
 
 type treeFile struct {
 	info treeInfo
-	*strings.Reader
+	*bytes.Reader
 }
 
 func (f *treeFile) Stat() (fs.FileInfo, error) { return f.info, nil }
 func (f *treeFile) Close() error               { return nil }
 
 type treeDir struct {
-	info treeInfo
-	tree *object.Tree
-	next int
+	info    treeInfo
+	entries []entry // that ReadDir has not returned yet
+	of      treeFS
+	at      string
 }
 
 func (d *treeDir) Stat() (fs.FileInfo, error) { return d.info, nil }
@@ -99,27 +197,39 @@ func (d *treeDir) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: d.info.name, Err: errors.New("is a directory")}
 }
 
-// ReadDir implements fs.ReadDirFile. Git keeps entries sorted.
+// ReadDir implements fs.ReadDirFile.
 func (d *treeDir) ReadDir(n int) ([]fs.DirEntry, error) {
-	rest := d.tree.Entries[d.next:]
-	if n > 0 && len(rest) == 0 {
+	if n > 0 && len(d.entries) == 0 {
 		return nil, io.EOF
 	}
-	if n > 0 && len(rest) > n {
-		rest = rest[:n]
+	if n <= 0 || n > len(d.entries) {
+		n = len(d.entries)
 	}
-	d.next += len(rest)
-	entries := make([]fs.DirEntry, len(rest))
-	for i, e := range rest {
-		info := treeInfo{name: e.Name, mode: modeOf(e.Mode)}
-		if info.mode.IsRegular() {
-			size, err := d.tree.Size(e.Name)
-			if err != nil {
-				return nil, err
-			}
-			info.size = size
-		}
-		entries[i] = fs.FileInfoToDirEntry(info)
+	list := make([]fs.DirEntry, n)
+	for i, e := range d.entries[:n] {
+		list[i] = treeEntry{e, d.of}
 	}
-	return entries, nil
+	d.entries = d.entries[n:]
+	return list, nil
+}
+
+// treeEntry is read no further than its name until somebody asks for more.
+type treeEntry struct {
+	entry
+	of treeFS
+}
+
+func (e treeEntry) Name() string      { return e.name }
+func (e treeEntry) IsDir() bool       { return e.mode == modeTree }
+func (e treeEntry) Type() fs.FileMode { return modeOf(e.mode).Type() }
+
+// Info implements fs.DirEntry: it reads the file for its size.
+func (e treeEntry) Info() (fs.FileInfo, error) {
+	info := treeInfo{name: e.name, mode: modeOf(e.mode)}
+	if !info.mode.IsRegular() {
+		return info, nil
+	}
+	o, err := e.of.object(e.id)
+	info.size = o.size
+	return info, err
 }

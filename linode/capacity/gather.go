@@ -10,7 +10,6 @@ import (
 type group struct {
 	key       string
 	spec      Group // as the youngest claim has it
-	shape     Group // of a closed group: what its pools were made for
 	youngest  Claim
 	pools     []Pool
 	demand    []Claim // without a machine, oldest first
@@ -47,9 +46,6 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	for _, p := range pools {
 		g := at(home(p, byKey, owner))
 		g.pools = append(g.pools, p)
-		if g.key == p.Group+closed {
-			g.shape = byKey[p.Group].spec
-		}
 		if p.Group != "" {
 			g.hidden += p.hidden()
 		}
@@ -70,9 +66,9 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 	return groups
 }
 
-// closed ends the key of the pools that were changed so that their new nodes would
-// not be what the group in their tag asks for. They get none, and their unowned nodes
-// are deleted, until they are corrected. Where that cannot be, their nodes drift.
+// closed ends the key of the pools that were changed so that they cannot hold nodes
+// of the group in their tag any more. They get no new nodes; of their nodes the
+// unowned ones are deleted, and the others drift.
 const closed = " closed"
 
 // home is the key of the group that a pool counts for. A pool whose tag was removed

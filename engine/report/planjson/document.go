@@ -32,7 +32,7 @@ const FormatVersion = "1.0"
 func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Document {
 	doc := Document{
 		FormatVersion: FormatVersion, Version: version, Complete: len(p.Notes) == 0,
-		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Digest: digest,
+		Base: revisionOf(p.Base), Head: revisionOf(p.Head), Rules: revisionOf(p.Rules), Digest: digest,
 		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
 		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
 		Cost: costOf(&p.Before, &p.After, p.Current), Summary: summaryOf(p),
@@ -96,6 +96,7 @@ type Document struct {
 	Errored       bool              `json:"errored"`
 	Base          *revision         `json:"base,omitempty" doc:"What it is compared with."`
 	Head          *revision         `json:"head,omitempty"`
+	Rules         *revision         `json:"rules,omitempty" doc:"Whose guards and policies judge, where it is not the base."`
 	Digest        string            `json:"plan_digest,omitempty" doc:"Of the saved plan."`
 	Changes       []resourceChange  `json:"resource_changes" doc:"What changes, by address."`
 	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
@@ -109,7 +110,8 @@ type Document struct {
 
 type revision struct {
 	Kind  string     `json:"kind" doc:"git, dir, live, snapshot or plan."`
-	Ref   string     `json:"ref,omitempty" doc:"Such as a commit or a path."`
+	Ref   string     `json:"ref,omitempty" doc:"Such as a commit, a path, or a context and its server."`
+	Why   string     `json:"why,omitempty" doc:"Why it is this one: which branch it is the merge base with, and what names that."`
 	Taken *time.Time `json:"taken,omitempty" doc:"Of a snapshot: when the cluster was read."`
 }
 
@@ -117,7 +119,7 @@ func revisionOf(r plan.Revision) *revision {
 	if r.Kind == "" {
 		return nil
 	}
-	return &revision{r.Kind, r.Ref, moment(r.Taken)}
+	return &revision{r.Kind, r.Ref, r.Why, moment(r.Taken)}
 }
 
 // moment is nil for the zero time.

@@ -25,6 +25,7 @@ type begin struct {
 	Version       string    `json:"lkeplan_version,omitempty"`
 	Base          *revision `json:"base,omitempty"`
 	Head          *revision `json:"head,omitempty"`
+	Rules         *revision `json:"rules,omitempty"`
 }
 
 type changeSummary struct {
@@ -44,7 +45,7 @@ func (d Document) WriteLines(w io.Writer, exitCode int) error {
 			err = encode(w, l, "")
 		}
 	}
-	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head}})
+	put(line{Type: "begin", Begin: &begin{d.FormatVersion, d.Version, d.Base, d.Head, d.Rules}})
 	for _, found := range d.Diagnostics {
 		put(line{Type: "diagnostic", Diagnostic: &found})
 	}

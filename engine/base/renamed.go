@@ -1,0 +1,82 @@
+package base
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/source"
+)
+
+// configured reports whether a directory has files of configuration. That it cannot be
+// read is left to whoever compiles it.
+func configured(fsys fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	for _, e := range entries {
+		if isConfiguration(e.Name()) {
+			return true
+		}
+	}
+	return false
+}
+
+func isConfiguration(name string) bool {
+	return !strings.HasPrefix(name, ".") && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
+}
+
+// renamed returns the directory that a commit has for the cluster, "" where it has none.
+// Without it a pull request could leave its guards behind with the old name.
+func (g Git) renamed(ctx context.Context, rev source.Revision, opts compile.Options) (string, error) {
+	if g.Cluster == "" || rev.ID == "" {
+		return "", nil
+	}
+	candidates, err := mentioning(rev, g.Cluster)
+	if err != nil {
+		return "", fmt.Errorf("look for the cluster %s in commit %.12s: %w", g.Cluster, rev.ID, err)
+	}
+	var found []string
+	for _, dir := range candidates {
+		opts.Dir = dir
+		if compiled, _ := compile.Dir(ctx, rev.FS, opts); compiled.Cluster.Name == g.Cluster {
+			found = append(found, dir)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return "", nil
+	case 1:
+		return found[0], nil
+	}
+	return "", fmt.Errorf("commit %.12s does not have this directory, and %s are all for its cluster %s; name the one to "+
+		"compare with by --base dir:PATH", rev.ID, strings.Join(found, ", "), g.Cluster)
+}
+
+// mentioning lists the directories with a file of configuration that has a cluster block
+// and a text in it.
+func mentioning(rev source.Revision, text string) (dirs []string, err error) {
+	err = fs.WalkDir(rev.FS, ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !isConfiguration(path.Base(name)) {
+			return err
+		}
+		data, err := fs.ReadFile(rev.FS, name)
+		if err != nil {
+			return rev.Lacking() // a link that leads nowhere is nobody's configuration
+		}
+		if !bytes.Contains(data, []byte("cluster")) || !bytes.Contains(data, []byte(text)) {
+			return nil
+		}
+		if dir := path.Dir(name); len(dirs) == 0 || dirs[len(dirs)-1] != dir {
+			dirs = append(dirs, dir)
+		}
+		return nil
+	})
+	return dirs, err
+}

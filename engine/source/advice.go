@@ -1,0 +1,97 @@
+package source
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// Advised is an error with what to type about it.
+type Advised struct {
+	Err  error
+	Type string // a command of a shell
+}
+
+// Error implements error.
+func (e Advised) Error() string { return fmt.Sprintf("%v; type:\n  %s", e.Err, e.Type) }
+
+// Unwrap is for package errors.
+func (e Advised) Unwrap() error { return e.Err }
+
+func advise(err error, command string) error { return Advised{err, command} }
+
+// git is a command for this repository, wherever it is typed.
+func (s *Source) git(arguments string) string {
+	here, err := os.Getwd()
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	top, topErr := filepath.EvalSymlinks(s.top)
+	if err != nil || topErr != nil {
+		return "git " + arguments
+	}
+	if below, err := filepath.Rel(top, here); err == nil && filepath.IsLocal(below) {
+		return "git " + arguments
+	}
+	return fmt.Sprintf("git -C %s %s", quoted(s.top), arguments)
+}
+
+// quoted is a word for a shell.
+func quoted(word string) string {
+	if strings.Trim(word, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+:@=") == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// fetch is the command that gets a branch, or all there is where the name is "", with
+// its history.
+func (s *Source) fetch(remote, branch string) string {
+	words := []string{"fetch"}
+	if s.history.shallow() {
+		words = append(words, "--unshallow")
+	}
+	words = append(words, quoted(remote))
+	if branch != "" {
+		words = append(words, quoted("+refs/heads/"+branch+":refs/remotes/"+remote+"/"+branch))
+	}
+	return s.git(strings.Join(words, " "))
+}
+
+// deepen is the command that gets the commits before those that are here.
+func (s *Source) deepen() string {
+	remote, err := s.remote()
+	if err != nil || remote == "" {
+		remote = "REMOTE"
+	}
+	return s.fetch(remote, "")
+}
+
+// remote returns the remote that changes go to: origin, or the only one there is; ""
+// where there is none.
+func (s *Source) remote() (string, error) {
+	remotes, err := s.history.remotes()
+	if err != nil || len(remotes) == 0 {
+		return "", err
+	}
+	for _, name := range remotes {
+		if name == "origin" {
+			return name, nil
+		}
+	}
+	if len(remotes) == 1 {
+		return remotes[0], nil
+	}
+	return "", advise(fmt.Errorf("there are the remotes %s, and none is called origin; say which branch the change goes to",
+		strings.Join(remotes, ", ")), "lkeplan diff --base git:"+remotes[0]+"/BRANCH")
+}
+
+// unborn says that there is no commit.
+func (s *Source) unborn(err error) error {
+	if branch, symbolicErr := s.history.symbolic("HEAD"); symbolicErr == nil && branch != "" {
+		return fmt.Errorf("there are no commits yet on %s, and so nothing to compare with; commit first, or name a directory "+
+			"by --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
+	}
+	return fmt.Errorf("find the checked out commit: %w", err)
+}

@@ -1,0 +1,151 @@
+package source
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+	"regexp"
+	"strings"
+)
+
+// A system is a CI system, known by what it sets.
+type system struct {
+	name string
+	mark string // NAME, or NAME=VALUE, that it sets always
+	// change are the variables by which it says where a change goes, the surest first;
+	// trunk names the default branch, where it knows no change.
+	change, trunk []word
+	whole         string // how to have it check out all history
+}
+
+// word is a variable that names a branch, or a commit.
+type word struct {
+	name   string
+	commit bool
+	only   string // NAME=VALUE that must hold as well; "" for nothing
+}
+
+// systems are CI systems, as each documents its variables. Where it says nothing of a
+// branch, as CircleCI, the clone has to.
+func systems() []system {
+	branch := func(name string) word { return word{name: name} }
+	commit := func(name string) word { return word{name: name, commit: true} }
+	return []system{
+		{name: "GitHub Actions", mark: "GITHUB_ACTIONS", change: []word{branch("GITHUB_BASE_REF")},
+			whole: "check out with fetch-depth: 0"},
+		{name: "GitLab CI", mark: "GITLAB_CI",
+			change: []word{commit("CI_MERGE_REQUEST_TARGET_BRANCH_SHA"), commit("CI_MERGE_REQUEST_DIFF_BASE_SHA"),
+				branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), commit("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"),
+				branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME")},
+			trunk: []word{branch("CI_DEFAULT_BRANCH")}, whole: `set the variable GIT_DEPTH: "0"`},
+		{name: "Bitbucket Pipelines", mark: "BITBUCKET_BUILD_NUMBER",
+			change: []word{branch("BITBUCKET_PR_DESTINATION_BRANCH"), commit("BITBUCKET_PR_DESTINATION_COMMIT")},
+			whole:  "clone with depth: full"},
+		{name: "Azure Pipelines", mark: "TF_BUILD", change: []word{branch("SYSTEM_PULLREQUEST_TARGETBRANCH")},
+			whole: "check out with fetchDepth: 0"},
+		{name: "Buildkite", mark: "BUILDKITE", change: []word{branch("BUILDKITE_PULL_REQUEST_BASE_BRANCH")},
+			trunk: []word{branch("BUILDKITE_PIPELINE_DEFAULT_BRANCH")}, whole: "clone without --depth"},
+		{name: "Jenkins", mark: "JENKINS_URL", change: []word{branch("CHANGE_TARGET")},
+			whole: "clone without the option of shallow clones, and with the target branch in the refspec"},
+		{name: "Drone", mark: "DRONE",
+			change: []word{{name: "DRONE_TARGET_BRANCH", only: "DRONE_BUILD_EVENT=pull_request"}},
+			trunk:  []word{branch("DRONE_REPO_BRANCH")}, whole: "clone with depth: 0"},
+		{name: "Woodpecker", mark: "CI=woodpecker", change: []word{branch("CI_COMMIT_TARGET_BRANCH")},
+			trunk: []word{branch("CI_REPO_DEFAULT_BRANCH")}, whole: "clone with partial: false and depth: 0"},
+		{name: "Travis CI", mark: "TRAVIS", change: []word{{name: "TRAVIS_BRANCH", only: "TRAVIS_EVENT_TYPE=pull_request"}},
+			whole: "clone with depth: false"},
+		{name: "CodeBuild", mark: "CODEBUILD_BUILD_ID", change: []word{branch("CODEBUILD_WEBHOOK_BASE_REF")},
+			whole: "clone with the depth Full"},
+		{name: "Prow", mark: "PROW_JOB_ID", change: []word{commit("PULL_BASE_SHA"), branch("PULL_BASE_REF")},
+			whole: "clone with clone_depth: 0"},
+		{name: "CircleCI", mark: "CIRCLECI", whole: "check out with the method full"},
+	}
+}
+
+// present reports whether a variable is set, or has a value: NAME, or NAME=VALUE.
+func (s *Source) present(condition string) bool {
+	name, value, exact := strings.Cut(condition, "=")
+	set := s.getenv(name)
+	return set != "" && (!exact || set == value)
+}
+
+// ci returns the CI system that this runs in; the zero system for none.
+func (s *Source) ci() system {
+	for _, sys := range systems() {
+		if s.present(sys.mark) {
+			return sys
+		}
+	}
+	return system{}
+}
+
+// said are the names that words give, of branches without refs/heads/.
+func (s *Source) said(words []word) (points []point) {
+	for _, w := range words {
+		value := s.getenv(w.name)
+		if value == "" || value == "false" || w.only != "" && !s.present(w.only) {
+			continue
+		}
+		points = append(points, point{
+			name: strings.TrimPrefix(value, "refs/heads/"), commit: w.commit, by: w.name,
+		})
+	}
+	return points
+}
+
+// githubEvent is what GitHub says of the change in a file.
+type githubEvent struct {
+	PullRequest struct {
+		Base struct {
+			SHA string `json:"sha"`
+		} `json:"base"`
+	} `json:"pull_request"`
+	MergeGroup struct {
+		BaseSHA string `json:"base_sha"`
+	} `json:"merge_group"`
+	Repository struct {
+		DefaultBranch string `json:"default_branch"`
+	} `json:"repository"`
+}
+
+// maxEvent bounds the file of an event, in bytes.
+const maxEvent = 32 << 20
+
+// event reads the file that GITHUB_EVENT_PATH names. One that cannot be read says
+// nothing.
+func (s *Source) event() (e githubEvent) {
+	const by = "GITHUB_EVENT_PATH"
+	file, err := os.Open(s.getenv(by))
+	if err != nil {
+		return e
+	}
+	defer file.Close()
+	if json.NewDecoder(io.LimitReader(file, maxEvent)).Decode(&e) != nil {
+		return githubEvent{}
+	}
+	return e
+}
+
+var githubMerge = regexp.MustCompile(`^refs/pull/[0-9]+/merge$`)
+
+// github adds what GitHub says elsewhere than in its variables.
+func (s *Source) github(change, trunk []point, head commit) ([]point, []point) {
+	if s.getenv("GITHUB_ACTIONS") == "" {
+		return change, trunk
+	}
+	const by = "GITHUB_EVENT_PATH"
+	if githubMerge.MatchString(s.getenv("GITHUB_REF")) && s.getenv("GITHUB_SHA") == head.id && len(head.parents) == 2 {
+		// GitHub has merged the change into the tip of the branch that it goes to.
+		change = append(change, point{name: head.parents[0], commit: true, by: "GITHUB_REF"})
+	}
+	e := s.event()
+	for _, sha := range []string{e.PullRequest.Base.SHA, e.MergeGroup.BaseSHA} {
+		if sha != "" {
+			change = append(change, point{name: sha, commit: true, by: by})
+		}
+	}
+	if branch := e.Repository.DefaultBranch; branch != "" {
+		trunk = append(trunk, point{name: branch, by: by})
+	}
+	return change, trunk
+}
