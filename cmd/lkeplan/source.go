@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/module"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/workspace"
@@ -43,12 +44,13 @@ func (s *source) open(args []string) (fs.FS, compile.Options, error) {
 }
 
 // release is the version for required_version: programs built from a checkout
-// satisfy all constraints.
+// satisfy all constraints. There the version is of the commit, v0.0.0-TIME-COMMIT.
 func release() string {
-	if v := version(); !strings.HasPrefix(v, "devel") {
-		return v
+	v := version()
+	if strings.HasPrefix(v, "devel") || module.IsPseudoVersion(v) || strings.HasSuffix(v, "+dirty") {
+		return ""
 	}
-	return ""
+	return v
 }
 
 // clusterFlags adds the flags that say which cluster a command talks to.
