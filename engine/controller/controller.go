@@ -235,7 +235,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	}
 	machines := fleet.New(fleet.Config{
 		API: lke, Cluster: cluster, ControlPlane: control, Claims: fleet.NewNodeClaims(mgr.GetClient(), events, chooser.Replan),
-		Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+		Nodes: fleet.NewNodes(mgr.GetClient()), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
 	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err

@@ -16,9 +16,25 @@
 //	grow     demand above supply: one call that raises one pool's count
 //	shrink   a released claim's slot goes at once; supply above demand goes
 //	         when it stayed unowned for a grace period
+//
+// A call without an answer may be done up to two minutes later. Memory keeps what was
+// asked until its effect shows or cannot come any more: after a PUT only the same count
+// is asked of that pool, a POST counts as supply, and what was to be deleted is given to
+// no claim.
+//
+// A restart forgets that. This bounds what it can cost:
+//
+//   - No count is lowered: for two minutes pools that were there before are not grown;
+//     what is missing comes in new pools.
+//   - Of each group at most the nodes of the POSTs that were under way are made twice;
+//     the surplus is deleted after the grace period.
+//   - A claim can get a machine that the last process was deleting. It is lost within
+//     two minutes, and the claim is ended as for any lost machine.
+//   - Waits begin anew: for slots without an instance, for backoffs, for grace periods.
 package capacity
 
 import (
+	"cmp"
 	"slices"
 	"time"
 )
@@ -27,7 +43,8 @@ import (
 type View struct {
 	Claims []Claim
 	Pools  []Pool
-	Asked  time.Time // when LKE was asked for the pools: what it answered before is in them
+	Nodes  map[int]Node // by instance, those that Karpenter has registered
+	Asked  time.Time    // when LKE was asked for the pools: what it answered before is in them
 }
 
 // Claim is a NodeClaim, as far as capacity goes.
@@ -48,6 +65,9 @@ type Pool struct {
 	Count int
 	Slots []Slot
 	Traits
+	// Adopted pools are those of another provider, which made them for the NodePool.
+	Adopted  bool
+	NodePool string
 }
 
 // hidden is the number of slots that LKE counts and does not list yet, as on
@@ -62,9 +82,11 @@ type Slot struct {
 
 // Policy holds the numbers that Decide goes by.
 type Policy struct {
-	Grace       time.Duration // how long a slot may stay unowned
-	SlotTimeout time.Duration // how long a slot may stay without an instance
-	PoolSize    int           // nodes in a pool: 100 on standard, 500 on Enterprise
+	Grace       time.Duration // how long a slot without an instance may stay unowned
+	Keep        time.Duration // how long one with an instance may
+	SlotTimeout time.Duration // how long a slot may stay without an instance, or unlisted
+	PoolSize    int           // nodes in a pool
+	ClusterSize int           // nodes in the cluster; 0: any number
 	Quick       time.Duration // from one poll to the next while somebody waits
 	Idle        time.Duration // from one poll to the next while nobody does
 }
@@ -73,7 +95,10 @@ type Policy struct {
 type Decision struct {
 	Binds   []Bind
 	Works   []Work   // at most one for each group, sorted by group
-	Lost    []string // claims whose machine LKE does not have any more, reported once
+	Lost    []string // claims whose machine LKE does not have any more: to be ended
+	Drains  []Drain  // Nodes to delete before their machines
+	Kept    []Kept   // machines that cost and stay, reported once
+	Full    []string // claims that the cluster has no room for, reported once
 	Waiting bool     // some claim waits for a slot or an instance
 	PollIn  time.Duration
 	Memory  Memory
@@ -86,96 +111,90 @@ type Bind struct {
 	Instance int
 }
 
-// Decide compares claims with pools. It has no Binds and no Works for groups with
-// a Work that is not finished, or was finished after LKE was asked: the view may
-// not show what that has done. The Works it returns count as begun; Memory.Finish
-// ends them.
+// Decide compares claims with pools. It has no Works for groups with a Work that is not
+// finished, or was finished after LKE was asked: the view may not show what that has
+// done. The Works and Binds it returns count as begun; Memory.Finish, Memory.Bound and
+// Memory.BindFailed end them.
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
-	d := Decision{Memory: memory.after(view)}
-	claims := d.Memory.complete(view.Claims)
-	owner := make(map[int]Claim, len(claims))
-	for _, c := range claims {
+	d := Decision{Memory: memory.after(view, now)}
+	s := &scene{
+		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, memory: &d.Memory, policy: policy, now: now,
+	}
+	missed := d.Memory.compare(view, now)
+	s.rebind(&d)
+	s.claims = d.Memory.complete(view.Claims)
+	for _, c := range s.claims {
 		if c.Instance != 0 {
-			owner[c.Instance] = c
+			s.owner[c.Instance] = c
 		}
 	}
-	for _, g := range gather(claims, view.Pools, owner) {
+	s.locate(memory)
+	s.house(memory)
+	s.uncover(memory)
+	groups, room := s.gather(), s.room()
+	for _, g := range groups {
 		g.remember(memory, &d.Memory, now)
-		work := g.decide(&d, policy, now)
+		work := g.decide(s, &d, missed[g.key], &room)
 		g.mend(memory, &d.Memory, &work, now)
 		if !work.idle() {
 			d.Works = append(d.Works, work)
 		}
 	}
-	d.lose(claims, view.Pools, memory)
-	d.settle(view, claims)
-	d.begin(view.Asked, now)
+	s.retire(&d, groups, memory)
+	s.inherit(&d, memory)
+	s.lose(&d, memory)
+	s.settle(&d)
+	d.Full = slices.DeleteFunc(d.Full, func(uid string) bool { return !d.Memory.tell(memory, uid) })
+	d.begin(view, now)
 	d.pollIn(policy, now)
 	return d
 }
 
-// lose finds claims whose machine is in no slot. While LKE does not list all
-// slots it may be in one of those.
-func (d *Decision) lose(claims []Claim, pools []Pool, old Memory) {
-	live := map[int]bool{}
-	for _, p := range pools {
-		if p.hidden() > 0 {
-			d.Memory.lost = old.lost
-			return
-		}
-		for _, s := range p.Slots {
-			live[s.Instance] = true
+// reverted is how long a claim may be shown without the machine that was stored on it.
+const reverted = 10 * time.Second
+
+// rebind stores the machines again of claims that have lost their provider id: somebody
+// has restored an older state, or has overwritten a newer one.
+func (s *scene) rebind(d *Decision) {
+	groups := map[int]string{}
+	for _, p := range s.Pools {
+		for _, slot := range p.Slots {
+			groups[slot.Instance] = cmp.Or(p.Group, "untagged")
 		}
 	}
-	for _, c := range claims {
-		if c.Instance == 0 || c.Leaving || live[c.Instance] {
+	for _, c := range s.Claims {
+		a, ok := s.memory.assigned[c.UID]
+		if !ok || c.Instance != 0 || a.underway || c.Leaving {
 			continue
 		}
-		if !old.lost[c.UID] {
-			d.Lost = append(d.Lost, c.UID)
-		}
-		d.Memory.lost[c.UID] = true
-	}
-}
-
-// settle records which released claims have no machine any more. LKE must have
-// been asked after the release, and nothing may change in the group meanwhile.
-func (d *Decision) settle(view View, claims []Claim) {
-	shrinking := map[string]bool{}
-	for _, w := range d.Works {
-		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0
-	}
-	for _, c := range claims {
-		key := c.Group.Key()
-		if !c.released || !view.Asked.After(d.Memory.released[c.UID]) || d.Memory.moving(key, view.Asked) {
+		if g := groups[a.instance]; g != "untagged" && g != c.Group.Key() {
+			delete(s.memory.assigned, c.UID) // it is gone, or the claim waits for another plan type
 			continue
 		}
-		if c.Instance == 0 {
-			d.Memory.gone[c.UID] = !shrinking[key]
-		} else {
-			d.Memory.gone[c.UID] = !mayHold(view.Pools, c.Instance, key)
+		if s.now.Sub(a.at) < reverted {
+			continue
 		}
+		s.memory.assigned[c.UID] = assignment{instance: a.instance, at: a.at, underway: true}
+		d.Binds = append(d.Binds, Bind{Key: c.Group.Key(), UID: c.UID, Instance: a.instance})
 	}
 }
 
-// mayHold reports whether a pool has the instance, or may have it in a slot that
-// LKE counts and does not list.
-func mayHold(pools []Pool, instance int, key string) bool {
-	return slices.ContainsFunc(pools, func(p Pool) bool {
-		return p.hidden() > 0 && (p.Group == key || p.Group == "") ||
-			slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == instance })
-	})
-}
-
-// begin drops what cannot be begun now: all of groups in motion, and the growth of
+// begin drops what cannot be begun now: all works of groups in motion, and the growth of
 // groups on hold. It marks the rest as begun.
-func (d *Decision) begin(asked, now time.Time) {
-	m := d.Memory
-	d.Binds = slices.DeleteFunc(d.Binds, func(b Bind) bool { return m.moving(b.Key, asked) })
-	d.Works = slices.DeleteFunc(d.Works, func(w Work) bool { return m.moving(w.Key, asked) })
+func (d *Decision) begin(view View, now time.Time) {
+	m := &d.Memory
+	poolOf := map[string]int{}
+	for _, p := range view.Pools {
+		for _, s := range p.Slots {
+			poolOf[s.ID] = p.ID
+		}
+	}
 	var begun []Work
 	for _, w := range d.Works {
 		g := m.groups[w.Key]
+		if m.moving(w.Key, view.Asked) {
+			continue
+		}
 		if now.Before(g.hold) {
 			if w.Grow, w.Create, w.For = nil, nil, nil; w.idle() {
 				continue
@@ -183,6 +202,7 @@ func (d *Decision) begin(asked, now time.Time) {
 		}
 		g.busy = true
 		m.groups[w.Key] = g
+		m.asked.send(w, poolOf, now)
 		begun = append(begun, w)
 	}
 	d.Works = begun

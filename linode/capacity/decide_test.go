@@ -13,7 +13,8 @@ import (
 var (
 	now    = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	policy = Policy{
-		Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100, Quick: 2 * time.Second, Idle: time.Minute,
+		Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 100, ClusterSize: 250,
+		Quick: 2 * time.Second, Idle: time.Minute,
 	}
 	web   = Group{NodePool: "web", Plan: "g6-standard-4"}
 	batch = Group{NodePool: "batch", Plan: "g6-standard-4"}
@@ -46,8 +47,9 @@ func since(age time.Duration, slots ...string) Memory {
 	return m
 }
 
-// decide decides on what LKE and the API server show now.
+// decide decides on what LKE and the API server show now. The process has run for an hour.
 func decide(claims []Claim, pools []Pool, memory Memory) Decision {
+	memory.started = now.Add(-time.Hour)
 	for _, c := range claims {
 		if c.released {
 			memory.Release(c.UID, now)
@@ -125,10 +127,15 @@ func TestDecide(t *testing.T) {
 		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
 		want:   []string{"web: grow pool 1 to 2 for b", "web: delete slot 1-a", "wait"},
 	}, {
-		name:   "a released claim's slot goes from a pool that lost its tag, and the pool stays",
+		name:   "a released claim's slot goes from a pool that is not ours",
+		claims: []Claim{released(has("a", 90))},
+		pools:  []Pool{foreign},
+		want:   []string{"foreign: delete slot 9-a"},
+	}, {
+		name:   "a pool that is not ours goes with its last slot where all were claims'",
 		claims: []Claim{released(has("a", 90)), released(has("b", 91))},
 		pools:  []Pool{foreign},
-		want:   []string{"foreign: delete slot 9-a", "foreign: delete slot 9-b"},
+		want:   []string{"foreign: delete pool 9"},
 	}, {
 		name:   "a claim that is deleted and not drained keeps its slot",
 		claims: []Claim{{UID: "a", Group: web, Instance: 10, Leaving: true}},
@@ -139,7 +146,7 @@ func TestDecide(t *testing.T) {
 	}, {
 		name:   "a slot that nobody owns goes after the grace period",
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 10}, Slot{"1-b", 11})},
-		memory: since(time.Minute, "1-a"),
+		memory: since(10*time.Minute, "1-a"),
 		want:   []string{"web: delete slot 1-a"},
 	}, {
 		name:   "an overdue slot that a claim can take is bound instead",
@@ -177,6 +184,15 @@ func render(d Decision) []string {
 	}
 	for _, uid := range d.Lost {
 		lines = append(lines, "lost "+uid)
+	}
+	for _, uid := range d.Full {
+		lines = append(lines, "full for "+uid)
+	}
+	for _, n := range d.Drains {
+		lines = append(lines, "drain "+n.Node)
+	}
+	for _, k := range d.Kept {
+		lines = append(lines, fmt.Sprintf("keep %d", k.Instance))
 	}
 	name := map[string]string{web.Key(): "web", batch.Key(): "batch", "": "foreign", web.Key() + closed: "closed"}
 	for _, w := range d.Works {

@@ -6,23 +6,37 @@ import (
 	"time"
 )
 
+// scene is what one decision looks at.
+type scene struct {
+	View
+	claims []Claim       // with what Memory knows of them
+	owner  map[int]Claim // by instance
+	listed map[int]bool  // instances
+	memory *Memory       // the next one
+	policy Policy
+	now    time.Time
+}
+
 // group is one group's share of claims and slots.
 type group struct {
 	key       string
 	spec      Group // as the youngest claim has it
 	youngest  Claim
 	pools     []Pool
-	demand    []Claim // without a machine, oldest first
-	cancelled int     // claims that were released before they got a machine
-	ready     []Slot  // unowned, with an instance
-	empty     []Slot  // unowned, without one
-	hidden    int
+	demand    []Claim  // without a machine, oldest first
+	cancelled int      // claims that were released before they got a machine
+	ready     []Slot   // unowned, with an instance
+	empty     []Slot   // unowned, without one
+	inhabited []Slot   // unowned, with a registered Node
+	doomed    []Slot   // unowned, and perhaps being deleted
+	hidden    int      // counted, and to be listed soon
+	phantoms  []Pool   // with slots that were never listed
 	release   []string // slots of released claims
 }
 
 // gather sorts claims and slots into groups, in the order of their keys. Slots
 // of pools that are not ours count only where a claim owns them.
-func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
+func (s *scene) gather() []*group {
 	byKey := map[string]*group{}
 	at := func(key string) *group {
 		if byKey[key] == nil {
@@ -30,7 +44,7 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 		}
 		return byKey[key]
 	}
-	for _, c := range claims {
+	for _, c := range s.claims {
 		g := at(c.Group.Key())
 		if g.spec.Plan == "" || older(g.youngest, c) < 0 {
 			g.spec, g.youngest = c.Group, c
@@ -43,27 +57,35 @@ func gather(claims []Claim, pools []Pool, owner map[int]Claim) []*group {
 			g.demand = append(g.demand, c)
 		}
 	}
-	for _, p := range pools {
-		g := at(home(p, byKey, owner))
+	for _, p := range s.Pools {
+		g := at(s.home(p, byKey))
 		g.pools = append(g.pools, p)
-		if p.Group != "" {
-			g.hidden += p.hidden()
+		if p.Group != "" && !s.memory.asked.pools[p.ID].mayGo(s.now) {
+			g.hidden += s.fresh(p)
+			if s.phantoms(p) > 0 {
+				g.phantoms = append(g.phantoms, p)
+			}
 		}
-		for _, s := range p.Slots {
-			g.place(p, s, owner)
+		for _, slot := range p.Slots {
+			g.place(s, p, slot)
 		}
 	}
 	groups := make([]*group, 0, len(byKey))
 	for _, g := range byKey {
-		slices.SortFunc(g.demand, older)
-		slices.SortFunc(g.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
-		slices.SortFunc(g.ready, bySlotID)
-		slices.SortFunc(g.empty, bySlotID)
-		slices.Sort(g.release)
+		g.sort()
 		groups = append(groups, g)
 	}
 	slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.key, b.key) })
 	return groups
+}
+
+func (g *group) sort() {
+	slices.SortFunc(g.demand, older)
+	slices.SortFunc(g.pools, func(a, b Pool) int { return cmp.Compare(a.ID, b.ID) })
+	for _, slots := range [][]Slot{g.ready, g.empty, g.inhabited} {
+		slices.SortFunc(slots, func(a, b Slot) int { return cmp.Compare(a.ID, b.ID) })
+	}
+	slices.Sort(g.release)
 }
 
 // closed ends the key of the pools that were changed so that they cannot hold nodes
@@ -73,15 +95,16 @@ const closed = " closed"
 
 // home is the key of the group that a pool counts for. A pool whose tag was removed
 // is recognized by its nodes.
-func home(p Pool, groups map[string]*group, owner map[int]Claim) string {
+func (s *scene) home(p Pool, groups map[string]*group) string {
 	if p.Group != "" {
 		if g := groups[p.Group]; g != nil && g.spec.Plan != "" && p.Plan != "" && !g.spec.CanHold(p.Traits) {
 			return p.Group + closed
 		}
 		return p.Group
 	}
-	for _, s := range p.Slots {
-		if c, owned := owner[s.Instance]; owned && s.Instance != 0 && c.Group.Plan != "" && c.Group.CanHold(p.Traits) {
+	for _, slot := range p.Slots {
+		c, owned := s.owner[slot.Instance]
+		if owned && slot.Instance != 0 && c.Group.Plan != "" && c.Group.CanHold(p.Traits) {
 			return c.Group.Key()
 		}
 	}
@@ -90,32 +113,48 @@ func home(p Pool, groups map[string]*group, owner map[int]Claim) string {
 
 func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.UID, b.UID)) }
 
-func bySlotID(a, b Slot) int { return cmp.Compare(a.ID, b.ID) }
-
 // place files one slot of a pool.
-func (g *group) place(p Pool, s Slot, owner map[int]Claim) {
-	if claim, owned := owner[s.Instance]; owned && s.Instance != 0 {
-		if claim.released {
-			g.release = append(g.release, s.ID)
+func (g *group) place(s *scene, p Pool, slot Slot) {
+	asked := &s.memory.asked
+	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
+		if claim.released && asked.slots[slot.ID].mayAsk(s.now) {
+			g.release = append(g.release, slot.ID)
 		}
 		return
 	}
+	_, inhabited := s.Nodes[slot.Instance]
 	switch {
 	case p.Group == "":
-	case s.Instance == 0:
-		g.empty = append(g.empty, s)
+	case inhabited && slot.Instance != 0:
+		g.inhabited = append(g.inhabited, slot)
+	case s.memory.noded[slot.Instance]:
+		// It was drained, and a kubelet joins once: no claim can have it.
+		g.doomed = append(g.doomed, slot)
+		if asked.slots[slot.ID].mayAsk(s.now) {
+			g.release = append(g.release, slot.ID)
+		}
+	case asked.pools[p.ID].mayGo(s.now):
+		g.doomed = append(g.doomed, slot)
+	case asked.slots[slot.ID].mayGo(s.now):
+		g.doomed = append(g.doomed, slot)
+		if asked.slots[slot.ID].mayAsk(s.now) {
+			g.release = append(g.release, slot.ID)
+		}
+	case slot.Instance == 0:
+		g.empty = append(g.empty, slot)
 	default:
-		g.ready = append(g.ready, s)
+		g.ready = append(g.ready, slot)
 	}
 }
 
 // remember records since when slots are unowned and without an instance.
 func (g *group) remember(old Memory, memory *Memory, now time.Time) {
-	for _, s := range slices.Concat(g.ready, g.empty) {
+	for _, s := range slices.Concat(g.ready, g.empty, g.inhabited, g.doomed) {
 		memory.unownedSince[s.ID] = earlier(old.unownedSince, s.ID, now)
-	}
-	for _, s := range g.empty {
-		memory.emptySince[s.ID] = earlier(old.emptySince, s.ID, now)
+		if s.Instance == 0 {
+			memory.emptySince[s.ID] = earlier(old.emptySince, s.ID, now)
+			memory.starved[s.ID] = old.starved[s.ID]
+		}
 	}
 }
 
@@ -124,4 +163,13 @@ func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
 		return t
 	}
 	return now
+}
+
+// house remembers which instances had a registered Node, for as long as they are listed.
+func (s *scene) house(old Memory) {
+	for instance := range s.listed {
+		if _, there := s.Nodes[instance]; instance != 0 && (there || old.noded[instance]) {
+			s.memory.noded[instance] = true
+		}
+	}
 }

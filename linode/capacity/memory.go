@@ -6,29 +6,47 @@ import (
 )
 
 // Memory is what Decide has to know of earlier decisions and of what became of
-// them. The zero Memory knows nothing: losing it, in a restart, only makes Decide
-// more patient.
+// them. The zero Memory knows nothing, as after a restart; the package comment says
+// what that can cost.
 //
 // Decide returns the next Memory and leaves its argument as it is. The methods
 // record events between two decisions; they are not safe for concurrent use.
 type Memory struct {
-	unownedSince map[string]time.Time // by slot id
-	emptySince   map[string]time.Time // by slot id, of slots without an instance
-	mended       map[int]attempt      // by pool id
-	lost         map[string]bool      // claims whose machine was reported as lost
-	assigned     map[string]int       // machines of claims, which the view may not show yet
-	released     map[string]time.Time // claims whose machine may go, since when
-	gone         map[string]bool      // released claims whose machine is surely gone
-	groups       map[string]motion    // by the group's key
-	waitingSince time.Time            // since when some claim has always been waiting
+	started      time.Time             // when LKE was asked for the first view
+	firstShown   map[int]time.Time     // by pool id: the view that first showed it
+	made         map[int]bool          // pools of which it is known which call made them
+	unownedSince map[string]time.Time  // by slot id
+	emptySince   map[string]time.Time  // by slot id, of slots without an instance
+	starved      map[string]bool       // slots without an instance that a claim was given up for
+	hidden       map[int]hidden        // by pool id: slots that are counted and not listed
+	lastSeen     map[int]int           // by instance that a claim has: the pool that listed it last
+	noded        map[int]bool          // instances that had a registered Node
+	mended       map[int]attempt       // by pool id
+	lost         map[string]absence    // claims whose machine is in no list
+	told         map[string]bool       // what was reported, by the slot or claim that it is about
+	assigned     map[string]assignment // machines of claims, which the view may not show yet
+	released     map[string]time.Time  // claims whose machine may go, since when
+	gone         map[string]bool       // released claims whose machine is surely gone
+	groups       map[string]motion     // by the group's key
+	asked        asked                 // calls whose effect is still to come
+	waitingSince time.Time             // since when some claim has always been waiting
 }
 
-// motion says whether a group's pools are being changed.
+// assignment is the machine of a claim.
+type assignment struct {
+	instance int
+	at       time.Time // when it was stored, or last seen stored
+	underway bool      // it is being stored
+}
+
+// motion says whether a group's pools are being changed, and how it may grow.
 type motion struct {
 	busy   bool
 	rested time.Time // when the last Work was finished
 	hold   time.Time // no growth before
 	fails  int       // how often growth has failed in a row
+	ration int       // no more nodes than that at once; 0: any number
+	eased  bool      // the last growth under the ration has passed
 }
 
 // Release records that the machine of a claim may go. It reports whether this is
@@ -42,36 +60,20 @@ func (m *Memory) Release(uid string, now time.Time) (first, gone bool) {
 }
 
 // Bound records that a Bind was stored, before a view shows it.
-func (m *Memory) Bound(b Bind) { put(&m.assigned, b.UID, b.Instance) }
+func (m *Memory) Bound(b Bind, now time.Time) {
+	put(&m.assigned, b.UID, assignment{instance: b.Instance, at: now})
+}
+
+// BindFailed records that a Bind was not stored, or that nobody knows. The machine stays
+// the claim's, and is bound to it again where it still waits for such a one.
+func (m *Memory) BindFailed(b Bind, now time.Time) { m.Bound(b, now) }
 
 // Assigned returns the machine of a claim; 0 where it has none.
-func (m *Memory) Assigned(uid string) int { return m.assigned[uid] }
-
-// Grown records that the growth of a group has succeeded.
-func (m *Memory) Grown(key string) {
-	g := m.groups[key]
-	g.fails, g.hold = 0, time.Time{}
-	put(&m.groups, key, g)
-}
-
-// GrowthFailed records that the growth of a group has failed, and returns how often
-// it has in a row.
-func (m *Memory) GrowthFailed(key string) (inARow int) {
-	g := m.groups[key]
-	g.fails++
-	put(&m.groups, key, g)
-	return g.fails
-}
-
-// Hold keeps a group from growing before a time.
-func (m *Memory) Hold(key string, until time.Time) {
-	g := m.groups[key]
-	g.hold = until
-	put(&m.groups, key, g)
-}
+func (m *Memory) Assigned(uid string) int { return m.assigned[uid].instance }
 
 // Finish records that the Work of a group was carried out, or was given up.
 func (m *Memory) Finish(key string, now time.Time) {
+	m.asked.finish(key)
 	g := m.groups[key]
 	g.busy, g.rested = false, now
 	put(&m.groups, key, g)
@@ -83,31 +85,37 @@ func (m *Memory) moving(key string, asked time.Time) bool {
 	return g.busy || g.rested.After(asked)
 }
 
-// settled reports whether the machine of each released claim is surely gone.
+// settled reports whether nothing is to be expected of LKE any more.
 func (m *Memory) settled() bool {
 	for uid := range m.released {
 		if !m.gone[uid] {
 			return false
 		}
 	}
-	return true
+	return len(m.lost) == 0 && !m.asked.open()
 }
 
 // after returns the Memory for the next decision, without the claims that the view
 // does not show any more. What Decide finds out about slots and pools is still to
 // be filled in.
-func (m *Memory) after(view View) Memory {
+func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
-		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, mended: map[int]attempt{},
-		lost: map[string]bool{}, assigned: map[string]int{}, released: map[string]time.Time{}, gone: map[string]bool{},
-		groups: map[string]motion{}, waitingSince: m.waitingSince,
+		started: m.started, firstShown: m.firstShown, made: m.made,
+		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
+		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]bool{}, mended: map[int]attempt{},
+		lost: map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
+		released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
+		asked: m.asked.clone(), waitingSince: m.waitingSince,
+	}
+	if next.started.IsZero() {
+		next.started = view.Asked
 	}
 	maps.Copy(next.groups, m.groups)
 	for _, c := range view.Claims {
-		if instance := m.assigned[c.UID]; instance != 0 {
-			next.assigned[c.UID] = instance
-		} else if c.Instance != 0 {
-			next.assigned[c.UID] = c.Instance
+		if c.Instance != 0 {
+			next.assigned[c.UID] = assignment{instance: c.Instance, at: now}
+		} else if a, ok := m.assigned[c.UID]; ok {
+			next.assigned[c.UID] = a
 		}
 		if since, ok := m.released[c.UID]; ok {
 			next.released[c.UID] = since
@@ -125,12 +133,19 @@ func (m *Memory) complete(claims []Claim) []Claim {
 	out := make([]Claim, len(claims))
 	for i, c := range claims {
 		if c.Instance == 0 {
-			c.Instance = m.assigned[c.UID]
+			c.Instance = m.assigned[c.UID].instance
 		}
 		_, c.released = m.released[c.UID]
 		out[i] = c
 	}
 	return out
+}
+
+// tell reports whether something is to be reported, and notes that it was. What old
+// reports were about and does not come up again is forgotten.
+func (m *Memory) tell(old Memory, about string) bool {
+	m.told[about] = true
+	return !old.told[about]
 }
 
 // put sets an entry of a map that may be nil.

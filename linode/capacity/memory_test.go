@@ -23,22 +23,23 @@ func TestAGroupInMotionIsLeftAlone(t *testing.T) {
 	}
 	memory.Finish(web.Key(), now.Add(2*time.Second))
 	made := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now.Add(time.Second)}
-	if got := render(Decide(made, memory, policy, now.Add(3*time.Second))); len(got) > 0 {
+	made.Claims = append(made.Claims, waits("c"))
+	want := []string{"bind a to 10", "wait"}
+	if got := render(Decide(made, memory, policy, now.Add(3*time.Second))); !cmp.Equal(got, want) {
 		t.Errorf("by a view from before the end of the work: %v", got)
 	}
 	made.Asked = now.Add(4 * time.Second)
-	if got := render(Decide(made, memory, policy, now.Add(4*time.Second))); !cmp.Equal(got, []string{"bind a to 10"}) {
+	if got := render(Decide(made, memory, policy, now.Add(4*time.Second))); len(got) != 3 {
 		t.Errorf("by a view from after it: %v", got)
 	}
 }
 
 // TestAHoldKeepsAGroupFromGrowing and from nothing else.
 func TestAHoldKeepsAGroupFromGrowing(t *testing.T) {
-	var memory Memory
-	if n := memory.GrowthFailed(web.Key()); n != 1 {
-		t.Errorf("%d failures", n)
+	memory := Memory{started: now.Add(-time.Hour)}
+	if hold, _ := memory.GrowthFailed(web.Key(), 1, Busy, now.Add(-2*time.Second)); hold != 3*time.Second {
+		t.Errorf("a hold of %s", hold)
 	}
-	memory.Hold(web.Key(), now.Add(time.Second))
 	view := View{Claims: []Claim{released(has("a", 10)), waits("b")}, Pools: []Pool{pool(1, 2, Slot{"1-a", 10},
 		Slot{"1-c", 12})}}
 	view.Claims = append(view.Claims, has("c", 12))
@@ -49,9 +50,16 @@ func TestAHoldKeepsAGroupFromGrowing(t *testing.T) {
 	if got := render(Decide(view, memory, policy, now.Add(time.Second))); len(got) != 3 {
 		t.Errorf("after the hold: %v", got)
 	}
+	holds := []time.Duration{}
+	for range 3 {
+		hold, _ := memory.GrowthFailed(web.Key(), 1, Refused, now)
+		holds = append(holds, hold)
+	}
 	memory.Grown(web.Key())
-	if n := memory.GrowthFailed(web.Key()); n != 1 {
-		t.Errorf("%d failures after a success", n)
+	hold, _ := memory.GrowthFailed(web.Key(), 1, Refused, now)
+	want := []time.Duration{20 * time.Second, 40 * time.Second, 80 * time.Second, 10 * time.Second}
+	if diff := cmp.Diff(want, append(holds, hold)); diff != "" {
+		t.Errorf("holds (-want +got):\n%s", diff)
 	}
 }
 
@@ -105,7 +113,7 @@ func TestPollsGetRarer(t *testing.T) {
 func TestABindCountsBeforeItIsShown(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now}
 	d := Decide(view, Memory{}, policy, now)
-	d.Memory.Bound(d.Binds[0])
+	d.Memory.Bound(d.Binds[0], now)
 	again := Decide(view, d.Memory, policy, now)
 	if got := render(again); len(got) > 0 || again.Memory.Assigned("a") != 10 {
 		t.Errorf("decided %v; assigned is %d", got, again.Memory.Assigned("a"))

@@ -114,19 +114,3 @@ func TestCanHold(t *testing.T) {
 		})
 	}
 }
-
-// TestALostMachineIsReportedOnce: somebody deleted the Linode, or lowered the
-// count of its pool.
-func TestALostMachineIsReportedOnce(t *testing.T) {
-	claims := []Claim{has("a", 10), has("b", 11), released(has("c", 12))}
-	pools := []Pool{pool(1, 1, Slot{"1-a", 10})}
-	first := decide(claims, pools, Memory{})
-	second := decide(claims, pools, first.Memory)
-	if diff := cmp.Diff([]string{"b"}, first.Lost); diff != "" || len(second.Lost) > 0 {
-		t.Errorf("lost %v, then %v; want b, then nobody", first.Lost, second.Lost)
-	}
-	pools[0].Count = 2 // one slot is not listed yet
-	if d := decide(claims, pools, Memory{}); len(d.Lost) > 0 {
-		t.Errorf("%v were said to be lost while LKE does not list all slots", d.Lost)
-	}
-}

@@ -1,350 +1,416 @@
 package capacity
 
 import (
+	"flag"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
 )
 
-// world plays LKE and the API server for Decide, one step at a time.
-type world struct {
-	t      *testing.T
-	rng    *rand.Rand
-	now    time.Time
-	claims map[string]*Claim
-	pools  map[int]*Pool
-	memory Memory
-	nextID int
-	policy Policy
-
-	underway []Work // begun, and not carried out yet
+// errand is a work that a process carries out, call by call.
+type errand struct {
+	Work
+	epoch int
+	calls []call
 }
 
-func newWorld(t *testing.T, seed uint64) *world {
-	return &world{
-		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now,
-		claims: map[string]*Claim{}, pools: map[int]*Pool{},
-		policy: Policy{Grace: time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7},
-	}
+// call is one call of a work: apply has LKE do it, answer tells the process.
+type call struct {
+	grows  int
+	apply  func(epoch int)
+	skimp  func(epoch int) // does less, and says nothing of it
+	answer func(o Outcome)
 }
 
-func (w *world) id() int { w.nextID++; return w.nextID }
-
-// decide decides on the world as it is and carries the decision out, now or later;
-// each call to LKE may fail before or after it was carried out.
-func (w *world) decide(faults bool) {
-	claims := make([]Claim, 0, len(w.claims))
+// decide decides on the world as it is shown, and begins what was decided.
+func (w *world) decide() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
-		claims = append(claims, *w.claims[uid])
 		if w.claims[uid].released {
 			w.memory.Release(uid, w.now)
 		}
 	}
-	pools := make([]Pool, 0, len(w.pools))
-	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
-		p := *w.pools[id]
-		p.Slots = slices.Clone(p.Slots)
-		pools = append(pools, p)
-	}
-	d := Decide(View{Claims: claims, Pools: pools, Asked: w.now}, w.memory, w.policy, w.now)
+	d := Decide(w.view(), w.memory, w.policy, w.now)
 	w.memory = d.Memory
 	for _, b := range d.Binds {
 		w.bind(b)
 	}
+	for _, uid := range d.Lost {
+		if c := w.claims[uid]; c != nil && !w.alive(c.Instance) {
+			w.leave(c)
+		} else if c != nil && c.Instance != 0 {
+			w.t.Fatalf("claim %s was ended while its Linode %d lives", uid, c.Instance)
+		}
+	}
+	for _, drain := range d.Drains {
+		if c := w.ownerOf(drain.Instance); c != nil {
+			w.t.Fatalf("the Node of claim %s was deleted", c.UID)
+		}
+		delete(w.nodes, drain.Instance)
+	}
 	for _, work := range d.Works {
-		if slices.ContainsFunc(w.underway, func(other Work) bool { return other.Key == work.Key }) {
+		w.begin(work)
+	}
+	w.carryOut(w.faults && w.rng.IntN(3) == 0)
+}
+
+func (w *world) begin(work Work) {
+	for _, e := range w.underway {
+		if e.Key == work.Key && e.epoch == w.epoch {
 			w.t.Fatalf("a second work of group %s is begun", work.Key)
 		}
-		if faults && w.rng.IntN(3) == 0 {
-			w.underway = append(w.underway, work)
-		} else {
-			w.carryOut(work, faults)
-		}
 	}
-}
-
-// land carries out all works that are under way.
-func (w *world) land(faults bool) {
-	for _, work := range w.underway {
-		w.carryOut(work, faults)
-	}
-	w.underway = nil
-}
-
-func (w *world) bind(b Bind) {
-	for _, c := range w.claims {
-		if c.Instance == b.Instance {
-			w.t.Fatalf("instance %d is bound to %s and to %s", b.Instance, c.UID, b.UID)
-		}
-	}
-	w.claims[b.UID].Instance = b.Instance
-	w.memory.Bound(b)
-}
-
-func (w *world) carryOut(work Work, faults bool) {
-	defer func() { w.memory.Finish(work.Key, w.now) }()
-	calls := []func(){}
+	e := &errand{Work: work, epoch: w.epoch}
 	for _, m := range work.Mends {
-		calls = append(calls, func() {
-			p := w.pools[m.Pool]
-			p.Group, p.Tags, p.Labels = m.Group.Key(), m.Group.Tags, m.Group.Labels
-			p.Taints, p.Autoscaled = m.Group.Taints, false
-		})
+		e.calls = append(e.calls, call{apply: func(int) { w.mend(m) }, answer: func(Outcome) {}})
 	}
 	for _, g := range work.Grow {
-		calls = append(calls, func() { w.resize(w.pools[g.Pool], g.Count) })
+		e.calls = append(e.calls, w.raising(g))
 	}
 	for _, n := range work.Create {
-		calls = append(calls, func() {
-			p := &Pool{ID: w.id(), Group: work.Key, Traits: traits(work.Group)}
-			w.pools[p.ID] = p
-			w.resize(p, n)
-		})
+		e.calls = append(e.calls, w.making(work, n))
 	}
 	for _, s := range work.DeleteSlots {
-		calls = append(calls, func() { w.deleteSlot(s) })
+		e.calls = append(e.calls, w.deletingSlot(s))
 	}
 	for _, p := range work.DeletePools {
-		calls = append(calls, func() {
-			for _, s := range w.pools[p].Slots {
-				w.mayGo(s)
+		e.calls = append(e.calls, w.deletingPool(p))
+	}
+	w.giveUp(work.Starved)
+	w.underway = append(w.underway, e)
+}
+
+func (w *world) mend(m Mend) {
+	if p := w.pools[m.Pool]; p != nil {
+		p.Group, p.Tags, p.Labels = m.Group.Key(), m.Group.Tags, m.Group.Labels
+		p.Taints, p.Autoscaled = m.Group.Taints, false
+	}
+}
+
+func (w *world) raising(g Grow) call {
+	to := func(count int) {
+		if p := w.pools[g.Pool]; p != nil {
+			w.resize(p, count)
+		}
+	}
+	return call{
+		grows: g.By, apply: func(int) { to(g.Count) },
+		skimp: func(int) {
+			if p := w.pools[g.Pool]; p != nil {
+				to(max(len(p.slots), g.Count-1-w.rng.IntN(g.By)))
 			}
-			delete(w.pools, p)
-		})
-	}
-	for _, uid := range work.Starved {
-		if c := w.claims[uid]; c != nil {
-			c.Leaving, c.released = true, true
-		}
-	}
-	for _, call := range calls {
-		switch fault := w.rng.IntN(6); {
-		case faults && fault == 0:
-			// Refused: this call and the rest do not happen.
-			w.memory.GrowthFailed(work.Key)
-			w.memory.Hold(work.Key, w.now.Add(5*time.Second))
-			return
-		case faults && fault == 1:
-			call() // the answer is lost: the rest does not happen
-			return
-		}
-		call()
+		},
+		answer: func(o Outcome) { w.memory.Grew(g, o, w.now) },
 	}
 }
 
-func (w *world) resize(p *Pool, count int) {
-	if count < p.Count {
-		w.t.Fatalf("the count of pool %d was lowered from %d to %d: LKE would pick the victims", p.ID, p.Count, count)
+func (w *world) making(work Work, n int) call {
+	id := w.id()
+	made := func(count int) {
+		w.pools[id] = &place{Pool: Pool{ID: id, Group: work.Key, Traits: traits(work.Group)}}
+		w.resize(w.pools[id], count)
 	}
-	if count > w.policy.PoolSize {
-		w.t.Fatalf("pool %d was grown to %d, past the limit of %d", p.ID, count, w.policy.PoolSize)
+	return call{
+		grows: n, apply: func(int) { made(n) }, skimp: func(int) { made(w.rng.IntN(n)) },
+		answer: func(o Outcome) {
+			if o == Done {
+				w.memory.Made(work.Key, n, id, o, w.now)
+			} else {
+				w.memory.Made(work.Key, n, 0, o, w.now)
+			}
+		},
 	}
-	for range count - p.Count {
-		p.Slots = append(p.Slots, Slot{ID: fmt.Sprintf("%d-%04d", p.ID, w.id())})
-	}
-	p.Count = count
 }
 
-func (w *world) deleteSlot(id string) {
-	for _, p := range w.pools {
-		i := slices.IndexFunc(p.Slots, func(s Slot) bool { return s.ID == id })
-		if i < 0 {
+func (w *world) deletingSlot(id string) call {
+	return call{
+		apply: func(epoch int) {
+			for _, p := range w.pools {
+				if i := slices.IndexFunc(p.slots, func(b *berth) bool { return b.ID == id }); i >= 0 {
+					w.take(p, p.slots[i], epoch)
+				}
+			}
+		},
+		skimp:  func(int) {},
+		answer: func(o Outcome) { w.memory.SlotDeleted(id, o, w.now) },
+	}
+}
+
+func (w *world) deletingPool(id int) call {
+	return call{
+		apply: func(epoch int) {
+			if p := w.pools[id]; p != nil {
+				for _, b := range slices.Clone(p.slots) {
+					w.take(p, b, epoch)
+				}
+				delete(w.pools, id)
+			}
+		},
+		skimp:  func(int) {},
+		answer: func(o Outcome) { w.memory.PoolDeleted(id, o, w.now) },
+	}
+}
+
+// carryOut makes the calls of all works that are under way, or some of them. Those of an
+// earlier process tell nobody.
+func (w *world) carryOut(some bool) {
+	var left []*errand
+	for _, e := range w.underway {
+		if some && w.rng.IntN(2) == 0 {
+			left = append(left, e)
 			continue
 		}
-		w.mayGo(p.Slots[i])
-		p.Slots = slices.Delete(p.Slots, i, i+1)
-		p.Count--
-		if p.Count == 0 {
-			delete(w.pools, p.ID)
-		}
-	}
-}
-
-// mayGo fails the test when a slot goes that a claim still needs.
-func (w *world) mayGo(s Slot) {
-	for _, c := range w.claims {
-		if s.Instance != 0 && c.Instance == s.Instance && !c.released {
-			w.t.Fatalf("slot %s was deleted under claim %s", s.ID, c.UID)
-		}
-	}
-}
-
-// provision gives some slots their instances.
-func (w *world) provision(chance float64) {
-	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
-		for i := range w.pools[id].Slots {
-			if s := &w.pools[id].Slots[i]; s.Instance == 0 && w.rng.Float64() < chance {
-				s.Instance = w.id()
+		growing, failed := false, false
+		for _, c := range e.calls {
+			if c.grows > 0 {
+				growing = true
+			} else if failed {
+				break // after failed growth nothing is deleted
 			}
+			o := w.send(e, c)
+			failed = failed || c.grows > 0 && o != Done
 		}
-	}
-}
-
-// finish drops released claims whose machine is gone, as Karpenter does after
-// NotFound.
-func (w *world) finish() {
-	for uid, c := range w.claims {
-		gone := c.released
-		for _, p := range w.pools {
-			gone = gone && (c.Instance == 0 || !slices.ContainsFunc(p.Slots,
-				func(s Slot) bool { return s.Instance == c.Instance }))
-		}
-		if gone {
-			delete(w.claims, uid)
-		}
-	}
-}
-
-// traits are those of a pool that was made for a group.
-func traits(g Group) Traits {
-	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: g.Tags, Version: g.Version}
-}
-
-// edit changes some pool as a person can in Cloud Manager.
-func (w *world) edit() {
-	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
-		p := w.pools[id]
-		switch w.rng.IntN(12) {
-		case 0:
-			p.Tags = []string{"by-hand"}
-		case 1: // of a pool that holds what is nobody's, nobody could know it
-			if w.owns(p) {
-				p.Group = ""
+		if e.epoch == w.epoch {
+			if growing && !failed {
+				w.memory.Grown(e.Key)
 			}
-		case 2:
-			p.Labels = map[string]string{"by": "hand"}
-		case 3:
-			p.Taints = nil
-		case 4:
-			p.Autoscaled = true
-		case 5:
-			p.Version = "v1.99.0"
-		case 6:
-			if len(p.Slots) > 1 { // LKE picks the victim
-				i := w.rng.IntN(len(p.Slots))
-				p.Slots = slices.Delete(p.Slots, i, i+1)
-				p.Count--
-			}
-		case 7:
-			if p.Group != "" {
-				w.resize(p, max(p.Count, min(p.Count+2, w.policy.PoolSize)))
-			}
+			w.memory.Finish(e.Key, w.now)
 		}
 	}
+	w.underway = left
 }
 
-// owns reports whether each slot of a pool is some claim's.
-func (w *world) owns(p *Pool) bool {
-	for _, s := range p.Slots {
-		owned := false
-		for _, c := range w.claims {
-			owned = owned || c.Instance != 0 && c.Instance == s.Instance && !c.Leaving
-		}
-		if !owned {
-			return false
+// send makes one call, in one of the ways in which that can go.
+func (w *world) send(e *errand, c call) Outcome {
+	w.writes++
+	o, apply := Done, c.apply
+	if w.faults {
+		o, apply = w.fate(e, c)
+	}
+	if o != Done || apply == nil {
+		w.trouble++
+	}
+	if apply != nil {
+		apply(e.epoch)
+	}
+	if e.epoch != w.epoch {
+		return o
+	}
+	c.answer(o)
+	if c.grows > 0 && o != Done {
+		if _, exhausted := w.memory.GrowthFailed(e.Key, c.grows, o, w.now); exhausted && o == NoStock {
+			w.giveUp(e.For)
 		}
 	}
-	return true
+	return o
 }
 
-// roll lets claims go as Karpenter does that have lost their machine, or whose
-// pool is not what their group asks for.
-func (w *world) roll() {
-	for _, c := range w.claims {
-		kept := c.Instance == 0
-		for _, p := range w.pools {
-			kept = kept || c.Group.CanHold(p.Traits) &&
-				slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.Instance == c.Instance })
+// fate is the outcome of a call as the process learns it, and what LKE does at once.
+func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
+	switch w.rng.IntN(16) {
+	case 0:
+		return Unknown, c.apply
+	case 1:
+		return Unknown, nil
+	case 2, 3:
+		w.late = append(w.late, late{
+			at: w.now.Add(time.Duration(w.rng.IntN(119)) * time.Second), apply: c.apply, epoch: e.epoch,
+		})
+		return Unknown, nil
+	case 4:
+		return Busy, nil
+	case 5:
+		if c.grows > 0 {
+			return []Outcome{Refused, NoRoom}[w.rng.IntN(2)], nil
 		}
-		if !kept {
-			c.Leaving, c.released = true, true
+		return Refused, nil
+	case 6:
+		if c.grows > 0 {
+			return NoStock, nil
+		}
+	case 7:
+		if c.skimp != nil {
+			w.trouble++
+			return Done, c.skimp
+		}
+	}
+	return Done, c.apply
+}
+
+// giveUp gives claims another plan type, or ends them where they allow no other.
+func (w *world) giveUp(uids []string) {
+	for _, uid := range uids {
+		if c := w.claims[uid]; c != nil && c.Instance == 0 {
+			if w.rng.IntN(2) == 0 {
+				c.Group.Plan = "g6-dedicated-4"
+			} else {
+				w.leave(c)
+			}
 		}
 	}
 }
 
 // step does one random thing.
 func (w *world) step() {
-	w.now = w.now.Add(time.Duration(w.rng.IntN(20)) * time.Second)
+	w.pass(time.Duration(w.rng.IntN(20)) * time.Second)
 	groups := []Group{web, batch}
 	uids := slices.Sorted(maps.Keys(w.claims))
-	switch w.rng.IntN(13) {
-	case 10:
-		w.land(true) // an edit that a call under way overtakes is lost, as on LKE
-		w.edit()
+	switch w.rng.IntN(18) {
 	case 0, 1, 2:
 		for range 1 + w.rng.IntN(5) {
-			uid := fmt.Sprintf("c%04d", w.id())
+			uid := fmt.Sprintf("c%06d", w.id())
 			w.claims[uid] = &Claim{UID: uid, Group: groups[w.rng.IntN(2)], Created: w.now}
+			w.made++
 		}
-	case 3, 4:
-		if len(uids) > 0 {
-			c := w.claims[uids[w.rng.IntN(len(uids))]]
-			c.Leaving, c.released = true, c.released || w.rng.IntN(2) == 0
+	case 3, 4, 13:
+		for range min(1+w.rng.IntN(5), len(uids)) {
+			if c := w.claims[uids[w.rng.IntN(len(uids))]]; c != nil {
+				w.end(c)
+			}
 		}
-	case 5:
+	case 5, 6:
 		w.provision(0.5)
-	case 6:
-		w.land(true)
-		w.memory = Memory{} // the controller restarts
 	case 7:
-		w.finish()
+		w.restart()
 	case 8:
-		w.land(true)
+		w.finish()
+	case 9:
+		w.carryOut(false)
+	case 10:
+		w.carryOut(false) // an edit that a call under way overtakes is lost, as on LKE
+		w.trouble++
+		w.edit()
+	case 11:
+		w.register()
 	default:
-		w.decide(true)
+		w.decide()
 	}
+}
+
+// end has a claim go, or something worse happen to it.
+func (w *world) end(c *Claim) {
+	switch w.rng.IntN(12) {
+	case 0: // somebody takes the finalizers away
+		w.trouble++
+		if w.tagged(c.Instance) {
+			delete(w.claims, c.UID)
+		}
+	case 1: // somebody restores an older state
+		w.trouble++
+		if !c.Leaving {
+			c.Instance = 0
+		}
+	case 2:
+		c.Leaving = true
+	default:
+		w.leave(c)
+	}
+}
+
+// restart has another process lead, which knows nothing. The works of the last one may go
+// on for a moment.
+func (w *world) restart() {
+	w.trouble++
+	w.memory, w.cache = Memory{}, nil
+	w.epoch++
 }
 
 // settle lets everything that was asked for happen without faults.
 func (w *world) settle() {
-	w.land(false)
-	for _, c := range w.claims {
-		c.released = c.Leaving || c.released
+	w.faults, w.policy.ClusterSize = false, 0
+	w.carryOut(false)
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		if c := w.claims[uid]; c.Leaving {
+			w.leave(c)
+		}
 	}
-	w.memory = Memory{}
-	for range 8 {
+	for range 90 {
+		for instance, n := range w.nodes {
+			if n.Condemned = true; w.ownerOf(instance) == nil {
+				w.nodes[instance] = n
+			}
+		}
 		w.roll()
-		w.decide(false)
+		w.decide()
 		w.provision(1)
 		w.finish()
-		w.now = w.now.Add(w.policy.Grace)
+		w.pass(w.policy.Grace / 3)
 	}
 }
 
-// TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before, in
-// the end each claim has an instance of its own and no slot is without a claim.
-func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {
-	for seed := range uint64(500) {
-		w := newWorld(t, seed)
-		for range 80 {
-			w.step()
+// atRest fails the test where a claim has no machine of its own, or a machine no claim.
+func (w *world) atRest() {
+	owned := map[int]bool{}
+	for uid, c := range w.claims {
+		if c.Instance == 0 || owned[c.Instance] {
+			w.t.Fatalf("claim %s has instance %d, which is none or another's", uid, c.Instance)
 		}
-		w.settle()
-		owned := map[int]bool{}
-		for uid, c := range w.claims {
-			if c.Instance == 0 || owned[c.Instance] {
-				t.Fatalf("seed %d: claim %s has instance %d, which is none or another's", seed, uid, c.Instance)
-			}
-			owned[c.Instance] = true
-		}
-		for _, p := range w.pools {
-			for _, g := range []Group{web, batch} {
-				if fields := g.outOfStep(p.Traits); p.Group == g.Key() && len(fields) > 0 {
-					t.Fatalf("seed %d: pool %d is out of step: %v", seed, p.ID, fields)
-				}
-			}
-			for _, s := range p.Slots {
-				if !owned[s.Instance] {
-					t.Fatalf("seed %d: slot %s is nobody's and still there", seed, s.ID)
-				}
-				delete(owned, s.Instance)
+		owned[c.Instance] = true
+	}
+	for _, p := range w.pools {
+		for _, g := range []Group{web, batch} {
+			if fields := g.outOfStep(p.Traits); p.Group == g.Key() && len(fields) > 0 {
+				w.t.Fatalf("pool %d is out of step: %v", p.ID, fields)
 			}
 		}
-		if len(owned) > 0 {
-			t.Fatalf("seed %d: claims hold instances that are not there: %v", seed, owned)
+		mine := 0
+		for _, b := range p.slots {
+			if p.ID == 900 || b.phantom {
+				continue
+			}
+			if !owned[b.Instance] && p.Group != "" {
+				w.t.Fatalf("slot %s is nobody's and still there", b.ID)
+			}
+			delete(owned, b.Instance)
+			mine++
+		}
+		if mine == 0 && p.Group != "" { // without the tag, and without a claim, it is not ours
+			w.t.Fatalf("pool %d has no machine of a claim and is still there", p.ID)
 		}
 	}
+	if len(owned) > 0 {
+		w.t.Fatalf("claims hold instances that are not there: %v", owned)
+	}
+}
+
+// frugal fails the test where more calls were made than this: two for each claim, four for
+// each thing that went wrong, and one a minute.
+func (w *world) frugal() {
+	most := 2*w.made + 4*w.trouble + int(w.now.Sub(now).Minutes())
+	if w.writes > most {
+		w.t.Fatalf("%d calls; %d claims, %d troubles and %s allow %d", w.writes, w.made, w.trouble, w.now.Sub(now), most)
+	}
+}
+
+var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
+
+var steps = flag.Int("steps", 24_000, "how many steps the model takes; 1000000 takes some minutes")
+
+// TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
+// late, are lost, do less than they say, slots that are not listed or stay empty, machines
+// that are recycled, restarts, two leaders - in the end each claim has an instance of its
+// own and no slot is without a claim. No claim loses its machine by a call of ours, but
+// for those of a process that has ended.
+func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {
+	const each = 400
+	robbed, restarts := 0, 0
+	for seed := *firstSeed; seed < *firstSeed+*steps/each; seed++ {
+		w := newWorld(t, uint64(seed))
+		func() {
+			defer func() {
+				if t.Failed() {
+					t.Logf("-seed %d -steps %d", seed, each)
+				}
+			}()
+			for range each {
+				w.step()
+			}
+			w.settle()
+			w.atRest()
+			w.frugal()
+		}()
+		robbed, restarts = robbed+w.robbed, restarts+w.epoch
+	}
+	t.Logf("%d restarts cost %d machines", restarts, robbed)
 }

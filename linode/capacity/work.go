@@ -1,9 +1,6 @@
 package capacity
 
-import (
-	"slices"
-	"time"
-)
+import "slices"
 
 // Work is what to ask of LKE for one group, in this order.
 type Work struct {
@@ -12,11 +9,11 @@ type Work struct {
 	Mends       []Mend   // corrections of pools
 	Grow        []Grow   // of existing pools
 	Create      []int    // counts of pools to make
-	For         []string // claims that Grow and Create are for, oldest first
+	For         []string // claims that have no slot yet, oldest first; Grow and Create are for the first of them
 	DeleteSlots []string
 	DeletePools []int
-	// Starved claims wait for slots that got no instance in time. The slots are in
-	// DeleteSlots; the plan type must not be chosen for a while.
+	// Starved claims wait for machines that did not come in time. The plan type must
+	// not be chosen for a while.
 	Starved []string
 }
 
@@ -31,107 +28,131 @@ func (w Work) idle() bool {
 	return len(w.Mends)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0
 }
 
-// decide binds what it can and returns the rest as work for LKE.
-func (g *group) decide(d *Decision, policy Policy, now time.Time) Work {
+// deletionsAtOnce bounds the slots that one Work deletes: while it goes on, the group
+// does not grow.
+const deletionsAtOnce = 24
+
+// decide binds what it can and returns the rest as work for LKE. Of the nodes that the
+// cluster has room for it takes what it needs.
+func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 	work := Work{Key: g.key, Group: g.spec, DeleteSlots: g.release}
-	g.bind(d)
-	g.starve(d, &work, policy, now)
+	g.bind(d, s.memory)
+	g.starve(s, &work, missed)
 	d.Waiting = d.Waiting || len(g.demand) > 0
-	switch missing := len(g.demand) - len(g.ready) - len(g.empty) - g.hidden; {
+	supply := len(g.ready) + len(g.empty) + g.hidden + s.memory.coming(g.key, g.pools, s.now)
+	switch missing := len(g.demand) - supply; {
 	case missing > 0:
-		for _, c := range g.demand[len(g.demand)-missing:] {
+		for _, c := range g.demand[supply:] {
 			work.For = append(work.For, c.UID)
 		}
-		g.grow(&work, missing, policy.PoolSize)
+		if missing > *room {
+			d.Full = append(d.Full, work.For[*room:]...)
+			work.For, missing = work.For[:*room], *room
+		}
+		*room -= missing
+		g.grow(s, &work, missing)
 	case missing < 0:
-		g.shrink(d.Memory, &work, -missing, policy, now)
+		g.shrink(s, &work, -missing)
 	}
 	if len(work.Grow)+len(work.Create) == 0 {
-		g.wholePools(&work)
+		g.wholePools(s, &work)
 	}
+	work.DeleteSlots = work.DeleteSlots[:min(len(work.DeleteSlots), deletionsAtOnce)]
 	return work
 }
 
-func (g *group) bind(d *Decision) {
+func (g *group) bind(d *Decision, m *Memory) {
 	n := min(len(g.demand), len(g.ready))
 	for i := range n {
 		d.Binds = append(d.Binds, Bind{Key: g.key, UID: g.demand[i].UID, Instance: g.ready[i].Instance})
-		delete(d.Memory.unownedSince, g.ready[i].ID)
+		m.assigned[g.demand[i].UID] = assignment{instance: g.ready[i].Instance, underway: true}
+		delete(m.unownedSince, g.ready[i].ID)
 	}
 	g.demand, g.ready = g.demand[n:], g.ready[n:]
 }
 
-// starve gives up slots that got no instance in time, and with each of them the
-// youngest claim that waits.
-func (g *group) starve(d *Decision, work *Work, policy Policy, now time.Time) {
+// starve gives up slots that got no instance in time, were never listed, or were granted
+// and never counted, and with each of them, once, the youngest claim that waits.
+func (g *group) starve(s *scene, work *Work, missed int) {
 	var patient []Slot
-	for _, s := range g.empty {
-		if now.Sub(d.Memory.emptySince[s.ID]) < policy.SlotTimeout {
-			patient = append(patient, s)
+	for _, slot := range g.empty {
+		if s.now.Sub(s.memory.emptySince[slot.ID]) < s.policy.SlotTimeout {
+			patient = append(patient, slot)
 			continue
 		}
-		work.DeleteSlots = append(work.DeleteSlots, s.ID)
-		if last := len(g.demand) - 1; last >= 0 {
-			work.Starved = append(work.Starved, g.demand[last].UID)
-			g.demand = g.demand[:last]
+		if s.memory.asked.slots[slot.ID].mayAsk(s.now) {
+			work.DeleteSlots = append(work.DeleteSlots, slot.ID)
+		}
+		if !s.memory.starved[slot.ID] && !s.memory.moving(g.key, s.Asked) {
+			s.memory.starved[slot.ID] = true
+			missed++
 		}
 	}
 	g.empty = patient
-}
-
-// grow raises counts, lowest pool first, and makes new pools for the rest.
-func (g *group) grow(work *Work, missing, size int) {
-	for _, p := range g.pools {
-		room := min(missing, size-p.Count)
-		if room <= 0 {
-			continue
-		}
-		work.Grow = append(work.Grow, Grow{Pool: p.ID, Count: p.Count + room, By: room})
-		missing -= room
+	if s.memory.moving(g.key, s.Asked) {
+		return
 	}
-	for missing > 0 {
-		n := min(missing, size)
-		work.Create = append(work.Create, n)
-		missing -= n
+	for _, p := range g.phantoms {
+		h := s.memory.hidden[p.ID]
+		missed += s.phantoms(p) - h.starved
+		h.starved = s.phantoms(p)
+		s.memory.hidden[p.ID] = h
+	}
+	for ; missed > 0 && len(g.demand) > 0; missed-- {
+		last := len(g.demand) - 1
+		work.Starved = append(work.Starved, g.demand[last].UID)
+		g.demand = g.demand[:last]
+	}
+	if len(work.Starved) > 0 {
+		m := s.memory.groups[g.key]
+		m.hold = s.now.Add(replanned)
+		s.memory.groups[g.key] = m
 	}
 }
 
 // shrink deletes unowned slots that nobody waits for: as many as claims were
 // cancelled at once, the others when their grace period is over. Slots without
 // an instance go first: they cost nothing yet.
-func (g *group) shrink(memory Memory, work *Work, surplus int, policy Policy, now time.Time) {
+func (g *group) shrink(s *scene, work *Work, surplus int) {
 	atOnce := g.cancelled
-	for _, s := range slices.Concat(g.empty, g.ready) {
+	for _, slot := range slices.Concat(g.empty, g.ready) {
 		if surplus == 0 {
 			return
 		}
-		overdue := now.Sub(memory.unownedSince[s.ID]) >= policy.Grace
-		if !overdue && atOnce == 0 {
+		grace := s.policy.Keep
+		if slot.Instance == 0 {
+			grace = s.policy.Grace
+		}
+		overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= grace
+		if !overdue && atOnce == 0 || !s.memory.asked.slots[slot.ID].mayAsk(s.now) {
 			continue
 		}
 		if !overdue {
 			atOnce--
 		}
-		work.DeleteSlots = append(work.DeleteSlots, s.ID)
+		work.DeleteSlots = append(work.DeleteSlots, slot.ID)
 		surplus--
 	}
 }
 
 // wholePools replaces the deletion of every slot of a pool by the deletion of
-// the pool. LKE keeps no empty pools, so the last slot cannot go by itself. Pools
-// that are not ours stay.
-func (g *group) wholePools(work *Work) {
-	if g.key == "" {
-		return
-	}
+// the pool. LKE keeps no empty pools, so the last slot cannot go by itself. A pool that
+// is not ours goes where each of its slots was a claim's.
+func (g *group) wholePools(s *scene, work *Work) {
 	for _, p := range g.pools {
-		stays := func(s Slot) bool { return !slices.Contains(work.DeleteSlots, s.ID) }
-		if p.hidden() > 0 || slices.ContainsFunc(p.Slots, stays) {
+		if doom := s.memory.asked.pools[p.ID]; doom.mayGo(s.now) && doom.mayAsk(s.now) {
+			work.DeletePools = append(work.DeletePools, p.ID)
 			continue
 		}
-		work.DeletePools = append(work.DeletePools, p.ID)
+		stays := func(slot Slot) bool { return !slices.Contains(work.DeleteSlots, slot.ID) }
+		if s.fresh(p) > 0 || slices.ContainsFunc(p.Slots, stays) || p.Group == "" && (len(p.Slots) == 0 || p.hidden() > 0) {
+			continue
+		}
 		work.DeleteSlots = slices.DeleteFunc(work.DeleteSlots, func(id string) bool {
-			return slices.ContainsFunc(p.Slots, func(s Slot) bool { return s.ID == id })
+			return slices.ContainsFunc(p.Slots, func(slot Slot) bool { return slot.ID == id })
 		})
+		if s.memory.asked.pools[p.ID].mayAsk(s.now) {
+			work.DeletePools = append(work.DeletePools, p.ID)
+		}
 	}
 }

@@ -130,6 +130,19 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
 }
 
+// End implements Claims. A claim that has got another machine meanwhile stays.
+func (n *NodeClaims) End(ctx context.Context, uid string, instance int, reason string) error {
+	nc, err := nodeclaim.ByUID(ctx, n.client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if nodeclaim.InstanceOf(nc.Status.ProviderID) != instance || !nc.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineLost", "Terminate", "%s", reason)
+	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+}
+
 // another chooses another plan type for a claim, and stores it. Labels and group come
 // first: they say what to ask LKE for. The resources that Karpenter schedules by come
 // second; where that write fails, they are wrong until the Node reports its own.

@@ -8,6 +8,7 @@ package fleet
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -38,10 +39,20 @@ type Claims interface {
 	// GiveUp gives a claim whose plan type has no capacity another plan type, or
 	// deletes it where there is no other.
 	GiveUp(ctx context.Context, uid, reason string) error
+	// End deletes a claim whose machine, that instance, is gone.
+	End(ctx context.Context, uid string, instance int, reason string) error
 	// Warn writes a warning event on a claim.
 	Warn(ctx context.Context, uid, reason, message string)
 	// WarnNodePool writes a warning event on a NodePool.
 	WarnNodePool(ctx context.Context, nodePool, reason, message string)
+}
+
+// NodeList knows the registered Nodes; Nodes is one.
+type NodeList interface {
+	// List returns them by their instance.
+	List(ctx context.Context) (map[int]capacity.Node, error)
+	// Drain deletes a Node, which ends when it is drained.
+	Drain(ctx context.Context, name string) error
 }
 
 // Timing holds the delays of a Fleet. A zero field means its default, which the
@@ -50,7 +61,8 @@ type Timing struct {
 	Settle      time.Duration // 200ms: wait for more claims before the first call, where more may come
 	Quick       time.Duration // 2s: between polls while somebody waits
 	Idle        time.Duration // 1m: between polls while nobody does
-	Grace       time.Duration // 1m: how long a slot may stay unowned
+	Grace       time.Duration // 1m: how long a slot without an instance may stay unowned
+	Keep        time.Duration // 10m: how long one with an instance may; its first hour is paid for anyway
 	SlotTimeout time.Duration // 4m: how long a slot may stay without an instance
 	NoCapacity  time.Duration // 3m: how long a plan type without capacity is not offered
 }
@@ -61,18 +73,22 @@ func (t Timing) withDefaults() Timing {
 		Quick:       cmp.Or(t.Quick, 2*time.Second),
 		Idle:        cmp.Or(t.Idle, time.Minute),
 		Grace:       cmp.Or(t.Grace, time.Minute),
+		Keep:        cmp.Or(t.Keep, 10*time.Minute),
 		SlotTimeout: cmp.Or(t.SlotTimeout, 4*time.Minute),
 		NoCapacity:  cmp.Or(t.NoCapacity, 3*time.Minute),
 	}
 }
 
-// policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool of a
-// standard cluster and 500 on Enterprise; the API takes 1 to 100 in one request on
+// policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
+// a standard cluster, and 500 on Enterprise; the API takes 1 to 100 in one request on
 // standard.
 func (t Timing) policy(tier string) capacity.Policy {
-	p := capacity.Policy{Grace: t.Grace, SlotTimeout: t.SlotTimeout, PoolSize: 100, Quick: t.Quick, Idle: t.Idle}
+	p := capacity.Policy{
+		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,
+		PoolSize: 100, ClusterSize: 250,
+	}
 	if catalog.Tier(tier) == catalog.Enterprise {
-		p.PoolSize = 500
+		p.PoolSize, p.ClusterSize = 500, 500
 	}
 	return p
 }
@@ -95,12 +111,13 @@ type Fleet struct {
 	last   snapshot
 }
 
-// Config is what a Fleet is made from. Only Roster and Timing may be left out.
+// Config is what a Fleet is made from. Only Nodes, Roster and Timing may be left out.
 type Config struct {
 	API          API
 	Cluster      lkeapi.Cluster
 	ControlPlane *ControlPlane
 	Claims       Claims
+	Nodes        NodeList // nil: none is registered
 	Types        *instancetype.Set
 	Roster       *Roster // nil where nobody reads it
 	Timing       Timing
@@ -214,10 +231,23 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 	if err != nil {
 		return f.retryIn(ctx, err)
 	}
-	decision := f.decide(capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked})
-	f.bind(ctx, decision.Binds)
-	f.warn(ctx, decision.Lost, "MachineLost", "LKE does not have this node's Linode any more: somebody else deleted it, "+
-		"or lowered the count of its node pool; the NodeClaim ends when its Node is not ready")
+	view := capacity.View{Claims: claims, Pools: poolsOf(shown.pools), Asked: shown.asked}
+	if f.cfg.Nodes != nil {
+		if view.Nodes, err = f.cfg.Nodes.List(ctx); err != nil {
+			return f.retryIn(ctx, err)
+		}
+	}
+	decision := f.decide(view)
+	if len(decision.Binds) > 0 {
+		works.Go(func() { f.bind(ctx, decision.Binds) })
+	}
+	if len(decision.Lost) > 0 {
+		works.Go(func() { f.end(ctx, decision.Lost) })
+	}
+	f.drain(ctx, decision.Drains)
+	f.report(ctx, decision.Kept)
+	f.warn(ctx, decision.Full, "ClusterFull", fmt.Sprintf("the cluster has all of the %d nodes that LKE allows it; "+
+		"the NodeClaim waits until one goes", f.policy.ClusterSize))
 	for _, work := range decision.Works {
 		works.Go(func() { f.carryOut(ctx, work) })
 	}
@@ -252,15 +282,34 @@ func (f *Fleet) remember(event func(m *capacity.Memory, now time.Time)) {
 	event(&f.memory, time.Now())
 }
 
-// bind writes the machines of claims, several at a time.
+// bind writes the machines of claims, many at a time: the API server is asked for little.
 func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
-	_ = parallel(binds, func(b capacity.Bind) error {
-		if err := f.cfg.Claims.Bind(ctx, b); err != nil {
+	_ = parallel(32, binds, func(b capacity.Bind) error {
+		err := f.cfg.Claims.Bind(ctx, b)
+		f.remember(func(m *capacity.Memory, now time.Time) {
+			if err != nil {
+				m.BindFailed(b, now)
+			} else {
+				m.Bound(b, now)
+			}
+		})
+		if err != nil {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
 			return nil
 		}
 		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance)
-		f.remember(func(m *capacity.Memory, _ time.Time) { m.Bound(b) })
+		return nil
+	})
+}
+
+// end deletes the claims whose machine is gone, so that Karpenter makes others.
+func (f *Fleet) end(ctx context.Context, lost []string) {
+	_ = parallel(8, lost, func(uid string) error {
+		err := f.cfg.Claims.End(ctx, uid, f.Assigned(uid), "LKE does not have this node's Linode any more: LKE has replaced "+
+			"it, or somebody else has deleted it or lowered the count of its node pool")
+		if err != nil {
+			f.cfg.Log.Error("could not end a NodeClaim whose machine is gone", "uid", uid, "error", err)
+		}
 		return nil
 	})
 }

@@ -52,13 +52,15 @@ func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 type book struct {
 	mu          sync.Mutex
 	claims      map[string]capacity.Claim
+	nodes       map[int]capacity.Node
 	gaveUp      map[string]string
+	ended       []string
 	warned      []string
 	warnedPools []string
 }
 
 func newBook() *book {
-	return &book{claims: map[string]capacity.Claim{}, gaveUp: map[string]string{}}
+	return &book{claims: map[string]capacity.Claim{}, nodes: map[int]capacity.Node{}, gaveUp: map[string]string{}}
 }
 
 func (b *book) List(context.Context) ([]capacity.Claim, error) {
@@ -86,6 +88,17 @@ func (b *book) GiveUp(_ context.Context, uid, reason string) error {
 	c := b.claims[uid]
 	c.Leaving = true
 	b.claims[uid] = c
+	return nil
+}
+
+func (b *book) End(_ context.Context, uid string, instance int, _ string) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if c, ok := b.claims[uid]; ok && c.Instance == instance {
+		b.ended = append(b.ended, uid)
+		c.Leaving = true
+		b.claims[uid] = c
+	}
 	return nil
 }
 
@@ -143,7 +156,7 @@ func (r *rig) start(tier string) {
 	log := slog.New(slog.DiscardHandler)
 	fleet := New(Config{
 		API: api, Cluster: cluster, ControlPlane: NewControlPlane(api, cluster, r.types, log),
-		Claims: r.book, Types: r.types, Log: log,
+		Claims: r.book, Nodes: houses{r.book}, Types: r.types, Log: log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})
@@ -441,7 +454,7 @@ func TestOnlyTheRestIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, lkesim.Config{Tier: "standard"})
 		defer r.kill()
-		r.sim.Inject(lkesim.Fault{Method: "POST", After: 1, Count: 1, Status: 400, Body: "No open slots for this plan!"})
+		r.sim.Inject(lkesim.Fault{NoCapacity: lkesim.Refuse, Room: 100})
 		r.want(105)
 		bound := func() (n int) {
 			r.book.mu.Lock()

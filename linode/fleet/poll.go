@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
@@ -63,6 +65,10 @@ func (f *Fleet) Traits(instance int) (traits capacity.Traits, known bool) {
 // group.
 const GroupTag = "lkeplan-group="
 
+// adopted is a tag of the pools that the existing provider has made; another of its tags
+// names the NodePool.
+const adopted = "karpenter.k8s.linode/lke-managed=true"
+
 // GroupOf is the key of the group that a pool belongs to; "" where the pool is
 // not ours. LKE ignores the case of tags.
 func GroupOf(p lkeapi.Pool) string {
@@ -78,6 +84,12 @@ func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 	out := make([]capacity.Pool, 0, len(pools))
 	for _, p := range pools {
 		q := capacity.Pool{ID: p.ID, Group: GroupOf(p), Count: p.Count, Traits: TraitsOf(p)}
+		for _, tag := range p.Tags {
+			q.Adopted = q.Adopted || strings.EqualFold(tag, adopted)
+			if name, ok := strings.CutPrefix(tag, karpv1.NodePoolLabelKey+"="); ok {
+				q.NodePool = name
+			}
+		}
 		for _, s := range p.Linodes {
 			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/linode/linodego"
@@ -40,69 +41,99 @@ func (f *Fleet) grow(ctx context.Context, w capacity.Work) error {
 	if len(w.Grow)+len(w.Create) == 0 {
 		return nil
 	}
-	made, err := f.growOnce(ctx, w)
+	made, failed, err := f.growOnce(ctx, w)
 	w.For = w.For[min(made, len(w.For)):]
 	if err == nil {
 		f.remember(func(m *capacity.Memory, _ time.Time) { m.Grown(w.Key) })
 		return nil
 	}
 	var hold time.Duration
+	var exhausted bool
 	f.remember(func(m *capacity.Memory, now time.Time) {
-		hold = holdAfter(err, m.GrowthFailed(w.Key))
-		m.Hold(w.Key, now.Add(hold))
+		hold, exhausted = m.GrowthFailed(w.Key, failed, outcome(err), now)
 	})
-	if ctx.Err() == nil {
-		f.refused(ctx, w, err, hold)
+	switch {
+	case ctx.Err() != nil:
+	case hold == 0:
+		f.cfg.Log.Info("LKE has not so much; asking for less", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
+			"nodes", failed, "error", err)
+		return nil // the next decision is due at once
+	default:
+		f.refused(ctx, w, err, hold, exhausted)
 	}
 	return err
 }
 
-// growOnce returns how many slots were made before a call failed.
-func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made int, err error) {
-	for _, g := range w.Grow {
-		if _, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count); err != nil {
-			return made, err
+// growOnce sends the calls, a few at a time. It returns how many slots were made, and how
+// many a call asked for that failed.
+func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made, failed int, err error) {
+	var mu sync.Mutex
+	note := func(n int, callErr error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if callErr == nil {
+			made += n
+		} else if err == nil || n < failed {
+			failed, err = n, callErr
 		}
-		made += g.By
-		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", g.Count)
+	}
+	var calls []func()
+	for _, g := range w.Grow {
+		calls = append(calls, func() { note(g.By, f.raise(ctx, w.Group, g)) })
 	}
 	for _, n := range w.Create {
-		pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, poolSpec(w.Group, n, f.cfg.Cluster))
-		if err != nil {
-			return made, err
-		}
-		made += n
-		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
+		calls = append(calls, func() { note(n, f.create(ctx, w, n)) })
 	}
-	return made, nil
+	_ = parallel(4, calls, func(call func()) error { call(); return nil })
+	return made, failed, err
 }
 
-// replanned is how long a group whose plan type has no capacity does not grow: until
-// the cache shows the other plan types of its claims.
-const replanned = 5 * time.Second
+func (f *Fleet) raise(ctx context.Context, group capacity.Group, g capacity.Grow) error {
+	_, err := f.cfg.API.GrowPool(ctx, f.cfg.Cluster.ID, g.Pool, g.Count)
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Grew(g, outcome(err), now) })
+	if err == nil {
+		f.cfg.Log.Info("pool grown", "pool", g.Pool, "plan", group.Plan, "nodepool", group.NodePool, "count", g.Count)
+	}
+	return err
+}
 
-// holdAfter is how long a group does not grow after a failed call. Where nothing can
-// change by itself, it gets longer with each failure.
-func holdAfter(err error, fails int) time.Duration {
+func (f *Fleet) create(ctx context.Context, w capacity.Work, n int) error {
+	pool, err := f.cfg.API.CreatePool(ctx, f.cfg.Cluster.ID, poolSpec(w.Group, n, f.cfg.Cluster))
+	f.remember(func(m *capacity.Memory, now time.Time) { m.Made(w.Key, n, pool.ID, outcome(err), now) })
+	if err == nil {
+		f.cfg.Log.Info("pool made", "pool", pool.ID, "plan", w.Group.Plan, "nodepool", w.Group.NodePool, "count", n)
+	}
+	return err
+}
+
+// outcome is what an error says of the call.
+func outcome(err error) capacity.Outcome {
 	switch lkeapi.ClassOf(err) {
+	case lkeapi.ClassNone:
+		return capacity.Done
 	case lkeapi.ClassNoCapacity:
-		return replanned
+		return capacity.NoStock
+	case lkeapi.ClassAccountLimit:
+		return capacity.NoRoom
 	case lkeapi.ClassBusy:
-		return 3 * time.Second
+		return capacity.Busy
 	case lkeapi.ClassUnknown:
-		return 5 * time.Second
+		return capacity.Unknown
 	default:
-		return min(10*time.Second<<min(fails-1, 6), 5*time.Minute)
+		return capacity.Refused
 	}
 }
 
 // refused acts on the class of a failed growth.
-func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration) {
+func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration, exhausted bool) {
 	class := lkeapi.ClassOf(err)
 	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
 		"claims", len(w.For), "class", class, "error", err)
 	switch class {
 	case lkeapi.ClassNoCapacity:
+		if !exhausted {
+			return
+		}
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
 		defer f.Wake() // the claims wait for other plan types now
 		f.giveUp(ctx, w.For, fmt.Sprintf("no capacity for %s in %s: %v", w.Group.Plan, f.cfg.Cluster.Region, err))
@@ -119,7 +150,7 @@ func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold ti
 }
 
 func (f *Fleet) giveUp(ctx context.Context, uids []string, reason string) {
-	_ = parallel(uids, func(uid string) error {
+	_ = parallel(8, uids, func(uid string) error {
 		if err := f.cfg.Claims.GiveUp(ctx, uid, reason); err != nil {
 			f.cfg.Log.Error("could not give up a NodeClaim", "uid", uid, "error", err)
 		}
@@ -136,16 +167,19 @@ func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string)
 // shrink deletes slots and pools.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
-		f.remember(func(m *capacity.Memory, now time.Time) { m.Hold(w.Key, now.Add(replanned)) })
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
-		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no instance in %s within %s",
-			w.Group.Plan, f.cfg.Cluster.Region, f.cfg.Timing.SlotTimeout))
+		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no machine in %s in time",
+			w.Group.Plan, f.cfg.Cluster.Region))
 	}
-	pools := parallel(w.DeletePools, func(pool int) error {
-		return f.deleted("pool", pool, f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool))
+	pools := parallel(8, w.DeletePools, func(pool int) error {
+		err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)
+		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
+		return f.deleted("pool", pool, err)
 	})
-	slots := parallel(w.DeleteSlots, func(slot string) error {
-		return f.deleted("slot", slot, f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot))
+	slots := parallel(8, w.DeleteSlots, func(slot string) error {
+		err := f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)
+		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
+		return f.deleted("slot", slot, err)
 	})
 	return errors.Join(pools, slots)
 }
@@ -224,10 +258,10 @@ func poolSpec(g capacity.Group, count int, cluster lkeapi.Cluster) lkeapi.PoolSp
 	return spec
 }
 
-// parallel runs do for each item, a few at a time, and returns the first error when all have ended.
-func parallel[T any](items []T, do func(T) error) error {
+// parallel runs do for each item, so many at a time, and returns the first error when all have ended.
+func parallel[T any](limit int, items []T, do func(T) error) error {
 	var group errgroup.Group
-	group.SetLimit(8)
+	group.SetLimit(limit)
 	for _, item := range items {
 		group.Go(func() error { return do(item) })
 	}

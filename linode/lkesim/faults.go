@@ -59,10 +59,11 @@ func (f *injected) meet(rng *rand.Rand) bool {
 
 // call returns the fault for a call, or one that does nothing.
 func (l *faults) call(method, path string) Fault {
-	if f := l.first(func(f *injected) bool { return f.Fault.NoCapacity == "" && f.Fault.matches(method, path) }); f != nil {
-		return f.Fault
+	f := l.first(func(f *injected) bool { return f.Fault.NoCapacity == "" && f.Fault.matches(method, path) })
+	if f == nil {
+		return Fault{}
 	}
-	return Fault{}
+	return f.Fault
 }
 
 // capacity returns the fault by which so many nodes of a plan cannot be had in that way; nil where they can.

@@ -11,8 +11,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// TestCallsThatAreDoneLater are answered, or not, before: a PUT, POST or DELETE takes effect as of its own time, also on
-// what has changed meanwhile.
+// TestCallsThatAreDoneLater are answered, or not, before: a PUT, POST or DELETE takes effect as of its own time, on what
+// has changed meanwhile.
 func TestCallsThatAreDoneLater(t *testing.T) {
 	late := metav1.Duration{Duration: 20 * time.Second}
 	for name, f := range map[string]Fault{

@@ -1,0 +1,224 @@
+package capacity
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// lateness is how long after a call without an answer its effect may still come.
+const lateness = 2 * time.Minute
+
+// Outcome is what became of a call to LKE.
+type Outcome int
+
+// The outcomes of calls.
+const (
+	Done    Outcome = iota // answered with success
+	Unknown                // no answer, or a server's failure: done, or done later, or never
+	Refused                // not done; the same call is refused again until something changes
+	Busy                   // not done; the same call may pass soon
+	NoStock                // not done: LKE has no such machines, or not as many
+	NoRoom                 // not done: the account may not have as many
+)
+
+// asked is what was asked of LKE and no view has shown yet. Until its effect shows, or
+// cannot come any more, decisions count with both.
+type asked struct {
+	raises    map[int]raise   // by pool
+	creations []creation      // oldest first
+	slots     map[string]doom // that are to be deleted
+	pools     map[int]doom    // that are to be deleted
+	shut      map[int]shut    // pools whose count did not rise
+}
+
+// raise asks for a higher count of a pool. Once a call has had no answer, no other
+// count may be asked for: the call may still come, and where the count is higher by
+// then, LKE takes machines away.
+type raise struct {
+	key      string // of the group
+	count    int
+	since    time.Time // first sent
+	answered time.Time // last, or given up waiting for the answer
+	next     time.Time // not sent again before
+	ceiling  time.Time // until then an unanswered call may come
+	sends    int
+	dropped  int // slots of the pool that were deleted meanwhile
+	silent   bool
+	shown    bool
+	gaveUp   bool
+	underway bool
+}
+
+// creation asks for a new pool.
+type creation struct {
+	key      string
+	count    int
+	sent     time.Time
+	answered time.Time
+	pool     int // its id, where the answer said it
+	underway bool
+}
+
+// doom asks for the deletion of a slot or of a pool. It is neither given to a claim nor
+// counted on, for as long as the call may have an effect.
+type doom struct {
+	key      string
+	pool     int
+	answered time.Time
+	until    time.Time // it may go until then
+	next     time.Time // not asked again before
+	tries    int
+	promised bool // LKE has said that it is deleted
+	underway bool
+}
+
+// shut is a pool that does not grow for a while.
+type shut struct {
+	until time.Time
+	times int
+}
+
+func (a *asked) clone() asked {
+	b := asked{
+		raises: maps.Clone(a.raises), creations: slices.Clone(a.creations), slots: maps.Clone(a.slots),
+		pools: maps.Clone(a.pools), shut: maps.Clone(a.shut),
+	}
+	if b.raises == nil {
+		b.raises, b.slots, b.pools, b.shut = map[int]raise{}, map[string]doom{}, map[int]doom{}, map[int]shut{}
+	}
+	return b
+}
+
+// send notes the calls of a work as under way.
+func (a *asked) send(w Work, poolOf map[string]int, now time.Time) {
+	for _, g := range w.Grow {
+		r := a.raises[g.Pool]
+		if r.count != g.Count {
+			r = raise{key: w.Key, count: g.Count, since: now}
+		}
+		r.sends++
+		r.underway = true
+		a.raises[g.Pool] = r
+	}
+	for _, n := range w.Create {
+		a.creations = append(a.creations, creation{key: w.Key, count: n, sent: now, underway: true})
+	}
+	for _, s := range w.DeleteSlots {
+		d := a.slots[s]
+		d.key, d.pool, d.underway, d.tries = w.Key, poolOf[s], true, d.tries+1
+		a.slots[s] = d
+	}
+	for _, p := range w.DeletePools {
+		d := a.pools[p]
+		d.key, d.pool, d.underway, d.tries = w.Key, p, true, d.tries+1
+		a.pools[p] = d
+	}
+}
+
+// backoff grows with each try, up to five minutes.
+func backoff(first time.Duration, tries int) time.Duration {
+	return min(first<<min(max(tries-1, 0), 10), 5*time.Minute)
+}
+
+// pauseAfter is how long the same call is not sent again.
+func pauseAfter(o Outcome, tries int) time.Duration {
+	switch o {
+	case Busy:
+		return 3 * time.Second
+	case Unknown:
+		return backoff(5*time.Second, tries)
+	default:
+		return backoff(10*time.Second, tries)
+	}
+}
+
+// Grew records the outcome of raising a pool's count.
+func (m *Memory) Grew(g Grow, o Outcome, now time.Time) {
+	r, ok := m.asked.raises[g.Pool]
+	if !ok {
+		return
+	}
+	r.underway, r.answered = false, now
+	switch o {
+	case Done:
+	case Unknown:
+		r.silent, r.ceiling = true, now.Add(lateness)
+	default:
+		if r.sends--; !r.silent {
+			delete(m.asked.raises, g.Pool)
+			return
+		}
+	}
+	r.next = now.Add(pauseAfter(o, r.sends))
+	m.asked.raises[g.Pool] = r
+}
+
+// Made records the outcome of making a pool of so many nodes; pool is its id where the
+// answer said it, else 0.
+func (m *Memory) Made(key string, count, pool int, o Outcome, now time.Time) {
+	i := slices.IndexFunc(m.asked.creations, func(c creation) bool {
+		return c.underway && c.key == key && c.count == count
+	})
+	switch {
+	case i < 0:
+	case o == Done || o == Unknown:
+		c := &m.asked.creations[i]
+		c.underway, c.answered, c.pool = false, now, pool
+	default:
+		m.asked.creations = slices.Delete(m.asked.creations, i, i+1)
+	}
+}
+
+// SlotDeleted records the outcome of deleting a slot.
+func (m *Memory) SlotDeleted(slot string, o Outcome, now time.Time) {
+	m.asked.slots[slot] = m.asked.slots[slot].after(o, now)
+}
+
+// PoolDeleted records the outcome of deleting a pool.
+func (m *Memory) PoolDeleted(pool int, o Outcome, now time.Time) {
+	m.asked.pools[pool] = m.asked.pools[pool].after(o, now)
+}
+
+func (d doom) after(o Outcome, now time.Time) doom {
+	d.underway, d.answered, d.next = false, now, now.Add(pauseAfter(o, d.tries))
+	if o == Unknown {
+		d.until = now.Add(lateness)
+	}
+	d.promised = d.promised || o == Done
+	return d
+}
+
+// mayGo reports whether a call may yet take a slot or pool away.
+func (d doom) mayGo(now time.Time) bool { return d.underway || d.promised || now.Before(d.until) }
+
+// mayAsk reports whether the deletion may be asked for again.
+func (d doom) mayAsk(now time.Time) bool { return !d.underway && !now.Before(d.next) }
+
+// finish forgets the calls of a group's work that were not sent after all.
+func (a *asked) finish(key string) {
+	for pool, r := range a.raises {
+		if r.key == key && r.underway {
+			if r.underway, r.sends = false, r.sends-1; r.sends == 0 {
+				delete(a.raises, pool)
+			} else {
+				a.raises[pool] = r
+			}
+		}
+	}
+	a.creations = slices.DeleteFunc(a.creations, func(c creation) bool { return c.key == key && c.underway })
+	unsent(a.slots, key)
+	unsent(a.pools, key)
+}
+
+func unsent[K comparable](dooms map[K]doom, key string) {
+	for id, d := range dooms {
+		if d.key == key && d.underway {
+			d.underway, d.tries = false, d.tries-1
+			dooms[id] = d
+		}
+	}
+}
+
+// open reports whether the effect of some call is still to come.
+func (a *asked) open() bool { return len(a.raises)+len(a.creations)+len(a.slots)+len(a.pools) > 0 }

@@ -1,0 +1,86 @@
+package capacity
+
+import (
+	"slices"
+	"time"
+)
+
+// absence is since when a claim's machine is in no list, and when that was last reported.
+type absence struct{ since, told time.Time }
+
+// A machine is lost when it was missing in two lists that far apart: a list may be wrong
+// once. A claim that is still there afterwards is reported again.
+const (
+	lostAfter = 10 * time.Second
+	lostAgain = time.Minute
+)
+
+// locate remembers which pool lists the machine of each claim.
+func (s *scene) locate(old Memory) {
+	for _, c := range s.claims {
+		if pool, ok := old.lastSeen[c.Instance]; ok && c.Instance != 0 {
+			s.memory.lastSeen[c.Instance] = pool
+		}
+	}
+	for _, p := range s.Pools {
+		for _, slot := range p.Slots {
+			if _, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
+				s.memory.lastSeen[slot.Instance] = p.ID
+			}
+			s.listed[slot.Instance] = true
+		}
+	}
+}
+
+// mayBe reports whether LKE has the machine of a claim, or may have it in a slot that it
+// does not list: of the pool that listed it last, or, where no list ever did, of any pool
+// that can be the claim's.
+func (s *scene) mayBe(c Claim) bool {
+	last, seen := s.memory.lastSeen[c.Instance]
+	key := c.Group.Key()
+	return s.listed[c.Instance] || slices.ContainsFunc(s.Pools, func(p Pool) bool {
+		if seen {
+			return p.ID == last && s.fresh(p) > 0
+		}
+		return (p.Group == key || p.Group == "") && s.fresh(p) > 0
+	})
+}
+
+// lose finds claims whose machine is gone, though nobody released it: somebody deleted it,
+// or LKE recycled the node.
+func (s *scene) lose(d *Decision, old Memory) {
+	for _, c := range s.claims {
+		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
+			continue
+		}
+		a, again := old.lost[c.UID]
+		if !again {
+			a.since = s.now
+		}
+		if s.now.Sub(a.since) >= lostAfter && s.now.Sub(a.told) >= lostAgain {
+			a.told = s.now
+			d.Lost = append(d.Lost, c.UID)
+		}
+		s.memory.lost[c.UID] = a
+	}
+}
+
+// settle records which released claims have no machine any more. LKE must have
+// been asked after the release, and nothing may change in the group meanwhile.
+func (s *scene) settle(d *Decision) {
+	shrinking := map[string]bool{}
+	for _, w := range d.Works {
+		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0
+	}
+	for _, c := range s.claims {
+		key := c.Group.Key()
+		if !c.released || !s.Asked.After(s.memory.released[c.UID]) || s.memory.moving(key, s.Asked) {
+			continue
+		}
+		if c.Instance == 0 {
+			s.memory.gone[c.UID] = !shrinking[key]
+		} else {
+			s.memory.gone[c.UID] = !s.mayBe(c)
+		}
+	}
+}

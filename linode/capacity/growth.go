@@ -1,0 +1,117 @@
+package capacity
+
+import (
+	"math"
+	"time"
+)
+
+// replanned is how long a group whose plan type has no capacity does not grow: until
+// the cache shows the other plan types of its claims.
+const replanned = 5 * time.Second
+
+// Grown records that all calls of a group's growth have passed.
+func (m *Memory) Grown(key string) {
+	g := m.groups[key]
+	g.fails, g.hold = 0, time.Time{}
+	if g.eased {
+		g.ration *= 2
+	}
+	g.eased = true
+	put(&m.groups, key, g)
+}
+
+// GrowthFailed records that a call for so many nodes has failed, and keeps the group
+// from growing for a while. Where there may be room for fewer, half as many are asked for
+// next. It returns the time of the next try, and whether there is no room for even one.
+func (m *Memory) GrowthFailed(key string, nodes int, o Outcome, now time.Time) (hold time.Duration, exhausted bool) {
+	g := m.groups[key]
+	defer func() {
+		g.hold = now.Add(hold)
+		put(&m.groups, key, g)
+	}()
+	if o != NoStock && o != NoRoom {
+		g.fails++
+		return growthPause(o, g.fails), false
+	}
+	g.eased = false
+	if nodes > 1 {
+		g.ration = nodes / 2
+		return 0, false
+	}
+	g.fails++
+	if g.ration = 1; o == NoStock { // the claims get another plan type
+		g.ration = 0
+		return replanned, true
+	}
+	return growthPause(o, g.fails), true
+}
+
+// growthPause is how long a group does not grow after failures in a row.
+func growthPause(o Outcome, fails int) time.Duration {
+	if o == Unknown {
+		return min(backoff(5*time.Second, fails), time.Minute)
+	}
+	return pauseAfter(o, fails)
+}
+
+// grow raises counts, lowest pool first, and makes new pools for the rest.
+func (g *group) grow(s *scene, work *Work, missing int) {
+	if ration := s.memory.groups[g.key].ration; ration > 0 {
+		missing = min(missing, ration)
+	}
+	for _, p := range g.pools {
+		count := s.raised(p, missing)
+		if by := count - p.Count; by > 0 {
+			work.Grow = append(work.Grow, Grow{Pool: p.ID, Count: count, By: by})
+			missing -= by
+		}
+	}
+	for missing > 0 {
+		n := min(missing, s.policy.PoolSize)
+		work.Create = append(work.Create, n)
+		missing -= n
+	}
+}
+
+// raised is the count to ask of a pool so that it gives some of the missing nodes, or its
+// own count where it is better left alone.
+func (s *scene) raised(p Pool, missing int) (count int) {
+	asked := &s.memory.asked
+	if missing <= 0 || asked.pools[p.ID].mayGo(s.now) || s.now.Before(asked.shut[p.ID].until) {
+		return p.Count
+	}
+	if r, ok := asked.raises[p.ID]; ok {
+		// The same count or none: see raise. It is asked for where at least half of it is wanted.
+		if r.shown || r.gaveUp || s.now.Before(r.next) || 2*missing < r.count-p.Count {
+			return p.Count
+		}
+		return r.count
+	}
+	if s.inherited(p) {
+		return p.Count
+	}
+	return max(p.Count, min(p.Count+missing, s.policy.PoolSize))
+}
+
+// inherited reports whether a call of an earlier process may still set the count of a pool.
+// While it may, a count that was raised could be lowered again, and LKE would take
+// machines away.
+func (s *scene) inherited(p Pool) bool {
+	m := s.memory
+	return s.now.Sub(m.started) < lateness && !m.firstShown[p.ID].After(m.started)
+}
+
+// room is how many nodes the cluster may still get, counting those on their way.
+func (s *scene) room() int {
+	if s.policy.ClusterSize == 0 {
+		return math.MaxInt
+	}
+	room := s.policy.ClusterSize
+	for _, p := range s.Pools {
+		room -= p.Count + s.memory.asked.raises[p.ID].pending(p, s.now)
+	}
+	for _, c := range s.memory.asked.creations {
+		room -= c.count
+	}
+	return max(0, room)
+}

@@ -1,0 +1,53 @@
+package capacity
+
+import (
+	"slices"
+	"time"
+)
+
+// hidden are the slots of a pool that LKE counts and does not list, as on Enterprise for
+// the first minute.
+type hidden struct {
+	since   []time.Time // of each, oldest first
+	starved int         // of those that are overdue: so many claims were given up
+}
+
+// next brings it up to date: of those that were hidden the oldest are listed first, but for
+// those that are overdue anyway.
+func (h hidden) next(n int, timeout time.Duration, now time.Time) hidden {
+	since := slices.Clone(h.since)
+	for len(since) < n {
+		since = append(since, now)
+	}
+	for len(since) > n {
+		i := min(overdue(since, timeout, now), len(since)-1)
+		since = slices.Delete(since, i, i+1)
+	}
+	return hidden{since: since, starved: min(h.starved, overdue(since, timeout, now))}
+}
+
+// overdue is how many of them were not listed in time. They are phantoms: no machine
+// comes of them.
+func overdue(since []time.Time, timeout time.Duration, now time.Time) int {
+	n := 0
+	for n < len(since) && now.Sub(since[n]) >= timeout {
+		n++
+	}
+	return n
+}
+
+// uncover brings the memory of hidden slots up to date.
+func (s *scene) uncover(old Memory) {
+	for _, p := range s.Pools {
+		if h := old.hidden[p.ID].next(p.hidden(), s.policy.SlotTimeout, s.now); len(h.since) > 0 {
+			s.memory.hidden[p.ID] = h
+		}
+	}
+}
+
+// phantoms is how many hidden slots of a pool are overdue; fresh is how many are not.
+func (s *scene) phantoms(p Pool) int {
+	return overdue(s.memory.hidden[p.ID].since, s.policy.SlotTimeout, s.now)
+}
+
+func (s *scene) fresh(p Pool) int { return p.hidden() - s.phantoms(p) }

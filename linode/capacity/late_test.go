@@ -1,0 +1,351 @@
+package capacity
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// story decides again and again, and answers each call.
+type story struct {
+	*testing.T
+	at     time.Time
+	memory Memory
+	nodes  map[int]Node
+}
+
+func begin(t *testing.T) *story {
+	return &story{T: t, at: now, memory: Memory{started: now.Add(-time.Hour)}}
+}
+
+// sees decides after a while, and answers all calls of the decision with the outcome. A
+// pool that is made gets the id 0: the answer is not known.
+func (s *story) sees(after time.Duration, o Outcome, claims []Claim, pools []Pool) []string {
+	s.at = s.at.Add(after)
+	for _, c := range claims {
+		if c.released {
+			s.memory.Release(c.UID, s.at.Add(-time.Millisecond))
+		}
+	}
+	d := Decide(View{Claims: claims, Pools: pools, Nodes: s.nodes, Asked: s.at}, s.memory, policy, s.at)
+	s.memory = d.Memory
+	for _, b := range d.Binds {
+		s.memory.Bound(b, s.at)
+	}
+	for _, w := range d.Works {
+		s.answer(w, o)
+	}
+	return render(d)
+}
+
+func (s *story) answer(w Work, o Outcome) {
+	for _, g := range w.Grow {
+		s.memory.Grew(g, o, s.at)
+	}
+	for _, n := range w.Create {
+		s.memory.Made(w.Key, n, 0, o, s.at)
+	}
+	for _, slot := range w.DeleteSlots {
+		s.memory.SlotDeleted(slot, o, s.at)
+	}
+	for _, p := range w.DeletePools {
+		s.memory.PoolDeleted(p, o, s.at)
+	}
+	switch grows := len(w.Grow)+len(w.Create) > 0; {
+	case grows && o == Done:
+		s.memory.Grown(w.Key)
+	case grows:
+		s.memory.GrowthFailed(w.Key, len(w.For), o, s.at)
+	}
+	s.memory.Finish(w.Key, s.at)
+}
+
+func (s *story) want(what string, got []string, want ...string) {
+	s.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+// waiting are n claims that wait, after those that have the machines of slotsOf(have).
+func waiting(have, n int) []Claim {
+	claims := ownersOf(have)
+	for i := range n {
+		claims = append(claims, Claim{UID: fmt.Sprintf("w%d", i), Group: web, Created: now.Add(time.Duration(i))})
+	}
+	return claims
+}
+
+// TestAfterAPutWithoutAnswer only the same count is asked of the pool, for two minutes:
+// the call may still come, and would lower a higher one. Further demand goes elsewhere.
+func TestAfterAPutWithoutAnswer(t *testing.T) {
+	s := begin(t)
+	ten := []Pool{pool(1, 10, slotsOf(10)...)}
+	s.want("at first", s.sees(0, Unknown, waiting(10, 1), ten), "web: grow pool 1 to 11 for w0", "wait")
+	s.want("before the next try", s.sees(time.Second, Done, waiting(10, 1), ten), "wait")
+	s.want("then", s.sees(5*time.Second, Unknown, waiting(10, 3), ten),
+		"web: grow pool 1 to 11 for w0 w1 w2", "web: make a pool of 2 for w0 w1 w2", "wait")
+	s.want("when both have come", s.sees(15*time.Second, Done, waiting(10, 5),
+		[]Pool{pool(1, 11, append(slotsOf(10), Slot{"1-x", 0})...), pool(2, 2, Slot{"2-a", 0}, Slot{"2-b", 0})}),
+		"web: grow pool 2 to 4 for w3 w4", "wait")
+	s.want("two minutes later", s.sees(2*time.Minute, Done, waiting(10, 6),
+		[]Pool{pool(1, 11, append(slotsOf(10), Slot{"1-x", 0})...), pool(2, 4, Slot{"2-a", 0}, Slot{"2-b", 0})}),
+		"web: grow pool 1 to 12 for w5", "wait")
+}
+
+// TestAPutThatWasAskedOnceAndShowsIsOver: nothing is left that could come late.
+func TestAPutThatWasAskedOnceAndShowsIsOver(t *testing.T) {
+	s := begin(t)
+	s.sees(0, Unknown, waiting(1, 1), []Pool{pool(1, 1, slotsOf(1)...)})
+	s.want("", s.sees(10*time.Second, Done, waiting(1, 2), []Pool{pool(1, 2, append(slotsOf(1), Slot{"1-x", 0})...)}),
+		"web: grow pool 1 to 3 for w1", "wait")
+}
+
+// TestAPostWithoutAnswerCounts as supply until it shows, or two minutes have passed.
+func TestAPostWithoutAnswerCounts(t *testing.T) {
+	s := begin(t)
+	s.want("at first", s.sees(0, Unknown, waiting(0, 2), nil), "web: make a pool of 2 for w0 w1", "wait")
+	s.want("meanwhile", s.sees(90*time.Second, Done, waiting(0, 2), nil), "wait")
+	s.want("more", s.sees(time.Second, Done, waiting(0, 3), nil), "web: make a pool of 1 for w2", "wait")
+	both := []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0}), pool(2, 1, Slot{"2-a", 0})}
+	s.want("it shows", s.sees(time.Second, Done, waiting(0, 3), both), "wait")
+	s.want("and is not waited for any more", s.sees(time.Second, Done, waiting(0, 4), both),
+		"web: grow pool 1 to 3 for w3", "wait")
+
+	s = begin(t)
+	s.sees(0, Unknown, waiting(0, 2), nil)
+	s.want("it never came", s.sees(2*time.Minute, Done, waiting(0, 2), nil), "web: make a pool of 2 for w0 w1", "wait")
+}
+
+// TestADeletionWithoutAnswer may come late: its slot is neither given away nor counted on.
+func TestADeletionWithoutAnswer(t *testing.T) {
+	s := begin(t)
+	three := []Pool{pool(1, 3, slotsOf(3)...)}
+	s.sees(0, Done, ownersOf(2), three)
+	s.want("the surplus goes", s.sees(10*time.Minute, Unknown, ownersOf(2), three), "web: delete slot 1-002")
+	s.want("nobody gets it", s.sees(6*time.Second, Unknown, waiting(2, 1), three),
+		"web: grow pool 1 to 4 for w0", "web: delete slot 1-002", "wait")
+	s = begin(t)
+	s.sees(0, Done, nil, three[:1])
+	s.want("a whole pool", s.sees(10*time.Minute, Unknown, nil, three), "web: delete pool 1")
+	s.want("is left alone, too", s.sees(time.Second, Done, waiting(0, 1), three), "web: make a pool of 1 for w0", "wait")
+}
+
+// TestSuccessWithoutEffect is asked for less and less often, and then not of that pool.
+func TestSuccessWithoutEffect(t *testing.T) {
+	calls := func(s *story, claims []Claim, pools []Pool, d time.Duration) (n int) {
+		for end := s.at.Add(d); s.at.Before(end); {
+			n += len(s.sees(2*time.Second, Done, claims, pools)) - 1
+		}
+		return n
+	}
+	s := begin(t)
+	if n := calls(s, waiting(2, 1), []Pool{pool(1, 2, slotsOf(2)...)}, time.Minute); n > 4 {
+		t.Errorf("a PUT that is clamped: %d calls in a minute", n)
+	}
+	if n := calls(s, waiting(2, 1), []Pool{pool(1, 2, slotsOf(2)...)}, 10*time.Minute); n > 20 {
+		t.Errorf("and nothing else helps: %d calls in ten minutes", n)
+	}
+	s = begin(t)
+	claims := append(ownersOf(1), released(has("z", 1001)))
+	if n := calls(s, claims, []Pool{pool(1, 2, slotsOf(2)...)}, 10*time.Minute); n > 2*12 {
+		t.Errorf("a slot that stays listed: %d calls in ten minutes", n)
+	}
+}
+
+// TestPhantoms are counted and never listed: they time out as slots without an instance do.
+func TestPhantoms(t *testing.T) {
+	s := begin(t)
+	pools := []Pool{pool(1, 2)}
+	s.want("at first", s.sees(0, Done, waiting(0, 2), pools), "wait")
+	s.want("in time", s.sees(3*time.Minute, Done, waiting(0, 2), pools), "wait")
+	s.want("then", s.sees(time.Minute, Done, waiting(0, 2), pools),
+		"web: delete pool 1", "web: starve w1", "web: starve w0")
+	s.want("once", s.sees(10*time.Second, Done, waiting(0, 2), nil), "web: make a pool of 2 for w0 w1", "wait")
+
+	s = begin(t)
+	pools = []Pool{pool(1, 3, slotsOf(2)...)}
+	s.sees(0, Done, waiting(2, 1), pools)
+	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: starve w0")
+	s.want("the pool stays", s.sees(10*time.Second, Done, waiting(2, 1), pools), "web: grow pool 1 to 4 for w0", "wait")
+}
+
+// TestANullSlotThatCannotBeDeletedStarvesOneClaim.
+func TestANullSlotThatCannotBeDeletedStarvesOneClaim(t *testing.T) {
+	s := begin(t)
+	pools := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
+	starved := 0
+	for minute := range 60 {
+		for _, line := range s.sees(time.Minute, Unknown, waiting(2, 1+minute%3), pools) {
+			if len(line) > 11 && line[:11] == "web: starve" {
+				starved++
+			}
+		}
+	}
+	if starved != 1 {
+		t.Errorf("%d claims were given up", starved)
+	}
+}
+
+// TestAForeignPoolWithAHiddenSlot stops nothing.
+func TestAForeignPoolWithAHiddenSlot(t *testing.T) {
+	s := begin(t)
+	foreign := Pool{ID: 9, Count: 3, Slots: []Slot{{ID: "9-a", Instance: 90}}}
+	pools := []Pool{pool(1, 2, slotsOf(2)...), foreign}
+	claims := append(ownersOf(1), released(has("owner001", 1001)))
+	s.sees(0, Done, claims, pools)
+	pools[0] = pool(1, 1, slotsOf(1)...)
+	s.sees(time.Second, Done, claims, pools)
+	if _, gone := s.memory.Release("owner001", s.at); !gone {
+		t.Error("a released machine is not gone")
+	}
+	s.sees(time.Second, Done, ownersOf(1), []Pool{foreign})
+	s.want("", s.sees(10*time.Second, Done, ownersOf(1), []Pool{foreign}), "lost owner000")
+}
+
+// TestALostMachine is reported when two lists lack it, and again where the claim stays.
+func TestALostMachine(t *testing.T) {
+	s := begin(t)
+	two := []Pool{pool(1, 2, slotsOf(2)...)}
+	s.sees(0, Done, ownersOf(2), two)
+	one := []Pool{pool(1, 2, slotsOf(2)[0], Slot{"1-001", 0})}
+	s.want("first", s.sees(time.Second, Done, ownersOf(2), one))
+	s.want("second", s.sees(10*time.Second, Done, ownersOf(2), one), "lost owner001")
+	s.want("third", s.sees(10*time.Second, Done, ownersOf(2), one))
+	s.want("later", s.sees(time.Minute, Done, ownersOf(2), one), "lost owner001", "web: delete slot 1-001")
+	hides := []Pool{pool(1, 2, slotsOf(2)[0])}
+	s = begin(t)
+	s.sees(0, Done, ownersOf(2), two)
+	s.sees(time.Second, Done, ownersOf(2), hides)
+	s.want("its pool hides a slot", s.sees(time.Minute, Done, ownersOf(2), hides))
+	s.want("for too long", s.sees(4*time.Minute, Done, ownersOf(2), hides))
+	s.want("", s.sees(10*time.Second, Done, ownersOf(2), hides), "lost owner001")
+}
+
+// TestARecycledMachineIsOfferedFirst, and kept for ten minutes.
+func TestARecycledMachineIsOfferedFirst(t *testing.T) {
+	recycled := []Pool{pool(1, 2, Slot{"1-000", 2000}, Slot{"1-001", 2001})}
+	s := begin(t)
+	s.sees(0, Done, ownersOf(2), []Pool{pool(1, 2, slotsOf(2)...)})
+	s.sees(time.Second, Done, ownersOf(2), recycled)
+	s.want("", s.sees(10*time.Second, Done, ownersOf(2), recycled), "lost owner000", "lost owner001")
+	ended := []Claim{released(has("owner000", 1000)), released(has("owner001", 1001)), waits("w")}
+	s.want("", s.sees(5*time.Second, Done, ended, recycled), "bind w to 2000")
+	w := has("w", 2000)
+	s.want("", s.sees(9*time.Minute, Done, []Claim{w}, recycled))
+	s.want("", s.sees(time.Minute, Done, []Claim{w}, recycled), "web: delete slot 1-001")
+}
+
+// TestAProviderIDThatIsPendingAgain is stored again.
+func TestAProviderIDThatIsPendingAgain(t *testing.T) {
+	s := begin(t)
+	one := []Pool{pool(1, 1, slotsOf(1)...)}
+	s.want("", s.sees(0, Done, []Claim{waits("a")}, one), "bind a to 1000")
+	s.want("the cache lags", s.sees(5*time.Second, Done, []Claim{waits("a")}, one))
+	s.want("it was overwritten", s.sees(5*time.Second, Done, []Claim{waits("a")}, one), "bind a to 1000")
+	s.sees(time.Second, Done, []Claim{has("a", 1000)}, one)
+	s.want("its machine is gone meanwhile", s.sees(10*time.Second, Done, []Claim{waits("a")}, nil),
+		"web: make a pool of 1 for a", "wait")
+}
+
+// TestRoomForSome: half as many are asked for after each refusal, until one is too many.
+func TestRoomForSome(t *testing.T) {
+	for _, refusal := range []Outcome{NoStock, NoRoom} {
+		s, have, calls := begin(t), 0, 0
+		for range 20 {
+			var pools []Pool
+			if have > 0 {
+				pools = []Pool{pool(1, have, slotsOf(have)...)}
+			}
+			d := Decide(View{Claims: waiting(have, 8-have), Pools: pools, Asked: s.at}, s.memory, policy, s.at)
+			s.memory = d.Memory
+			for _, w := range d.Works {
+				n := 0
+				for _, g := range w.Grow {
+					n = g.By
+				}
+				for _, c := range w.Create {
+					n = c
+				}
+				if calls++; have+n <= 7 {
+					s.answer(w, Done)
+					have += n
+				} else {
+					s.answerSize(w, refusal, n)
+				}
+			}
+			s.at = s.at.Add(time.Second)
+		}
+		if have != 7 || calls > 10 {
+			t.Errorf("outcome %d: %d machines in %d calls where there is room for 7", refusal, have, calls)
+		}
+	}
+}
+
+func (s *story) answerSize(w Work, o Outcome, n int) {
+	for _, g := range w.Grow {
+		s.memory.Grew(g, o, s.at)
+	}
+	for _, c := range w.Create {
+		s.memory.Made(w.Key, c, 0, o, s.at)
+	}
+	s.memory.GrowthFailed(w.Key, n, o, s.at)
+	s.memory.Finish(w.Key, s.at)
+}
+
+// TestTheClusterIsFull: what it has room for is made, and the rest is said.
+func TestTheClusterIsFull(t *testing.T) {
+	s := begin(t)
+	pools := []Pool{pool(1, 90, slotsOf(90)...), {ID: 9, Count: 158}}
+	s.want("", s.sees(0, Refused, waiting(90, 4), pools), "full for w2", "full for w3", "web: grow pool 1 to 92 for w0 w1",
+		"wait")
+	s.want("said once", s.sees(10*time.Second, Refused, waiting(90, 4), pools), "web: grow pool 1 to 92 for w0 w1", "wait")
+}
+
+// TestAfterARestartPoolsThatWereThereAreNotGrown: a PUT of the last process may still come.
+func TestAfterARestartPoolsThatWereThereAreNotGrown(t *testing.T) {
+	s := begin(t)
+	s.memory = Memory{}
+	ten := []Pool{pool(1, 10, slotsOf(10)...)}
+	s.want("", s.sees(0, Refused, waiting(10, 1), ten), "web: make a pool of 1 for w0", "wait")
+	s.memory.groups[web.Key()] = motion{}
+	s.want("", s.sees(2*time.Minute, Done, waiting(10, 1), ten), "web: grow pool 1 to 11 for w0", "wait")
+}
+
+// TestMachinesWhoseClaimsAreGone are drained first; more than a few stay until somebody says so.
+func TestMachinesWhoseClaimsAreGone(t *testing.T) {
+	node := func(i int) Node { return Node{Name: fmt.Sprintf("n%d", i), NodePool: "web"} }
+	s := begin(t)
+	s.nodes = map[int]Node{1000: node(0), 1001: node(1), 1002: node(2), 1003: node(3)}
+	four := []Pool{pool(1, 4, slotsOf(4)...)}
+	s.sees(0, Done, ownersOf(4), four)
+	s.sees(time.Second, Done, nil, four)
+	s.want("a minute later", s.sees(time.Minute, Done, nil, four), "keep 1000", "keep 1001", "keep 1002", "keep 1003")
+	s.want("an hour later", s.sees(time.Hour, Done, []Claim{waits("a")}, four), "web: grow pool 1 to 5 for a", "wait")
+	condemned := node(0)
+	condemned.Condemned = true
+	s.nodes[1000] = condemned
+	five := []Pool{pool(1, 5, append(slotsOf(4), Slot{"1-x", 2000})...)}
+	s.want("one is let go, and three are few", s.sees(time.Second, Done, []Claim{has("a", 2000)}, five),
+		"drain n0", "drain n1", "drain n2", "drain n3")
+	for i := range 4 {
+		n := node(i)
+		n.Leaving = true
+		s.nodes[1000+i] = n
+	}
+	s.want("while they drain", s.sees(time.Second, Done, []Claim{has("a", 2000)}, five))
+	delete(s.nodes, 1001)
+	s.want("drained", s.sees(time.Second, Done, []Claim{has("a", 2000), waits("b")}, five),
+		"web: grow pool 1 to 6 for b", "web: delete slot 1-001", "wait")
+}
+
+// TestLinodesOfTheExistingProvider that no claim owns are reported, and stay.
+func TestLinodesOfTheExistingProvider(t *testing.T) {
+	s := begin(t)
+	old := []Pool{{ID: 9, Count: 2, Adopted: true, Slots: []Slot{{"9-a", 90}, {"9-b", 91}}}}
+	s.sees(0, Done, []Claim{has("a", 90)}, old)
+	s.want("", s.sees(10*time.Minute, Done, []Claim{has("a", 90)}, old), "keep 91")
+	s.want("once", s.sees(time.Hour, Done, []Claim{has("a", 90)}, old))
+}

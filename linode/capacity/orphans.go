@@ -1,0 +1,93 @@
+package capacity
+
+// Node is a Node that Karpenter has registered: pods may run on it.
+type Node struct {
+	Name      string
+	NodePool  string
+	Leaving   bool // it is being deleted, and so drained
+	Condemned bool // somebody has said that it may go though no claim owns it
+}
+
+// Drain is an instance that no claim owns and whose Node is to be deleted, so that
+// Karpenter drains it. The instance goes when the Node is gone.
+type Drain struct {
+	Instance int
+	Node     string
+}
+
+// Kept is an instance that no claim owns and that stays until somebody says what is to
+// become of it. Each is reported once.
+type Kept struct {
+	Pool     int
+	Plan     string
+	Slot     string
+	Instance int
+	Node     string // its registered Node; "" where LKE's pool is another provider's
+	NodePool string
+}
+
+// few is how many machines with pods on them may lose their claims at once, for it to look
+// like somebody's deed: more look like a restore of the cluster without its NodeClaims.
+const few = 3
+
+// retire drains the machines with registered Nodes that no claim owns, for longer than the
+// grace period. More than a few at once stay, but for those that somebody has condemned.
+func (s *scene) retire(d *Decision, groups []*group, old Memory) {
+	many := 0
+	for _, g := range groups {
+		for _, slot := range g.inhabited {
+			if n := s.Nodes[slot.Instance]; !n.Leaving && !n.Condemned {
+				many++
+			}
+		}
+	}
+	for _, g := range groups {
+		for _, slot := range g.inhabited {
+			n := s.Nodes[slot.Instance]
+			switch overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Keep; {
+			case n.Leaving:
+			case n.Condemned, many <= few && overdue:
+				d.Drains = append(d.Drains, Drain{Instance: slot.Instance, Node: n.Name})
+			case many > few && s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace:
+				s.keep(d, g, slot, n, old)
+			}
+		}
+	}
+}
+
+// keep reports an instance that stays without a claim.
+func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
+	if !s.memory.tell(old, slot.ID) {
+		return
+	}
+	for _, p := range g.pools {
+		for _, other := range p.Slots {
+			if other.ID == slot.ID {
+				d.Kept = append(d.Kept, Kept{
+					Pool: p.ID, Plan: p.Plan, Slot: slot.ID, Instance: slot.Instance, Node: n.Name, NodePool: n.NodePool,
+				})
+			}
+		}
+	}
+}
+
+// inherit reports the instances of the pools that another provider has made for its own
+// claims, and that no claim owns: they cost, and nobody here may delete them.
+func (s *scene) inherit(d *Decision, old Memory) {
+	for _, p := range s.Pools {
+		if p.Group != "" || !p.Adopted {
+			continue
+		}
+		for _, slot := range p.Slots {
+			if _, owned := s.owner[slot.Instance]; owned || slot.Instance == 0 {
+				continue
+			}
+			if s.memory.unownedSince[slot.ID] = earlier(old.unownedSince, slot.ID, s.now); s.now.Sub(
+				s.memory.unownedSince[slot.ID]) >= s.policy.Keep && s.memory.tell(old, slot.ID) {
+				d.Kept = append(d.Kept, Kept{
+					Pool: p.ID, Plan: p.Plan, Slot: slot.ID, Instance: slot.Instance, NodePool: p.NodePool,
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,148 @@
+package capacity
+
+import (
+	"slices"
+	"time"
+)
+
+// compare looks for the effects of what was asked for in a view. It returns, by group, how
+// many nodes were granted and have not come: those are as good as out of stock.
+func (m *Memory) compare(view View, now time.Time) (missed map[string]int) {
+	missed = map[string]int{}
+	pools := make(map[int]Pool, len(view.Pools))
+	slots := map[string]bool{}
+	for _, p := range view.Pools {
+		pools[p.ID] = p
+		for _, s := range p.Slots {
+			slots[s.ID] = true
+		}
+	}
+	m.meet(view)
+	m.deletionsShown(slots, pools, view.Asked)
+	for id, r := range m.asked.raises {
+		p, there := pools[id]
+		if r.underway || !view.Asked.After(r.answered) {
+			continue
+		}
+		if !there {
+			delete(m.asked.raises, id)
+			continue
+		}
+		missed[r.key] += m.raiseShown(p, r, now)
+	}
+	m.asked.creations = slices.DeleteFunc(m.asked.creations, func(c creation) bool {
+		return !c.underway && view.Asked.After(c.answered) && m.creationShown(c, view.Pools, now)
+	})
+	for id := range m.asked.shut {
+		if _, there := pools[id]; !there {
+			delete(m.asked.shut, id)
+		}
+	}
+	return missed
+}
+
+// meet remembers when each pool was first shown.
+func (m *Memory) meet(view View) {
+	known, made := m.firstShown, m.made
+	m.firstShown, m.made = map[int]time.Time{}, map[int]bool{}
+	for _, p := range view.Pools {
+		if m.firstShown[p.ID] = known[p.ID]; known[p.ID].IsZero() {
+			m.firstShown[p.ID] = view.Asked
+		}
+		if made[p.ID] {
+			m.made[p.ID] = true
+		}
+	}
+}
+
+// deletionsShown ends the dooms of what is not listed any more.
+func (m *Memory) deletionsShown(slots map[string]bool, pools map[int]Pool, asked time.Time) {
+	for id, d := range m.asked.slots {
+		if d.underway || slots[id] || !asked.After(d.answered) {
+			continue
+		}
+		delete(m.asked.slots, id)
+		if r, ok := m.asked.raises[d.pool]; ok {
+			r.dropped++
+			m.asked.raises[d.pool] = r
+		}
+	}
+	for id, d := range m.asked.pools {
+		if _, there := pools[id]; !there && !d.underway && asked.After(d.answered) {
+			delete(m.asked.pools, id)
+		}
+	}
+}
+
+// raiseShown compares a pool with the count that was asked for. Where that does not come
+// in time, the pool is left alone for a while; it returns how many nodes were granted
+// and have not come.
+func (m *Memory) raiseShown(p Pool, r raise, now time.Time) (missed int) {
+	r.shown = r.shown || p.Count+r.dropped >= r.count
+	over := !now.Before(r.ceiling)
+	switch {
+	case r.shown && (!r.silent || r.sends == 1 || over):
+		delete(m.asked.raises, p.ID)
+		delete(m.asked.shut, p.ID)
+		return 0
+	case !r.shown && !r.gaveUp && now.Sub(r.since) >= lateness:
+		times := m.asked.shut[p.ID].times + 1
+		m.asked.shut[p.ID] = shut{until: now.Add(lateness << min(times-1, 5)), times: times}
+		r.gaveUp = true
+		if !r.silent {
+			missed = r.count - p.Count
+		}
+	}
+	if m.asked.raises[p.ID] = r; r.gaveUp && over {
+		delete(m.asked.raises, p.ID)
+	}
+	return missed
+}
+
+// creationShown reports whether a pool that was asked for is listed, or does not come any
+// more. An answer that was lost has not said which pool it is: it is one that nobody else
+// made and that was not there before.
+func (m *Memory) creationShown(c creation, pools []Pool, now time.Time) bool {
+	for _, p := range pools {
+		mine := p.ID == c.pool
+		if c.pool == 0 {
+			mine = p.Group == c.key && !m.made[p.ID] && m.firstShown[p.ID].After(c.sent)
+		}
+		if mine {
+			m.made[p.ID] = true
+			return true
+		}
+	}
+	if now.Sub(c.answered) < lateness {
+		return false
+	}
+	if c.pool != 0 { // it was answered with success, and nothing came of it
+		g := m.groups[c.key]
+		g.fails++
+		g.hold = now.Add(backoff(10*time.Second, g.fails))
+		m.groups[c.key] = g
+	}
+	return true
+}
+
+// coming is how many slots of a group's pools are on their way and not counted by LKE
+// yet.
+func (m *Memory) coming(key string, pools []Pool, now time.Time) (n int) {
+	for _, c := range m.asked.creations {
+		if c.key == key {
+			n += c.count
+		}
+	}
+	for _, p := range pools {
+		n += m.asked.raises[p.ID].pending(p, now)
+	}
+	return n
+}
+
+// pending is how many slots a raise may still add, while it is not asked for again.
+func (r raise) pending(p Pool, now time.Time) int {
+	if r.shown || r.gaveUp || !now.Before(r.next) {
+		return 0
+	}
+	return max(0, r.count-r.dropped-p.Count)
+}

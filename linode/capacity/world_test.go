@@ -1,0 +1,330 @@
+package capacity
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+)
+
+// world plays LKE, Karpenter and the API server for Decide, one step at a time, with all
+// that can go wrong between them.
+type world struct {
+	t      *testing.T
+	rng    *rand.Rand
+	now    time.Time
+	claims map[string]*Claim // as the API server stores them
+	cache  []Claim           // as the process saw them last
+	pools  map[int]*place
+	nodes  map[int]Node
+	memory Memory
+	epoch  int // of the process
+	nextID int
+	policy Policy
+	faults bool
+
+	underway []*errand // begun, and not carried out yet
+	late     []late    // calls without an answer, which come later
+	doomed   map[string]bool
+
+	writes, made, trouble, robbed int
+}
+
+// place is a pool with what LKE knows of its slots.
+type place struct {
+	Pool
+	slots []*berth
+}
+
+type berth struct {
+	Slot
+	listed  time.Time
+	phantom bool // it is never listed
+	barren  bool // it gets no instance
+}
+
+// late is a call that LKE carries out some time after nobody has heard of it.
+type late struct {
+	at    time.Time
+	apply func(epoch int)
+	epoch int
+}
+
+func newWorld(t *testing.T, seed uint64) *world {
+	w := &world{
+		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now, faults: true,
+		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, doomed: map[string]bool{},
+		policy: Policy{
+			Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7, ClusterSize: 60,
+		},
+	}
+	// Somebody else's pool, which never lists one of its nodes.
+	w.pools[900] = &place{Pool: Pool{ID: 900}, slots: []*berth{{Slot: Slot{"900-a", 999_999}}, {phantom: true}}}
+	return w
+}
+
+func (w *world) id() int { w.nextID++; return w.nextID }
+
+// chance is true one time in n, while there are faults.
+func (w *world) chance(n int) bool { return w.faults && w.rng.IntN(n) == 0 }
+
+// pass lets time go by, and brings what comes late.
+func (w *world) pass(d time.Duration) {
+	w.now = w.now.Add(d)
+	var later []late
+	for _, l := range w.late {
+		if l.at.After(w.now) {
+			later = append(later, l)
+		} else {
+			l.apply(l.epoch)
+		}
+	}
+	w.late = later
+}
+
+// view is what LKE and the cache show.
+func (w *world) view() View {
+	if !w.chance(4) || w.cache == nil {
+		w.cache = nil
+		for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+			w.cache = append(w.cache, *w.claims[uid])
+		}
+	}
+	v := View{Claims: w.cache, Nodes: maps.Clone(w.nodes), Asked: w.now}
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		p := w.pools[id]
+		shown := p.Pool
+		shown.Count, shown.Slots = len(p.slots), nil
+		for _, b := range p.slots {
+			if !b.phantom && !b.listed.After(w.now) {
+				shown.Slots = append(shown.Slots, b.Slot)
+			}
+		}
+		slices.SortFunc(shown.Slots, func(a, b Slot) int { return compareIDs(a.ID, b.ID) })
+		v.Pools = append(v.Pools, shown)
+	}
+	return v
+}
+
+func compareIDs(a, b string) int {
+	if a < b {
+		return -1
+	}
+	return 1
+}
+
+// bind writes a claim's machine as NodeClaims does: not where the claim has changed, or
+// another has the machine. What was written may be said to have failed.
+func (w *world) bind(b Bind) {
+	c := w.claims[b.UID]
+	for _, other := range w.claims {
+		if other.Instance == b.Instance && other.UID != b.UID {
+			c = nil
+		}
+	}
+	if c == nil || c.Instance != 0 || c.Group.Key() != b.Key || w.chance(20) {
+		w.memory.BindFailed(b, w.now)
+		return
+	}
+	c.Instance = b.Instance
+	if w.chance(20) {
+		w.memory.BindFailed(b, w.now)
+		return
+	}
+	w.memory.Bound(b, w.now)
+}
+
+// resize sets the count of a pool. Where it is lower LKE picks the victims.
+func (w *world) resize(p *place, count int) {
+	if count > w.policy.PoolSize {
+		w.t.Fatalf("pool %d was grown to %d, past the limit of %d", p.ID, count, w.policy.PoolSize)
+	}
+	for len(p.slots) > count {
+		i := w.rng.IntN(len(p.slots))
+		if c := w.ownerOf(p.slots[i].Instance); c != nil && !c.released {
+			w.t.Fatalf("the count of pool %d was lowered to %d: LKE took the machine of %s", p.ID, count, c.UID)
+		}
+		p.slots = slices.Delete(p.slots, i, i+1)
+	}
+	for len(p.slots) < count {
+		b := &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now}
+		if w.chance(3) {
+			b.listed = w.now.Add(time.Duration(w.rng.IntN(60)) * time.Second)
+		}
+		b.phantom, b.barren = w.chance(40), w.chance(20)
+		p.slots = append(p.slots, b)
+	}
+}
+
+func (w *world) ownerOf(instance int) *Claim {
+	if instance != 0 {
+		for _, c := range w.claims {
+			if c.Instance == instance {
+				return c
+			}
+		}
+	}
+	return nil
+}
+
+// take deletes a slot. A call of the last process may take the machine of a claim: that is
+// what a restart can cost.
+func (w *world) take(p *place, b *berth, epoch int) {
+	if c := w.ownerOf(b.Instance); c != nil && !c.released {
+		if epoch == w.epoch {
+			w.t.Fatalf("slot %s was deleted under claim %s", b.ID, c.UID)
+		}
+		w.robbed++
+	}
+	p.slots = slices.DeleteFunc(p.slots, func(other *berth) bool { return other == b })
+}
+
+// provision gives some slots their instances.
+func (w *world) provision(chance float64) {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		for _, b := range w.pools[id].slots {
+			barren := b.barren && w.faults
+			if b.Instance == 0 && !b.phantom && !barren && w.rng.Float64() < chance {
+				b.Instance = w.id()
+			}
+		}
+	}
+}
+
+// register has some machines of claims join as Nodes.
+func (w *world) register() {
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && w.rng.IntN(2) == 0 {
+			w.nodes[c.Instance] = Node{Name: fmt.Sprint(c.Instance), NodePool: c.Group.NodePool}
+		}
+	}
+}
+
+func (w *world) alive(instance int) bool {
+	for _, p := range w.pools {
+		for _, b := range p.slots {
+			if instance != 0 && b.Instance == instance {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// tagged reports whether the pool of an instance has its tag. Where it has not, only the
+// claim says whose the machine is.
+func (w *world) tagged(instance int) bool {
+	for _, p := range w.pools {
+		for _, b := range p.slots {
+			if instance != 0 && b.Instance == instance && p.Group == "" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// recycle replaces machines as LKE does: in their slots, or with new ones beside.
+func (w *world) recycle(p *place) {
+	for _, b := range slices.Clone(p.slots) {
+		if b.Instance == 0 || w.rng.IntN(2) == 0 {
+			continue
+		}
+		delete(w.nodes, b.Instance)
+		if w.rng.IntN(2) == 0 {
+			b.Instance = 0
+			continue
+		}
+		p.slots = slices.DeleteFunc(p.slots, func(other *berth) bool { return other == b })
+		p.slots = append(p.slots, &berth{Slot: Slot{ID: fmt.Sprintf("%d-%06d", p.ID, w.id())}, listed: w.now})
+	}
+}
+
+// leave has a claim go as Karpenter does: its Node is drained before its machine may go.
+func (w *world) leave(c *Claim) {
+	c.Leaving, c.released = true, true
+	delete(w.nodes, c.Instance)
+}
+
+// finish drops released claims whose machine is said to be gone, as Karpenter does after
+// NotFound, and makes sure that it is.
+func (w *world) finish() {
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		c := w.claims[uid]
+		if !c.released {
+			continue
+		}
+		if _, gone := w.memory.Release(uid, w.now); gone {
+			if w.alive(c.Instance) {
+				w.t.Fatalf("claim %s was said to be gone, and Linode %d lives", uid, c.Instance)
+			}
+			delete(w.claims, uid)
+		}
+	}
+}
+
+// traits are those of a pool that was made for a group.
+func traits(g Group) Traits {
+	return Traits{Plan: g.Plan, Labels: g.Labels, Taints: g.Taints, Tags: g.Tags, Version: g.Version}
+}
+
+// edit changes some pool as a person can in Cloud Manager.
+func (w *world) edit() {
+	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
+		p := w.pools[id]
+		if id == 900 {
+			continue
+		}
+		switch w.rng.IntN(12) {
+		case 0:
+			p.Tags = []string{"by-hand"}
+		case 1: // of a pool that holds what is nobody's, nobody could know it
+			if w.owns(p) {
+				p.Group = ""
+			}
+		case 2:
+			p.Labels = map[string]string{"by": "hand"}
+		case 3:
+			p.Taints = nil
+		case 4:
+			p.Autoscaled = true
+		case 5:
+			p.Version = "v1.99.0"
+		case 6:
+			if len(p.slots) > 1 { // LKE picks the victim
+				p.slots = slices.Delete(p.slots, 0, 1)
+			}
+		case 7: // a call that is under way would lower it again
+			if p.Group != "" && len(w.late) == 0 {
+				w.resize(p, max(len(p.slots), min(len(p.slots)+2, w.policy.PoolSize)))
+			}
+		case 8:
+			w.recycle(p)
+		}
+	}
+}
+
+// owns reports whether each slot of a pool is some claim's.
+func (w *world) owns(p *place) bool {
+	for _, b := range p.slots {
+		if c := w.ownerOf(b.Instance); c == nil || c.Leaving {
+			return false
+		}
+	}
+	return len(p.slots) > 0
+}
+
+// roll lets claims go as Karpenter does whose pool is not what their group asks for.
+func (w *world) roll() {
+	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
+		c := w.claims[uid]
+		for _, p := range w.pools {
+			holds := slices.ContainsFunc(p.slots, func(b *berth) bool { return b.Instance == c.Instance })
+			if c.Instance != 0 && holds && !c.Group.CanHold(p.Traits) {
+				w.leave(c)
+			}
+		}
+	}
+}

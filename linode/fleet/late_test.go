@@ -1,0 +1,347 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// lost counts the claims whose machine LKE does not have any more.
+func (r *rig) lost() (n int) {
+	r.book.mu.Lock()
+	defer r.book.mu.Unlock()
+	live := map[int]bool{}
+	for _, p := range r.sim.Pools() {
+		for _, s := range p.Nodes {
+			if s.InstanceID != nil {
+				live[*s.InstanceID] = true
+			}
+		}
+	}
+	for _, c := range r.book.claims {
+		if c.Instance != 0 && !live[c.Instance] {
+			n++
+		}
+	}
+	return n
+}
+
+func (r *rig) inject(f lkesim.Fault) {
+	r.t.Helper()
+	if err := r.sim.Inject(f); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// forget takes the finalizers of n claims away.
+func (r *rig) forget(n int) {
+	r.book.mu.Lock()
+	defer r.book.mu.Unlock()
+	for _, uid := range slices.Sorted(maps.Keys(r.book.claims))[:n] {
+		delete(r.book.claims, uid)
+	}
+}
+
+// TestACallIsDoneLate: 20 s after its 504. Whatever was asked meanwhile, no claim loses its
+// machine, and in the end there is one for each.
+func TestACallIsDoneLate(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method, path string
+		before       int
+		then         func(*rig)
+		made         int // at most
+	}{
+		"PUT, and demand grows":      {"PUT", "/lke/clusters/*/pools/*", 10, func(r *rig) { r.want(9) }, 20},
+		"POST, and nothing else":     {"POST", "/lke/clusters/*/pools", 0, func(*rig) {}, 1},
+		"DELETE, and somebody waits": {"DELETE", "/lke/clusters/*/nodes/*", 3, func(r *rig) { r.want(1) }, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tiers(t, func(t *testing.T, cfg lkesim.Config) {
+				r := newRig(t, cfg)
+				defer r.kill()
+				time.Sleep(3 * time.Minute)
+				if tt.before > 0 {
+					r.want(tt.before)
+					r.until("bound", r.bound)
+				}
+				r.inject(lkesim.Fault{
+					Method: tt.method, Path: tt.path, Count: 1, Status: 504, Late: metav1.Duration{Duration: 20 * time.Second},
+				})
+				if tt.method == "DELETE" {
+					r.forget(1)
+					time.Sleep(12 * time.Minute)
+				} else {
+					r.want(1)
+					time.Sleep(3 * time.Second)
+				}
+				tt.then(r)
+				for range 300 {
+					time.Sleep(time.Second)
+					if n := r.lost(); n > 0 {
+						t.Fatalf("%d claims have lost their machines", n)
+					}
+				}
+				time.Sleep(15 * time.Minute)
+				stats := r.sim.Stats()
+				if !r.bound() || stats.Slots != len(r.book.claims) || stats.Made > tt.made {
+					t.Errorf("%d slots for %d claims, bound: %v; %d machines were made, at most %d are needed",
+						stats.Slots, len(r.book.claims), r.bound(), stats.Made, tt.made)
+				}
+			})
+		})
+	}
+}
+
+// TestSuccessWithoutEffectIsNotRepeatedAtOnce: neither calls nor lists.
+func TestSuccessWithoutEffectIsNotRepeatedAtOnce(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault lkesim.Fault
+		then  func(*rig)
+	}{
+		"a count that is clamped": {lkesim.Fault{NoCapacity: lkesim.Clamp}, func(r *rig) { r.want(1) }},
+		"a slot that stays": {lkesim.Fault{Method: "DELETE", Ignored: true}, func(r *rig) {
+			r.book.mu.Lock()
+			uid := slices.Sorted(maps.Keys(r.book.claims))[0]
+			c := r.book.claims[uid]
+			c.Leaving = true
+			r.book.claims[uid] = c
+			r.book.mu.Unlock()
+			r.running().Release(uid)
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := grown(t, 2)
+				defer r.kill()
+				r.inject(tt.fault)
+				before := r.sim.Stats()
+				tt.then(r)
+				time.Sleep(10 * time.Minute)
+				after := r.sim.Stats()
+				if writes, calls := after.Writes-before.Writes, after.Calls-before.Calls; writes > 20 || calls > 120 {
+					t.Errorf("%d writes and %d calls in ten minutes", writes, calls)
+				}
+			})
+		})
+	}
+}
+
+// TestPhantomsAreLeftForAnotherPlan: LKE counts the nodes and never lists them.
+func TestPhantomsAreLeftForAnotherPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		r.inject(lkesim.Fault{NoCapacity: lkesim.Hidden, Plan: "g6-standard-4"})
+		r.want(2)
+		r.until("both are given up", func() bool {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			return len(r.book.gaveUp) == 2
+		})
+		r.until("the pool is gone", func() bool { return r.sim.Stats().Pools == 0 })
+	})
+}
+
+// TestAForeignPoolThatHidesASlot stops no deletion.
+func TestAForeignPoolThatHidesASlot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		r.inject(lkesim.Fault{NoCapacity: lkesim.Hidden, Plan: "g6-standard-1"})
+		req, err := http.NewRequestWithContext(t.Context(), "POST", "http://x/v4/lke/clusters/77/pools",
+			strings.NewReader(`{"type":"g6-standard-1","count":1}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res, err := r.sim.Client().Do(req); err != nil || res.StatusCode != 200 {
+			t.Fatal(res, err)
+		}
+		r.want(3)
+		r.until("bound", r.bound)
+		start := time.Now()
+		r.release(2)
+		if took := time.Since(start); took > time.Minute {
+			t.Errorf("two claims ended after %s", took)
+		}
+	})
+}
+
+// TestARecycleOfAllNodes costs no machine besides those that LKE makes: the claims are ended,
+// and the claims that Karpenter makes in their place get the new machines.
+func TestARecycleOfAllNodes(t *testing.T) {
+	for _, fresh := range []bool{false, true} {
+		t.Run(fmt.Sprintf("new slots: %v", fresh), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lkesim.Config{
+					Tier: "standard", InstanceDelay: 15 * time.Second, DeleteDelay: 30 * time.Second, RecycleNewSlots: fresh,
+				})
+				defer r.kill()
+				r.want(50)
+				r.until("bound", r.bound)
+				req, err := http.NewRequestWithContext(t.Context(), "POST", "http://x/v4/lke/clusters/77/recycle", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if res, err := r.sim.Client().Do(req); err != nil || res.StatusCode != 200 {
+					t.Fatal(res, err)
+				}
+				r.until("all claims are ended", func() bool {
+					r.book.mu.Lock()
+					defer r.book.mu.Unlock()
+					return len(r.book.ended) == 50
+				})
+				time.Sleep(20 * time.Second) // Karpenter's part
+				r.want(50)
+				r.release(50)
+				r.until("bound again", r.bound)
+				time.Sleep(30 * time.Minute)
+				if stats := r.sim.Stats(); stats.Made > 101 || stats.Slots != 50 {
+					t.Errorf("%d machines were made, %d slots are left", stats.Made, stats.Slots)
+				}
+			})
+		})
+	}
+}
+
+// TestALostMachineEndsItsClaim at once, before it has joined.
+func TestALostMachineEndsItsClaim(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := grown(t, 2)
+		defer r.kill()
+		r.sim.LoseInstance(r.sim.Instances()[0].ID, true)
+		start := time.Now()
+		r.until("it is ended", func() bool {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			return len(r.book.ended) == 1
+		})
+		if took := time.Since(start); took > 90*time.Second {
+			t.Errorf("it was ended after %s", took)
+		}
+	})
+}
+
+// TestRoomForSomeMachines is filled, and only the rest waits or gets another plan type.
+func TestRoomForSomeMachines(t *testing.T) {
+	for name, tt := range map[string]struct {
+		cfg    lkesim.Config
+		fault  lkesim.Fault
+		gaveUp int
+	}{
+		"of the account": {lkesim.Config{Tier: "standard", MaxInstances: 7}, lkesim.Fault{}, 0},
+		"in stock":       {lkesim.Config{Tier: "standard"}, lkesim.Fault{NoCapacity: lkesim.Refuse, Room: 7}, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, tt.cfg)
+				defer r.kill()
+				if tt.fault.NoCapacity != "" {
+					r.inject(tt.fault)
+				}
+				r.want(8)
+				start := time.Now()
+				r.until("seven are made", func() bool { return r.sim.Stats().Made == 7 })
+				if took := time.Since(start); took > 10*time.Second {
+					t.Errorf("seven machines took %s", took)
+				}
+				time.Sleep(time.Minute)
+				if n := len(r.book.gaveUp); n != tt.gaveUp {
+					t.Errorf("%d claims were given up", n)
+				}
+			})
+		})
+	}
+}
+
+// TestTheClustersOwnLimit: what LKE allows is made, and the rest is told what it waits for.
+func TestTheClustersOwnLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard"})
+		defer r.kill()
+		r.want(260)
+		r.until("all are made", func() bool { return r.sim.Stats().Made == 250 })
+		time.Sleep(10 * time.Minute)
+		if diff := cmp.Diff(10, len(r.book.warned)); diff != "" || !strings.HasSuffix(r.book.warned[0], " ClusterFull") {
+			t.Errorf("warnings: %v", r.book.warned)
+		}
+	})
+}
+
+// TestAProviderIDThatIsPendingAgainIsStoredAgain.
+func TestAProviderIDThatIsPendingAgainIsStoredAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := grown(t, 1)
+		defer r.kill()
+		before := maps.Clone(r.book.claims)
+		r.book.mu.Lock()
+		for uid, c := range r.book.claims {
+			c.Instance = 0
+			r.book.claims[uid] = c
+		}
+		r.book.mu.Unlock()
+		r.running().Wake()
+		r.until("bound again", r.bound)
+		if diff := cmp.Diff(before, r.book.claims, cmp.AllowUnexported(capacity.Claim{})); diff != "" {
+			t.Errorf("the claim (-before +after):\n%s", diff)
+		}
+	})
+}
+
+// houses are registered Nodes in memory; Drain takes a while.
+type houses struct{ *book }
+
+func (h houses) List(context.Context) (map[int]capacity.Node, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return maps.Clone(h.nodes), nil
+}
+
+func (h houses) Drain(_ context.Context, name string) error {
+	time.AfterFunc(time.Minute, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		maps.DeleteFunc(h.nodes, func(_ int, n capacity.Node) bool { return n.Name == name })
+	})
+	return nil
+}
+
+// TestARestoreWithoutClaims keeps the machines, says so, and drains those that somebody lets go.
+func TestARestoreWithoutClaims(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := grown(t, 6)
+		defer r.kill()
+		r.book.mu.Lock()
+		for _, c := range r.book.claims {
+			r.book.nodes[c.Instance] = capacity.Node{Name: fmt.Sprint("node-", c.Instance), NodePool: "web"}
+		}
+		clear(r.book.claims)
+		r.book.mu.Unlock()
+		time.Sleep(time.Hour)
+		if stats := r.sim.Stats(); stats.Slots != 6 {
+			t.Errorf("%d machines are left", stats.Slots)
+		}
+		if said := r.book.warnedPools; len(said) != 1 || !strings.Contains(said[0], "6 Nodes") ||
+			!strings.Contains(said[0], "lkeplan.dev/orphaned=delete") {
+			t.Errorf("said: %q", said)
+		}
+		r.book.mu.Lock()
+		for instance, n := range r.book.nodes {
+			n.Condemned = true
+			r.book.nodes[instance] = n
+		}
+		r.book.mu.Unlock()
+		r.until("they are gone", func() bool { return r.sim.Stats().Slots == 0 })
+	})
+}

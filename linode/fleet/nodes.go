@@ -1,0 +1,57 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// AnnotationOrphaned, on a Node whose NodeClaim is gone, says what is to become of it.
+// OrphanDelete has it drained and its machine deleted. Without it the machines of more than
+// a few Nodes that lose their claims at once stay: the cluster may have been restored
+// without its NodeClaims.
+const (
+	AnnotationOrphaned = "lkeplan.dev/orphaned"
+	OrphanDelete       = "delete"
+)
+
+// Nodes are the registered Nodes of a cluster's machines.
+type Nodes struct{ client client.Client }
+
+// NewNodes returns the Nodes behind a client.
+func NewNodes(c client.Client) *Nodes { return &Nodes{client: c} }
+
+// List returns the Nodes that Karpenter has registered, by their instance. It reads the
+// client's cache.
+func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
+	var list corev1.NodeList
+	registered := client.MatchingLabels{karpv1.NodeRegisteredLabelKey: "true"}
+	err := n.client.List(ctx, &list, client.UnsafeDisableDeepCopy, registered)
+	if err != nil {
+		return nil, fmt.Errorf("list the Nodes: %w", err)
+	}
+	nodes := make(map[int]capacity.Node, len(list.Items))
+	for i := range list.Items {
+		node := &list.Items[i]
+		if instance := nodeclaim.InstanceOf(node.Spec.ProviderID); instance != 0 {
+			nodes[instance] = capacity.Node{
+				Name: node.Name, NodePool: node.Labels[karpv1.NodePoolLabelKey], Leaving: !node.DeletionTimestamp.IsZero(),
+				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
+			}
+		}
+	}
+	return nodes, nil
+}
+
+// Drain deletes a Node. Karpenter's finalizer keeps it until it is drained.
+func (n *Nodes) Drain(ctx context.Context, name string) error {
+	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	return client.IgnoreNotFound(n.client.Delete(ctx, &node))
+}

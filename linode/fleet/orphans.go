@@ -1,0 +1,48 @@
+package fleet
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// drain deletes the Nodes of machines that no claim owns.
+func (f *Fleet) drain(ctx context.Context, drains []capacity.Drain) {
+	for _, d := range drains {
+		if err := f.cfg.Nodes.Drain(ctx, d.Node); err != nil {
+			f.cfg.Log.Error("could not drain a Node without a NodeClaim", "node", d.Node, "error", err)
+			continue
+		}
+		f.cfg.Log.Info("draining a Node whose NodeClaim is gone", "node", d.Node, "instance", d.Instance)
+	}
+}
+
+// report says which machines cost and stay though no claim owns them, and what to do.
+func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
+	byPool := map[string][]capacity.Kept{}
+	for _, k := range kept {
+		what := fmt.Sprintf("Linode %d (%s, %s an hour) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).Hourly,
+			k.Pool)
+		if k.Node == "" {
+			f.cfg.Log.Warn(what+" was made by another provider and no NodeClaim owns it; delete it in Cloud Manager",
+				"instance", k.Instance, "pool", k.Pool, "nodepool", k.NodePool)
+			f.cfg.Claims.WarnNodePool(ctx, k.NodePool, "LinodeUnowned", what+
+				" was made by another provider and no NodeClaim owns it; it costs until you delete it")
+			continue
+		}
+		byPool[k.NodePool] = append(byPool[k.NodePool], k)
+	}
+	for nodePool, kept := range byPool {
+		var hourly catalog.Money
+		for _, k := range kept {
+			hourly += f.cfg.Types.Price(k.Plan).Hourly
+		}
+		message := fmt.Sprintf("the NodeClaims of %d Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
+			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate node NAME %s=%s",
+			len(kept), kept[0].Node, hourly, AnnotationOrphaned, OrphanDelete)
+		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
+		f.cfg.Claims.WarnNodePool(ctx, nodePool, "NodesOrphaned", message)
+	}
+}
