@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // declareCluster makes the value of the one cluster block.
@@ -44,13 +45,43 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal("standard")
 	}
+	content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
+	if attr := content.Attributes[kubernetesVersion]; attr != nil {
+		c.versionFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
+	}
 	return cty.ObjectVal(fields), said.Diags
 }
+
+const kubernetesVersion = "kubernetes_version"
 
 func clusterOf(v cty.Value) Cluster {
 	if !v.IsWhollyKnown() {
 		return Cluster{}
 	}
 	field := func(name string) string { return v.GetAttr(name).AsString() }
-	return Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
+	cluster := Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
+	if v.Type().HasAttribute(kubernetesVersion) && !v.GetAttr(kubernetesVersion).IsNull() {
+		cluster.KubernetesVersion = field(kubernetesVersion)
+	}
+	return cluster
+}
+
+// inherit gives the cluster's version of Kubernetes to the node classes that name
+// none: a change of it changes each class, and shows in a diff.
+func (all *compilation) inherit(version string) {
+	if version == "" {
+		return
+	}
+	for _, c := range all.compilers {
+		for i := range c.allInstances() {
+			if i.object.Kind() != schemas.NodeClass.Object.Kind {
+				continue
+			}
+			spec := manifest.Ensure(i.object.Manifest, "spec")
+			if _, named := spec["lkeK8sVersion"]; !named {
+				spec["lkeK8sVersion"] = version
+				i.object.Origins["spec.lkeK8sVersion"] = all.versionFrom
+			}
+		}
+	}
 }

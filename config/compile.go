@@ -29,13 +29,14 @@ func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
 	c.checkSettings()
 	c.evaluate()
 	all.checkMoves()
-	result := Compiled{Objects: all.compiledObjects()}
+	cluster := clusterOf(all.run.Value(all.clusterNode))
+	all.inherit(cluster.KubernetesVersion)
+	result := Compiled{Cluster: cluster, Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
 	for _, c := range all.compilers {
 		c.check()
 	}
-	result.Cluster = clusterOf(all.run.Value(all.clusterNode))
 	return result, all.settle()
 }
 
@@ -60,6 +61,7 @@ type compilation struct {
 	module      *Module
 	run         *eval.Run
 	clusterNode *eval.Node
+	versionFrom decode.Origin // of the cluster's kubernetes_version
 
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move

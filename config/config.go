@@ -49,6 +49,9 @@ type Cluster struct {
 	Name   string
 	Region string
 	Tier   string // "standard" or "enterprise"
+	// KubernetesVersion is the version of the nodes whose class names none; "" where
+	// they keep what they have. The classes of Compiled have it.
+	KubernetesVersion string
 }
 
 // Compiled is what a directory compiles to.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -26,9 +27,7 @@ type Chooser struct {
 	Client client.Client // has the index IndexUID of NodeClaims
 	Types  *instancetype.Set
 	Limits *capacitylimit.Enforcer
-	// Version is the Kubernetes version of the control plane that new nodes get; ""
-	// on standard clusters.
-	Version func() string
+	Tier   catalog.Tier
 	// Overlay applies the NodeOverlays of a NodePool, as Karpenter does before it
 	// plans; nil where there are none. Without it the two could disagree on the
 	// cheapest plan type, and a resource that an overlay adds would fit nowhere.
@@ -54,7 +53,9 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 	}
 	plan, _ := c.Types.Plan(it.Name)
 	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
-	group.Version = c.versionFor(class)
+	if c.Tier == catalog.Enterprise { // elsewhere LKE has no versions of pools
+		group.Version = class.Status.KubernetesVersion
+	}
 	chosen := nc.DeepCopy()
 	chosen.Labels = claimLabels(nc, want, instancetype.Labels(plan, c.Types.Region()))
 	chosen.Annotations = map[string]string{
@@ -120,7 +121,8 @@ func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev
 		return nil, cloudprovider.NewNodeClassNotReadyError(fmt.Errorf("LinodeNodeClass %q is being deleted", name))
 	}
 	switch ready := class.StatusConditions().Get(status.ConditionReady); {
-	case ready.IsUnknown():
+	case ready.IsUnknown(), ready.ObservedGeneration < class.Generation,
+		c.Tier == catalog.Enterprise && class.Status.KubernetesVersion == "":
 		return nil, fmt.Errorf("LinodeNodeClass %q has not been checked yet", name)
 	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))
@@ -139,13 +141,4 @@ func (c *Chooser) nodePool(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.N
 		return nil, fmt.Errorf("get NodePool %q: %w", name, err)
 	}
 	return &pool, nil
-}
-
-// versionFor is the Kubernetes version that nodes of a class get: the class's, else
-// the control plane's. On standard clusters LKE has no versions of pools.
-func (c *Chooser) versionFor(class *linodev1alpha1.LinodeNodeClass) string {
-	if class.Spec.LKEK8sVersion != nil {
-		return *class.Spec.LKEK8sVersion
-	}
-	return c.Version()
 }

@@ -16,11 +16,11 @@ import (
 const (
 	// NodeClassDrifted: the LinodeNodeClass has changed in a way that needs new nodes.
 	NodeClassDrifted cloudprovider.DriftReason = "NodeClassDrift"
-	// VersionDrifted: the Kubernetes version of the control plane, or of the class,
-	// has changed. On Enterprise clusters only.
+	// VersionDrifted: the LinodeNodeClass names another Kubernetes version than the
+	// node has, the control plane has that version, and it is the NodePool's turn.
 	VersionDrifted cloudprovider.DriftReason = "KubernetesVersionDrift"
-	// PoolDrifted: somebody changed the LKE node pool so that its nodes are not
-	// what was asked for, and LKE cannot change them back in place.
+	// PoolDrifted: the LKE node pool is such that its nodes are not what was asked
+	// for, and LKE cannot change it in place.
 	PoolDrifted cloudprovider.DriftReason = "LKEPoolDrift"
 )
 
@@ -38,14 +38,14 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
 		return NodeClassDrifted, nil
 	}
+	if drifted, err := p.upgrades.versionDrifted(ctx, nc, &class); drifted || err != nil {
+		return VersionDrifted, err
+	}
 	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
 	if err != nil {
 		return "", nil // another provider made it: its group is not known
 	}
-	if want := p.chooser.versionFor(&class); group.Version != "" && want != "" && group.Version != want {
-		return VersionDrifted, nil
-	}
-	if traits, known := p.machines.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanHold(traits) {
+	if traits, known := p.machines.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
 		return PoolDrifted, nil
 	}
 	return "", nil

@@ -55,9 +55,7 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
 	types := instancetype.New(facts, "us-ord", catalog.Standard)
-	chooser := &Chooser{
-		Client: c, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types), Version: func() string { return "" },
-	}
+	chooser := &Chooser{Client: c, Tier: catalog.Standard, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types)}
 	return NewProvider(chooser, 77, &shown{})
 }
 

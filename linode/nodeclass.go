@@ -13,15 +13,20 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -37,8 +42,15 @@ const indexClass = "spec.nodeClassRef.name"
 type NodeClass struct {
 	client  client.Client
 	cluster lkeapi.Cluster
+	control controlPlane
 	account account
 	events  events.EventRecorder
+}
+
+// controlPlane knows the version of the control plane; fleet.ControlPlane is one.
+type controlPlane interface {
+	Version() string
+	Upgrades() <-chan event.GenericEvent
 }
 
 // account knows the firewalls and versions that a class may name; lkeapi.Client is
@@ -49,9 +61,12 @@ type account interface {
 }
 
 // NewNodeClass returns the controller for the classes of a cluster.
-func NewNodeClass(c client.Client, cluster lkeapi.Cluster, account account, recorder events.EventRecorder) *NodeClass {
-	return &NodeClass{client: c, cluster: cluster, account: account, events: recorder}
+func NewNodeClass(c client.Client, cluster lkeapi.Cluster, control controlPlane, account account,
+	recorder events.EventRecorder) *NodeClass {
+	return &NodeClass{client: c, cluster: cluster, control: control, account: account, events: recorder}
 }
+
+func (n *NodeClass) tier() catalog.Tier { return catalog.Tier(n.cluster.Tier) }
 
 // classEvery is how often a class that names a firewall or a version is checked
 // again: they come and go without an event.
@@ -63,7 +78,20 @@ func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf)).
+		WatchesRawSource(source.Channel(n.control.Upgrades(), handler.EnqueueRequestsFromMapFunc(n.every))).
 		Complete(n)
+}
+
+// every asks for all classes.
+func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
+	var classes linodev1alpha1.LinodeNodeClassList
+	if err := n.client.List(ctx, &classes); err != nil {
+		ctrl.LoggerFrom(ctx).Error(err, "could not list the node classes after an upgrade of the control plane")
+	}
+	for i := range classes.Items {
+		all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&classes.Items[i])})
+	}
+	return all
 }
 
 // classOf asks for the class of a NodeClaim.
@@ -133,12 +161,24 @@ func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNod
 			continue
 		}
 		stored := nc.DeepCopy()
-		stampWith(&nc.ObjectMeta, class.Hash())
+		hash := class.Hash()
+		if drifted(nc, class) {
+			hash = "drifted"
+		}
+		stampWith(&nc.ObjectMeta, hash)
 		if err := n.client.Patch(ctx, nc, client.MergeFrom(stored)); client.IgnoreNotFound(err) != nil {
 			return fmt.Errorf("stamp NodeClaim %s: %w", nc.Name, err)
 		}
 	}
 	return nil
+}
+
+// drifted reports whether a claim is known to be made from another class than this,
+// by the fields that Hash is made of: what drifted before stays so.
+func drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool {
+	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
+	return err == nil &&
+		(group.DiskEncryption != class.Spec.DiskEncryption || group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
 }
 
 func stampWith(meta *metav1.ObjectMeta, hash string) {
@@ -184,7 +224,7 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 // validate sets the condition that Ready follows from.
 func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	problem := ClassProblem(class.Spec, catalog.Tier(n.cluster.Tier))
+	problem := ClassProblem(class.Spec, n.tier())
 	if problem == "" {
 		problem = n.missing(ctx, class.Spec)
 	}
@@ -192,6 +232,9 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 		class.StatusConditions().SetTrue(linodev1alpha1.ConditionValidationSucceeded)
 	} else if class.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
+	}
+	if err := n.settleVersion(ctx, class); err != nil {
+		return err
 	}
 	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
 		return nil
@@ -203,9 +246,8 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 // missing says what a class names that Linode does not have; "" where nothing is
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if v := spec.LKEK8sVersion; v != nil && *v != n.cluster.K8sVersion {
-		if versions, err := n.account.Versions(ctx, catalog.Tier(n.cluster.Tier)); err == nil &&
-			!slices.Contains(versions, *v) {
+	if v := spec.LKEK8sVersion; v != nil && n.tier() == catalog.Enterprise && *v != n.control.Version() {
+		if versions, err := n.account.Versions(ctx, n.tier()); err == nil && !slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
 				*v, strings.Join(versions, ", "))
 		}
@@ -222,8 +264,8 @@ func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeC
 var _ status.Object = (*linodev1alpha1.LinodeNodeClass)(nil)
 
 // ClassProblem says why LKE would refuse pools of a class; "" where it would
-// not. Limits of tags: 3 to 50 characters (API: pool tags); firewall and
-// version are for Enterprise clusters.
+// not. Limits of tags: 3 to 50 characters (API: pool tags); firewalls are for
+// Enterprise clusters.
 func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
 	for _, tag := range spec.Tags {
 		if len(tag) < 3 || len(tag) > 50 {
@@ -233,16 +275,14 @@ func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) st
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
 		}
 	}
-	if tier == catalog.Enterprise {
-		return ""
-	}
-	if spec.FirewallID != nil {
+	if spec.FirewallID != nil && tier != catalog.Enterprise {
 		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; " +
 			"this cluster is of the standard tier; remove it"
 	}
-	if spec.LKEK8sVersion != nil {
-		return "spec.lkeK8sVersion: only LKE Enterprise has a version for each node pool; " +
-			"this cluster is of the standard tier; remove it"
+	if v := spec.LKEK8sVersion; v != nil {
+		if problem := kubeversion.Fits(*v, tier == catalog.Enterprise); problem != "" {
+			return "spec.lkeK8sVersion: " + problem
+		}
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -18,7 +19,7 @@ import (
 )
 
 func TestClassProblem(t *testing.T) {
-	firewall, version := 7, "v1.33.4+lke2"
+	firewall, version, minor := 7, "v1.33.4+lke2", "1.33"
 	tests := []struct {
 		name string
 		spec linodev1alpha1.LinodeNodeClassSpec
@@ -43,8 +44,13 @@ func TestClassProblem(t *testing.T) {
 			"only LKE Enterprise",
 		},
 		{
-			"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version}, catalog.Standard,
-			"only LKE Enterprise",
+			"a version of Enterprise on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &version},
+			catalog.Standard, "spec.lkeK8sVersion: \"v1.33.4+lke2\" is not a version of LKE, which",
+		},
+		{"a version on standard", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &minor}, catalog.Standard, ""},
+		{
+			"a version of standard on Enterprise", linodev1alpha1.LinodeNodeClassSpec{LKEK8sVersion: &minor},
+			catalog.Enterprise, "is not a version of LKE Enterprise",
 		},
 		{
 			"both on Enterprise", linodev1alpha1.LinodeNodeClassSpec{
@@ -119,8 +125,9 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
-			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).Build()
-			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, shelf{tt.err},
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
+				WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, plane("v1.33.9+lke1"), shelf{tt.err},
 				events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{
 				NamespacedName: client.ObjectKeyFromObject(class),

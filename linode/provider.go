@@ -36,6 +36,7 @@ type Provider struct {
 	chooser  *Chooser
 	cluster  int
 	machines Machines
+	upgrades *upgrades
 }
 
 // Machines are the Linodes of an LKE cluster; fleet.Fleet is one.
@@ -53,7 +54,9 @@ var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
 // NewProvider returns a CloudProvider for an LKE cluster.
 func NewProvider(chooser *Chooser, cluster int, machines Machines) *Provider {
-	return &Provider{chooser: chooser, cluster: cluster, machines: machines}
+	return &Provider{
+		chooser: chooser, cluster: cluster, machines: machines, upgrades: &upgrades{client: chooser.Client},
+	}
 }
 
 // Name implements CloudProvider.

@@ -200,41 +200,39 @@ func TestDriftFollowsTheClass(t *testing.T) {
 	}
 }
 
-// TestDriftFollowsTheVersionAndThePool: on Enterprise nodes follow the control
-// plane, and a pool that was upgraded by hand is not what was asked for.
-func TestDriftFollowsTheVersionAndThePool(t *testing.T) {
-	old, newer := "v1.33.4+lke2", "v1.34.1+lke1"
-	class := readyClass()
+// TestWhatIsEditedAtLKERollsNothing: firewall and version of an LKE pool are
+// corrected in place, before its nodes have them. Another plan is not what was asked
+// for.
+func TestWhatIsEditedAtLKERollsNothing(t *testing.T) {
+	old, newer, firewall := "v1.33.4+lke2", "v1.34.1+lke1", 9
 	tests := []struct {
-		name                  string
-		made, control, pinned string // versions: of the claim, the control plane, the class
-		pool                  lkeapi.Pool
-		want                  cloudprovider.DriftReason
+		name string
+		edit func(*lkeapi.Pool)
+		want cloudprovider.DriftReason
 	}{
-		{"nothing changed", old, old, "", lkeapi.Pool{K8sVersion: &old}, ""},
-		{"the control plane was upgraded", old, newer, "", lkeapi.Pool{K8sVersion: &old}, VersionDrifted},
-		{"the class holds the version", old, newer, old, lkeapi.Pool{K8sVersion: &old}, ""},
-		{"the class has another version", old, old, newer, lkeapi.Pool{K8sVersion: &old}, VersionDrifted},
-		{"the pool was upgraded by hand", old, old, "", lkeapi.Pool{K8sVersion: &newer}, PoolDrifted},
-		{"tags were edited by hand", old, old, "", lkeapi.Pool{K8sVersion: &old, Tags: []string{"mine"}}, ""},
-		{"a standard cluster was upgraded", "", "", "", lkeapi.Pool{}, ""},
+		{"nothing", func(*lkeapi.Pool) {}, ""},
+		{"tags", func(p *lkeapi.Pool) { p.Tags = []string{"mine"} }, ""},
+		{"the version", func(p *lkeapi.Pool) { p.K8sVersion = &newer }, ""},
+		{"the firewall", func(p *lkeapi.Pool) { p.FirewallID = &firewall }, ""},
+		{"the plan", func(p *lkeapi.Pool) { p.Type = "g6-standard-8" }, PoolDrifted},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			class := class.DeepCopy()
-			if tt.pinned != "" {
-				class.Spec.LKEK8sVersion = &tt.pinned
+			class := readyClass()
+			class.Spec.FirewallID = new(7)
+			pool := lkeapi.Pool{
+				Type: "g6-standard-4", K8sVersion: &old, FirewallID: class.Spec.FirewallID, Count: 1,
+				Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 10}},
 			}
+			tt.edit(&pool)
 			p := provider(t, class)
-			tt.pool.Type, tt.pool.Count, tt.pool.Linodes = "g6-standard-4", 1, []lkeapi.Slot{{ID: "1-a", InstanceID: 10}}
-			p.chooser.Version = func() string { return tt.control }
-			p.machines = &shown{traits: fleet.TraitsOf(tt.pool)}
+			p.machines = &shown{traits: fleet.TraitsOf(pool)}
 			nc := decided(1)
 			nc.Status.ProviderID = nodeclaim.LinodeID(10)
 			nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()
 			nc.Annotations[linodev1alpha1.AnnotationHashVersion] = linodev1alpha1.HashVersion
 			nc.Annotations[nodeclaim.AnnotationGroup] = capacity.Group{
-				NodePool: "web", Plan: "g6-standard-4", Version: tt.made,
+				NodePool: "web", Plan: "g6-standard-4", Version: old, FirewallID: 7,
 			}.Encode()
 			if got, err := p.IsDrifted(t.Context(), nc); err != nil || got != tt.want {
 				t.Errorf("IsDrifted = %q, %v; want %q", got, err, tt.want)

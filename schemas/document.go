@@ -20,6 +20,9 @@ var Cluster = Block{
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
 		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard",
 			Doc: "The tier of LKE."},
+		{Name: "kubernetes_version", Kind: String, Default: "nodes keep the version they have",
+			Doc: `The Kubernetes version of the nodes, where their node class names none: "v1.33.4+lke2" on LKE ` +
+				`Enterprise, "1.33" on the standard tier. The control plane itself is not upgraded by it.`},
 	},
 }
 

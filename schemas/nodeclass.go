@@ -16,8 +16,9 @@ var NodeClass = Block{
 		{Name: "tags", Path: "spec.tags", Kind: Tags, Doc: "Linode tags of the machines, 3 to 50 characters each."},
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID,
 			Doc: "The Cloud Firewall the machines are put behind."},
-		{Name: "lke_k8s_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "the cluster's version",
-			Doc: `The nodes' Kubernetes version on LKE Enterprise, such as "v1.33.4+lke2".`},
+		{Name: "kubernetes_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "kubernetes_version of the cluster",
+			Doc: `The nodes' Kubernetes version: "v1.33.4+lke2" on LKE Enterprise, "1.33" on the standard tier. ` +
+				"A change replaces the nodes that have another."},
 		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default",
 			Doc: `Whether the disks are encrypted: "enabled" or "disabled".`},
 

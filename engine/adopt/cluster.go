@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -28,7 +29,7 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		}
 		spec := manifest.Map(obj, "spec")
 		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind &&
-			(spec["firewallID"] != nil || spec["lkeK8sVersion"] != nil) {
+			(spec["firewallID"] != nil || strings.Contains(manifest.Text(obj, "spec", "lkeK8sVersion"), "+lke")) {
 			tier = "enterprise"
 		}
 	}

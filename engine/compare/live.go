@@ -89,7 +89,16 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	p, err := diff(ctx, before, after, cluster, notes)
 	p.Drift = drift
+	addUpgrades(&p, head, live)
 	return Comparison{p, targets}, err
+}
+
+// addUpgrades puts into a plan where the control plane is, next to the versions that
+// the nodes are to have.
+func addUpgrades(p *plan.Plan, head compile.Result, live map[manifest.Key]map[string]any) {
+	drifts, notes := plan.Upgrades(head.Objects, live)
+	p.Drift, p.Notes = append(p.Drift, drifts...), append(p.Notes, notes...)
+	slices.SortStableFunc(p.Drift, func(a, b plan.Drift) int { return strings.Compare(a.Addr, b.Addr) })
 }
 
 // RevisionsOn compares two configurations as Revisions does, and says of a
@@ -107,7 +116,9 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return p, err
 	}
-	p.Drift, err = plan.Drifts(base.Objects, head.Objects, index(objects), kube.FieldManager)
+	live := index(objects)
+	p.Drift, err = plan.Drifts(base.Objects, head.Objects, live, kube.FieldManager)
+	addUpgrades(&p, head, live)
 	return p, err
 }
 

@@ -69,12 +69,20 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	return s, nil
 }
 
-// redacted is an object without what no comparison reads: its status, and the
-// annotations and labels that others than lkeplan have set, which may say
+// redacted is an object without what no comparison reads: its status but for
+// versions of Kubernetes, and the annotations and labels that others than lkeplan have set, which may say
 // anything.
 func redacted(obj map[string]any) map[string]any {
 	obj = runtime.DeepCopyJSON(obj)
-	delete(obj, "status")
+	versions := map[string]any{}
+	for _, field := range []string{"kubernetesVersion", "controlPlaneVersion"} {
+		if version := manifest.Text(obj, "status", field); version != "" {
+			versions[field] = version
+		}
+	}
+	if obj["status"] = versions; len(versions) == 0 {
+		delete(obj, "status")
+	}
 	managed, _ := manifest.Lookup(obj, "metadata", "managedFields")
 	ours := set(managed)
 	for _, part := range []string{"annotations", "labels"} {

@@ -17,6 +17,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -60,16 +61,29 @@ func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	nodes := make([]plan.Node, len(claims))
-	for i := range claims {
-		nodes[i] = NodeOf(&claims[i])
+	machines, err := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
+	if err != nil && !apierrors.IsForbidden(err) { // Holds says that they are not known
+		return nil, err
 	}
-	return nodes, nil
+	return NodesOf(claims, machines), nil
 }
 
-// NodeOf is a NodeClaim as a plan knows it, without what holds it. The claim is
-// only read, and the node shares its labels and annotations.
-func NodeOf(claim *karpv1.NodeClaim) plan.Node {
+// NodesOf are NodeClaims as a plan knows them, without what holds them. Claims and
+// nodes are only read, and what is returned shares their labels and annotations.
+func NodesOf(claims []karpv1.NodeClaim, machines []corev1.Node) []plan.Node {
+	kubelets := make(map[string]string, len(machines))
+	for i := range machines {
+		kubelets[machines[i].Name] = machines[i].Status.NodeInfo.KubeletVersion
+	}
+	nodes := make([]plan.Node, len(claims))
+	for i := range claims {
+		nodes[i] = nodeOf(&claims[i])
+		nodes[i].Version = nodeclaim.VersionOf(&claims[i], kubelets[nodes[i].Node])
+	}
+	return nodes
+}
+
+func nodeOf(claim *karpv1.NodeClaim) plan.Node {
 	n := plan.Node{
 		Name: claim.Name, Node: claim.Status.NodeName,
 		Pool: claim.Labels[karpv1.NodePoolLabelKey], Labels: claim.Labels, Annotations: claim.Annotations,

@@ -223,7 +223,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	}
 	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
 	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
-	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits, Version: control.Version}
+	chooser := &linode.Chooser{Client: mgr.GetClient(), Tier: catalog.Tier(cluster.Tier), Types: types, Limits: limits}
 	overlays := nodeoverlay.NewInstanceTypeStore()
 	if cfg.Karpenter.Gates.NodeOverlay {
 		chooser.Overlay = overlays.ApplyAll
@@ -246,7 +246,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	return register(ctx, mgr,
 		fleet.NewTrigger(mgr.GetClient(), machines),
 		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
-		linode.NewNodeClass(mgr.GetClient(), cluster, lke, events),
+		linode.NewNodeClass(mgr.GetClient(), cluster, control, lke, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
 		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
 		capacitylimit.NewController(mgr.GetClient(), limits, events),

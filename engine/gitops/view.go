@@ -101,14 +101,13 @@ func (v *view) found() (owned, []map[string]any) {
 // Nodes implements compare.View.
 func (v *view) Nodes(ctx context.Context) ([]plan.Node, error) {
 	var claims karpv1.NodeClaimList
-	if err := v.cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("list NodeClaims: %w", err)
+	var machines corev1.NodeList
+	for _, list := range []client.ObjectList{&claims, &machines} {
+		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("list the nodes and their NodeClaims: %w", err)
+		}
 	}
-	nodes := make([]plan.Node, len(claims.Items))
-	for i := range claims.Items {
-		nodes[i] = compare.NodeOf(&claims.Items[i])
-	}
-	return nodes, nil
+	return compare.NodesOf(claims.Items, machines.Items), nil
 }
 
 // Holds implements compare.View.

@@ -161,10 +161,10 @@ func updated(old, o config.Object) (Change, error) {
 
 // fanOut carries a roll from a class to the pools that refer to it.
 func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
-	rolled := map[string]string{} // class name -> its address
+	rolled := map[string]Change{} // by the name of the class
 	for _, c := range p.Changes {
 		if c.Kind == "LinodeNodeClass" && c.Effect == Roll {
-			rolled[c.Name] = c.Addr
+			rolled[c.Name] = c
 		}
 	}
 	for i := range p.Changes {
@@ -173,9 +173,9 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 			continue
 		}
 		class := manifest.Text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
-		if addr, ok := rolled[class]; ok {
-			c.Because = append(c.Because, addr)
-			c.worsen(Roll, false)
+		if by, ok := rolled[class]; ok {
+			c.Because = append(c.Because, by.Addr)
+			c.worsen(Roll, by.Partial)
 		}
 	}
 }

@@ -153,6 +153,8 @@ func classEffects(before, after map[string]any) (func(string) (Effect, bool), er
 		field, _ := strings.CutPrefix(path, "spec.")
 		field, _, _ = strings.Cut(field, ".")
 		switch {
+		case field == versionField:
+			return versionEffect(after)
 		case rolls[field]:
 			return Roll, false
 		case field == "tags":

@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -25,6 +26,7 @@ type Node struct {
 	Class       string            `json:"class"`
 	Labels      map[string]string `json:"labels"` // of the NodeClaim
 	Annotations map[string]string `json:"annotations,omitempty"`
+	Version     string            `json:"version,omitempty"` // of Kubernetes; "" where it is not known
 	Made        time.Time         `json:"made"`
 	ExpireAfter time.Duration     `json:"expire_after,omitempty"` // 0: never
 	MilliCPU    int64             `json:"milli_cpu"`              // capacity
@@ -42,6 +44,9 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // that are replaced for the change, and not already before it
 	Deleted int  // that go with the pool, at once
+	// Upgrade is the old and the new version of Kubernetes of the rolled nodes:
+	// v1.33.4+lke2 → v1.34.1+lke1; "" where it stays the same.
+	Upgrade string
 	// Pace is how the budgets spread a roll; nil where no node rolls.
 	Pace *Pace
 	// Holds keep rolled nodes from being replaced, most nodes first.
@@ -131,7 +136,7 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 			im.Expiring++
 		}
 	}
-	im.Rolled = len(rolled)
+	im.Rolled, im.Upgrade = len(rolled), after.upgraded(rolled)
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
 		if settled == 0 {
 			settled = len(nodes) // they will count when they are ready
@@ -205,10 +210,11 @@ type judge struct {
 	hash         string
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
+	versions     map[string]string // of Kubernetes, that nodes are to have, by class
 }
 
 func judges(s State) (map[manifest.Key]judge, error) {
-	classes, all := map[string]string{}, map[manifest.Key]judge{}
+	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
 	for _, o := range s.Objects {
 		if o.Kind() != "LinodeNodeClass" {
 			continue
@@ -217,7 +223,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
-		classes[o.Name()] = hash
+		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
 	}
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
@@ -228,7 +234,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
 		all[o.Key()] = judge{
-			pool: pool, hash: pool.Hash(), classes: classes,
+			pool: pool, hash: pool.Hash(), classes: classes, versions: versions,
 			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
 		}
 	}
@@ -252,6 +258,9 @@ func (j judge) drifted(n Node) bool {
 	if hash, known := j.classes[n.Class]; known &&
 		!same(linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion, linodev1alpha1.AnnotationHash, hash) {
 		return true
+	}
+	if kubeversion.Outdated(n.Version, j.versions[n.Class]) {
+		return true // when the control plane has the version, and it is the pool's turn
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }

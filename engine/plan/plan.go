@@ -119,7 +119,8 @@ func (c Change) Key() manifest.Key {
 	return manifest.Key{Kind: c.Kind, Namespace: c.Namespace, Name: c.Name}
 }
 
-// Drift is a field of a live object that others than lkeplan have set.
+// Drift is a field of a live object that others than lkeplan have set, or a version
+// of the control plane that its nodes have not followed.
 type Drift struct {
 	Addr, Kind, Namespace, Name string
 	Path                        string
@@ -129,6 +130,8 @@ type Drift struct {
 	// Kept tells that an apply leaves the field as it is, because the head says
 	// nothing of it. Otherwise the apply is refused.
 	Kept bool
+	// Detail says what follows from it, in sentences; "" where Kept says it all.
+	Detail string
 }
 
 // Key says which object has drifted.

@@ -45,6 +45,9 @@ func findings(r Report) (list []finding) {
 	for _, d := range r.Drift {
 		text := fmt.Sprintf("%s: %s is %s, set by %s; %s.",
 			plainly(d.Addr), short(d.Path), value(d.Path, d.Live), plainly.list(d.Owners), drifted(d))
+		if d.Detail != "" {
+			text += " " + plainly(d.Detail)
+		}
 		list = append(list, found("warning", drifting, "Set by others in the cluster",
 			text, hcl.Range{}, d.Addr, d.Path))
 	}

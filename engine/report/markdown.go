@@ -266,6 +266,11 @@ func (c *comment) drifted() {
 		c.printf("| %s | %s | %s | %s | %s |\n",
 			code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
 	}
+	for _, d := range c.Drift {
+		if d.Detail != "" {
+			c.printf("\n%s: %s\n", code(d.Addr), entities(d.Detail))
+		}
+	}
 }
 
 // warnings are those of compiling, and what could not be checked.

@@ -104,6 +104,9 @@ func (p *page) drift(fields []plan.Drift) {
 		p.section("Drift: set by others in the cluster, not by this change")
 		p.line(2, styled{text: plainly(d.Addr)})
 		p.table(6, rows)
+		if d.Detail != "" {
+			p.sentence(6, styled{text: plainly(d.Detail)})
+		}
 		rows = nil
 	}
 }

@@ -165,11 +165,12 @@ func (v voice) consequence(im *plan.Impact) string {
 	case im.Rolled == 0:
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes replaced", im.Rolled, im.Of)
+		return fmt.Sprintf("%d of %d nodes replaced%s", im.Rolled, im.Of, v.upgrade(im))
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be replaced, but %s", im.Rolled, im.Of, v.when(im.Pace))
+		return fmt.Sprintf("%d of %d nodes would be replaced%s, but %s", im.Rolled, im.Of, v.upgrade(im), v.when(im.Pace))
 	}
-	text := fmt.Sprintf("%d of %d nodes replaced, %d at a time", im.Rolled, im.Of, min(im.Pace.Wave, im.Rolled))
+	text := fmt.Sprintf("%d of %d nodes replaced%s, %d at a time", im.Rolled, im.Of, v.upgrade(im),
+		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
 	}
@@ -177,6 +178,14 @@ func (v voice) consequence(im *plan.Impact) string {
 		text += "; " + hold
 	}
 	return text
+}
+
+// upgrade says what becomes of the nodes' version of Kubernetes; "" where it stays.
+func (v voice) upgrade(im *plan.Impact) string {
+	if im.Upgrade == "" {
+		return ""
+	}
+	return " (Kubernetes " + v(im.Upgrade) + ")"
 }
 
 // when says that nodes have to wait, and for which budgets; "" where some may

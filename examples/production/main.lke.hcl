@@ -10,6 +10,10 @@ cluster {
   name   = "prod"
   region = "us-ord"
   tier   = "enterprise"
+
+  # What nodes run. They are replaced, one pool after another, when it changes
+  # here; an upgrade of the control plane does not touch them.
+  kubernetes_version = "v1.33.4+lke2"
 }
 
 node_class "default" {
@@ -18,9 +22,6 @@ node_class "default" {
 
   # A Cloud Firewall that exists already. LKE Enterprise only.
   firewall_id = 12345
-
-  # Nodes can run an older version than the control plane. LKE Enterprise only.
-  lke_k8s_version = "v1.33.4+lke2"
 }
 
 pool "general" {

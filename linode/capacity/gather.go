@@ -21,6 +21,7 @@ type scene struct {
 type group struct {
 	key       string
 	spec      Group // as the youngest claim has it
+	shape     Group // of a closed group: what its pools were made for
 	youngest  Claim
 	pools     []Pool
 	demand    []Claim  // without a machine, oldest first
@@ -60,6 +61,9 @@ func (s *scene) gather() []*group {
 	for _, p := range s.Pools {
 		g := at(s.home(p, byKey))
 		g.pools = append(g.pools, p)
+		if g.key == p.Group+closed {
+			g.shape = byKey[p.Group].spec
+		}
 		if p.Group != "" && !s.memory.asked.pools[p.ID].mayGo(s.now) {
 			g.hidden += s.fresh(p)
 			if s.phantoms(p) > 0 {
@@ -88,9 +92,9 @@ func (g *group) sort() {
 	slices.Sort(g.release)
 }
 
-// closed ends the key of the pools that were changed so that they cannot hold nodes
-// of the group in their tag any more. They get no new nodes; of their nodes the
-// unowned ones are deleted, and the others drift.
+// closed ends the key of the pools that were changed so that their new nodes would
+// not be what the group in their tag asks for. They get none, and their unowned nodes
+// are deleted, until they are corrected. Where that cannot be, their nodes drift.
 const closed = " closed"
 
 // home is the key of the group that a pool counts for. A pool whose tag was removed

@@ -25,7 +25,7 @@ type Traits struct {
 type Mend struct {
 	Pool   int
 	Group  Group    // what it should be like
-	Fields []string // what differs: group, tags, labels, taints, autoscaler
+	Fields []string // what differs: group, firewall, version, tags, labels, taints, autoscaler
 }
 
 // attempt is when a pool was last mended, and how often in a row.
@@ -45,18 +45,35 @@ func (a attempt) pause() time.Duration {
 	return min(firstPause<<min(max(a.inARow-1, 0), 10), lastPause)
 }
 
-// CanHold reports whether nodes of a pool with these traits are what the group
-// asks for. What the group leaves open is LKE's choice. Traits that do not fit
-// cannot be changed without new nodes.
+// CanHold reports whether new nodes of a pool with these traits are what the group
+// asks for. What the group leaves open is LKE's choice.
 func (g Group) CanHold(t Traits) bool {
+	return g.CanKeep(t) && len(g.unlike(t)) == 0
+}
+
+// CanKeep reports whether the nodes that a pool has can be what the group asks for.
+// Traits that do not fit cannot be changed without new nodes.
+func (g Group) CanKeep(t Traits) bool {
 	return t.Plan == g.Plan &&
-		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption) &&
-		(g.FirewallID == 0 || g.FirewallID == t.FirewallID) &&
-		(g.Version == "" || t.Version == "" || g.Version == t.Version)
+		(g.DiskEncryption == "" || t.DiskEncryption == "" || g.DiskEncryption == t.DiskEncryption)
+}
+
+// unlike returns the names of what differs that only new nodes get: LKE changes it
+// in place, and the nodes that a pool has keep what they were made with until
+// somebody recycles them (API: node pools, firewall_id and k8s_version).
+func (g Group) unlike(t Traits) (fields []string) {
+	if g.FirewallID != 0 && g.FirewallID != t.FirewallID {
+		fields = append(fields, "firewall")
+	}
+	if g.Version != "" && t.Version != "" && g.Version != t.Version {
+		fields = append(fields, "version")
+	}
+	return fields
 }
 
 // outOfStep returns the names of what differs and can be corrected in place.
 func (g Group) outOfStep(t Traits) (fields []string) {
+	fields = g.unlike(t)
 	if !slices.Equal(lowered(g.Tags), lowered(t.Tags)) {
 		fields = append(fields, "tags")
 	}
@@ -90,11 +107,15 @@ func sortedTaints(taints []Taint) []Taint {
 
 // mend compares the group's pools with what the group asks for.
 func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
-	if g.spec.Plan == "" {
-		return
+	spec := g.spec
+	if spec.Plan == "" {
+		spec = g.shape
 	}
 	for _, p := range g.pools {
-		fields := g.spec.outOfStep(p.Traits)
+		if !spec.CanKeep(p.Traits) {
+			continue
+		}
+		fields := spec.outOfStep(p.Traits)
 		if p.Group == "" {
 			fields = append([]string{"group"}, fields...)
 		}
@@ -102,7 +123,7 @@ func (g *group) mend(old Memory, memory *Memory, work *Work, now time.Time) {
 		switch {
 		case p.Traits.Plan == "":
 		case len(fields) > 0 && (!tried || now.Sub(last.at) >= last.pause()):
-			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: g.spec, Fields: fields})
+			work.Mends = append(work.Mends, Mend{Pool: p.ID, Group: spec, Fields: fields})
 			memory.mended[p.ID] = attempt{at: now, inARow: last.inARow + 1}
 		case tried && (len(fields) > 0 || now.Sub(last.at) < lastPause):
 			memory.mended[p.ID] = last

@@ -58,8 +58,13 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 			[]string{"mend labels of pool 1", grow},
 		},
 		{"but less and less often", func(p *Pool) { p.Labels = nil }, attempt{now.Add(-10 * time.Minute), 5}, []string{grow}},
-		// What cannot be changed in place makes a pool unfit: the claim that waits gets another.
-		{"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{}, []string{"make a pool of 1 for b"}},
+		// New nodes would not be what they should until it is corrected: the claim that waits gets another pool.
+		{
+			"another version", func(p *Pool) { p.Version = "v1.34.0+lke1" }, attempt{},
+			[]string{"make a pool of 1 for b", "mend version of pool 1"},
+		},
+		{"another plan, which LKE cannot change", func(p *Pool) { p.Plan = "q" }, attempt{},
+			[]string{"make a pool of 1 for b"}},
 		{
 			"another firewall is LKE's choice where none was asked for", func(p *Pool) { p.FirewallID = 7 }, attempt{},
 			[]string{grow},
@@ -86,30 +91,30 @@ func TestPoolsAreKeptInStep(t *testing.T) {
 	}
 }
 
-func TestCanHold(t *testing.T) {
+func TestWhichNodesAPoolCanHave(t *testing.T) {
 	whole := Group{Plan: "p", DiskEncryption: "enabled", FirewallID: 7, Version: "v1"}
 	fits := Traits{Plan: "p", DiskEncryption: "enabled", FirewallID: 7, Version: "v1"}
 	tests := []struct {
-		name string
-		g    Group
-		edit func(*Traits)
-		want bool
+		name       string
+		g          Group
+		edit       func(*Traits)
+		keep, hold bool // the nodes it has, and new ones
 	}{
-		{"all as it should be", whole, func(*Traits) {}, true},
-		{"another plan", whole, func(t *Traits) { t.Plan = "q" }, false},
-		{"not encrypted", whole, func(t *Traits) { t.DiskEncryption = "disabled" }, false},
-		{"another firewall", whole, func(t *Traits) { t.FirewallID = 8 }, false},
-		{"no firewall", whole, func(t *Traits) { t.FirewallID = 0 }, false},
-		{"another version", whole, func(t *Traits) { t.Version = "v2" }, false},
-		{"LKE says nothing of the version", whole, func(t *Traits) { t.Version = "" }, true},
-		{"nothing was asked for", Group{Plan: "p"}, func(*Traits) {}, true},
+		{"all as it should be", whole, func(*Traits) {}, true, true},
+		{"another plan", whole, func(t *Traits) { t.Plan = "q" }, false, false},
+		{"not encrypted", whole, func(t *Traits) { t.DiskEncryption = "disabled" }, false, false},
+		{"another firewall", whole, func(t *Traits) { t.FirewallID = 8 }, true, false},
+		{"no firewall", whole, func(t *Traits) { t.FirewallID = 0 }, true, false},
+		{"another version", whole, func(t *Traits) { t.Version = "v2" }, true, false},
+		{"LKE says nothing of the version", whole, func(t *Traits) { t.Version = "" }, true, true},
+		{"nothing was asked for", Group{Plan: "p"}, func(*Traits) {}, true, true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			traits := fits
 			tt.edit(&traits)
-			if got := tt.g.CanHold(traits); got != tt.want {
-				t.Errorf("CanHold = %v", got)
+			if keep, hold := tt.g.CanKeep(traits), tt.g.CanHold(traits); keep != tt.keep || hold != tt.hold {
+				t.Errorf("CanKeep = %v, CanHold = %v", keep, hold)
 			}
 		})
 	}

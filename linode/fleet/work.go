@@ -214,12 +214,16 @@ func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 
 // poolChange is the request that corrects a pool.
 func poolChange(m capacity.Mend) lkeapi.PoolChange {
-	whole := poolSpec(m.Group, 0, lkeapi.Cluster{})
+	whole := poolSpec(m.Group, 0, lkeapi.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
 	var change lkeapi.PoolChange
 	for _, field := range m.Fields {
 		switch field {
 		case "group", "tags":
 			change.Tags = &whole.Tags
+		case "firewall":
+			change.FirewallID = whole.FirewallID
+		case "version":
+			change.K8sVersion = whole.K8sVersion
 		case "labels":
 			change.Labels = new(lkeapi.Labels{})
 			maps.Copy(*change.Labels, whole.Labels)

@@ -104,6 +104,17 @@ func PlanOf(nc *karpv1.NodeClaim) string {
 	return group.Plan
 }
 
+// VersionOf returns the Kubernetes version of a NodeClaim's node: that of its LKE
+// pool on Enterprise clusters; elsewhere, where pools have none, what its kubelet
+// reports.
+func VersionOf(nc *karpv1.NodeClaim, kubelet string) string {
+	group, err := capacity.DecodeGroup(nc.Annotations[AnnotationGroup])
+	if err != nil || group.Version == "" {
+		return kubelet
+	}
+	return group.Version
+}
+
 // NodeName is the name of the node, and of the Linode, in a slot. It was
 // recorded on nodes of real LKE clusters.
 func NodeName(cluster int, slot string) string { return fmt.Sprintf("lke%d-%s", cluster, slot) }

@@ -15,6 +15,7 @@ import (
 type impact struct {
 	Certainty string        `json:"certainty" doc:"exact: the nodes were counted. static: no cluster was asked."`
 	Nodes     *nodeCount    `json:"nodes,omitempty" doc:"Where a cluster was asked."`
+	Upgrade   string        `json:"kubernetes_version,omitempty" doc:"Old and new version of the rolled nodes."`
 	Budget    *budgetReport `json:"budget,omitempty" doc:"How the budgets spread a roll over time."`
 	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
 }
@@ -52,7 +53,7 @@ func impactOf(im *plan.Impact) *impact {
 	if im == nil {
 		return nil
 	}
-	r := &impact{Certainty: "static"}
+	r := &impact{Certainty: "static", Upgrade: im.Upgrade}
 	if im.Known {
 		r.Certainty = "exact"
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
@@ -143,6 +144,7 @@ type driftedField struct {
 	Live    any      `json:"live"`
 	Owners  []string `json:"owners" doc:"Who has set it: field managers."`
 	Kept    bool     `json:"kept" doc:"An apply leaves it so. Otherwise it is refused."`
+	Detail  string   `json:"detail,omitempty" doc:"What follows from it, in sentences."`
 }
 
 // driftOf joins the fields of each object. They come sorted by address.
@@ -158,7 +160,7 @@ func driftOf(fields []plan.Drift) []resourceDrift {
 			last++
 		}
 		list[last].Fields = append(list[last].Fields, driftedField{
-			d.Path, d.Applied, d.Live, append([]string{}, d.Owners...), d.Kept,
+			d.Path, d.Applied, d.Live, append([]string{}, d.Owners...), d.Kept, d.Detail,
 		})
 	}
 	for i := range list {

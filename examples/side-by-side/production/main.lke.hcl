@@ -12,9 +12,9 @@ cluster {
 }
 
 node_class "default" {
-  tags            = ["env:prod", "team:platform"]
-  firewall_id     = 12345
-  lke_k8s_version = "v1.33.4+lke2"
+  tags               = ["env:prod", "team:platform"]
+  firewall_id        = 12345
+  kubernetes_version = "v1.33.4+lke2"
 }
 
 pool "general" {

@@ -12,11 +12,15 @@ import (
 // HashVersion names the way Hash is computed. It changes when a field enters
 // or leaves the hash or gets another default; nodes made under another version
 // are stamped again instead of being replaced.
-const HashVersion = "lkeplan-v1"
+const HashVersion = "lkeplan-v2"
 
 // ConditionValidationSucceeded reports whether LKE would accept what the class
 // asks for. Ready follows from it.
 const ConditionValidationSucceeded = "ValidationSucceeded"
+
+// ConditionVersionCurrent reports whether nodes of the class get the Kubernetes
+// version that the control plane has. Ready does not follow from it.
+const ConditionVersionCurrent = "KubernetesVersionCurrent"
 
 // LinodeNodeClass says how the nodes of the NodePools that refer to it are
 // made.
@@ -27,7 +31,9 @@ const ConditionValidationSucceeded = "ValidationSucceeded"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Firewall",type="integer",JSONPath=".spec.firewallID",priority=1
-// +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".spec.lkeK8sVersion",priority=1
+// +kubebuilder:printcolumn:name="Version",type="string",JSONPath=".status.kubernetesVersion"
+// +kubebuilder:printcolumn:name="Control plane",type="string",JSONPath=".status.controlPlaneVersion",priority=1
+// +kubebuilder:printcolumn:name="Outdated",type="integer",JSONPath=".status.outdatedNodes",priority=1
 type LinodeNodeClass struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -68,12 +74,13 @@ type LinodeNodeClassSpec struct {
 	// +kubebuilder:validation:Enum=enabled;disabled
 	DiskEncryption string `json:"diskEncryption,omitempty"`
 
-	// LKEK8sVersion is the Kubernetes version of the nodes, such as
-	// v1.33.4+lke2. LKE Enterprise only; the control plane must have it
-	// already. Left out, nodes follow the control plane. A change replaces the
-	// nodes.
+	// LKEK8sVersion is the Kubernetes version of the nodes: v1.33.4+lke2 on LKE
+	// Enterprise, 1.33 on the standard tier, whose new nodes have the version of
+	// the control plane. A change replaces the nodes that have another, on the
+	// standard tier an older one, one NodePool after another, once the control
+	// plane has it. Left out, no node is ever replaced for its version.
 	// +optional
-	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty"`
+	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty" hash:"ignore"`
 
 	// AuthorizedKeys has no effect on LKE.
 	// +optional
@@ -131,7 +138,28 @@ type LinodeNodeClassSpec struct {
 
 // LinodeNodeClassStatus is what lkeplan found out about the class.
 type LinodeNodeClassStatus struct {
-	// Conditions: Ready, and ValidationSucceeded from which it follows.
+	// KubernetesVersion is the version that nodes are made of, or on the standard
+	// tier held to be: that of the spec once the control plane has it. Where the
+	// spec names none, it is the one that the control plane had when the class was
+	// seen first, and stays.
+	// +optional
+	KubernetesVersion string `json:"kubernetesVersion,omitempty"`
+
+	// KubernetesVersionSince is since when.
+	// +optional
+	KubernetesVersionSince *metav1.Time `json:"kubernetesVersionSince,omitempty"`
+
+	// ControlPlaneVersion is the version of the control plane, as LKE last said.
+	// +optional
+	ControlPlaneVersion string `json:"controlPlaneVersion,omitempty"`
+
+	// OutdatedNodes is how many nodes of the class are still to be replaced, as
+	// they have another version than the spec names.
+	// +optional
+	OutdatedNodes int `json:"outdatedNodes,omitempty"`
+
+	// Conditions: Ready, ValidationSucceeded from which it follows, and
+	// KubernetesVersionCurrent.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
 }
@@ -147,6 +175,15 @@ func (in *LinodeNodeClass) Hash() string {
 		panic(fmt.Sprintf("hash of LinodeNodeClass %q: %v", in.Name, err))
 	}
 	return strconv.FormatUint(sum, 10)
+}
+
+// TargetVersion is the version for which nodes that have another are replaced; ""
+// where the spec names none, or the controller has not agreed to it yet.
+func (in *LinodeNodeClass) TargetVersion() string {
+	if in.Spec.LKEK8sVersion == nil || *in.Spec.LKEK8sVersion != in.Status.KubernetesVersion {
+		return ""
+	}
+	return in.Status.KubernetesVersion
 }
 
 // GetConditions returns the conditions of the status.

@@ -1,3 +1,3 @@
 node_class "web" {
-  lke_k8s_version = "v1.33.4+lke2" # want: Node class that LKE refuses: Only LKE Enterprise has a version for each node pool;
+  kubernetes_version = "v1.33.4+lke2" # want: Node class that LKE refuses: "v1.33.4+lke2" is not a version of LKE, which on the standard tier are minor versions, such as 1.34.
 }
