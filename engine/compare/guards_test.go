@@ -20,8 +20,13 @@ import (
 // compiled compiles one document for the cluster dev.
 func compiled(t *testing.T, text string) compile.Result {
 	t.Helper()
-	files := fstest.MapFS{"main.lke.hcl": {Data: []byte("cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n" +
-		text)}}
+	return compiledWhole(t, "cluster {\n  name   = \"dev\"\n  region = \"us-ord\"\n}\n"+text)
+}
+
+// compiledWhole compiles one document that names its cluster.
+func compiledWhole(t *testing.T, text string) compile.Result {
+	t.Helper()
+	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}}
 	c, diags := compile.Dir(t.Context(), files, compile.Options{Options: config.Options{Dir: "."}})
 	if diags.HasErrors() {
 		t.Fatal(diags)
