@@ -9,6 +9,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
 )
 
 func (st *state) cluster(q *request) *cluster { return st.clusters[q.id("cluster")] }
@@ -84,6 +85,8 @@ func (st *state) updateCluster(cl *cluster, q *request) (any, error) {
 	c.must(spec.Label == nil || clusterLabel.MatchString(*spec.Label), "label",
 		"Length must be 3-32 characters: letters, digits and hyphens")
 	c.must(spec.Version == nil || offers(cl, *spec.Version), "k8s_version", "k8s_version is not valid")
+	c.must(spec.Version == nil || !kubeversion.Newer(cl.KubernetesVersion, *spec.Version), "k8s_version",
+		"k8s_version must not be older than the present one")
 	checkTags(&c, ptr.Deref(spec.Tags, nil))
 	if err := c.err(); err != nil {
 		return nil, err

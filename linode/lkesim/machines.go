@@ -3,7 +3,6 @@ package lkesim
 import (
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -45,25 +44,12 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 
 func (i *instance) machine() machine {
 	p := i.slot.pool
-	version := p.cluster.KubernetesVersion
-	if p.EnterpriseFields != nil {
-		version = p.EnterpriseFields.KubernetesVersion
-	}
 	return machine{
-		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubelet(version),
+		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubelet(i.version),
 		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
 		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
 		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
 	}
-}
-
-// kubelet is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
-func kubelet(version string) string {
-	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
-	if strings.Count(version, ".") == 1 {
-		version += ".1"
-	}
-	return "v" + version
 }
 
 // noteRegistered remembers that an instance's kubelet made its Node.

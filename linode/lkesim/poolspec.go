@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/kubeversion"
 )
 
 // poolSpec is what a POST or PUT says about a pool; nil is left out.
@@ -184,6 +185,8 @@ func (s *poolSpec) checkTier(c *checker, cl *cluster) {
 	}
 	if s.Version != nil {
 		c.must(offers(cl, *s.Version), "k8s_version", "k8s_version is not valid")
+		c.must(kubeversion.Reaches(cl.KubernetesVersion, *s.Version), "k8s_version",
+			"k8s_version must not be newer than that of the cluster")
 	}
 	if s.Strategy != nil {
 		c.must(*s.Strategy == "rolling_update" ||

@@ -78,7 +78,7 @@ func (st *state) boot(sl *slot, now time.Time) {
 	i := &instance{
 		id: st.lastInstance, slot: sl, tags: []string{}, created: now, updated: now,
 		joins: st.after(now, st.cfg.JoinDelay), ccm: st.jittered(st.cfg.CCMDelay),
-		hostUUID: st.hash(40),
+		hostUUID: st.hash(40), version: sl.pool.version(),
 		// A letter first: tools that write this into YAML without quotes could take digits for a number.
 		machineID: "c" + st.hash(32)[1:],
 	}

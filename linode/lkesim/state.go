@@ -66,6 +66,7 @@ type instance struct {
 	gone      time.Time     // when it will be gone; zero: it stays
 	hostUUID  string
 	machineID string
+	version   string // of Kubernetes
 	// registered is when its Node object was made. A kubelet does this once; one that is deleted afterwards does not come
 	// back by itself.
 	registered time.Time

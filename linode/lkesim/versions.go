@@ -1,6 +1,10 @@
 package lkesim
 
-import "github.com/lkeplan/lkeplan/linode/catalog"
+import (
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
 
 // versions are the Kubernetes versions on offer, newest first. Those of the standard tier and the older ones of
 // Enterprise are in recorded answers; the newest of Enterprise is spelt after an example in the documentation.
@@ -12,3 +16,22 @@ func versions(tier catalog.Tier) []string {
 }
 
 func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }
+
+// version is the one that a machine is made of, and keeps until it is recycled: its pool's on Enterprise, else the
+// control plane's, which somebody may have upgraded since the pool's other machines were made. That a control plane
+// does not go back, and that pools are not ahead of it, are inferences from what Kubernetes supports.
+func (p *pool) version() string {
+	if p.EnterpriseFields != nil {
+		return p.EnterpriseFields.KubernetesVersion
+	}
+	return p.cluster.KubernetesVersion
+}
+
+// kubelet is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
+func kubelet(version string) string {
+	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
+	if strings.Count(version, ".") == 1 {
+		version += ".1"
+	}
+	return "v" + version
+}
