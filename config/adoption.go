@@ -137,7 +137,7 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 	}
 	v, _, diags := c.scope.Value(attr.Expr)
 	c.report(diags...)
-	if diags.HasErrors() || !v.IsKnown() {
+	if diags.HasErrors() || c.undecided(v, attr.Expr) {
 		return "", false
 	}
 	v, err := meter.Convert(v, cty.String)

@@ -25,9 +25,9 @@ func (c *compiler) check() {
 	}
 }
 
-// assert evaluates a block with a condition and an error_message. What cannot
-// be evaluated, because something else is wrong or not known yet, counts as
-// kept.
+// assert evaluates a block with a condition and an error_message. A condition that
+// is not known is not decided: in a policy because it is about a change, anywhere
+// else because something is wrong.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
 	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
@@ -42,12 +42,19 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 	if diags.HasErrors() {
 		return diags
 	}
-	v, err := meter.Convert(v, cty.Bool)
+	kept, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return hcl.Diagnostics{diag.AtExpression("Invalid condition", "A condition must be true or false.",
-			condition.Expr)}
+		d := diag.AtExpression("Invalid condition", "A condition must be true or false."+isNull(v), condition.Expr)
+		d.EvalContext = ctx
+		return hcl.Diagnostics{d}
 	}
-	if !v.IsKnown() || v.True() {
+	if !v.IsKnown() {
+		if table.Type != schemas.Policy.Type {
+			c.undecided(v, condition.Expr)
+		}
+		return nil
+	}
+	if kept.True() {
 		return nil
 	}
 	text, diags := c.message(message, scope)

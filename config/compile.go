@@ -24,7 +24,10 @@ const maxObjects = 10_000
 // are in error are left out, so what is returned along with errors is not the
 // whole configuration.
 func (m *Module) Compile() (Compiled, hcl.Diagnostics) {
-	c := m.compiler()
+	return m.compiler().compile()
+}
+
+func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	all := c.compilation
 	c.checkSettings()
 	c.evaluate()
@@ -95,8 +98,7 @@ type compiler struct {
 func (all *compilation) compiler(dir *load.Directory, path trail, in inputs) *compiler {
 	c := &compiler{compilation: all, dir: dir, path: path, inputs: in}
 	if all.functions[dir] == nil { // a module may be called often
-		read := func(name string) (string, error) { return all.module.tree.Text(dir, name) }
-		all.functions[dir] = function.Table(all.module.meter, read)
+		all.functions[dir] = function.Table(all.module.meter, all.module.tree.In(dir))
 	}
 	c.functions = all.functions[dir]
 	all.compilers = append(all.compilers, c)
@@ -168,6 +170,9 @@ func (c *compiler) located(diags hcl.Diagnostics) hcl.Diagnostics {
 func (all *compilation) settle() hcl.Diagnostics {
 	diags := append(append(all.diags, all.run.Diags...), all.run.Meter.Overrun()...)
 	if !diags.HasErrors() {
+		if len(all.unknown) == 0 && len(all.run.Unknown) > 0 {
+			all.unknown = append(all.unknown, all.run.Unknown[0].Range)
+		}
 		for _, at := range all.unknown {
 			diags = diags.Append(diag.At("Value cannot be worked out",
 				"This expression has no definite value. Check that it does not call a function with null.", at))

@@ -110,25 +110,49 @@ func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	return c.truth(attr)
 }
 
+// undecided notes an expression that decides something and is not known. It is an
+// error, unless another one is the cause.
+func (c *compiler) undecided(v cty.Value, expr hcl.Expression) bool {
+	if v.IsWhollyKnown() {
+		return false
+	}
+	c.unknown = append(c.unknown, expr.Range())
+	return true
+}
+
+// isNull is the sentence on a null that is no value of an argument.
+func isNull(v cty.Value) string {
+	if !v.IsNull() {
+		return ""
+	}
+	return " It is null; coalesce(..., true) gives it a value."
+}
+
 // truth evaluates an argument that is true or false.
 func (c *compiler) truth(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
-	v, _, diags := c.scope.Value(attr.Expr)
-	if diags.HasErrors() || !v.IsKnown() {
+	v, ctx, diags := c.scope.Value(attr.Expr)
+	if diags.HasErrors() || c.undecided(v, attr.Expr) {
 		return false, diags
 	}
-	v, err := meter.Convert(v, cty.Bool)
+	on, err := meter.Convert(v, cty.Bool)
 	if err != nil || v.IsNull() {
-		return false, hcl.Diagnostics{diag.AtExpression("Wrong type of value",
-			fmt.Sprintf("The argument %s is true or false.", attr.Name), attr.Expr)}
+		d := diag.AtExpression("Wrong type of value", fmt.Sprintf("The argument %s is true or false.%s", attr.Name,
+			isNull(v)), attr.Expr)
+		d.EvalContext = ctx
+		return false, hcl.Diagnostics{d}
 	}
-	return v.True(), nil
+	return on.True(), nil
 }
 
 // elements returns what for_each asks for, by key; nil if it is not known.
 func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diagnostics) {
 	v, ctx, diags := c.scope.Value(attr.Expr)
-	if diags.HasErrors() || !v.IsKnown() {
+	if diags.HasErrors() {
 		return nil, diags
+	}
+	if !v.IsKnown() || v.Type().IsSetType() && !v.IsWhollyKnown() {
+		c.undecided(v, attr.Expr)
+		return nil, nil
 	}
 	if wrong := notIterable(v); wrong != "" {
 		d := diag.AtExpression("Invalid for_each",
@@ -160,7 +184,12 @@ func notIterable(v cty.Value) string {
 	switch {
 	case v.IsNull():
 		return "It is null; to make nothing, give an empty map."
-	case ty.IsSetType() && ty.ElementType() == cty.String, ty.IsMapType(), ty.IsObjectType():
+	case ty.IsSetType() && ty.ElementType() == cty.String:
+		if slices.ContainsFunc(v.AsValueSlice(), cty.Value.IsNull) {
+			return "An element of the set is null; compact([...]) leaves such elements out."
+		}
+		return ""
+	case ty.IsMapType(), ty.IsObjectType():
 		return ""
 	case ty.IsListType(), ty.IsTupleType():
 		return "It is a list, whose elements have no names: when one is taken out, the others would change theirs. " +
@@ -172,9 +201,7 @@ func notIterable(v cty.Value) string {
 func mapOfSet(set cty.Value) cty.Value {
 	elements := map[string]cty.Value{}
 	for _, v := range set.AsValueSlice() {
-		if !v.IsNull() {
-			elements[v.AsString()] = v
-		}
+		elements[v.AsString()] = v
 	}
 	return cty.ObjectVal(elements)
 }

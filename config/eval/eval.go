@@ -31,6 +31,9 @@ const maxChain = 500
 type Run struct {
 	Meter *meter.Meter
 	Diags hcl.Diagnostics // of names, in the order in which they were asked for
+	// Unknown are names without a definite value although nothing is wrong with
+	// them, the cause before what is made from it.
+	Unknown []*Node
 
 	busy []*Node
 }
@@ -75,6 +78,8 @@ func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
 	r.Diags = append(r.Diags, diags...)
 	if diags.HasErrors() {
 		value = cty.DynamicVal
+	} else if !value.IsWhollyKnown() {
+		r.Unknown = append(r.Unknown, n)
 	}
 	n.value, n.done = value, true
 }

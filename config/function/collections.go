@@ -88,7 +88,7 @@ func one(list cty.Value) (cty.Value, error) {
 	switch {
 	case !list.IsKnown():
 		return cty.DynamicVal, nil
-	case !list.CanIterateElements():
+	case !list.Type().IsListType() && !list.Type().IsSetType() && !list.Type().IsTupleType():
 		return cty.DynamicVal, fmt.Errorf("a list is required")
 	case list.LengthInt() > 1:
 		return cty.DynamicVal, fmt.Errorf("the list has %d elements", list.LengthInt())

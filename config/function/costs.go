@@ -3,6 +3,7 @@ package function
 import (
 	"math"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,19 @@ func productCost(args []cty.Value) int {
 	return product
 }
 
+// csvCost counts what a table of many short fields becomes: an object for each
+// line, with the name of each column.
+func csvCost(args []cty.Value) int {
+	const field = 40
+	if !args[0].IsKnown() || args[0].IsNull() || args[0].Type() != cty.String {
+		return 1 // and fails
+	}
+	text := args[0].AsString()
+	header, _, _ := strings.Cut(text, "\n")
+	columns, lines := strings.Count(header, ",")+1, strings.Count(text, "\n")+strings.Count(text, "\r")+1
+	return min(field*columns*lines+len(text), math.MaxInt32)
+}
+
 var verbPattern = regexp.MustCompile(`%[^%a-zA-Z]*`)
 
 // formatCost counts each verb as long as all arguments. It takes widths at
@@ -53,7 +67,7 @@ var verbPattern = regexp.MustCompile(`%[^%a-zA-Z]*`)
 func formatCost(args []cty.Value) int {
 	all := 1
 	for _, arg := range args {
-		if n, err := convert.Convert(arg, cty.Number); err == nil && !meter.NumbersInRange(n) {
+		if !printable(arg) {
 			return math.MaxInt32
 		}
 		all += meter.Size(arg)
@@ -71,4 +85,29 @@ func formatCost(args []cty.Value) int {
 		}
 	}
 	return cost
+}
+
+// printable reports whether a value, or each element of a list, can be printed as
+// a number in no time, if it is one.
+func printable(v cty.Value) bool {
+	if !v.IsKnown() || v.IsNull() {
+		return true
+	}
+	if v.CanIterateElements() {
+		return !slices.ContainsFunc(v.AsValueSlice(), func(element cty.Value) bool { return !printable(element) })
+	}
+	n, err := convert.Convert(v, cty.Number)
+	return err != nil || meter.NumbersInRange(n)
+}
+
+// formatListCost counts each element of the longest list as one text.
+func formatListCost(args []cty.Value) int {
+	texts := 1
+	for _, arg := range args {
+		texts = max(texts, meter.Length(arg))
+	}
+	if one := formatCost(args); one < math.MaxInt32/texts {
+		return one * texts
+	}
+	return math.MaxInt32
 }

@@ -3,12 +3,13 @@
 //
 // All of them are pure: a directory compiles to the same objects wherever and
 // whenever it is compiled, so there is no time, no randomness, no environment
-// and no network. The package reads no files either: what file(...) returns is
-// for the caller to say, and so is what may be read.
+// and no network. The package reads no files either: what a file has is for
+// the caller to say, and so is which may be read.
 package function
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -21,15 +22,19 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Table returns the functions by name. Their work is counted by the meter. The
-// function file returns what read does, and fails where read is nil.
-func Table(m *meter.Meter, read func(path string) (string, error)) map[string]function.Function {
+// Table returns the functions by name. Their work is counted by the meter. Where
+// files is nil, there are none.
+func Table(m *meter.Meter, files Files) map[string]function.Function {
 	table := map[string]function.Function{}
-	for _, group := range groups(read) {
+	for _, group := range groups(files) {
 		for _, row := range group.rows {
 			table[row.name()] = m.Function(row.impl, row.cost)
 		}
 	}
+	const template = "templatestring"
+	others := maps.Clone(table)
+	delete(others, template)
+	table[template] = m.Function(templateFunc(m, others), templateCost)
 	return table
 }
 

@@ -1,8 +1,15 @@
 package function
 
 import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
+	"github.com/zclconf/go-cty/cty/function/stdlib"
 )
 
 // affixFunc asks about the beginning or the end of text.
@@ -12,16 +19,30 @@ func affixFunc(has func(text, affix string) bool) function.Function {
 	}, function.Parameter{Name: "text", Type: cty.String}, function.Parameter{Name: "affix", Type: cty.String})
 }
 
-// fileFunc returns the function file. Without a reader, no file is there.
-func fileFunc(read func(path string) (string, error)) function.Function {
-	return returning(cty.String, func(args []cty.Value) (cty.Value, error) {
-		if read == nil {
-			return cty.NilVal, function.NewArgErrorf(0, "there are no files here")
-		}
-		text, err := read(args[0].AsString())
-		if err != nil {
-			return cty.NilVal, function.NewArgError(0, err)
-		}
-		return cty.StringVal(text), nil
-	}, function.Parameter{Name: "path", Type: cty.String})
-}
+var textParam = function.Parameter{Name: "text", Type: cty.String}
+
+// replaceFunc replaces matches of a regular expression where what is replaced is
+// written between slashes, as Terraform's does.
+var replaceFunc = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
+	old := args[1].AsString()
+	if len(old) > 1 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
+		return stdlib.RegexReplace(args[0], cty.StringVal(old[1:len(old)-1]), args[2])
+	}
+	return stdlib.Replace(args[0], args[1], args[2])
+}, textParam, function.Parameter{Name: "old", Type: cty.String}, function.Parameter{Name: "new", Type: cty.String})
+
+var sha256Func = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
+	return cty.StringVal(fmt.Sprintf("%x", sha256.Sum256([]byte(args[0].AsString())))), nil
+}, textParam)
+
+// powFunc refuses what is no number, such as the root of -1, over which the
+// library panics.
+var powFunc = returning(cty.Number, func(args []cty.Value) (cty.Value, error) {
+	base, _ := args[0].AsBigFloat().Float64()
+	exponent, _ := args[1].AsBigFloat().Float64()
+	result := math.Pow(base, exponent)
+	if math.IsNaN(result) || math.IsInf(result, 0) {
+		return cty.NilVal, errors.New("the result is not a number, or too large for one")
+	}
+	return cty.NumberFloatVal(result), nil
+}, function.Parameter{Name: "base", Type: cty.Number}, function.Parameter{Name: "exponent", Type: cty.Number})

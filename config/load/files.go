@@ -4,26 +4,18 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path"
-	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
-// Text returns what a file has, for expressions in a directory. Paths are from
-// that directory. What is outside of the file system is not there, so a commit
-// compiles to the same objects wherever it is compiled. What Git keeps for itself
-// is not part of a commit, and may hold credentials.
-func (t *Tree) Text(dir *Directory, name string) (string, error) {
-	full := path.Join(dir.Path, name)
-	switch {
-	case path.IsAbs(name), !fs.ValidPath(full):
-		return "", fmt.Errorf("%q leads out of the repository, and nothing outside of it is read", name)
-	case slices.Contains(strings.Split(full, "/"), ".git"):
-		return "", fmt.Errorf("%q is not part of a commit", name)
+// Text returns what a file has.
+func (r Reader) Text(name string) (string, error) {
+	full, err := r.resolve(name)
+	if err != nil {
+		return "", err
 	}
+	t := r.tree
 	if text, ok := t.texts[full]; ok {
 		return text, nil
 	}

@@ -12,6 +12,7 @@ import (
 var (
 	errTooLarge   = errors.New("the result would be too large")
 	errOutOfRange = errors.New("the result has a number out of range")
+	errUnknown    = errors.New("the result is not known for these arguments; one of them may be null")
 )
 
 // A Cost tells the work of a function, for those that make much of little.
@@ -108,6 +109,12 @@ func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
 	return w.f.ReturnTypeForValues(args)
 }
 
+// settled reports whether all arguments have a value, so that the result has one.
+// Arguments that the function evaluates by itself may have none.
+func settled(args []cty.Value) bool {
+	return !slices.ContainsFunc(args, func(v cty.Value) bool { return v.Type().IsCapsuleType() || !v.IsWhollyKnown() })
+}
+
 func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
 	if w.meter.stopped() {
 		return cty.UnknownVal(result), nil
@@ -122,6 +129,8 @@ func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
 		return v, err
 	case Size(v) > MaxSize:
 		return cty.NilVal, errTooLarge
+	case !v.IsWhollyKnown() && !w.meter.stopped() && settled(args):
+		return cty.NilVal, errUnknown
 	case !NumbersInRange(v):
 		return cty.NilVal, errOutOfRange
 	}
@@ -138,6 +147,9 @@ func (w wrapper) convert(args []cty.Value) ([]cty.Value, error) {
 			param = &params[i]
 		}
 		if param.Type == cty.DynamicPseudoType {
+			if arg.IsNull() && arg.Type() == cty.DynamicPseudoType && param.AllowNull && !param.AllowDynamicType {
+				args[i] = cty.NullVal(cty.String) // for a null without a type the result would be unknown
+			}
 			continue
 		}
 		converted, err := Convert(arg, param.Type)

@@ -80,6 +80,22 @@ func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.
 	return expr, guard(expr, meter)
 }
 
+// ParseTemplate reads text with interpolations, as it stands in quotes or in a file.
+func ParseTemplate(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
+	if signs := countSigns([]byte(src)); signs > maxSigns || len(src) > MaxFileSize {
+		return nil, tooLarge(name, max(signs, len(src)), maxSigns, "brackets and operators, or bytes,")
+	}
+	tokens, _ := hclsyntax.LexTemplate([]byte(src), name, hcl.InitialPos)
+	if diags := checkNesting(tokens); diags.HasErrors() {
+		return nil, diags
+	}
+	expr, diags := hclsyntax.ParseTemplate([]byte(src), name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, diags
+	}
+	return expr, guard(expr, meter)
+}
+
 func countSigns(src []byte) (n int) {
 	for _, c := range src {
 		if strings.IndexByte("[](){}!-+*/%<>=?:.,&|$", c) >= 0 {

@@ -14,20 +14,8 @@ import (
 	"io/fs"
 	"maps"
 	"os"
-	"path"
-	"slices"
 	"strings"
 )
-
-// readable are the extensions of files that a configuration can read. Other files
-// of a source are neither unpacked nor kept.
-var readable = []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
-
-// Readable reports whether a configuration can read a file of this name and size
-// in bytes.
-func Readable(name string, size int64) bool { return readableName(name) && size <= maxFile }
-
-func readableName(name string) bool { return slices.Contains(readable, path.Ext(name)) }
 
 // The bounds of the files that are written, in bytes: of all, and of one.
 const (

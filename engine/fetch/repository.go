@@ -20,6 +20,8 @@ import (
 	gitssh "github.com/go-git/go-git/v5/plumbing/transport/ssh"
 	"github.com/go-git/go-git/v5/storage/memory"
 	"golang.org/x/crypto/ssh"
+
+	"github.com/lkeplan/lkeplan/config/load"
 )
 
 // Repository is a Git repository on a server.
@@ -186,13 +188,13 @@ func writeTree(tree *object.Tree, dir string) error {
 
 func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
 	isFile := entry.Mode.IsFile() && entry.Mode != filemode.Symlink
-	if err := found.add(name, isFile && readableName(name)); err != nil {
+	if err := found.add(name, isFile && load.ReadableName(name)); err != nil {
 		return err
 	}
 	switch {
 	case entry.Mode == filemode.Symlink:
 		return refuseLink(name)
-	case !isFile || !readableName(name):
+	case !isFile || !load.ReadableName(name):
 		return nil
 	}
 	f, err := tree.TreeEntryFile(&entry)

@@ -1,0 +1,57 @@
+package function
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+	"github.com/zclconf/go-cty/cty/function"
+
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/syntax"
+)
+
+// templateFunc evaluates text that is a template, with some functions. The work of
+// what is in it is counted as if it were written out.
+func templateFunc(m *meter.Meter, functions map[string]function.Function) function.Function {
+	return function.New(&function.Spec{
+		Params: []function.Parameter{
+			{Name: "template", Type: cty.String},
+			{Name: "values", Type: cty.DynamicPseudoType},
+		},
+		Type: function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if ty := args[1].Type(); !ty.IsObjectType() && !ty.IsMapType() {
+				return cty.NilVal, function.NewArgErrorf(1, "a map is required")
+			}
+			expr, diags := syntax.ParseTemplate("template", args[0].AsString(), m)
+			if diags.HasErrors() {
+				return cty.NilVal, function.NewArgErrorf(0, "%s", said(diags))
+			}
+			v, diags := expr.Value(&hcl.EvalContext{Variables: args[1].AsValueMap(), Functions: functions})
+			if diags.HasErrors() {
+				return cty.NilVal, function.NewArgErrorf(0, "%s", said(diags))
+			}
+			return v, nil
+		},
+	})
+}
+
+// templateCost is the work of reading a template, about a microsecond for each
+// character.
+func templateCost(args []cty.Value) int {
+	const character = 20
+	if !args[0].IsKnown() || args[0].IsNull() || args[0].Type() != cty.String {
+		return 1 // and fails
+	}
+	return 1000 + character*len(args[0].AsString())
+}
+
+// said is what is wrong in a template, by its lines.
+func said(diags hcl.Diagnostics) string {
+	d := diags[0]
+	if d.Subject == nil {
+		return d.Summary
+	}
+	return fmt.Sprintf("line %d of the template: %s: %s", d.Subject.Start.Line, d.Summary, d.Detail)
+}

@@ -1,0 +1,98 @@
+package load
+
+import (
+	"fmt"
+	"path"
+	"strings"
+)
+
+// The bounds of a pattern. Braces multiply: each pair makes as many patterns as it
+// has texts.
+const (
+	maxPattern  = 200
+	maxPatterns = 100
+)
+
+// A pattern is what fits the path of a file: alternatives, each of them a pattern
+// for each step.
+type pattern [][]string
+
+// parsePattern reads a pattern with the signs of path.Match, and besides with **
+// for any directories, and {a,b} for one of several texts.
+func parsePattern(text string) (pattern, error) {
+	if len(text) > maxPattern {
+		return nil, fmt.Errorf("the pattern has more than %d characters", maxPattern)
+	}
+	texts, err := alternatives(text)
+	if err != nil {
+		return nil, err
+	}
+	var p pattern
+	for _, text := range texts {
+		steps := strings.Split(path.Clean(text), "/")
+		for _, step := range steps {
+			if _, err := path.Match(step, ""); err != nil {
+				return nil, fmt.Errorf("%q is not a pattern: a bracket is not closed, or a character is missing", text)
+			}
+		}
+		p = append(p, steps)
+	}
+	return p, nil
+}
+
+// alternatives writes out the braces of a pattern.
+func alternatives(text string) ([]string, error) {
+	done, open := []string{}, []string{text}
+	for len(open) > 0 {
+		if len(done)+len(open) > maxPatterns {
+			return nil, fmt.Errorf("the braces of the pattern stand for more than %d patterns", maxPatterns)
+		}
+		next := open[0]
+		open = open[1:]
+		// The innermost braces are the first that close.
+		before, after, closed := strings.Cut(next, "}")
+		start := strings.LastIndexByte(before, '{')
+		switch {
+		case !closed && strings.Contains(next, "{"), closed && start < 0:
+			return nil, fmt.Errorf("%q is not a pattern: its braces do not match", text)
+		case !closed:
+			done = append(done, next)
+		default:
+			for choice := range strings.SplitSeq(before[start+1:], ",") {
+				open = append(open, before[:start]+choice+after)
+			}
+		}
+	}
+	return done, nil
+}
+
+func (p pattern) match(name string) bool {
+	steps := strings.Split(name, "/")
+	for _, alternative := range p {
+		if matchSteps(alternative, steps) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchSteps works out, from the last step to the first, which ends of the path
+// each end of the pattern fits.
+func matchSteps(pattern, steps []string) bool {
+	fits := make([]bool, len(steps)+1)
+	fits[len(steps)] = true
+	for i := len(pattern) - 1; i >= 0; i-- {
+		next := make([]bool, len(steps)+1)
+		for j := len(steps); j >= 0; j-- {
+			if pattern[i] == "**" {
+				next[j] = fits[j] || j < len(steps) && next[j+1]
+				continue
+			}
+			if j < len(steps) && fits[j+1] {
+				next[j], _ = path.Match(pattern[i], steps[j])
+			}
+		}
+		fits = next
+	}
+	return fits[0]
+}
