@@ -141,7 +141,7 @@ func (c *compiler) text(attr *hcl.Attribute) (string, bool) {
 		return "", false
 	}
 	v, err := meter.Convert(v, cty.String)
-	if err != nil || v.IsNull() {
+	if err != nil || v.IsNull() || v.AsString() == "" {
 		c.report(diag.AtExpression("Wrong type of value",
 			fmt.Sprintf("The argument %s takes the name of an object in the cluster, as text.", attr.Name), attr.Expr))
 		return "", false

@@ -22,7 +22,7 @@ type Guards struct {
 	AllowEmpty      bool     // whether a change may leave no pool and no node class
 	Protected       []string // names of NodePools that are not deleted
 	MaxDeletedPools int
-	MaxDeletedNodes Share
+	MaxDeletedNodes Share          // the zero Share where it is not written
 	MaxRolledNodes  Share
 	Freezes         []Freeze       // sorted by name
 	Origins         decode.Origins `json:"-"` // of the arguments, by name
@@ -76,6 +76,10 @@ func (c *compiler) guards() Guards {
 	}
 	if n, ok := fields["max_deleted_pools"].(int64); ok {
 		g.MaxDeletedPools = int(n)
+		if at := said.Origins.Find("max_deleted_pools"); n < 0 {
+			c.report(at.Error("Negative number", fmt.Sprintf("The argument max_deleted_pools takes a number of pools, "+
+				"and %d is less than none. 0 allows no pool to be deleted.", n)))
+		}
 	}
 	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", said.Origins)
 	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", said.Origins)
@@ -102,6 +106,11 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 		return Share{}
 	}
 	n, _ := strconv.Atoi(m[1])
+	if m[2] != "" && n > 100 {
+		at := origins.Find(name)
+		c.report(at.Error("Invalid number of nodes",
+			fmt.Sprintf("%s = %q is more than all nodes. 100%% bounds nothing.", name, text)))
+	}
 	return Share{Text: text, Percent: m[2] != "", Number: n}
 }
 

@@ -184,7 +184,7 @@ func notIterable(v cty.Value) string {
 	switch {
 	case v.IsNull():
 		return "It is null; to make nothing, give an empty map."
-	case ty.IsSetType() && ty.ElementType() == cty.String:
+	case ty.IsSetType() && (ty.ElementType() == cty.String || v.LengthInt() == 0):
 		if slices.ContainsFunc(v.AsValueSlice(), cty.Value.IsNull) {
 			return "An element of the set is null; compact([...]) leaves such elements out."
 		}

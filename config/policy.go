@@ -54,8 +54,13 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	scope := p.in.scope.With("plan", eval.Root{Value: plan})
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
-	condition, _, conditionDiags := scope.Value(content.Attributes["condition"].Expr)
-	return condition.IsKnown() || conditionDiags.HasErrors(), diags
+	attr := content.Attributes["condition"]
+	condition, _, conditionDiags := scope.Value(attr.Expr)
+	if !condition.IsKnown() && plan.IsWhollyKnown() && !conditionDiags.HasErrors() {
+		diags = append(diags, diag.AtExpression("Value cannot be worked out",
+			"The condition has no definite value, although all is known of the change.", attr.Expr))
+	}
+	return condition.IsKnown() || diags.HasErrors(), diags
 }
 
 // policies reads the policy blocks and evaluates them with a plan of which

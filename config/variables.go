@@ -86,10 +86,23 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 		if diags.HasErrors() {
 			return cty.DynamicVal, diags
 		}
-		if in, ok := c.inputs[block.Labels[0]]; ok {
-			return c.given(block, in, ty)
+		nullable, diags := c.nullable(content.Attributes["nullable"])
+		if diags.HasErrors() {
+			return cty.DynamicVal, diags
 		}
-		return c.defaultValue(block, content.Attributes["default"], ty)
+		if in, ok := c.inputs[block.Labels[0]]; ok {
+			v, diags := c.given(block, in, ty)
+			if diags.HasErrors() || nullable || !v.IsNull() {
+				return v, diags
+			}
+		}
+		v, diags := c.defaultValue(block, content.Attributes["default"], ty)
+		if !diags.HasErrors() && !nullable && v.IsNull() {
+			diags = hcl.Diagnostics{diag.AtExpression("Null for a variable that takes none",
+				fmt.Sprintf("With nullable = false, the default of var.%s stands for null, so it cannot be null itself.",
+					block.Labels[0]), content.Attributes["default"].Expr)}
+		}
+		return v, diags
 	}
 	node.Check = func(cty.Value) (diags hcl.Diagnostics) {
 		for _, validation := range content.Blocks {
@@ -98,6 +111,19 @@ func (c *compiler) variable(block *hcl.Block) *eval.Node {
 		return diags
 	}
 	return node
+}
+
+// nullable reads whether null is a value of a variable, which is written out.
+func (c *compiler) nullable(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
+	if attr == nil {
+		return true, nil
+	}
+	v, diags := attr.Expr.Value(nil)
+	if b, err := meter.Convert(v, cty.Bool); !diags.HasErrors() && err == nil && b.IsKnown() && !b.IsNull() {
+		return b.True(), nil
+	}
+	return true, hcl.Diagnostics{diag.AtExpression("Wrong type of value",
+		"The argument nullable is true or false, written out.", attr.Expr)}
 }
 
 func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics) {

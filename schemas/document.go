@@ -35,6 +35,8 @@ var Variable = Block{
 		{Name: "type", Kind: Type, Default: "any",
 			Doc: "The type the value is converted to, such as string, number or map(object({ max_cpu = number }))."},
 		{Name: "default", Kind: Any, Doc: "The value where none is given. A variable without a default must be set."},
+		{Name: "nullable", Kind: Bool, Default: "true",
+			Doc: "Whether null is a value of the variable. Where it is not, null stands for the default."},
 		{Name: "description", Kind: String, Doc: "What the variable is for."},
 	},
 	Blocks: []Block{Validation},

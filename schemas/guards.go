@@ -7,15 +7,16 @@ var Guards = Block{
 		"cannot lift them for itself; " +
 		"a change beyond them is refused until somebody allows it by name.",
 	Args: []Arg{
-		{Name: "protected", Path: "protected", Kind: PoolRefs, Default: "none",
+		{Name: "protected", Path: "protected", Kind: PoolRefs, NotNull: true, Default: "none",
 			Doc: `Pools that are not deleted, such as [pool.general, pool.team["ml"]].`},
-		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, Default: "1",
+		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, NotNull: true, Default: "1",
 			Doc: "The largest number of pools that a change deletes."},
-		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, Default: "no limit",
-			Doc: `The most nodes that go at once with deleted pools: a number, or a share of all nodes such as "10%".`},
-		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, Default: "no limit",
+		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, NotNull: true, Default: "0",
+			Doc: `The most nodes that go with deleted pools: a number, or a share of all nodes such as "10%". With the ` +
+				"default, a pool is deleted when it has no nodes any more."},
+		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, NotNull: true, Default: "no limit",
 			Doc: `The most nodes that a change replaces: a number, or a share of all nodes such as "50%".`},
-		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, Default: "false",
+		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, NotNull: true, Default: "false",
 			Doc: "Whether a change may leave nothing in the directory that compiles to an object."},
 	},
 	Blocks: []Block{{

@@ -42,6 +42,7 @@ type Arg struct {
 	Path     string // the Kubernetes field, relative to the block's Path; empty if there is none
 	Kind     Kind
 	Required bool
+	NotNull  bool     // null is an error, and not as if the argument were left out: it would lift a bound
 	Meta     bool     // read by lkeplan before the object is made, and no part of it
 	OneOf    []string // the values that are possible, where no CRD lists them
 	Doc      string

@@ -173,7 +173,7 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 	case err != nil:
 		d.problem(src, "Wrong type of value", fmt.Sprintf("The argument %s takes %s: %v.", arg.Name, kind.takes, err))
 		return cty.DynamicVal, true
-	case v.IsNull() && arg.Required:
+	case v.IsNull() && (arg.Required || arg.NotNull):
 		d.problem(src, "Value missing", nullDetail(arg))
 		return cty.DynamicVal, true
 	case v.IsNull():
