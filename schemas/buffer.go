@@ -18,7 +18,7 @@ var Buffer = Block{
 		{Name: "percentage", Path: "spec.percentage", Kind: Number,
 			Doc: "For what share of the replicas of scalable room is kept, in percent. With replicas too, the " +
 				"smaller number counts."},
-		{Name: "limits", Path: "spec.limits", Kind: Quantities, Default: "no limit",
+		{Name: "limits", Path: "spec.limits", Kind: Quantities, Keys: podResources, Default: "no limit",
 			Doc: `What the buffer holds in sum at most, such as { cpu = 8, memory = "32Gi" }.`},
 		{Name: "provisioning_strategy", Path: "spec.provisioningStrategy", Kind: String,
 			Default: "buffer.x-k8s.io/active-capacity", Doc: "How the room is kept. Karpenter knows only the default."},

@@ -45,6 +45,7 @@ type Arg struct {
 	NotNull  bool     // null is an error, and not as if the argument were left out: it would lift a bound
 	Meta     bool     // read by lkeplan before the object is made, and no part of it
 	OneOf    []string // the values that are possible, where no CRD lists them
+	Keys     []string // of Quantities: the names that are possible, besides those with a slash
 	Doc      string
 	Default  string // what an omitted argument means, for readers; nothing is derived from it
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -48,12 +49,26 @@ func (d *decoder) quantities(v cty.Value, src source) any {
 	fields, _ := d.stringMap(v, src).(map[string]any)
 	parts := src.parts()
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
+		d.checkResource(key, src.part(parts, key))
 		d.checkQuantity(key, fields[key].(string), src.part(parts, key))
 	}
 	if fields == nil {
 		return nil
 	}
 	return fields
+}
+
+// checkResource refuses the name of a resource that nothing has: its limit would
+// limit nothing. Those of devices, which have a slash, are for others to know.
+func (d *decoder) checkResource(name string, src source) {
+	known := src.arg.Keys
+	meant := eval.DidYouMean(name, known)
+	if len(known) == 0 || slices.Contains(known, name) || strings.Contains(name, "/") && meant == "" {
+		return
+	}
+	d.problem(src, "Unknown resource",
+		fmt.Sprintf("Nothing has a resource %q, so this would limit nothing.%s The names are %s, and those of devices "+
+			"such as \"example.com/card\".", name, meant, strings.Join(known, ", ")))
 }
 
 func (d *decoder) quantity(v cty.Value, src source) any {

@@ -14,12 +14,12 @@ import (
 )
 
 // ResourceGPU is what pods request when they need a GPU of a Linode plan.
-const ResourceGPU corev1.ResourceName = "nvidia.com/gpu"
+const ResourceGPU corev1.ResourceName = schemas.GPU
 
 // ResourceVPU is what pods request when they need a video card of an accelerated
 // plan. NETINT's device plugin gives this name to the Quadra cards that Linode
 // has.
-const ResourceVPU corev1.ResourceName = "netint.ca/Quadra"
+const ResourceVPU corev1.ResourceName = schemas.VPU
 
 // describe describes a plan type to Karpenter.
 func describe(
