@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -42,6 +43,12 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	if fields == nil {
 		return cty.DynamicVal, said.Diags
 	}
+	if name, ok := fields["name"]; ok && name.IsKnown() && !said.Diags.HasErrors() {
+		if wrong := wrongClusterName(name.AsString()); wrong != "" {
+			content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
+			said.Diags = append(said.Diags, diag.AtExpression("Invalid cluster name", wrong, content.Attributes["name"].Expr))
+		}
+	}
 	if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal("standard")
 	}
@@ -53,6 +60,30 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 }
 
 const kubernetesVersion = "kubernetes_version"
+
+// PlaceholderName stands for the name of a cluster where it is not known. Nobody's
+// cluster is called so.
+const PlaceholderName = "CHANGE-ME"
+
+var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
+
+// wrongClusterName says what is wrong with the name of a cluster; "" for nothing.
+// The name is written on each object as a label.
+func wrongClusterName(name string) string {
+	const rule = "It is the cluster's label in LKE"
+	switch {
+	case name == "":
+		return "The name is empty. " + rule + "."
+	case name == PlaceholderName:
+		return fmt.Sprintf("%s is not the name of a cluster. Write the cluster's label in LKE.", name)
+	case len(name) > 63:
+		return fmt.Sprintf("The name has %d characters, and 63 fit into the label that objects carry. %s.", len(name), rule)
+	case !labelValue.MatchString(name):
+		return fmt.Sprintf("%q cannot be a cluster's label. %s: letters, digits, dashes, underscores and dots, with a "+
+			"letter or digit at both ends.", name, rule)
+	}
+	return ""
+}
 
 func clusterOf(v cty.Value) Cluster {
 	if !v.IsWhollyKnown() {

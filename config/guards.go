@@ -22,7 +22,7 @@ type Guards struct {
 	AllowEmpty      bool     // whether a change may leave no pool and no node class
 	Protected       []string // names of NodePools that are not deleted
 	MaxDeletedPools int
-	MaxDeletedNodes Share          // the zero Share where it is not written
+	MaxDeletedNodes Share // the zero Share where it is not written
 	MaxRolledNodes  Share
 	Freezes         []Freeze       // sorted by name
 	Origins         decode.Origins `json:"-"` // of the arguments, by name

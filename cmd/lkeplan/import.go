@@ -62,7 +62,7 @@ func newImport(env *env) *cobra.Command {
 		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
 	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
 		"write files to `DIR`, made where it is missing; nothing is overwritten")
-	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster in LKE")
+	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster in LKE (default: the one that objects carry)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
@@ -175,12 +175,12 @@ func (i *importation) describe(
 	}
 	known := adopt.ClusterOf(objects, i.nodes)
 	cluster = config.Cluster{
-		Name:   i.cluster.Name,
+		Name:   cmp.Or(i.cluster.Name, known.Name),
 		Region: cmp.Or(i.cluster.Region, known.Region),
 		Tier:   cmp.Or(i.cluster.Tier, known.Tier),
 	}
 	if cluster.Name == "" {
-		cluster.Name = "CHANGE-ME"
+		cluster.Name = config.PlaceholderName
 		comments += "# The name is not known from the objects: write the cluster's label in LKE.\n"
 	}
 	if cluster.Region == "" {

@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // ClusterOf returns what objects that are imported say about their cluster: the
-// region that its nodes are in, or else that its pools ask for; and its tier, if
+// name that lkeplan has written on them; the region that its nodes are in, or else that its pools ask for; and its tier, if
 // one of its classes has what only one tier has. What they do not say, or not
 // with one voice, is empty.
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
@@ -22,8 +23,12 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 			regions[region] = true
 		}
 	}
-	tier := ""
+	tier, owners := "", map[string]bool{}
 	for _, obj := range objects {
+		owner := manifest.Label(obj, kube.InventoryLabel)
+		if owner != "" && !strings.HasPrefix(owner, kube.NodePlanOwner+".") {
+			owners[owner] = true
+		}
 		if len(nodes) == 0 {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
@@ -33,11 +38,15 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 			tier = "enterprise"
 		}
 	}
-	names := slices.Collect(maps.Keys(regions))
+	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier}
+}
+
+// only is the one name of a set; "" where there is none, or more than one.
+func only(names map[string]bool) string {
 	if len(names) != 1 {
-		names = []string{""}
+		return ""
 	}
-	return config.Cluster{Region: names[0], Tier: tier}
+	return slices.Collect(maps.Keys(names))[0]
 }
 
 // regionsAskedFor are the regions in a pool's requirements.

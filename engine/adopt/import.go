@@ -84,10 +84,15 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 	if result.Blocks, err = encode.Blocks(toEncode); err != nil {
 		return Imported{}, err
 	}
-	result.Files = filesOf(result.Blocks, comments+encode.Cluster(cluster))
+	written := comments + encode.Cluster(cluster)
+	if cluster.Name == config.PlaceholderName {
+		cluster.Name = "imported" // everything but the name is checked
+	}
+	result.Files = filesOf(result.Blocks, encode.Cluster(cluster))
 	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
 		return Imported{}, err
 	}
+	result.Files[0].Data = []byte(written)
 	for _, live := range objects {
 		result.Owners.Add(manifest.KeyOf(live).String(), kube.Owners(live))
 	}

@@ -45,6 +45,8 @@ func TestGuards(t *testing.T) {
 	nodes := []plan.Node{{Pool: "a"}, {Pool: "a"}, {Pool: "b"}, {Pool: "c"}}
 	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
+	const uncounted = "max_deleted_nodes: unknown: Nodes would be deleted, and how many is not known without a " +
+		"cluster; add --cluster."
 	tests := []struct {
 		name       string
 		base, head string
@@ -52,22 +54,31 @@ func TestGuards(t *testing.T) {
 		allow      []string
 		want       []string // verdicts that are not passed
 	}{
-		{name: "one pool may go", base: three, head: class + pool("a", "720h") + pool("b", "720h")},
-		{name: "two may not", base: three, head: class + pool("a", "720h"),
+		{name: "one pool without nodes may go", base: three, head: class + pool("a", "720h") + pool("b", "720h"),
+			nodes: nodes[:3]},
+		{name: "one pool with a node may not", base: three, head: class + pool("a", "720h") + pool("b", "720h"),
+			nodes: nodes,
+			want:  []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+		{name: "one pool may go of which nobody knows the nodes", base: three,
+			head: class + pool("a", "720h") + pool("b", "720h"), want: []string{uncounted}},
+		{name: "one pool with nodes may go where that is written",
+			base: three + "guards {\n  max_deleted_nodes = \"50%\"\n}\n",
+			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
+		{name: "two may not", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
-		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"),
+		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			allow: []string{"max_deleted_pools:pool.b"},
 			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
-		{name: "nothing is left", base: three, head: "",
+		{name: "nothing is left", base: three, head: "", nodes: nodes[:0],
 			want: []string{"allow_empty: blocked: Nothing is left of 4 objects.",
 				"max_deleted_pools: blocked: 3 pools would be deleted, and at most 1 may be in one change."}},
 		{name: "nothing may be left", base: three + "guards {\n  allow_empty       = true\n  max_deleted_pools = 3\n}\n",
-			head: ""},
+			head: "", nodes: nodes[:0]},
 		{name: "a change lifts no guard of its own", base: three, head: class + "guards {\n  max_deleted_pools = 9\n}\n" +
-			pool("a", "720h"),
+			pool("a", "720h"), nodes: nodes[:2],
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
 		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n",
-			head: class + pool("a", "720h") + pool("b", "720h"),
+			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes[:3],
 			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
 		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"math/big"
 	"slices"
 	"strconv"
 
@@ -46,7 +45,8 @@ type Ceiling struct {
 }
 
 func (c Ceiling) plus(other Ceiling) Ceiling {
-	return Ceiling{Monthly: c.Monthly + other.Monthly, Unlimited: c.Unlimited || other.Unlimited}
+	sum := c.Monthly + other.Monthly
+	return Ceiling{Monthly: sum, Unlimited: c.Unlimited || other.Unlimited || sum < 0}
 }
 
 // String writes the amount: $1,152, or that there is none.
@@ -72,23 +72,16 @@ type Cost struct {
 	Ceiling Ceiling
 }
 
-func (c Cost) plus(other Cost) Cost {
-	return Cost{Floor: c.Floor + other.Floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
-}
-
-// boundsOf tells what the nodes of a NodePool cost at least and at most. For the ceiling, each limit
+// boundsOf tells what the nodes of a NodePool cost at least and at most, of the
+// offers that it allows. For the ceiling, each limit
 // is filled with the plan that costs most for what the limit counts. It is not
 // reached where the limits fit no such mix. The floor is that of a static pool
 // with its cheapest plan.
-func boundsOf(pool map[string]any, offers []Offer) (Cost, error) {
-	requirements, err := requirementsOf(pool)
-	if err != nil {
-		return Cost{}, err
-	}
-	allowed := admitted(offers, requirements)
+func boundsOf(pool map[string]any, allowed []Offer) Cost {
 	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
+	highest := ratesOf(allowed)
 	for name, limit := range limitsOf(pool) {
-		bound := Ceiling{Monthly: dearest(allowed, name, limit)}
+		bound := Ceiling{Monthly: highest.fill(name, limit)}
 		if counts(name) && (cost.Ceiling.Unlimited || bound.Monthly < cost.Ceiling.Monthly) {
 			cost.Ceiling = bound
 		}
@@ -97,7 +90,7 @@ func boundsOf(pool map[string]any, offers []Offer) (Cost, error) {
 		cheapest := slices.MinFunc(allowed, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
 		cost.Floor = cheapest.Monthly * catalog.Money(replicas)
 	}
-	return cost, nil
+	return cost
 }
 
 // admitted are the offers that requirements allow.
@@ -122,27 +115,6 @@ func limitsOf(pool map[string]any) map[string]resource.Quantity {
 		}
 	}
 	return limits
-}
-
-// dearest fills a limit with the offer that costs most for it.
-func dearest(offers []Offer, name string, limit resource.Quantity) catalog.Money {
-	most := new(big.Rat)
-	for _, o := range offers {
-		size := o.size(name)
-		if size <= 0 {
-			continue
-		}
-		total := limit.Value()
-		if name == "cpu" {
-			total = limit.MilliValue()
-		}
-		cost := new(big.Rat).Mul(big.NewRat(int64(o.Monthly), size), big.NewRat(total, 1))
-		if cost.Cmp(most) > 0 {
-			most = cost
-		}
-	}
-	whole := new(big.Int).Div(most.Num(), most.Denom())
-	return catalog.Money(whole.Int64())
 }
 
 // cost adds up what all pools can cost, before and after, and what their nodes
@@ -200,16 +172,30 @@ func (s State) spent() map[string]catalog.Money {
 
 func (s State) costs(total *Cost) (map[manifest.Key]Cost, error) {
 	each := map[manifest.Key]Cost{}
+	limits, err := s.limitsBlocks()
+	if err != nil {
+		return nil, err
+	}
+	var pools []pricedPool
 	for _, o := range s.Objects {
 		if o.Kind() != "NodePool" {
 			continue
 		}
-		c, err := boundsOf(o.Defaulted, s.Offers)
+		requirements, err := requirementsOf(o.Defaulted)
 		if err != nil {
 			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
 		}
+		allowed := admitted(s.Offers, requirements)
+		c, highest := boundsOf(o.Defaulted, allowed), ratesOf(allowed)
+		for _, l := range limits {
+			if l.covers(o.Name()) {
+				c.Ceiling = c.Ceiling.or(l.bound(highest))
+			}
+		}
 		each[o.Key()] = c
-		*total = total.plus(c)
+		total.Floor += c.Floor
+		pools = append(pools, pricedPool{o.Name(), highest, c.Ceiling})
 	}
+	total.Ceiling = together(pools, limits)
 	return each, nil
 }

@@ -1,11 +1,13 @@
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -48,9 +50,60 @@ func TestCeiling(t *testing.T) {
 			if tt.replicas != nil {
 				spec["replicas"] = tt.replicas
 			}
-			got, err := boundsOf(map[string]any{"spec": spec}, offers)
-			if err != nil || got.Ceiling.String() != tt.want {
-				t.Errorf("ceiling = %s, %v; want %s", got.Ceiling, err, tt.want)
+			pool := config.Object{Defaulted: map[string]any{"kind": "NodePool", "spec": spec}}
+			pool.Manifest = pool.Defaulted
+			var total Cost
+			_, err := State{Objects: []config.Object{pool}, Offers: offers}.costs(&total)
+			if err != nil || total.Ceiling.String() != tt.want {
+				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
+			}
+		})
+	}
+}
+
+// TestCeilingOfSeveralPools holds that a limits block bounds the cost of its pools
+// together, by money and by what it counts.
+func TestCeilingOfSeveralPools(t *testing.T) {
+	offers := []Offer{{Name: "small", MilliCPU: 2000, MemoryBytes: 4 << 30, Monthly: 24 * catalog.Dollar}}
+	pool := func(name string, limits map[string]any) config.Object {
+		obj := map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": name},
+			"spec": map[string]any{"limits": limits}}
+		return config.Object{Manifest: obj, Defaulted: obj}
+	}
+	capped := func(spec map[string]any, pools ...any) config.Object {
+		if pools != nil {
+			spec["nodePools"] = pools
+		}
+		obj := map[string]any{"kind": "CapacityLimit", "spec": spec}
+		return config.Object{Manifest: obj, Defaulted: obj}
+	}
+	hundred := map[string]any{"cpu": "100"} // $1,200
+	three := []config.Object{pool("a", hundred), pool("b", hundred), pool("c", nil)}
+	tests := []struct {
+		name   string
+		limits []config.Object
+		want   string
+	}{
+		{"no limits block", nil, "unlimited"},
+		{"money for all pools", []config.Object{capped(map[string]any{"monthlyCost": "700"})}, "$700"},
+		{"money for the pool without a limit", []config.Object{capped(map[string]any{"monthlyCost": "700"}, "c")}, "$3,100"},
+		{"money that is no bound", []config.Object{capped(map[string]any{"monthlyCost": "9000"}),
+			capped(map[string]any{"monthlyCost": "700"}, "c")}, "$3,100"},
+		{"nodes", []config.Object{capped(map[string]any{"nodes": int64(10)})}, "$240"},
+		{"CPUs", []config.Object{capped(map[string]any{"cpu": "20"})}, "$240"},
+		{"memory", []config.Object{capped(map[string]any{"memory": "40Gi"})}, "$240"},
+		{"one limit within another", []config.Object{capped(map[string]any{"monthlyCost": "2000"}),
+			capped(map[string]any{"monthlyCost": "500"}, "a", "b"), capped(map[string]any{"monthlyCost": "600"}, "c")}, "$1,100"},
+		{"limits that overlap", []config.Object{capped(map[string]any{"monthlyCost": "500"}, "a", "b"),
+			capped(map[string]any{"monthlyCost": "600"}, "b", "c")}, "$1,100"},
+		{"a limit on a pool that is elsewhere", []config.Object{capped(map[string]any{"monthlyCost": "1"}, "z")}, "unlimited"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			var total Cost
+			_, err := State{Objects: append(slices.Clone(three), tt.limits...), Offers: offers}.costs(&total)
+			if err != nil || total.Ceiling.String() != tt.want {
+				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
 			}
 		})
 	}

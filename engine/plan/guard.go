@@ -33,7 +33,7 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	s := p.Summary()
 	verdicts := append(p.protected(b.Guards), b.empty(), p.deletedPools(b.Guards))
 	verdicts = append(verdicts,
-		p.share(MaxDeletedNodes, b.Guards.MaxDeletedNodes, len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
+		p.share(MaxDeletedNodes, p.deletedNodes(b.Guards), len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
 	verdicts = append(verdicts,
 		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled) > 0, s.NodesRolled, b.Guards)...)
 	for _, f := range b.Guards.Freezes {
@@ -85,6 +85,16 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 			g.MaxDeletedPools)
 	}
 	return v
+}
+
+// deletedNodes is how many nodes may go with deleted pools: none where the guard is
+// not written, so that no pool that is still in use goes unasked. Of a plan that
+// deletes no pool, the guard then has nothing to say.
+func (p Plan) deletedNodes(g config.Guards) config.Share {
+	if g.MaxDeletedNodes.Text == "" && len(p.Summary().Deleted) > 0 {
+		return config.Share{Text: "0"}
+	}
+	return g.MaxDeletedNodes
 }
 
 // share bounds a number of nodes. Where they are not counted it can only say

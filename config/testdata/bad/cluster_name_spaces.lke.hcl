@@ -1,0 +1,5 @@
+# only
+cluster {
+  name   = "My Cluster!" # want: Invalid cluster name: "My Cluster!" cannot be a cluster
+  region = "us-ord"
+}
