@@ -9,21 +9,8 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
 )
-
-// readable are the extensions of files that a configuration can read wherever it
-// is compiled.
-var readable = []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
-
-// Readable reports whether a configuration can read a file of this name and size
-// in bytes.
-func Readable(name string, size int64) bool {
-	return ReadableName(name) && size <= syntax.MaxFileSize
-}
-
-// ReadableName reports whether a configuration can read files with the extension
-// of a name.
-func ReadableName(name string) bool { return slices.Contains(readable, path.Ext(name)) }
 
 // A Reader reads the files of a repository for the expressions in one directory.
 // Paths are from that directory. What is outside of the file system is not there,
@@ -56,8 +43,8 @@ func (r Reader) Exists(name string) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if !ReadableName(full) {
-		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name, strings.Join(readable, ", "))
+	if !schemas.Readable(full) {
+		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name, strings.Join(schemas.ReadableExtensions(), ", "))
 	}
 	info, err := fs.Lstat(r.tree.fsys, full)
 	switch {
@@ -101,7 +88,7 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 		if full == "." {
 			below = name
 		}
-		if !entry.Type().IsRegular() || !ReadableName(name) || !fits.match(below) {
+		if !entry.Type().IsRegular() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
 		}
 		info, err := entry.Info()

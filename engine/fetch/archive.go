@@ -9,8 +9,6 @@ import (
 	"io/fs"
 
 	"github.com/fluxcd/pkg/tar"
-
-	"github.com/lkeplan/lkeplan/config/load"
 )
 
 // Unpack writes the readable files of a tar.gz archive into a directory. A path
@@ -45,7 +43,7 @@ func Pack(dir string) ([]byte, error) {
 // leftOut reports whether an entry of an archive or directory is skipped. The mode
 // of a hard link is that of a regular file.
 func leftOut(name string, info fs.FileInfo) bool {
-	return isLink(info) || !info.IsDir() && !load.Readable(name, info.Size())
+	return isLink(info) || !info.IsDir() && !Readable(name, info.Size())
 }
 
 func isLink(info fs.FileInfo) bool {

@@ -15,7 +15,13 @@ import (
 	"maps"
 	"os"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
+
+// Readable reports whether a configuration can read a file of this name and size
+// in bytes.
+func Readable(name string, size int64) bool { return schemas.Readable(name) && size <= maxFile }
 
 // The bounds of the files that are written, in bytes: of all, and of one.
 const (

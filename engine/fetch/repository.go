@@ -21,7 +21,7 @@ import (
 	"github.com/go-git/go-git/v5/storage/memory"
 	"golang.org/x/crypto/ssh"
 
-	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Repository is a Git repository on a server.
@@ -188,13 +188,13 @@ func writeTree(tree *object.Tree, dir string) error {
 
 func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
 	isFile := entry.Mode.IsFile() && entry.Mode != filemode.Symlink
-	if err := found.add(name, isFile && load.ReadableName(name)); err != nil {
+	if err := found.add(name, isFile && schemas.Readable(name)); err != nil {
 		return err
 	}
 	switch {
 	case entry.Mode == filemode.Symlink:
 		return refuseLink(name)
-	case !isFile || !load.ReadableName(name):
+	case !isFile || !schemas.Readable(name):
 		return nil
 	}
 	f, err := tree.TreeEntryFile(&entry)

@@ -20,7 +20,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -114,7 +114,7 @@ func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodeP
 		Revision: at.Name + "@sha256:" + hex.EncodeToString(sum.Sum(nil)),
 		Fetch: func(_ context.Context, dir string) error {
 			for name, content := range source.Data {
-				if !load.Readable(name, int64(len(content))) {
+				if !fetch.Readable(name, int64(len(content))) {
 					continue
 				}
 				// A key has no slashes, so it is a name in the directory.

@@ -1,0 +1,15 @@
+package schemas
+
+import (
+	"path"
+	"slices"
+)
+
+// ReadableExtensions are those of the files that a configuration can read wherever
+// it is compiled.
+func ReadableExtensions() []string {
+	return []string{".hcl", ".json", ".yaml", ".yml", ".txt", ".tpl", ".tftpl", ".csv", ".toml"}
+}
+
+// Readable reports whether a configuration can read a file of this name.
+func Readable(name string) bool { return slices.Contains(ReadableExtensions(), path.Ext(name)) }
