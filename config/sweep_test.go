@@ -40,7 +40,8 @@ var swept = []struct{ name, src string }{
 	{"budget.reasons", pool("disruption {\n    consolidate_after = \"1h\"\n    budget {\n      nodes = 1\n" +
 		"      reasons = %s\n    }\n  }")},
 	{"dynamic.for_each", pool("disruption {\n    consolidate_after = \"1h\"\n    dynamic \"budget\" {\n" +
-		"      for_each = %s\n      content {\n        nodes = jsonencode(budget.value) == \"\" ? 1 : 2\n      }\n    }\n  }")},
+		"      for_each = %s\n      content {\n        nodes = jsonencode(budget.value) == \"\" ? 1 : 2\n" +
+		"      }\n    }\n  }")},
 	{"limits.pools", "limits \"l\" {\n  nodes = 5\n  pools = %s\n}\n"},
 	{"limits.pools element", "limits \"l\" {\n  nodes = 5\n  pools = [%s]\n}\n"},
 	{"limits.nodes", "limits \"l\" {\n  cpu = 5\n  nodes = %s\n}\n"},
@@ -58,8 +59,10 @@ var swept = []struct{ name, src string }{
 		"    error_message = \"No.\"\n  }\n}\n"},
 	{"check.condition", "check \"c\" {\n  assert {\n    condition = length(pool) >= 0 ? %s : true\n" +
 		"    error_message = \"No.\"\n  }\n}\n"},
-	{"check.error_message", "check \"c\" {\n  assert {\n    condition = length(pool) < 0\n    error_message = %s\n  }\n}\n"},
-	{"policy.condition", "policy \"p\" {\n  condition = plan.nodes.total >= 0 ? %s : true\n  error_message = \"No.\"\n}\n"},
+	{"check.error_message", "check \"c\" {\n  assert {\n    condition = length(pool) < 0\n" +
+		"    error_message = %s\n  }\n}\n"},
+	{"policy.condition", "policy \"p\" {\n  condition = plan.nodes.total >= 0 ? %s : true\n" +
+		"  error_message = \"No.\"\n}\n"},
 	{"removed.delete", "removed {\n  from = pool.gone\n  delete = %s\n}\n"},
 	{"removed.id", "removed {\n  from = pool.gone\n  id = %s\n}\n"},
 	{"import.id", "import {\n  to = pool.other\n  id = %s\n}\n"},

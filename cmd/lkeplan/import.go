@@ -62,7 +62,8 @@ func newImport(env *env) *cobra.Command {
 		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
 	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
 		"write files to `DIR`, made where it is missing; nothing is overwritten")
-	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "", "`NAME` of the cluster in LKE (default: the one that objects carry)")
+	cmd.Flags().StringVar(&i.cluster.Name, "cluster", "",
+		"`NAME` of the cluster in LKE (default: the one that objects carry)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.flag(cmd, "tier", "", "the `TIER` of LKE")

@@ -44,7 +44,8 @@ func (r Reader) Exists(name string) (bool, error) {
 		return false, err
 	}
 	if !schemas.Readable(full) {
-		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name, strings.Join(schemas.ReadableExtensions(), ", "))
+		return false, fmt.Errorf("%q is not of a kind that a configuration reads: %s", name,
+			strings.Join(schemas.ReadableExtensions(), ", "))
 	}
 	info, err := fs.Lstat(r.tree.fsys, full)
 	switch {

@@ -13,9 +13,9 @@ import (
 )
 
 // ClusterOf returns what objects that are imported say about their cluster: the
-// name that lkeplan has written on them; the region that its nodes are in, or else that its pools ask for; and its tier, if
-// one of its classes has what only one tier has. What they do not say, or not
-// with one voice, is empty.
+// name that lkeplan has written on them; the region that its nodes are in, or else
+// that its pools ask for; and its tier, if one of its classes has what only one
+// tier has. What they do not say, or not with one voice, is empty.
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	regions := map[string]bool{}
 	for _, node := range nodes {
