@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -36,11 +37,13 @@ var (
 // is ever gone.
 type shown struct {
 	pools  []lkeapi.Pool
+	last   []lkeapi.Pool // what it showed before it failed
 	err    error
 	traits capacity.Traits
 }
 
 func (s *shown) Pools(context.Context, time.Time) ([]lkeapi.Pool, error) { return s.pools, s.err }
+func (s *shown) Last() []lkeapi.Pool                                     { return s.last }
 func (s *shown) Release(string) bool                                     { return false }
 func (s *shown) Traits(instance int) (capacity.Traits, bool)             { return s.traits, instance != 0 }
 
@@ -53,7 +56,9 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 		t.Fatal(err)
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(objects...).
-		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).
+		WithIndex(&corev1.Node{}, "spec.providerID",
+			func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
 	types := instancetype.New(facts, "us-ord", catalog.Standard)
 	chooser := &Chooser{Client: c, Tier: catalog.Standard, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types)}
 	return NewProvider(chooser, 77, &shown{})

@@ -4,6 +4,9 @@ import (
 	"errors"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -11,32 +14,60 @@ import (
 )
 
 // TestAMachineIsGoneOnlyWhereLKEShowsIt: Karpenter ends NodeClaims by what List
-// leaves out, and drops the finalizer of a draining one by what Get says.
+// leaves out, and drops the finalizer of a draining one by what Get says. Of the pools
+// that hide slots only the machine's own counts.
 func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
-	slots := []lkeapi.Slot{{ID: "1-a", InstanceID: 10}, {ID: "1-b"}}
+	ours := func(count int, slots ...lkeapi.Slot) lkeapi.Pool {
+		return lkeapi.Pool{ID: 1, Type: "g6-standard-4", Count: count, Linodes: slots}
+	}
+	foreign := lkeapi.Pool{ID: 2, Type: "g6-standard-4", Count: 1}
+	a, b := lkeapi.Slot{ID: "1-a", InstanceID: 10}, lkeapi.Slot{ID: "1-b"}
 	tests := []struct {
 		name   string
 		shown  shown
+		node   string // of Linode 10
 		listed int    // machines; -1 where List fails
 		get    string // of Linode 10
 	}{
-		{"it is there", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 2, Linodes: slots}}}, 1, "there"},
-		{"it is gone", shown{pools: []lkeapi.Pool{{ID: 1, Type: "g6-standard-4", Count: 1, Linodes: slots[1:]}}}, 0, "gone"},
-		{"LKE does not list all nodes", shown{pools: []lkeapi.Pool{{ID: 1, Count: 2, Linodes: slots[1:]}}}, -1, "unknown"},
-		{"LKE does not answer", shown{err: errors.New("no answer")}, -1, "unknown"},
+		{"it is there", shown{pools: []lkeapi.Pool{ours(2, a, b)}}, "lke77-1-a", 1, "there"},
+		{"it is gone", shown{pools: []lkeapi.Pool{ours(1, b)}}, "lke77-1-a", 0, "gone"},
+		{"LKE does not list all nodes of its pool", shown{pools: []lkeapi.Pool{ours(2, b)}}, "lke77-1-a", 1, "unknown"},
+		{
+			"a foreign pool does not list all nodes", shown{pools: []lkeapi.Pool{ours(1, b), foreign}}, "lke77-1-a", 0, "gone",
+		},
+		{"its pool is gone, a foreign one hides", shown{pools: []lkeapi.Pool{foreign}}, "lke77-1-a", 0, "gone"},
+		{"its pool is not known", shown{pools: []lkeapi.Pool{ours(1, b), foreign}}, "", 1, "unknown"},
+		{"a name of another kind", shown{pools: []lkeapi.Pool{ours(1, b), foreign}}, "worker-1", 1, "unknown"},
+		{"LKE does not answer", shown{err: errors.New("no answer")}, "lke77-1-a", -1, "unknown"},
+		{
+			"LKE does not answer any more", shown{err: errors.New("no answer"), last: []lkeapi.Pool{ours(2, a, b)}},
+			"lke77-1-a", -1, "there",
+		},
+		{
+			"LKE does not answer any more, and did not show it", shown{err: errors.New("no"), last: []lkeapi.Pool{ours(1, b)}},
+			"lke77-1-a", -1, "unknown",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			p := provider(t)
+			nc := nodeClaim("1")
+			nc.Status.ProviderID, nc.Status.NodeName = nodeclaim.LinodeID(10), tt.node
+			objects := []client.Object{nc}
+			if tt.node != "" {
+				node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: tt.node}}
+				node.Spec.ProviderID = nc.Status.ProviderID
+				objects = append(objects, node)
+			}
+			p := provider(t, objects...)
 			p.machines = &tt.shown
 			machines, err := p.List(t.Context())
 			if listed := len(machines); (err != nil) != (tt.listed < 0) || err == nil && listed != tt.listed {
 				t.Errorf("List = %d machines, %v; want %d", listed, err, tt.listed)
 			}
-			nc, err := p.Get(t.Context(), nodeclaim.LinodeID(10))
+			found, err := p.Get(t.Context(), nodeclaim.LinodeID(10))
 			got := "unknown"
 			switch {
-			case err == nil && nc.Status.ProviderID == nodeclaim.LinodeID(10):
+			case err == nil && found.Status.ProviderID == nodeclaim.LinodeID(10):
 				got = "there"
 			case cloudprovider.IsNodeClaimNotFoundError(err):
 				got = "gone"

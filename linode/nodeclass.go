@@ -13,12 +13,15 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -37,14 +40,20 @@ import (
 const indexClass = "spec.nodeClassRef.name"
 
 // NodeClass is the controller of LinodeNodeClasses: it says whether LKE can make
-// nodes of a class, writes the hash that drift is found by, and keeps a class
-// until no NodeClaim uses it.
+// nodes of a class and whether Linode answers at all, writes the hash that drift is
+// found by, and keeps a class until no NodeClaim uses it.
 type NodeClass struct {
-	client  client.Client
-	cluster lkeapi.Cluster
-	control controlPlane
-	account account
-	events  events.EventRecorder
+	client client.Client
+	Linode
+	events events.EventRecorder
+}
+
+// Linode is what a NodeClass has to know of Linode.
+type Linode struct {
+	Cluster      lkeapi.Cluster
+	ControlPlane controlPlane
+	Account      account // asked once every few minutes
+	Standing     *lkeapi.Standing
 }
 
 // controlPlane knows the version of the control plane; fleet.ControlPlane is one.
@@ -53,40 +62,44 @@ type controlPlane interface {
 	Upgrades() <-chan event.GenericEvent
 }
 
-// account knows the firewalls and versions that a class may name; lkeapi.Client is
-// one.
-type account interface {
-	Versions(ctx context.Context, tier catalog.Tier) ([]string, error)
-	Firewall(ctx context.Context, id int) error
-}
-
 // NewNodeClass returns the controller for the classes of a cluster.
-func NewNodeClass(c client.Client, cluster lkeapi.Cluster, control controlPlane, account account,
-	recorder events.EventRecorder) *NodeClass {
-	return &NodeClass{client: c, cluster: cluster, control: control, account: account, events: recorder}
+func NewNodeClass(c client.Client, l Linode, recorder events.EventRecorder) *NodeClass {
+	l.Account = remember(l.Account)
+	return &NodeClass{client: c, Linode: l, events: recorder}
 }
 
-func (n *NodeClass) tier() catalog.Tier { return catalog.Tier(n.cluster.Tier) }
-
-// classEvery is how often a class that names a firewall or a version is checked
-// again: they come and go without an event.
-const classEvery = 10 * time.Minute
+func (n *NodeClass) tier() catalog.Tier { return catalog.Tier(n.Cluster.Tier) }
 
 // Register implements operatorpkg's Controller.
 func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
-		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf)).
-		WatchesRawSource(source.Channel(n.control.Upgrades(), handler.EnqueueRequestsFromMapFunc(n.every))).
+		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(comeAndGone())).
+		WatchesRawSource(source.Channel(n.ControlPlane.Upgrades(), handler.EnqueueRequestsFromMapFunc(n.every))).
+		WatchesRawSource(source.Func(n.watchStanding)).
 		Complete(n)
+}
+
+// comeAndGone lets NodeClaims through whose Node has joined, because its version
+// counts, and those that are gone: the last one lets its class go.
+func comeAndGone() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc: func(event.CreateEvent) bool { return false },
+		UpdateFunc: func(ev event.UpdateEvent) bool {
+			was, okWas := ev.ObjectOld.(*karpv1.NodeClaim)
+			is, okIs := ev.ObjectNew.(*karpv1.NodeClaim)
+			return okWas && okIs && was.Status.NodeName != is.Status.NodeName
+		},
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
 }
 
 // every asks for all classes.
 func (n *NodeClass) every(ctx context.Context, _ client.Object) (all []reconcile.Request) {
 	var classes linodev1alpha1.LinodeNodeClassList
 	if err := n.client.List(ctx, &classes); err != nil {
-		ctrl.LoggerFrom(ctx).Error(err, "could not list the node classes after an upgrade of the control plane")
+		ctrl.LoggerFrom(ctx).Error(err, "could not list the node classes after a change at Linode")
 	}
 	for i := range classes.Items {
 		all = append(all, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&classes.Items[i])})
@@ -99,6 +112,26 @@ func classOf(_ context.Context, o client.Object) []reconcile.Request {
 	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaim.Managed(nc) {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
 	}
+	return nil
+}
+
+// watchStanding asks for all classes whenever the Linode API begins or ceases to
+// answer.
+func (n *NodeClass) watchStanding(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-n.Standing.Changed():
+			}
+			for _, request := range n.every(ctx, nil) {
+				queue.Add(request)
+			}
+		}
+	}()
 	return nil
 }
 
@@ -117,10 +150,18 @@ func (n *NodeClass) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	if err := n.validate(ctx, &class); err != nil {
 		return afterWrite(err)
 	}
-	if class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil {
-		return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: n.again(&class)}, nil
+}
+
+// again is when a class is to be checked again without an event; zero for never.
+func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
+	switch {
+	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != lkeapi.Problem{}:
+		return missingEvery
+	case class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil:
+		return 0
 	}
-	return ctrl.Result{RequeueAfter: classEvery}, nil
+	return classEvery
 }
 
 // afterWrite is what a reconciler returns after a write: where somebody else wrote
@@ -221,21 +262,23 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 	return afterWrite(n.client.Patch(ctx, class, patch))
 }
 
-// validate sets the condition that Ready follows from.
+// validate sets the conditions.
 func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
 	problem := ClassProblem(class.Spec, n.tier())
 	if problem == "" {
 		problem = n.missing(ctx, class.Spec)
 	}
+	conditions := class.StatusConditions()
 	if problem == "" {
-		class.StatusConditions().SetTrue(linodev1alpha1.ConditionValidationSucceeded)
-	} else if class.StatusConditions().SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
+		conditions.SetTrue(linodev1alpha1.ConditionValidationSucceeded)
+	} else if conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
 	}
 	if err := n.settleVersion(ctx, class); err != nil {
 		return err
 	}
+	n.answers(class, conditions)
 	if equality.Semantic.DeepEqual(stored.Status, class.Status) {
 		return nil
 	}
@@ -243,17 +286,38 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
+// answers says of a class whether Linode answers. A class is not ready while Linode
+// refuses the token; it stays ready while Linode does not answer, so that NodeClaims
+// wait and nobody has to plan again.
+func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
+	const kind = linodev1alpha1.ConditionLinodeAnswers
+	was, problem := conditions.Get(kind), n.Standing.Problem()
+	if problem.Reason == "" {
+		if conditions.SetTrue(kind) && was.IsFalse() {
+			n.events.Eventf(class, nil, corev1.EventTypeNormal, kind, "Validate", "the Linode API answers again")
+		}
+	} else if conditions.SetFalse(kind, problem.Reason, problem.Text); was == nil || was.Reason != problem.Reason {
+		n.events.Eventf(class, nil, corev1.EventTypeWarning, problem.Reason, "Validate", "%s", problem.Text)
+	}
+	switch valid := conditions.Get(linodev1alpha1.ConditionValidationSucceeded).IsTrue(); {
+	case valid && problem.Reason == lkeapi.ReasonTokenRefused:
+		conditions.SetFalse(status.ConditionReady, problem.Reason, problem.Text)
+	case valid:
+		conditions.SetTrue(status.ConditionReady)
+	}
+}
+
 // missing says what a class names that Linode does not have; "" where nothing is
 // missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
 func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if v := spec.LKEK8sVersion; v != nil && n.tier() == catalog.Enterprise && *v != n.control.Version() {
-		if versions, err := n.account.Versions(ctx, n.tier()); err == nil && !slices.Contains(versions, *v) {
+	if v := spec.LKEK8sVersion; v != nil && n.tier() == catalog.Enterprise && *v != n.ControlPlane.Version() {
+		if versions, err := n.Account.Versions(ctx, n.tier()); err == nil && !slices.Contains(versions, *v) {
 			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
 				*v, strings.Join(versions, ", "))
 		}
 	}
 	if id := spec.FirewallID; id != nil {
-		if err := n.account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
+		if err := n.Account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
 			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall",
 				*id)
 		}

@@ -2,8 +2,11 @@ package linode
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -11,6 +14,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -82,6 +86,13 @@ func (s shelf) Firewall(_ context.Context, id int) error {
 	return s.err
 }
 
+// linodeOf is Linode with a cluster of the tier.
+func linodeOf(tier catalog.Tier, control controlPlane, account account) Linode {
+	return Linode{
+		Cluster: lkeapi.Cluster{Tier: string(tier)}, ControlPlane: control, Account: account, Standing: lkeapi.NewStanding(),
+	}
+}
+
 // TestAClassNamesWhatLinodeHas: where Linode cannot be asked, the class is taken
 // as it is.
 func TestAClassNamesWhatLinodeHas(t *testing.T) {
@@ -127,7 +138,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
 				WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
-			controller := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Enterprise)}, plane("v1.33.9+lke1"), shelf{tt.err},
+			controller := NewNodeClass(c, linodeOf(catalog.Enterprise, plane("v1.33.9+lke1"), shelf{tt.err}),
 				events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{
 				NamespacedName: client.ObjectKeyFromObject(class),
@@ -142,5 +153,119 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 				t.Errorf("the condition is %s: %s", got.Status, got.Message)
 			}
 		})
+	}
+}
+
+// counted is an account that counts what it is asked.
+type counted struct {
+	shelf
+	calls *int
+}
+
+func (c counted) Versions(ctx context.Context, tier catalog.Tier) ([]string, error) {
+	*c.calls++
+	return c.shelf.Versions(ctx, tier)
+}
+
+func (c counted) Firewall(ctx context.Context, id int) error {
+	*c.calls++
+	return c.shelf.Firewall(ctx, id)
+}
+
+// TestNodeClaimsComeAndGoWithoutAskingLinode: a class that names a version and a
+// firewall is checked once in ten minutes, however many of its NodeClaims change.
+func TestNodeClaimsComeAndGoWithoutAskingLinode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		firewall, version := 7, "v1.33.4+lke2"
+		class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+		class.Spec.FirewallID, class.Spec.LKEK8sVersion = &firewall, &version
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
+			WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+		calls, reconciled := 0, 0
+		controller := NewNodeClass(c, linodeOf(catalog.Enterprise, plane("v1.33.9+lke1"), counted{shelf{}, &calls}),
+			events.NewFakeRecorder(500))
+		reconcile := func() {
+			again, err := controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)})
+			if reconciled++; err != nil || again.RequeueAfter != classEvery {
+				t.Fatalf("again %+v, %v", again, err)
+			}
+		}
+		reconcile()
+		for n := range 100 {
+			nc := decided(n)
+			joined := nc.DeepCopy()
+			joined.Status.NodeName = "lke77-1-a"
+			for _, passes := range []bool{
+				comeAndGone().Create(event.CreateEvent{Object: nc}),
+				comeAndGone().Update(event.UpdateEvent{ObjectOld: nc, ObjectNew: nc}),
+				comeAndGone().Update(event.UpdateEvent{ObjectOld: nc, ObjectNew: joined}),
+				comeAndGone().Delete(event.DeleteEvent{Object: nc}),
+			} {
+				if passes {
+					reconcile()
+				}
+			}
+		}
+		if calls != 2 || reconciled != 201 {
+			t.Errorf("Linode was asked %d times while the class was reconciled %d times", calls, reconciled)
+		}
+		time.Sleep(classEvery)
+		if reconcile(); calls != 4 {
+			t.Errorf("after ten minutes Linode was asked %d times", calls-2)
+		}
+	})
+}
+
+// TestAClassSaysWhetherLinodeAnswers: while the token is refused no node can be made;
+// while Linode is silent NodeClaims wait.
+func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
+	const answers = linodev1alpha1.ConditionLinodeAnswers
+	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
+		WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
+	l, recorder := linodeOf(catalog.Standard, plane("1.33"), shelf{}), events.NewFakeRecorder(50)
+	controller, standing := NewNodeClass(c, l, recorder), l.Standing
+	list := func(class lkeapi.Class, err error) {
+		standing.Observe(lkeapi.Call{Method: "GET", Route: "lke/clusters/{}/pools", Class: class, Err: err})
+	}
+	steps := []struct {
+		name           string
+		happens        func()
+		answers, ready metav1.ConditionStatus
+		reason, event  string
+	}{
+		{"at first", func() {}, "True", "True", answers, ""},
+		{"the token is revoked", func() { list(lkeapi.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused",
+			"TokenRefused the Linode API refuses the controller's token: 401; give the controller a token"},
+		{"it is still", func() { list(lkeapi.ClassAuth, errors.New("401")) }, "False", "False", "TokenRefused", ""},
+		{"it works again", func() { list(lkeapi.ClassNone, nil) }, "True", "True", answers, "answers again"},
+		{"one call fails", func() { list(lkeapi.ClassUnknown, errors.New("502")) }, "True", "True", answers, ""},
+		{"Linode is down", func() {
+			list(lkeapi.ClassUnknown, errors.New("502"))
+			list(lkeapi.ClassUnknown, errors.New("502"))
+		}, "False", "True", "NoAnswer", "NoAnswer the Linode API does not answer as it should: 502"},
+		{"it is back", func() { list(lkeapi.ClassNone, nil) }, "True", "True", answers, "answers again"},
+	}
+	for _, step := range steps {
+		step.happens()
+		if _, err := controller.Reconcile(t.Context(),
+			ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(class), class); err != nil {
+			t.Fatal(err)
+		}
+		got, ready := class.StatusConditions().Get(answers), class.StatusConditions().Root()
+		if got.Status != step.answers || ready.Status != step.ready || got.Reason != step.reason {
+			t.Errorf("%s: %s is %s (%s), Ready is %s: %s", step.name, answers, got.Status, got.Reason, ready.Status,
+				ready.Message)
+		}
+		said := ""
+		for len(recorder.Events) > 0 {
+			said += <-recorder.Events
+		}
+		if (said == "") != (step.event == "") || !strings.Contains(said, step.event) {
+			t.Errorf("%s: the events say %q, want %q", step.name, said, step.event)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -19,9 +20,10 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// ConditionAccepted says on a NodePool whether LKE can make nodes for it; Karpenter's
-// own conditions say nothing of LKE. Where it is false, nothing is offered to the
-// NodePool: its pods stay pending, and no NodeClaims come and go.
+// ConditionAccepted says on a NodePool whether LKE can make nodes for it. Where it is
+// false, ValidationSucceeded and with it Ready are false too: Karpenter plans nothing
+// with such a NodePool, and does not count its zones when it spreads the pods of
+// others.
 const ConditionAccepted = "LKEAccepted"
 
 // Problem is a field of a NodePool that LKE would refuse.
@@ -73,8 +75,9 @@ func keyProblem(key string) string {
 	return ""
 }
 
-// NodePools is the controller that says of each NodePool, whoever wrote it,
-// whether LKE can make nodes for it.
+// NodePools is the controller that validates NodePools, whoever wrote them: by the
+// rules of Karpenter, whose own controller of this name it replaces, and by those of
+// LKE. Two controllers would take turns with the condition ValidationSucceeded.
 type NodePools struct {
 	client client.Client
 	types  *instancetype.Set
@@ -86,14 +89,14 @@ func NewNodePools(c client.Client, types *instancetype.Set, recorder events.Even
 	return &NodePools{client: c, types: types, events: recorder}
 }
 
-// Register implements operatorpkg's Controller. Karpenter writes the conditions
-// too, and may drop one that its cache does not show: hence every change of a
-// NodePool is reconciled.
+// Register implements operatorpkg's Controller. Karpenter writes conditions too, and
+// may drop one that its cache does not show: hence every change of a NodePool is
+// reconciled.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.accepted").For(&karpv1.NodePool{}).Complete(n)
+	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).Complete(n)
 }
 
-// Reconcile writes the condition of one NodePool.
+// Reconcile writes the conditions of one NodePool.
 func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var pool karpv1.NodePool
 	if err := n.client.Get(ctx, req.NamespacedName, &pool); err != nil {
@@ -104,18 +107,41 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 		return ctrl.Result{}, nil
 	}
 	stored := pool.DeepCopy()
-	conditions := pool.StatusConditions(status.WithObservedOnly())
-	if why := n.unacceptable(&pool); why == "" {
-		conditions.SetTrue(ConditionAccepted)
-	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {
-		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, ConditionAccepted, "Validate", "%s", why)
-	}
+	n.validate(ctx, &pool)
 	if equality.Semantic.DeepEqual(stored.Status, pool.Status) {
-		return ctrl.Result{}, nil
+		return ctrl.Result{RequeueAfter: n.again(&pool)}, nil
 	}
 	// Conditions are a list, which a merge patch replaces whole.
 	patch := client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{})
 	return afterWrite(n.client.Status().Patch(ctx, &pool, patch))
+}
+
+// again is when a NodePool is to be validated again without an event: the price list
+// may come to have what it asks for.
+func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
+	if pool.StatusConditions(status.WithObservedOnly()).IsTrue(ConditionAccepted) {
+		return 0
+	}
+	return time.Minute
+}
+
+// validate sets the conditions in memory.
+func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
+	conditions := pool.StatusConditions()
+	invalid, why := pool.RuntimeValidate(ctx), n.unacceptable(pool)
+	if why == "" {
+		conditions.SetTrue(ConditionAccepted)
+	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {
+		n.events.Eventf(pool, nil, corev1.EventTypeWarning, ConditionAccepted, "Validate", "%s", why)
+	}
+	switch {
+	case invalid != nil:
+		conditions.SetFalse(karpv1.ConditionTypeValidationSucceeded, "NodePoolValidationFailed", invalid.Error())
+	case why != "":
+		conditions.SetFalse(karpv1.ConditionTypeValidationSucceeded, "LKEUnacceptable", why)
+	default:
+		conditions.SetTrue(karpv1.ConditionTypeValidationSucceeded)
+	}
 }
 
 // unacceptable says why LKE can make no node for a NodePool; "" where it can.

@@ -78,9 +78,14 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(pool), pool); err != nil {
 				t.Fatal(err)
 			}
-			got := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionAccepted)
-			if got.IsTrue() != (tt.want == "") || !strings.Contains(got.Message, tt.want) {
-				t.Errorf("the condition is %v: %s; want %q", got.Status, got.Message, tt.want)
+			for _, condition := range []string{ConditionAccepted, karpv1.ConditionTypeValidationSucceeded} {
+				got := pool.StatusConditions(status.WithObservedOnly()).Get(condition)
+				if got.IsTrue() != (tt.want == "") || !strings.Contains(got.Message, tt.want) {
+					t.Errorf("%s is %v: %s; want %q", condition, got.Status, got.Message, tt.want)
+				}
+			}
+			if ready := pool.StatusConditions().Root(); ready.IsFalse() != (tt.want != "") {
+				t.Errorf("Ready is %s: %s", ready.Status, ready.Message)
 			}
 			types, err := p.GetInstanceTypes(t.Context(), pool)
 			if err != nil {

@@ -14,7 +14,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -43,6 +42,8 @@ type Provider struct {
 type Machines interface {
 	// Pools returns all pools of the cluster as LKE showed them at a time or later.
 	Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error)
+	// Last returns all pools as LKE showed them last, whenever that was.
+	Last() []lkeapi.Pool
 	// Release says that the machine of a NodeClaim may go, and reports whether LKE,
 	// asked after the first call, does not show it any more.
 	Release(uid string) (gone bool)
@@ -116,7 +117,10 @@ func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 }
 
 // Get returns what is known of a machine by its provider id. A pending id is
-// answered from the NodeClaim that it belongs to.
+// answered from the NodeClaim that it belongs to. Karpenter asks about once a second
+// for each node that it drains and that is not ready: hence a list that is a moment
+// old will do. A machine that it does not show is gone for good, unless LKE does not
+// list all of the machine's pool.
 func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	if uid, pending := nodeclaim.UIDOf(providerID); pending {
 		return p.pending(ctx, uid)
@@ -125,24 +129,32 @@ func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClai
 	if instance == 0 {
 		return nil, fmt.Errorf("%q is not the provider id of a Linode", providerID)
 	}
-	pools, err := p.machines.Pools(ctx, time.Now())
+	pools, err := p.machines.Pools(ctx, time.Now().Add(-recent))
+	if err != nil {
+		if nc := p.shown(p.machines.Last(), instance); nc != nil {
+			return nc, nil // what LKE showed last is a better answer than none
+		}
+		return nil, err
+	}
+	if nc := p.shown(pools, instance); nc != nil {
+		return nc, nil
+	}
+	node, err := p.nodeOf(ctx, providerID)
 	if err != nil {
 		return nil, err
 	}
-	for _, pool := range pools {
-		for _, slot := range pool.Linodes {
-			if slot.InstanceID == instance {
-				return p.machine(pool, slot), nil
-			}
-		}
-	}
-	if slices.ContainsFunc(pools, func(pool lkeapi.Pool) bool { return pool.Count > len(pool.Linodes) }) {
-		return nil, fmt.Errorf("LKE does not list all nodes of cluster %d yet; Linode %d may be one of them",
-			p.cluster, instance)
+	if pool, ok := p.mayHold(pools, node); ok {
+		return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet, %d of %d; Linode %d may be one of them",
+			pool.ID, len(pool.Linodes), pool.Count, instance)
 	}
 	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.cluster,
 		instance))
 }
+
+// recent is how old a list may be that says that a machine is gone. No machine
+// comes back, and Karpenter asks for no machine before its Node has joined, which
+// takes longer.
+const recent = 2 * time.Second
 
 func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
 	nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)
@@ -155,27 +167,26 @@ func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, 
 	return nc, nil
 }
 
-// List returns the machines of all pools of the cluster. Karpenter deletes a claim
-// whose machine is missing here: hence an error where LKE does not list all nodes
-// of a pool.
+// List returns the machines of all pools of the cluster, and those of NodeClaims that
+// may be in a slot which LKE counts and does not list: Karpenter deletes a registered
+// claim whose machine is missing here and whose Node is not ready.
 func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
 	pools, err := p.machines.Pools(ctx, time.Now().Add(-10*time.Second))
 	if err != nil {
 		return nil, err
 	}
 	var machines []*karpv1.NodeClaim
+	listed := map[string]bool{}
 	for _, pool := range pools {
-		if pool.Count > len(pool.Linodes) {
-			return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet: %d of %d", pool.ID, len(pool.Linodes),
-				pool.Count)
-		}
 		for _, slot := range pool.Linodes {
 			if slot.InstanceID != 0 {
 				machines = append(machines, p.machine(pool, slot))
+				listed[nodeclaim.LinodeID(slot.InstanceID)] = true
 			}
 		}
 	}
-	return machines, nil
+	hidden, err := p.hidden(ctx, pools, listed)
+	return append(machines, hidden...), err
 }
 
 // machine describes a slot with an instance as a NodeClaim.

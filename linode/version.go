@@ -84,7 +84,7 @@ func (n *NodeClass) settleVersion(ctx context.Context, class *linodev1alpha1.Lin
 	if err != nil {
 		return err
 	}
-	w := wish{kept: class.Status.KubernetesVersion, controlPlane: n.control.Version()}
+	w := wish{kept: class.Status.KubernetesVersion, controlPlane: n.ControlPlane.Version()}
 	if class.Spec.LKEK8sVersion != nil {
 		w.written = *class.Spec.LKEK8sVersion
 	}
@@ -96,7 +96,7 @@ func (n *NodeClass) settleVersion(ctx context.Context, class *linodev1alpha1.Lin
 		w.nodes = append(w.nodes, version)
 	}
 	if n.tier() == catalog.Enterprise && w.written == "" && w.kept != w.controlPlane {
-		if versions, err := n.account.Versions(ctx, catalog.Enterprise); err == nil {
+		if versions, err := n.Account.Versions(ctx, catalog.Enterprise); err == nil {
 			w.offered = versions
 		}
 	}

@@ -104,7 +104,7 @@ func reconciled(t *testing.T, tier catalog.Tier, controlPlane string, account ac
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
 	recorder := events.NewFakeRecorder(50)
-	n := NewNodeClass(c, lkeapi.Cluster{Tier: string(tier)}, plane(controlPlane), account, recorder)
+	n := NewNodeClass(c, linodeOf(tier, plane(controlPlane), account), recorder)
 	for range 3 { // what is said once is not said again
 		if _, err := n.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
 			t.Fatal(err)
@@ -311,7 +311,7 @@ func TestANewHashIsNoDrift(t *testing.T) {
 		WithIndex(&karpv1.NodeClaim{}, indexClass, func(o client.Object) []string {
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
-	n := NewNodeClass(c, lkeapi.Cluster{Tier: string(catalog.Standard)}, plane("1.33"), shelf{}, events.NewFakeRecorder(5))
+	n := NewNodeClass(c, linodeOf(catalog.Standard, plane("1.33"), shelf{}), events.NewFakeRecorder(5))
 	if _, err := n.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
 		t.Fatal(err)
 	}

@@ -12,33 +12,75 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// connect returns a client for the Linode API and the cluster that it is for.
-func connect(ctx context.Context, cfg Config) (*lkeapi.Client, lkeapi.Cluster, error) {
+// account is the Linode side of the controller.
+type account struct {
+	api      *lkeapi.Client
+	standing *lkeapi.Standing
+	cluster  lkeapi.Cluster
+	prices   *catalog.Catalog
+	fresh    bool // the prices were read from the API
+}
+
+// connect returns a client for the Linode API and the cluster that it is for. Where
+// Linode does not answer, or refuses the token, the cluster is the one that the
+// controller has recorded in an earlier life: the rest works without Linode, and
+// capacity waits for it.
+func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.LinodeToken == "" {
-		return nil, lkeapi.Cluster{},
-			errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
+		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
 	}
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
-		return nil, lkeapi.Cluster{},
-			errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
+		return nil, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
 	}
-	lke, err := lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{Observe: observeLinode})
+	a := &account{standing: lkeapi.NewStanding()}
+	var err error
+	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{Observe: func(call lkeapi.Call) {
+		observeLinode(cfg.Log, call)
+		a.standing.Observe(call)
+	}})
 	if err != nil {
-		return nil, lkeapi.Cluster{}, fmt.Errorf("set LINODE_URL: %w", err)
+		return nil, fmt.Errorf("set LINODE_URL: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	recorded, known := kept.cluster(ctx, cfg)
+	if a.cluster, err = askForCluster(ctx, a.api, cfg, known); err != nil {
+		if !known || !passing(err) {
+			return nil, lkeapi.Explain(err, cfg.LinodeURL)
+		}
+		a.cluster = recorded
+		cfg.Log.Warn("Linode cannot be asked for the cluster; it is taken to be what it was, and no node is made until "+
+			"Linode answers", "id", recorded.ID, "error", lkeapi.Explain(err, cfg.LinodeURL))
+		a.prices, a.fresh = builtInCatalog(), false
+		return a, nil
+	}
+	if !a.api.MayUse(lkeapi.ScopePools) {
+		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager "+
+			"(My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
+			lkeapi.ScopePools, strings.Join(a.api.Scopes(), " "))
+	}
+	kept.keep(ctx, cfg, a.cluster)
+	a.prices, a.fresh = readCatalog(ctx, cfg)
+	return a, nil
+}
+
+// askForCluster asks Linode for the cluster, with less patience where it is known.
+func askForCluster(ctx context.Context, api *lkeapi.Client, cfg Config, known bool) (lkeapi.Cluster, error) {
+	patience := 30 * time.Second
+	if known {
+		patience = 10 * time.Second
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	cluster, err := findCluster(ctx, lke, cfg)
-	if err != nil {
-		return nil, lkeapi.Cluster{}, lkeapi.Explain(err, cfg.LinodeURL)
+	return findCluster(ctx, api, cfg)
+}
+
+// passing reports whether an error may end by itself, or by what somebody does at
+// Linode.
+func passing(err error) bool {
+	switch lkeapi.ClassOf(err) {
+	case lkeapi.ClassUnknown, lkeapi.ClassBusy, lkeapi.ClassAuth:
+		return true
 	}
-	if !lke.MayUse(lkeapi.ScopePools) {
-		return nil, lkeapi.Cluster{},
-			fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager (My "+
-				"Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
-				lkeapi.ScopePools, strings.Join(lke.Scopes(), " "))
-	}
-	return lke, cluster, nil
+	return false
 }
 
 // findCluster finds the cluster by its number, else by its label.
@@ -97,19 +139,24 @@ func orNone(labels []string) string {
 // readCatalog reads the catalogue from the API's public endpoints, and takes the
 // built-in one where that fails: a node at yesterday's price is better than
 // none.
-func readCatalog(ctx context.Context, cfg Config) *catalog.Catalog {
+func readCatalog(ctx context.Context, cfg Config) (list *catalog.Catalog, fresh bool) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	fresh, err := publicAPI{lkeapi.Root(cfg.LinodeURL)}.Catalog(ctx)
+	list, err := publicAPI{lkeapi.Root(cfg.LinodeURL)}.Catalog(ctx)
 	if err == nil {
-		return fresh
+		return list, true
 	}
-	builtIn, builtInErr := catalog.Embedded()
-	if builtInErr != nil {
-		panic(fmt.Sprintf("the built-in catalogue is broken: %v", builtInErr)) // a test reads it
+	list = builtInCatalog()
+	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "date", list.Date(), "error", err)
+	return list, false
+}
+
+func builtInCatalog() *catalog.Catalog {
+	list, err := catalog.Embedded()
+	if err != nil {
+		panic(fmt.Sprintf("the built-in catalogue is broken: %v", err)) // a test reads it
 	}
-	cfg.Log.Warn("the catalogue of plans could not be read; using the built-in one", "date", builtIn.Date(), "error", err)
-	return builtIn
+	return list
 }
 
 // publicAPI is the part of the Linode API that takes no token.

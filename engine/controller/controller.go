@@ -88,15 +88,16 @@ const leaseName = "lkeplan-controller"
 // error that says what to do.
 func Run(ctx context.Context, cfg Config) error {
 	linode.Register()
-	lke, cluster, err := connect(ctx, cfg)
+	kept, err := newRecord(cfg)
 	if err != nil {
 		return err
 	}
-	prices := readCatalog(ctx, cfg)
-	types := instancetype.New(prices, cluster.Region, catalog.Tier(cluster.Tier))
-	types.SetVersion(cluster.K8sVersion)
-	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", cluster.Label, "id", cluster.ID,
-		"region", cluster.Region, "tier", cluster.Tier)
+	linodes, err := connect(ctx, cfg, kept)
+	if err != nil {
+		return err
+	}
+	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", linodes.cluster.Label, "id", linodes.cluster.ID,
+		"region", linodes.cluster.Region, "tier", linodes.cluster.Tier)
 	mgr, err := newManager(cfg)
 	if err != nil {
 		return err
@@ -104,7 +105,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, cfg, lke, cluster, prices, types); err != nil {
+	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache()); err != nil {
@@ -212,13 +213,17 @@ func requireCRDs(mapper meta.RESTMapper) error {
 	return nil
 }
 
-func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *lkeapi.Client, cluster lkeapi.Cluster,
-	prices *catalog.Catalog, types *instancetype.Set) error {
+func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account) error {
+	lke, cluster := linodes.api, linodes.cluster
+	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier))
+	types.SetVersion(cluster.K8sVersion)
 	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
-	if err := mgr.Add(instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, prices, cfg.Log)); err != nil {
+	refresher := instancetype.NewRefresher(publicAPI{lkeapi.Root(cfg.LinodeURL)}, types, linodes.prices, linodes.fresh,
+		cfg.Log)
+	if err := mgr.Add(refresher); err != nil {
 		return err
 	}
 	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
@@ -240,14 +245,17 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, lke *l
 	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err
 	}
-	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, prices); err != nil {
+	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, linodes.prices); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
 		fleet.NewTrigger(mgr.GetClient(), machines),
 		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
-		linode.NewNodeClass(mgr.GetClient(), cluster, control, lke, events),
+		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
+			Cluster: cluster, ControlPlane: control, Account: lke, Standing: linodes.standing,
+		}, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
+		linode.NewPods(mgr.GetClient(), events),
 		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
 		capacitylimit.NewController(mgr.GetClient(), limits, events),
 	)

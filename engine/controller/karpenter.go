@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/awslabs/operatorpkg/controller"
@@ -17,6 +18,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodepool/validation"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
 	"sigs.k8s.io/karpenter/pkg/events"
@@ -75,6 +77,11 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	recorder := events.NewRecorder(mgr.GetEventRecorderFor("karpenter"))
 	all := controllers.NewControllers(ctx, mgr, clk, claimClient{mgr.GetClient()}, recorder, overlaid, plain, cluster,
 		store)
+	// linode.NodePools validates NodePools, by the rules of LKE too.
+	all = slices.DeleteFunc(all, func(c controller.Controller) bool {
+		_, validates := c.(*validation.Controller)
+		return validates
+	})
 	all = append(all, &seedSweeper{client: mgr.GetClient(), cluster: cluster})
 	for _, c := range all {
 		if p, ok := c.(*provisioning.Provisioner); ok && settings.Gates.CapacityBuffer {

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"log/slog"
 	"net/http"
 	"strconv"
 	"sync"
@@ -45,13 +46,15 @@ var linodeMetrics = sync.OnceValue(func() (m struct {
 	return m
 })
 
-// observeLinode counts one request.
-func observeLinode(call lkeapi.Call) {
+// observeLinode counts one request, and says in the log when the API wants no more.
+func observeLinode(log *slog.Logger, call lkeapi.Call) {
 	m := linodeMetrics()
 	m.duration.WithLabelValues(call.Method, call.Route, strconv.Itoa(call.Status)).Observe(call.Duration.Seconds())
 	m.waited.WithLabelValues(call.Route).Add(call.Waited.Seconds())
 	if call.Status == http.StatusTooManyRequests {
 		m.refused.WithLabelValues(call.Route).Inc()
+		log.Warn("the Linode API wants to be left alone; until then only what is known of LKE is used",
+			"route", call.Route, "asked", call.Asked.String(), "heeded", call.Paused.String())
 	}
 	if call.Left >= 0 {
 		m.left.WithLabelValues(call.Method, call.Route).Set(float64(call.Left))

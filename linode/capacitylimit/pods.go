@@ -9,7 +9,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
@@ -57,17 +56,10 @@ func (c *Controller) refusedFor(
 	requests := resources.RequestsForPods(pod)
 	for i := range pools {
 		pool := &pools[i]
-		if scheduling.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+		want, ok := instancetype.ForPod(pool, pod)
+		if !ok {
 			continue
 		}
-		want := instancetype.RequirementsOf(pool)
-		want.Add(scheduling.NewLabelRequirements(pool.Spec.Template.Labels).Values()...)
-		want.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, corev1.NodeSelectorOpIn, pool.Name))
-		wish := scheduling.NewPodRequirements(pod)
-		if want.Compatible(wish, scheduling.AllowUndefinedWellKnownLabels) != nil {
-			continue
-		}
-		want.Add(wish.Values()...)
 		for _, it := range instancetype.Candidates(c.enforcer.types.List(), want, requests) {
 			refusal, refused := tally.Refuses(c.enforcer.wish(pool.Name, it))
 			if !refused {

@@ -109,6 +109,8 @@ type Fleet struct {
 	mu     sync.Mutex
 	memory capacity.Memory
 	last   snapshot
+	next   *shared   // the list that those who asked for Pools wait for
+	listed time.Time // when the last such list ended
 }
 
 // Config is what a Fleet is made from. Only Nodes, Roster and Timing may be left out.

@@ -33,17 +33,87 @@ func (f *Fleet) poll(ctx context.Context) (snapshot, error) {
 	return shown, nil
 }
 
-// Pools returns all pools of the cluster as LKE showed them at a time or later. It
-// polls where the last answer is older.
+// listEvery is the time between two lists for those who ask for Pools. The Fleet's own
+// polls are not counted, and need not wait.
+const listEvery = 2 * time.Second
+
+// listTimeout bounds what those who ask for Pools wait for one list. While the
+// API wants to be left alone they get an error instead.
+const listTimeout = 30 * time.Second
+
+// shared is one list for all who wait for it.
+type shared struct {
+	since time.Time
+	done  chan struct{} // closed when err is set
+	err   error
+}
+
+// Pools returns all pools of the cluster as LKE showed them at a time or later. Where
+// the last answer is older, it waits for the next list, which all share who wait.
+// However many ask, however often, there is one list every two seconds, and the
+// Fleet's own polls go first where the rate limit is short.
 func (f *Fleet) Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error) {
-	f.mu.Lock()
-	shown := f.last
-	f.mu.Unlock()
-	if !shown.asked.Before(notBefore) && !shown.asked.IsZero() {
-		return shown.pools, nil
+	for {
+		f.mu.Lock()
+		shown := f.last
+		if !shown.asked.IsZero() && !shown.asked.Before(notBefore) {
+			f.mu.Unlock()
+			return shown.pools, nil
+		}
+		next := f.share(ctx)
+		f.mu.Unlock()
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-next.done:
+		}
+		if next.err != nil {
+			return nil, next.err
+		}
 	}
-	shown, err := f.poll(ctx)
-	return shown.pools, err
+}
+
+// Last returns all pools as LKE showed them last, whenever that was; none before the
+// first answer.
+func (f *Fleet) Last() []lkeapi.Pool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last.pools
+}
+
+// share returns the next list, which it orders where nobody has. The caller has the lock.
+func (f *Fleet) share(ctx context.Context) *shared {
+	if f.next != nil {
+		return f.next
+	}
+	now := time.Now()
+	next := &shared{since: now, done: make(chan struct{})}
+	due := f.listed.Add(listEvery)
+	if last := f.last.asked.Add(listEvery); last.After(due) {
+		due = last
+	}
+	f.next = next
+	go f.list(context.WithoutCancel(ctx), next, due.Sub(now))
+	return next
+}
+
+// list makes the next list after a while, unless a poll of the Fleet's own has come
+// before it.
+func (f *Fleet) list(ctx context.Context, next *shared, after time.Duration) {
+	time.Sleep(after)
+	f.mu.Lock()
+	polled := f.last.asked.After(next.since)
+	f.mu.Unlock()
+	var err error
+	if !polled {
+		ctx, cancel := context.WithTimeout(lkeapi.Patient(ctx), listTimeout)
+		defer cancel()
+		_, err = f.poll(ctx)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	next.err, f.next, f.listed = err, nil, time.Now()
+	close(next.done)
 }
 
 // Traits returns what the pool of an instance is like, where the last poll showed

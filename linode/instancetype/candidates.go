@@ -16,6 +16,23 @@ func RequirementsOf(pool *karpv1.NodePool) scheduling.Requirements {
 	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...)
 }
 
+// ForPod returns what a NodePool and a pod together require of a node; false where the
+// NodePool's nodes are not for the pod.
+func ForPod(pool *karpv1.NodePool, pod *corev1.Pod) (want scheduling.Requirements, ok bool) {
+	if scheduling.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+		return nil, false
+	}
+	want = RequirementsOf(pool)
+	want.Add(scheduling.NewLabelRequirements(pool.Spec.Template.Labels).Values()...)
+	want.Add(scheduling.NewRequirement(karpv1.NodePoolLabelKey, corev1.NodeSelectorOpIn, pool.Name))
+	wish := scheduling.NewPodRequirements(pod)
+	if want.Compatible(wish, scheduling.AllowUndefinedWellKnownLabels) != nil {
+		return nil, false
+	}
+	want.Add(wish.Values()...)
+	return want, true
+}
+
 // Candidates returns the types that meet the requirements, have room for the
 // requests and have an available offering that the requirements allow, cheapest
 // first. Equal prices stay in the order of the types, so that claims of one shape

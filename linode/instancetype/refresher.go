@@ -38,9 +38,14 @@ const (
 	availabilityFor   = time.Hour
 )
 
-// NewRefresher returns what keeps a Set up to date that was made from the list.
-func NewRefresher(source Source, types *Set, list *catalog.Catalog, log *slog.Logger) *Refresher {
-	return &Refresher{source: source, types: types, log: log, list: list, listRead: time.Now()}
+// NewRefresher returns what keeps a Set up to date that was made from the list. One
+// that is not fresh, because Linode did not answer, is read again soon.
+func NewRefresher(source Source, types *Set, list *catalog.Catalog, fresh bool, log *slog.Logger) *Refresher {
+	r := &Refresher{source: source, types: types, log: log, list: list}
+	if fresh {
+		r.listRead = time.Now()
+	}
+	return r
 }
 
 // Start implements manager.Runnable.

@@ -67,7 +67,7 @@ func TestTheStockIsFollowed(t *testing.T) {
 		region.say(false, nil)
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		go NewRefresher(region, types, facts, slog.New(slog.DiscardHandler)).Start(ctx)
+		go NewRefresher(region, types, facts, true, slog.New(slog.DiscardHandler)).Start(ctx)
 
 		time.Sleep(6 * time.Minute)
 		if offered() {
@@ -143,7 +143,7 @@ func TestThePriceListOfBeforeCountsUntilThereIsAnother(t *testing.T) {
 		types := New(facts, "us-ord", catalog.Standard)
 		before := byName(t, types, plan)
 		source := &counter{noList: errors.New("no answer")}
-		go NewRefresher(source, types, facts, slog.New(slog.DiscardHandler)).Start(t.Context())
+		go NewRefresher(source, types, facts, true, slog.New(slog.DiscardHandler)).Start(t.Context())
 
 		time.Sleep(13 * time.Hour)
 		if byName(t, types, plan) != before {

@@ -50,10 +50,13 @@ type Call struct {
 	Route    string        // the path with every number replaced, such as lke/clusters/{}/pools
 	Status   int           // 0 where no answer came
 	Class    Class         // ClassNone on success
+	Err      error         // nil on success
 	Waited   time.Duration // for the rate limit, before sending
 	Duration time.Duration // of the request itself
 	Limit    int           // requests of this kind in a minute; 0 where the answer does not say
 	Left     int           // how many of them are left; -1 where the answer does not say
+	Asked    time.Duration // after a 429: how long the answer asks to be left alone
+	Paused   time.Duration // how long that is heeded
 }
 
 // New returns a client for the API at baseURL (DefaultURL where it is empty),

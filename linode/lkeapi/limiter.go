@@ -59,8 +59,9 @@ func newLimiter() *limiter {
 // wait returns when a request of the bucket may be sent, or ctx's error. An
 // error means that nothing was sent.
 func (l *limiter) wait(ctx context.Context, b bucket) error {
+	patient := ctx.Value(patientKey{}) != nil
 	for {
-		delay := l.take(b, time.Now())
+		delay := l.take(b, patient, time.Now())
 		if delay <= 0 {
 			return nil
 		}
@@ -74,8 +75,14 @@ func (l *limiter) wait(ctx context.Context, b bucket) error {
 	}
 }
 
+type patientKey struct{}
+
+// Patient returns a context whose requests leave the last third of each rate limit to
+// others. A request that many ask for must not hold up one that makes a machine.
+func Patient(ctx context.Context) context.Context { return context.WithValue(ctx, patientKey{}, true) }
+
 // take uses up one request, or says how long to wait before asking again.
-func (l *limiter) take(b bucket, now time.Time) time.Duration {
+func (l *limiter) take(b bucket, patient bool, now time.Time) time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := &l.states[b]
@@ -85,16 +92,22 @@ func (l *limiter) take(b bucket, now time.Time) time.Duration {
 	if !now.Before(s.reset) {
 		s.remaining, s.reset = s.limit, now.Add(window)
 	}
-	if s.remaining <= 0 {
+	if s.remaining <= 0 || patient && s.remaining <= s.limit/3 {
 		return s.reset.Sub(now)
 	}
 	s.remaining--
 	return 0
 }
 
+// longestPause bounds how long nothing is sent, whatever an answer asks for: one wrong
+// header must not stop all work for hours. Where the API means it, it says so again.
+const longestPause = 5 * time.Minute
+
 // update reads the headers of an answer to a request of the bucket. Every header is
-// optional: recorded answers carry only the limit, or nothing.
-func (l *limiter) update(b bucket, status int, h http.Header) {
+// optional: recorded answers carry only the limit, or nothing. After a 429 it returns
+// how long the answer asks to be left alone; the limiter does so for longestPause at
+// most.
+func (l *limiter) update(b bucket, status int, h http.Header) (asked time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s, now := &l.states[b], time.Now()
@@ -106,21 +119,27 @@ func (l *limiter) update(b bucket, status int, h http.Header) {
 	if left, ok := number(h, "X-RateLimit-Remaining"); ok && hasReset {
 		// Answers arrive out of order: inside a window the smaller number is
 		// the later one.
-		if at := time.Unix(int64(reset), 0); at.After(s.reset.Add(time.Second)) {
+		at := time.Unix(int64(reset), 0)
+		if latest := now.Add(longestPause); at.After(latest) {
+			at = latest
+		}
+		if at.After(s.reset.Add(time.Second)) {
 			s.remaining, s.reset = left, at
 		} else {
 			s.remaining = min(s.remaining, left)
 		}
 	}
 	if status == http.StatusTooManyRequests {
-		s.blocked = now.Add(pause(h, now, reset, hasReset))
+		asked = pause(h, now, reset, hasReset)
+		s.blocked = now.Add(min(asked, longestPause))
 	}
+	return asked
 }
 
 // pause is how long to keep quiet after a 429.
 func pause(h http.Header, now time.Time, reset int, hasReset bool) time.Duration {
 	if s, ok := number(h, "Retry-After"); ok {
-		return time.Duration(s) * time.Second
+		return time.Duration(min(s, 1<<31)) * time.Second
 	}
 	if at := time.Unix(int64(reset), 0); hasReset && at.After(now) {
 		return at.Sub(now)

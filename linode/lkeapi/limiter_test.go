@@ -118,3 +118,52 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		}
 	})
 }
+
+// TestPatientRequestsLeaveRoom: whoever only wants to know must not use up what the
+// next machine needs.
+func TestPatientRequestsLeaveRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newLimiter()
+		began := time.Now()
+		ctx, cancel := context.WithTimeout(Patient(t.Context()), time.Second)
+		defer cancel()
+		sent := 0
+		for l.wait(ctx, bucketList) == nil {
+			sent++
+		}
+		if sent != 134 || time.Since(began) != time.Second {
+			t.Errorf("%d patient requests were sent of 200, in %s", sent, time.Since(began))
+		}
+		if d := took(t, l, bucketList, 66); d != 0 {
+			t.Errorf("others waited %s", d)
+		}
+	})
+}
+
+// TestNoAnswerStopsAllWorkForHours: whatever header asks for it.
+func TestNoAnswerStopsAllWorkForHours(t *testing.T) {
+	inAnHour := func() string { return strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10) }
+	for name, tt := range map[string]struct {
+		status int
+		header func() http.Header
+	}{
+		"Retry-After":   {429, func() http.Header { return header("Retry-After", "3600") }},
+		"a huge number": {429, func() http.Header { return header("Retry-After", "9223372036854775807") }},
+		"the reset":     {429, func() http.Header { return header("X-RateLimit-Reset", inAnHour()) }},
+		"nothing is left": {200, func() http.Header {
+			return header("X-RateLimit-Remaining", "0", "X-RateLimit-Reset", inAnHour())
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				l := newLimiter()
+				if asked := l.update(bucketOther, tt.status, tt.header()); asked < time.Hour && tt.status == 429 {
+					t.Errorf("the answer asked for %s", asked)
+				}
+				if d := took(t, l, bucketOther, 1); d != longestPause {
+					t.Errorf("waited %s, want %s", d, longestPause)
+				}
+			})
+		})
+	}
+}

@@ -41,7 +41,7 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	call.Waited = sent.Sub(asked)
 	op.sent = true
 	resp, err := t.send(req, bucket, &call)
-	call.Duration, call.Class = time.Since(sent), ClassOf(err)
+	call.Duration, call.Class, call.Err = time.Since(sent), ClassOf(err), err
 	if t.observe != nil {
 		t.observe(call)
 	}
@@ -58,7 +58,8 @@ func (t *transport) send(req *http.Request, bucket bucket, call *Call) (*http.Re
 	}
 	defer resp.Body.Close()
 	t.note(call, resp)
-	t.limiter.update(bucket, resp.StatusCode, resp.Header)
+	call.Asked = t.limiter.update(bucket, resp.StatusCode, resp.Header)
+	call.Paused = min(call.Asked, longestPause)
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	switch {
 	case err != nil:

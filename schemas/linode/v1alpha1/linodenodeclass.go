@@ -22,6 +22,11 @@ const ConditionValidationSucceeded = "ValidationSucceeded"
 // version that the control plane has. Ready does not follow from it.
 const ConditionVersionCurrent = "KubernetesVersionCurrent"
 
+// ConditionLinodeAnswers reports whether the Linode API answers the controller, and
+// takes its token. While it refuses the token, the class is not Ready either: no
+// node can be made. While it does not answer, NodeClaims wait.
+const ConditionLinodeAnswers = "LinodeAnswers"
+
 // LinodeNodeClass says how the nodes of the NodePools that refer to it are
 // made.
 //

@@ -1,0 +1,81 @@
+package controller
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/applyconfigurations/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// recordName is the ConfigMap, next to the Lease, in which the controller notes which
+// LKE cluster it is for. It is read where Linode cannot be asked at start.
+const recordName = "lkeplan-cluster"
+
+// record is where the note is kept. Its zero value keeps none.
+type record struct {
+	client    client.Client
+	namespace string
+}
+
+// newRecord returns the record in the controller's own namespace. Outside a cluster
+// that is the Lease's, and without one there is no record.
+func newRecord(cfg Config) (record, error) {
+	namespace := cfg.LeaderElectionNamespace
+	if namespace == "" {
+		own, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+		if err != nil {
+			return record{}, nil
+		}
+		namespace = strings.TrimSpace(string(own))
+	}
+	c, err := client.New(cfg.Kube, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		return record{}, explainManager(err, cfg)
+	}
+	return record{client: c, namespace: namespace}, nil
+}
+
+// cluster returns the cluster that was noted, where that is the one of the settings.
+func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster, known bool) {
+	if r.client == nil {
+		return cluster, false
+	}
+	var note corev1.ConfigMap
+	if err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: recordName}, &note); err != nil {
+		if !apierrors.IsNotFound(err) {
+			cfg.Log.Warn("could not read which LKE cluster this is", "configmap", r.namespace+"/"+recordName, "error", err)
+		}
+		return cluster, false
+	}
+	cluster.ID, _ = strconv.Atoi(note.Data["id"])
+	cluster.Label, cluster.Region, cluster.Tier = note.Data["label"], note.Data["region"], note.Data["tier"]
+	cluster.K8sVersion = note.Data["version"]
+	whole := cluster.ID > 0 && cluster.Label != "" && cluster.Region != "" && cluster.Tier != ""
+	same := (cfg.ClusterID == 0 || cfg.ClusterID == cluster.ID) &&
+		(cfg.ClusterName == "" || cfg.ClusterName == cluster.Label)
+	return cluster, whole && same
+}
+
+// keep notes the cluster. Where that fails, only a start without Linode is affected.
+func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster) {
+	if r.client == nil {
+		return
+	}
+	note := v1.ConfigMap(recordName, r.namespace).WithData(map[string]string{
+		"id": strconv.Itoa(cluster.ID), "label": cluster.Label, "region": cluster.Region, "tier": cluster.Tier,
+		"version": cluster.K8sVersion,
+	})
+	if err := r.client.Apply(ctx, note, client.FieldOwner("lkeplan-controller"), client.ForceOwnership); err != nil {
+		cfg.Log.Warn("could not note which LKE cluster this is; a start while Linode does not answer would fail",
+			"error", fmt.Errorf("write the ConfigMap %s/%s: %w", r.namespace, recordName, err))
+	}
+}

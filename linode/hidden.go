@@ -1,0 +1,83 @@
+package linode
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// LKE may count slots of a pool that it does not list: on Enterprise those of new
+// nodes, for about a minute. A machine that is not listed may be in one of them, but
+// only in one of its own pool, whose number is in the name of its Node. Pools of
+// others hide what they like.
+
+// shown returns the machine with the instance; nil where the pools do not show it.
+func (p *Provider) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {
+	for _, pool := range pools {
+		for _, slot := range pool.Linodes {
+			if slot.InstanceID == instance {
+				return p.machine(pool, slot)
+			}
+		}
+	}
+	return nil
+}
+
+// mayHold returns the pool that may have the machine of a Node in a slot that it does
+// not list. Where the pool of the Node is not known, that may be any.
+func (p *Provider) mayHold(pools []lkeapi.Pool, node string) (lkeapi.Pool, bool) {
+	number, _, known := nodeclaim.SlotOf(p.cluster, node)
+	i := slices.IndexFunc(pools, func(pool lkeapi.Pool) bool {
+		return pool.Count > len(pool.Linodes) && (!known || pool.ID == number)
+	})
+	if i < 0 {
+		return lkeapi.Pool{}, false
+	}
+	return pools[i], true
+}
+
+// nodeOf is the name of the Node with a provider id; "" where there is none.
+func (p *Provider) nodeOf(ctx context.Context, providerID string) (string, error) {
+	var nodes corev1.NodeList
+	err := p.chooser.Client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},
+		client.UnsafeDisableDeepCopy)
+	if err != nil {
+		return "", fmt.Errorf("list the Nodes with provider id %s: %w", providerID, err)
+	}
+	if len(nodes.Items) == 0 {
+		return "", nil
+	}
+	return nodes.Items[0].Name, nil
+}
+
+// hidden returns the machines of NodeClaims that are not listed and that LKE may hide.
+func (p *Provider) hidden(
+	ctx context.Context, pools []lkeapi.Pool, listed map[string]bool,
+) (machines []*karpv1.NodeClaim, err error) {
+	if _, some := p.mayHold(pools, ""); !some {
+		return nil, nil
+	}
+	var claims karpv1.NodeClaimList
+	if err := p.chooser.Client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for i := range claims.Items {
+		id, node := claims.Items[i].Status.ProviderID, claims.Items[i].Status.NodeName
+		if nodeclaim.InstanceOf(id) == 0 || listed[id] {
+			continue
+		}
+		if _, ok := p.mayHold(pools, node); ok {
+			nc := &karpv1.NodeClaim{}
+			nc.Name, nc.Status.ProviderID, nc.Status.NodeName = node, id, node
+			machines = append(machines, nc)
+		}
+	}
+	return machines, nil
+}
