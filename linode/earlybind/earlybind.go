@@ -113,7 +113,10 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// Binding its machine to a claim causes no event of the Node.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	return ctrl.Result{}, nil
+	if madeAgain(&node, claim) {
+		return c.registerAgain(ctx, claim)
+	}
+	return c.identify(ctx, &node)
 }
 
 // write stores what was added to a Node. While a Node joins, many write to it:
@@ -172,7 +175,7 @@ func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 // pool is ours. For a Node of a pool that is not among the last known ones it asks
 // LKE again.
 func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, lkeapi.Slot, bool, error) {
-	poolID, slotID, _ := nodeclaim.SlotOf(c.cluster, node.Name)
+	poolID, _, _ := nodeclaim.SlotOf(c.cluster, node.Name)
 	pools, err := c.pools.Pools(ctx, time.Time{})
 	known := func(p lkeapi.Pool) bool { return p.ID == poolID }
 	if err == nil && !slices.ContainsFunc(pools, known) {
@@ -181,18 +184,26 @@ func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, 
 	if err != nil {
 		return lkeapi.Pool{}, lkeapi.Slot{}, false, err
 	}
+	pool, slot, ours := inPools(pools, c.cluster, node.Name)
+	return pool, slot, ours, nil
+}
+
+// inPools returns the pool of a Node and its slot, and whether the pool is ours. LKE
+// may not list the slot yet.
+func inPools(pools []lkeapi.Pool, cluster int, node string) (lkeapi.Pool, lkeapi.Slot, bool) {
+	poolID, slotID, _ := nodeclaim.SlotOf(cluster, node)
 	for _, p := range pools {
 		if p.ID != poolID || fleet.GroupOf(p) == "" {
 			continue
 		}
 		for _, s := range p.Linodes {
 			if s.ID == slotID {
-				return p, s, true, nil
+				return p, s, true
 			}
 		}
-		return p, lkeapi.Slot{}, true, nil
+		return p, lkeapi.Slot{}, true
 	}
-	return lkeapi.Pool{}, lkeapi.Slot{}, false, nil
+	return lkeapi.Pool{}, lkeapi.Slot{}, false
 }
 
 // claim returns the NodeClaim that has the slot's instance; nil while there is
@@ -210,19 +221,25 @@ func (c *Controller) claim(ctx context.Context, slot lkeapi.Slot) (*karpv1.NodeC
 }
 
 // prepare adds to a joining Node the taints and labels that it must have before a
-// pod lands on it.
+// pod lands on it. A Node that was made again has its pods already: it gets no taint
+// that would evict them.
 func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
-	taints := scheduling.Taints(node.Spec.Taints).Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
 	}
-	if claim == nil {
+	taints := scheduling.Taints(node.Spec.Taints)
+	switch {
+	case claim == nil:
 		maps.Copy(node.Labels, pool.Labels)
-		node.Spec.Taints = taints
+		node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 		return
-	}
-	if node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true" {
-		taints = taints.Merge(claim.Spec.Taints).Merge(claim.Spec.StartupTaints)
+	case madeAgain(node, claim):
+		taints = taints.Merge(claim.Spec.Taints)
+	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
+		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).
+			Merge(claim.Spec.Taints).Merge(claim.Spec.StartupTaints)
+	default:
+		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 	}
 	node.Spec.Taints = taints
 	maps.Copy(node.Labels, claim.Labels)

@@ -208,3 +208,108 @@ func TestANodeIsKarpentersFromTheStart(t *testing.T) {
 		t.Errorf("the node has no label %s: %v", class, node.Labels)
 	}
 }
+
+// joined is a Node of the slot 1-a, whose Linode is 10, and its claim.
+func joined(created time.Time) (*corev1.Node, *karpv1.NodeClaim) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+		Name: nodeclaim.NodeName(77, "1-a"), CreationTimestamp: metav1.NewTime(created),
+		Labels: map[string]string{corev1.LabelOSStable: "linux"},
+	}}
+	node.Spec.Taints = []corev1.Taint{
+		{Key: "node.cloudprovider.kubernetes.io/uninitialized", Effect: corev1.TaintEffectNoSchedule},
+	}
+	claim := linodetest.NodeClaim("1")
+	claim.Status.ProviderID = nodeclaim.LinodeID(10)
+	return node, claim
+}
+
+// reconciled is the Node and its claim after the controller has seen the Node.
+func reconciled(t *testing.T, node *corev1.Node, claim *karpv1.NodeClaim, slot lkeapi.Slot) ctrl.Result {
+	t.Helper()
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node, claim).WithStatusSubresource(claim).
+		WithIndex(&karpv1.NodeClaim{}, "status.providerID",
+			func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }).Build()
+	pools := listed{{ID: 1, Tags: []string{fleet.GroupTag + "0123"}, Count: 1, Linodes: []lkeapi.Slot{slot}}}
+	again, err := NewController(c, 77, pools).Reconcile(t.Context(),
+		ctrl.Request{NamespacedName: client.ObjectKeyFromObject(node)})
+	for _, o := range []client.Object{node, claim} {
+		if err == nil {
+			err = c.Get(t.Context(), client.ObjectKeyFromObject(o), o)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return again
+}
+
+// TestAProviderIDThatNobodyWrites: the cloud controller has a minute.
+func TestAProviderIDThatNobodyWrites(t *testing.T) {
+	slot := lkeapi.Slot{ID: "1-a", InstanceID: 10}
+	for name, tt := range map[string]struct {
+		age  time.Duration
+		has  string
+		slot lkeapi.Slot
+		want string
+		wait bool
+	}{
+		"the Node is young":              {30 * time.Second, "", slot, "", true},
+		"a minute has passed":            {2 * time.Minute, "", slot, "linode://10", false},
+		"the cloud controller wrote one": {2 * time.Minute, "linode://10", slot, "linode://10", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, claim := joined(time.Now().Add(-tt.age))
+			node.Spec.ProviderID = tt.has
+			again := reconciled(t, node, claim, tt.slot)
+			if node.Spec.ProviderID != tt.want || (again.RequeueAfter > 0) != tt.wait {
+				t.Errorf("the provider id is %q, again after %s; want %q", node.Spec.ProviderID, again.RequeueAfter, tt.want)
+			}
+			if again.RequeueAfter > identifyAfter {
+				t.Errorf("again after %s", again.RequeueAfter)
+			}
+		})
+	}
+}
+
+// TestANodeThatIsMadeAgain: Karpenter registers a claim once. The pods of the Node
+// still run, and must not be evicted; Karpenter has to register the Node again.
+func TestANodeThatIsMadeAgain(t *testing.T) {
+	for name, tt := range map[string]struct {
+		registered time.Duration // after the Node was made
+		again      bool
+	}{
+		"the Node is older than the registration":   {10 * time.Second, false},
+		"the Node is younger than the registration": {-time.Hour, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node, claim := joined(time.Now().Add(-2 * time.Second))
+			conditions := claim.StatusConditions()
+			conditions.SetTrue(karpv1.ConditionTypeLaunched)
+			conditions.SetTrue(karpv1.ConditionTypeRegistered)
+			conditions.SetTrue(karpv1.ConditionTypeInitialized)
+			for i := range claim.Status.Conditions {
+				claim.Status.Conditions[i].LastTransitionTime = metav1.NewTime(node.CreationTimestamp.Add(tt.registered))
+			}
+			reconciled(t, node, claim, lkeapi.Slot{ID: "1-a", InstanceID: 10})
+			unregistered := false
+			for _, taint := range node.Spec.Taints {
+				unregistered = unregistered || taint.MatchTaint(&karpv1.UnregisteredNoExecuteTaint) ||
+					taint.Key == "example.com/starting"
+			}
+			if unregistered == tt.again {
+				t.Errorf("the taints are %v", node.Spec.Taints)
+			}
+			if node.Labels["example.com/slot"] != "7" {
+				t.Errorf("the labels are %v", node.Labels)
+			}
+			for _, condition := range []string{karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
+				if got := claim.StatusConditions().Get(condition); got.IsUnknown() != tt.again {
+					t.Errorf("%s is %s", condition, got.Status)
+				}
+			}
+			if !claim.StatusConditions().Get(karpv1.ConditionTypeLaunched).IsTrue() {
+				t.Error("the claim is to be launched again")
+			}
+		})
+	}
+}
