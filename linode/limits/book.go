@@ -28,6 +28,7 @@ type Book struct {
 	limits   []Limit
 	shown    map[string]Node // by claim
 	reserved map[string]*reservation
+	used     []Amounts // of each limit, by all nodes; kept in step, so that a burst does not count all nodes each time
 }
 
 type reservation struct {
@@ -63,6 +64,7 @@ func (b *Book) Show(limits []Limit, claims []Claim, now time.Time) {
 			delete(b.reserved, uid)
 		}
 	}
+	b.countAll()
 }
 
 // Recover takes over what an earlier process has decided, from a read that did
@@ -73,6 +75,7 @@ func (b *Book) Recover(claims []Claim, now time.Time) {
 			b.reserved[c.UID] = &reservation{node: c.Node, made: now}
 		}
 	}
+	b.countAll()
 }
 
 // Reserve gives a claim the first of the wishes that all limits have room for.
@@ -81,14 +84,14 @@ func (b *Book) Recover(claims []Claim, now time.Time) {
 // comes back.
 func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, refusal Refusal, ok bool) {
 	had, again := b.reserved[uid]
-	delete(b.reserved, uid)
-	tally := b.tally(uid)
 	for i, wish := range wishes {
 		if again && wish.Plan == had.node.Plan && wish.Pool == had.node.Pool {
-			b.reserved[uid] = had
 			return i, Refusal{}, true
 		}
 	}
+	b.count(uid, -1)
+	defer b.count(uid, 1)
+	tally := Tally{limits: b.limits, used: b.used}
 	for i, wish := range wishes {
 		r, refused := tally.Refuses(wish)
 		if !refused {
@@ -99,29 +102,53 @@ func (b *Book) Reserve(uid string, wishes []Node, now time.Time) (chosen int, re
 			refusal = r
 		}
 	}
-	if again {
-		b.reserved[uid] = had
-	}
 	return 0, refusal, false
 }
 
 // Tally counts all nodes of the book.
-func (b *Book) Tally() Tally { return b.tally("") }
+func (b *Book) Tally() Tally {
+	used := make([]Amounts, len(b.used))
+	for i := range used {
+		used[i] = maps.Clone(b.used[i])
+	}
+	return Tally{limits: b.limits, used: used}
+}
 
-// tally counts all nodes but that of one claim.
-func (b *Book) tally(without string) Tally {
+// countAll counts all nodes anew.
+func (b *Book) countAll() {
 	nodes := make([]Node, 0, len(b.shown)+len(b.reserved))
-	for uid, n := range b.shown {
-		if b.reserved[uid] == nil && uid != without {
-			nodes = append(nodes, n)
+	for uid := range b.shown {
+		if b.reserved[uid] == nil {
+			nodes = append(nodes, b.shown[uid])
 		}
 	}
-	for uid, r := range b.reserved {
-		if uid != without {
-			nodes = append(nodes, r.node.orMore(b.shown[uid]))
+	for uid := range b.reserved {
+		node, _ := b.node(uid)
+		nodes = append(nodes, node)
+	}
+	b.used = Count(b.limits, nodes).used
+}
+
+// count adds the node of one claim so often, or takes it out.
+func (b *Book) count(uid string, times int64) {
+	node, counts := b.node(uid)
+	if !counts {
+		return
+	}
+	for i, l := range b.limits {
+		for resource, amount := range l.amounts(node) {
+			b.used[i][resource] += times * amount
 		}
 	}
-	return Count(b.limits, nodes)
+}
+
+// node is what a claim counts as.
+func (b *Book) node(uid string) (node Node, counts bool) {
+	shown, isShown := b.shown[uid]
+	if r := b.reserved[uid]; r != nil {
+		return r.node.orMore(shown), true
+	}
+	return shown, isShown
 }
 
 // orMore is a node that may be one or the other: of each resource the larger

@@ -1,6 +1,7 @@
 package limits
 
 import (
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -95,5 +96,29 @@ func TestTheSecondWishIsTakenWhereTheFirstDoesNotFit(t *testing.T) {
 	dear.Sold = Amounts{MonthlyCost: 90_000_000}
 	if chosen, _, ok := b.Reserve("x", []Node{dear, four("a")}, now); !ok || chosen != 1 {
 		t.Errorf("Reserve = %d, %v", chosen, ok)
+	}
+}
+
+// BenchmarkReserve asks for the nodes of a burst under three limits.
+func BenchmarkReserve(b *testing.B) {
+	for _, claims := range []int{100, 1000, 10000} {
+		b.Run(strconv.Itoa(claims), func(b *testing.B) {
+			caps := []Limit{
+				{Name: "all", Max: Amounts{Nodes: 1 << 40, MonthlyCost: 1 << 50}}, {Name: "cpu", Max: Amounts{CPU: 1 << 50}},
+				{Name: "web", Pools: []string{"web"}, Max: Amounts{Nodes: 1 << 40}, Own: true},
+			}
+			amounts := Amounts{Nodes: 1, CPU: 4000, Memory: 8 << 30, MonthlyCost: 48_000_000}
+			wishes := []Node{{Pool: "web", Plan: "g6-standard-4", Sold: amounts, Reported: amounts}}
+			for b.Loop() {
+				book := NewBook()
+				book.Show(caps, nil, now)
+				for n := range claims {
+					if _, _, ok := book.Reserve(strconv.Itoa(n), wishes, now); !ok {
+						b.Fatal("a claim was refused")
+					}
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*claims), "ns/claim")
+		})
 	}
 }
