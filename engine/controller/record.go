@@ -2,14 +2,13 @@ package controller
 
 import (
 	"context"
-	"fmt"
 	"os"
 	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/applyconfigurations/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -70,12 +69,18 @@ func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster) {
 	if r.client == nil {
 		return
 	}
-	note := v1.ConfigMap(recordName, r.namespace).WithData(map[string]string{
+	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: recordName}}
+	note.Data = map[string]string{
 		"id": strconv.Itoa(cluster.ID), "label": cluster.Label, "region": cluster.Region, "tier": cluster.Tier,
 		"version": cluster.K8sVersion,
-	})
-	if err := r.client.Apply(ctx, note, client.FieldOwner("lkeplan-controller"), client.ForceOwnership); err != nil {
+	}
+	err := r.client.Create(ctx, note)
+	if apierrors.IsAlreadyExists(err) {
+		none := &corev1.ConfigMap{ObjectMeta: note.ObjectMeta}
+		err = r.client.Patch(ctx, note, client.MergeFrom(none))
+	}
+	if err != nil {
 		cfg.Log.Warn("could not note which LKE cluster this is; a start while Linode does not answer would fail",
-			"error", fmt.Errorf("write the ConfigMap %s/%s: %w", r.namespace, recordName, err))
+			"configmap", r.namespace+"/"+recordName, "error", err)
 	}
 }

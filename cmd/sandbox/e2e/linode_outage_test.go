@@ -1,0 +1,131 @@
+package e2e
+
+import (
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// answers is what the class default says of the Linode API: the reason of its
+// condition, and whether the class is ready.
+func (s *sandbox) answers() (reason string, ready bool) {
+	s.t.Helper()
+	var class linodev1alpha1.LinodeNodeClass
+	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
+		s.t.Fatal(err)
+	}
+	if c := class.StatusConditions().Get(linodev1alpha1.ConditionLinodeAnswers); c != nil {
+		reason = c.Reason
+	}
+	return reason, class.StatusConditions().Root().IsTrue()
+}
+
+// told reports whether an event about an object has the reason, and the text in its
+// message.
+func (s *sandbox) told(kind, reason, text string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.InvolvedObject.Kind == kind && e.Reason == reason && strings.Contains(e.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestATokenIsRevokedAndWorksAgain: for as long as it is refused, the class is not
+// ready and says why, pods hear of it, and nothing is taken away. Then the pods get
+// their nodes without help.
+func TestATokenIsRevokedAndWorksAgain(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "4")
+	before := s.until("four pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
+
+	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
+	s.until("the class says that the token is refused", 90*time.Second, func(state) bool {
+		reason, ready := s.answers()
+		return reason == "TokenRefused" && !ready
+	})
+	if !s.told("LinodeNodeClass", "TokenRefused", "give the controller a token with the scope lke:read_write") {
+		t.Error("no event of the class says so")
+	}
+	s.never("something is taken away, or the class is ready", 10*time.Second, func(now state) bool {
+		_, ready := s.answers()
+		return ready || now.running < 4 || len(now.nodes) != len(before.nodes)
+	})
+	s.clearFaults()
+	s.until("the token works again", 90*time.Second, func(state) bool {
+		reason, ready := s.answers()
+		return reason == linodev1alpha1.ConditionLinodeAnswers && ready
+	})
+	s.until("all pods run", time.Minute, func(now state) bool { return now.running == 8 && now.matched() })
+}
+
+// TestAStartWhileLinodeIsDown: the controller has run before, and finds no Linode when
+// it starts again. It keeps running and ready, a NodePlan is applied, NodeClaims
+// wait, and when Linode is back they get their machines.
+func TestAStartWhileLinodeIsDown(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	elect := []string{"--leader-elect", "true", "--leader-election-namespace", "kube-system"}
+	first := s.startController(elect...)
+	s.source("fleet", fleet("", "general"))
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
+	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
+	s.kube(workload("general", 1), "apply", "-f", "-")
+	s.until("a pod runs", time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
+	first.stop()
+
+	s.inject(`{"status":503,"body":"<html>down for maintenance</html>"}`)
+	probes := freeAddress(t)
+	second := s.startController(append(elect, "--health-probe-bind-address", probes)...)
+	s.until("it is ready", 30*time.Second, func(state) bool {
+		resp, err := http.Get("http://" + probes + "/readyz")
+		if err != nil {
+			return false
+		}
+		resp.Body.Close()
+		return resp.StatusCode == http.StatusOK
+	})
+	s.source("fleet", fleet("", "general", "another"))
+	s.until("the NodePlan's new pool is applied", time.Minute, func(state) bool { return len(s.pools()) == 2 })
+	s.kube("", "scale", "deployment", "general", "--replicas", "3")
+	s.until("NodeClaims wait, and the class says why", time.Minute, func(now state) bool {
+		reason, ready := s.answers()
+		return len(now.claims) == 3 && reason == "NoAnswer" && ready
+	})
+	s.never("the controller ends, or takes something away", 10*time.Second, func(now state) bool {
+		return len(second.ended) > 0 || len(now.nodes) != 1 || now.running != 1
+	})
+	s.clearFaults()
+	s.until("all pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
+}
+
+// freeAddress is an address that nobody listens on.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

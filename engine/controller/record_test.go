@@ -1,0 +1,65 @@
+package controller
+
+import (
+	"log/slog"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// TestTheRecordIsOfTheClusterThatIsMeant: settings that name another cluster make the
+// note worthless, and so does a note that somebody has edited.
+func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
+	noted := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "enterprise", K8sVersion: "v1.33.4+lke2"}
+	tests := map[string]struct {
+		cfg  Config
+		edit map[string]string
+		want bool
+	}{
+		"by its number":           {Config{ClusterID: 77}, nil, true},
+		"by its label":            {Config{ClusterName: "prod"}, nil, true},
+		"by both":                 {Config{ClusterID: 77, ClusterName: "prod"}, nil, true},
+		"another number":          {Config{ClusterID: 78}, nil, false},
+		"another label":           {Config{ClusterID: 77, ClusterName: "staging"}, nil, false},
+		"somebody took the tier":  {Config{ClusterID: 77}, map[string]string{"tier": ""}, false},
+		"somebody wrote nonsense": {Config{ClusterID: 77}, map[string]string{"id": "x"}, false},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+			kept := record{client: c, namespace: "lkeplan-system"}
+			tt.cfg.Log = slog.New(slog.DiscardHandler)
+			if _, known := kept.cluster(t.Context(), tt.cfg); known {
+				t.Fatal("a cluster is known before one was noted")
+			}
+			older := noted
+			older.K8sVersion = "v1.32.1+lke1"
+			kept.keep(t.Context(), tt.cfg, older)
+			kept.keep(t.Context(), tt.cfg, noted)
+			if tt.edit != nil {
+				var note corev1.ConfigMap
+				if err := c.Get(t.Context(), client.ObjectKey{Namespace: "lkeplan-system", Name: recordName}, &note); err != nil {
+					t.Fatal(err)
+				}
+				for key, value := range tt.edit {
+					note.Data[key] = value
+				}
+				if err := c.Update(t.Context(), &note); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got, known := kept.cluster(t.Context(), tt.cfg)
+			if known != tt.want || known && got.K8sVersion+got.Region+got.Tier != "v1.33.4+lke2us-ordenterprise" {
+				t.Errorf("known = %v: %+v", known, got)
+			}
+		})
+	}
+	if _, known := (record{}).cluster(t.Context(), Config{}); known {
+		t.Error("without a namespace there is a record")
+	}
+}
