@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/tools/clientcmd"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+)
+
+// milestones are when each NodeClaim came how far, as somebody sees it who watches
+// the API server.
+type milestones struct {
+	mu      sync.Mutex
+	reached map[string]map[string]time.Time // by milestone and by NodeClaim, or by Node where it has joined
+	nodes   map[string]string               // of NodeClaims
+}
+
+// watch starts to record what NodeClaims and Nodes do, until the test ends.
+func (s *sandbox) watch() *milestones {
+	s.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	m := &milestones{reached: map[string]map[string]time.Time{}, nodes: map[string]string{}}
+	for _, list := range []client.ObjectList{&karpv1.NodeClaimList{}, &corev1.NodeList{}} {
+		events, err := c.Watch(context.Background(), list)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(events.Stop)
+		go func() {
+			for event := range events.ResultChan() {
+				switch o := event.Object.(type) {
+				case *karpv1.NodeClaim:
+					m.see(o)
+				case *corev1.Node:
+					m.mark("joined", o.Name)
+				}
+			}
+		}()
+	}
+	return m
+}
+
+func (m *milestones) see(nc *karpv1.NodeClaim) {
+	m.mark("created", nc.Name)
+	if strings.HasPrefix(nc.Status.ProviderID, "linode://") {
+		m.mark("bound", nc.Name)
+	}
+	for name, condition := range map[string]string{
+		"launched": karpv1.ConditionTypeLaunched, "registered": karpv1.ConditionTypeRegistered,
+		"initialized": karpv1.ConditionTypeInitialized,
+	} {
+		for _, c := range nc.Status.Conditions {
+			if c.Type == condition && c.IsTrue() {
+				m.mark(name, nc.Name)
+			}
+		}
+	}
+	if nc.Status.NodeName != "" {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		m.nodes[nc.Name] = nc.Status.NodeName
+	}
+}
+
+func (m *milestones) mark(milestone, name string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.reached[milestone] == nil {
+		m.reached[milestone] = map[string]time.Time{}
+	}
+	if _, again := m.reached[milestone][name]; !again {
+		m.reached[milestone][name] = time.Now()
+	}
+}
+
+// report adds to a benchmark the median and the 99th percentile of each milestone
+// since a time, and of what comes after a Node has joined.
+func (m *milestones) report(b *testing.B, since time.Time) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range []string{"created", "launched", "bound", "joined", "registered", "initialized"} {
+		var took []time.Duration
+		for _, at := range m.reached[name] {
+			if at.After(since) {
+				took = append(took, at.Sub(since))
+			}
+		}
+		reportTimes(b, name, took)
+	}
+	for _, name := range []string{"registered", "initialized"} {
+		var took []time.Duration
+		for claim, at := range m.reached[name] {
+			if joined, ok := m.reached["joined"][m.nodes[claim]]; ok {
+				took = append(took, at.Sub(joined))
+			}
+		}
+		reportTimes(b, "join-to-"+name, took)
+	}
+}
+
+func reportTimes(b *testing.B, name string, took []time.Duration) {
+	if len(took) == 0 {
+		return
+	}
+	slices.Sort(took)
+	b.ReportMetric(took[len(took)/2].Seconds(), "s-"+name+"-p50")
+	b.ReportMetric(took[len(took)*99/100].Seconds(), "s-"+name+"-p99")
+}
+
+// requests is how many requests the API server has had from anybody, and from the
+// controller whose metrics are served at the address.
+func (s *sandbox) requests(metrics string) (all, ours float64) {
+	s.t.Helper()
+	all = sum(s.t, strings.NewReader(s.kube("", "get", "--raw", "/metrics")), "apiserver_request_total{")
+	resp, err := http.Get("http://" + metrics + "/metrics")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return all, sum(s.t, resp.Body, "rest_client_requests_total{")
+}
+
+// sum adds up the metrics whose lines begin so.
+func sum(t testing.TB, text io.Reader, prefix string) (total float64) {
+	t.Helper()
+	lines := bufio.NewScanner(text)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if !strings.HasPrefix(lines.Text(), prefix) {
+			continue
+		}
+		value, err := strconv.ParseFloat(lines.Text()[strings.LastIndex(lines.Text(), " ")+1:], 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += value
+	}
+	if err := lines.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return total
+}
