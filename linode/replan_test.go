@@ -37,7 +37,7 @@ func giveUp(t *testing.T, nc *karpv1.NodeClaim) (*fleet.NodeClaims, <-chan strin
 		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).Build()
 	p, recorder := provider(t, readyClass(), nodePool(), nc), events.NewFakeRecorder(10)
 	p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
-	claims := fleet.NewNodeClaims(c, recorder, p.chooser.Replan)
+	claims := fleet.NewNodeClaims(c, c, recorder, p.chooser.Replan)
 	if err := claims.GiveUp(t.Context(), string(nc.UID), "no capacity for g6-standard-4"); err != nil {
 		t.Fatal(err)
 	}

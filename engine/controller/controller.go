@@ -239,8 +239,9 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		roster = fleet.NewRoster(mgr.GetClient(), cluster.ID, namespace, name)
 	}
 	machines := fleet.New(fleet.Config{
-		API: lke, Cluster: cluster, ControlPlane: control, Claims: fleet.NewNodeClaims(mgr.GetClient(), events, chooser.Replan),
-		Nodes: fleet.NewNodes(mgr.GetClient()), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+		API: lke, Cluster: cluster, ControlPlane: control,
+		Claims: fleet.NewNodeClaims(mgr.GetClient(), mgr.GetAPIReader(), events, chooser.Replan),
+		Nodes:  fleet.NewNodes(mgr.GetClient()), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
 	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err

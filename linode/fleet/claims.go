@@ -25,6 +25,7 @@ import (
 // NodeClaims are the Claims of a Fleet that Kubernetes stores.
 type NodeClaims struct {
 	client client.Client
+	live   client.Reader // nil after the first list
 	events events.EventRecorder
 	replan Replan
 }
@@ -35,15 +36,22 @@ type NodeClaims struct {
 type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 
 // NewNodeClaims returns the NodeClaims behind a client that has the index that
-// nodeclaim.Index adds. Claims are replanned before they are given up.
-func NewNodeClaims(c client.Client, recorder events.EventRecorder, replan Replan) *NodeClaims {
-	return &NodeClaims{client: c, events: recorder, replan: replan}
+// nodeclaim.Index adds, and Karpenter's by status.providerID; live reads the API
+// server itself. Claims are replanned before they are given up.
+func NewNodeClaims(c client.Client, live client.Reader, recorder events.EventRecorder, replan Replan) *NodeClaims {
+	return &NodeClaims{client: c, live: live, events: recorder, replan: replan}
 }
 
-// List implements Claims. It reads the client's cache.
+// List implements Claims. It reads the client's cache, but for the first time: the
+// cache of a new leader may show claims as waiting that the leader before it has
+// served, and their machines would seem to be free.
 func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
+	var from client.Reader = n.client
+	if n.live != nil {
+		from = n.live
+	}
 	var list karpv1.NodeClaimList
-	if err := n.client.List(ctx, &list); err != nil {
+	if err := from.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("list the NodeClaims: %w", err)
 	}
 	tags, err := n.tags(ctx)
@@ -62,6 +70,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 		}
 		claims = append(claims, claim)
 	}
+	n.live = nil
 	return claims, nil
 }
 
@@ -82,7 +91,7 @@ func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
 }
 
 // Bind implements Claims. It writes the provider id of the machine, and fails where
-// the claim no longer waits or waits for another machine. Other changes of the claim
+// another claim has the machine, or the claim no longer waits or waits for another. Other changes of the claim
 // do not matter: Karpenter makes many while a node starts.
 func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	nc, err := nodeclaim.ByUID(ctx, n.client, b.UID)
@@ -91,6 +100,9 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 	}
 	if claim, ok := nodeclaim.Read(nc); !ok || claim.Group.Key() != b.Key {
 		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
+	}
+	if err := n.free(ctx, b); err != nil {
+		return err
 	}
 	group := "/metadata/annotations/" + strings.ReplaceAll(nodeclaim.AnnotationGroup, "/", "~1")
 	patch, err := json.Marshal([]map[string]string{
@@ -107,6 +119,21 @@ func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
 		return fmt.Errorf("NodeClaim %s no longer waits, or waits for another machine: %w", nc.Name, err)
 	}
 	return err
+}
+
+// free fails where another claim has the machine.
+func (n *NodeClaims) free(ctx context.Context, b capacity.Bind) error {
+	var list karpv1.NodeClaimList
+	id := nodeclaim.LinodeID(b.Instance)
+	if err := n.client.List(ctx, &list, client.MatchingFields{"status.providerID": id}); err != nil {
+		return fmt.Errorf("list the NodeClaims with provider id %s: %w", id, err)
+	}
+	for i := range list.Items {
+		if nc := &list.Items[i]; nc.Status.ProviderID == id && string(nc.UID) != b.UID {
+			return fmt.Errorf("Linode %d is the machine of NodeClaim %s", b.Instance, nc.Name)
+		}
+	}
+	return nil
 }
 
 // GiveUp implements Claims. It gives a claim another plan type that the claim

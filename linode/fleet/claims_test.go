@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestAMachineIsBoundToAClaimThatStillWaitsForIt: whatever else has changed of
@@ -47,7 +48,7 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 					return nil
 				}}).Build()
 			claim, _ := nodeclaim.Read(cached)
-			err := NewNodeClaims(c, events.NewFakeRecorder(1), nil).Bind(t.Context(),
+			err := NewNodeClaims(c, c, events.NewFakeRecorder(1), nil).Bind(t.Context(),
 				capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
 			var got karpv1.NodeClaim
 			if err := c.Get(t.Context(), client.ObjectKeyFromObject(stored), &got); err != nil {
@@ -57,5 +58,45 @@ func TestAMachineIsBoundToAClaimThatStillWaitsForIt(t *testing.T) {
 				t.Errorf("provider id %s, error %v; want bound: %v", got.Status.ProviderID, err, tt.bound)
 			}
 		})
+	}
+}
+
+// TestANewLeaderKnowsWhatTheOneBeforeItHasBound: its cache may not.
+func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
+	if err := linodev1alpha1.AddToScheme(scheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	byProviderID := func(o client.Object) []string { return []string{o.(*karpv1.NodeClaim).Status.ProviderID} }
+	reader := func(claims ...client.Object) client.Client {
+		return fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(claims...).WithStatusSubresource(claims...).
+			WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).
+			WithIndex(&karpv1.NodeClaim{}, "status.providerID", byProviderID).Build()
+	}
+	a, b := linodetest.Decided(1), linodetest.Decided(2)
+	bound := a.DeepCopy()
+	bound.Status.ProviderID = nodeclaim.LinodeID(10)
+	claims := NewNodeClaims(reader(a.DeepCopy(), b.DeepCopy()), reader(bound, b.DeepCopy()), events.NewFakeRecorder(1), nil)
+	instances := func() map[string]int {
+		list, err := claims.List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := map[string]int{}
+		for _, c := range list {
+			found[c.UID] = c.Instance
+		}
+		return found
+	}
+	if got := instances(); got[string(a.UID)] != 10 || len(got) != 2 {
+		t.Errorf("the first list shows %v, want the machine that is stored", got)
+	}
+	if got := instances(); got[string(a.UID)] != 0 {
+		t.Errorf("the second list is not the cache's: %v", got)
+	}
+	claim, _ := nodeclaim.Read(b)
+	later := NewNodeClaims(reader(bound.DeepCopy(), b.DeepCopy()), nil, events.NewFakeRecorder(1), nil)
+	err := later.Bind(t.Context(), capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
+	if err == nil || err.Error() != "Linode 10 is the machine of NodeClaim "+a.Name {
+		t.Errorf("the machine of another is bound: %v", err)
 	}
 }
