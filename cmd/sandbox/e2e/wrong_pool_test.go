@@ -19,7 +19,8 @@ var wrongPools = map[string]struct{ requirement, why string }{
 }
 
 func wrongPool(name, requirement string) string {
-	return fmt.Sprintf(`{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":%q},"spec":{"template":{"spec":{
+	return fmt.Sprintf(`{"apiVersion":"karpenter.sh/v1","kind":"NodePool","metadata":{"name":%q},
+		"spec":{"template":{"spec":{
 		"nodeClassRef":{"group":"karpenter.k8s.linode","kind":"LinodeNodeClass","name":"default"},
 		"requirements":[%s]}}}}`, name, requirement)
 }
@@ -84,7 +85,8 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.inject(`{"no_capacity":"hidden","plan":"g6-standard-1"}`)
-	if _, err := s.linodeAPI().CreatePool(t.Context(), s.clusterID(), lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1}); err != nil {
+	foreign := lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1}
+	if _, err := s.linodeAPI().CreatePool(t.Context(), s.clusterID(), foreign); err != nil {
 		t.Fatal(err)
 	}
 	s.startController()
