@@ -13,7 +13,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -112,26 +111,6 @@ func classOf(_ context.Context, o client.Object) []reconcile.Request {
 	if nc, ok := o.(*karpv1.NodeClaim); ok && nodeclaim.Managed(nc) {
 		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}}}
 	}
-	return nil
-}
-
-// watchStanding asks for all classes whenever the Linode API begins or ceases to
-// answer.
-func (n *NodeClass) watchStanding(
-	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
-) error {
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-n.Standing.Changed():
-			}
-			for _, request := range n.every(ctx, nil) {
-				queue.Add(request)
-			}
-		}
-	}()
 	return nil
 }
 
@@ -284,27 +263,6 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	}
 	// Conditions are a list, which a merge patch replaces whole.
 	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
-}
-
-// answers says of a class whether Linode answers. A class is not ready while Linode
-// refuses the token; it stays ready while Linode does not answer, so that NodeClaims
-// wait and nobody has to plan again.
-func (n *NodeClass) answers(class *linodev1alpha1.LinodeNodeClass, conditions status.ConditionSet) {
-	const kind = linodev1alpha1.ConditionLinodeAnswers
-	was, problem := conditions.Get(kind), n.Standing.Problem()
-	if problem.Reason == "" {
-		if conditions.SetTrue(kind) && was.IsFalse() {
-			n.events.Eventf(class, nil, corev1.EventTypeNormal, kind, "Validate", "the Linode API answers again")
-		}
-	} else if conditions.SetFalse(kind, problem.Reason, problem.Text); was == nil || was.Reason != problem.Reason {
-		n.events.Eventf(class, nil, corev1.EventTypeWarning, problem.Reason, "Validate", "%s", problem.Text)
-	}
-	switch valid := conditions.Get(linodev1alpha1.ConditionValidationSucceeded).IsTrue(); {
-	case valid && problem.Reason == lkeapi.ReasonTokenRefused:
-		conditions.SetFalse(status.ConditionReady, problem.Reason, problem.Text)
-	case valid:
-		conditions.SetTrue(status.ConditionReady)
-	}
 }
 
 // missing says what a class names that Linode does not have; "" where nothing is
