@@ -75,7 +75,8 @@ func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
 	a, b := linodetest.Decided(1), linodetest.Decided(2)
 	bound := a.DeepCopy()
 	bound.Status.ProviderID = nodeclaim.LinodeID(10)
-	claims := NewNodeClaims(reader(a.DeepCopy(), b.DeepCopy()), reader(bound, b.DeepCopy()), events.NewFakeRecorder(1), nil)
+	cache, live := reader(a.DeepCopy(), b.DeepCopy()), reader(bound, b.DeepCopy())
+	claims := NewNodeClaims(cache, live, events.NewFakeRecorder(1), nil)
 	instances := func() map[string]int {
 		list, err := claims.List(t.Context())
 		if err != nil {

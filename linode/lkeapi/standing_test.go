@@ -24,16 +24,20 @@ func TestStanding(t *testing.T) {
 		want  string
 		later string // ten minutes after the last call
 	}{
-		"all is well":                  {[]Call{as(read, ClassNone)}, "", ""},
-		"the token is refused":         {[]Call{as(read, ClassAuth)}, refused, refused},
-		"and taken again":              {[]Call{as(read, ClassAuth), as(read, ClassNone)}, "", ""},
-		"it may read and not write":    {[]Call{as(write, ClassAuth), as(read, ClassNone)}, refused, ""},
-		"and may write again":          {[]Call{as(write, ClassAuth), as(write, ClassNone)}, "", ""},
-		"a refused pool is an answer":  {[]Call{as(read, ClassAuth), as(read, ClassNotFound)}, "", ""},
-		"another right is missing":     {[]Call{as(firewall, ClassAuth)}, "", ""},
-		"one call fails":               {[]Call{as(read, ClassUnknown), as(write, ClassUnknown)}, "", ""},
-		"none is answered":             {[]Call{as(read, ClassUnknown), as(write, ClassUnknown), as(read, ClassUnknown)}, silent, silent},
-		"a full answer ends it":        {[]Call{as(read, ClassUnknown), as(read, ClassUnknown), as(read, ClassBusy), as(read, ClassUnknown)}, "", ""},
+		"all is well":                 {[]Call{as(read, ClassNone)}, "", ""},
+		"the token is refused":        {[]Call{as(read, ClassAuth)}, refused, refused},
+		"and taken again":             {[]Call{as(read, ClassAuth), as(read, ClassNone)}, "", ""},
+		"it may read and not write":   {[]Call{as(write, ClassAuth), as(read, ClassNone)}, refused, ""},
+		"and may write again":         {[]Call{as(write, ClassAuth), as(write, ClassNone)}, "", ""},
+		"a refused pool is an answer": {[]Call{as(read, ClassAuth), as(read, ClassNotFound)}, "", ""},
+		"another right is missing":    {[]Call{as(firewall, ClassAuth)}, "", ""},
+		"one call fails":              {[]Call{as(read, ClassUnknown), as(write, ClassUnknown)}, "", ""},
+		"none is answered": {
+			[]Call{as(read, ClassUnknown), as(write, ClassUnknown), as(read, ClassUnknown)}, silent, silent,
+		},
+		"a full answer ends it": {
+			[]Call{as(read, ClassUnknown), as(read, ClassUnknown), as(read, ClassBusy), as(read, ClassUnknown)}, "", "",
+		},
 		"busy says nothing of a token": {[]Call{as(read, ClassAuth), as(read, ClassBusy)}, refused, refused},
 		"silence says nothing of it":   {[]Call{as(read, ClassAuth), as(read, ClassUnknown)}, refused, refused},
 	}
