@@ -14,6 +14,7 @@ import (
 	"maps"
 	"net"
 	"net/url"
+	"slices"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -96,6 +97,37 @@ func (c *Cluster) Apply(ctx context.Context, desired, before map[string]any) (Ou
 // set to other values.
 func (c *Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (Outcome, error) {
 	return c.apply(ctx, desired, before, client.ForceOwnership)
+}
+
+// TakeBack does what Apply does, and takes over the fields of these paths, such as
+// spec.weight, that somebody else has set to other values. Where others have set
+// more than those, nothing is changed.
+func (c *Cluster) TakeBack(ctx context.Context, desired, before map[string]any, paths []string) (Outcome, error) {
+	const attempts = 5 // controllers write to the object, too
+	for attempt := 1; ; attempt++ {
+		live, err := c.Get(ctx, desired)
+		if err != nil {
+			return "", err
+		}
+		_, conflicts, err := c.DryRun(ctx, live, desired)
+		if err != nil {
+			return "", err
+		}
+		for _, found := range conflicts {
+			if !slices.Contains(paths, strings.TrimPrefix(found.Field, ".")) {
+				return "", fmt.Errorf("%s: nothing was changed: %s has set %s meanwhile", manifest.KeyOf(desired), found.Owner,
+					found.Field)
+			}
+		}
+		exactly := runtime.DeepCopyJSON(desired)
+		if live != nil { // so that no field is taken that was not in conflict just now
+			manifest.Ensure(exactly, "metadata")["resourceVersion"] = manifest.Text(live, "metadata", "resourceVersion")
+		}
+		outcome, err := c.apply(ctx, exactly, before, client.ForceOwnership)
+		if attempt == attempts || !errors.Is(err, ErrChanged) {
+			return outcome, err
+		}
+	}
 }
 
 func (c *Cluster) apply(ctx context.Context, desired, before map[string]any,
@@ -228,6 +260,9 @@ func conflict(err error) error {
 	var answer apierrors.APIStatus
 	if !errors.As(err, &answer) || answer.Status().Details == nil {
 		return err
+	}
+	if len(answer.Status().Details.Causes) == 0 {
+		return ErrChanged // since the version that was named
 	}
 	var lines []string
 	for _, cause := range answer.Status().Details.Causes {

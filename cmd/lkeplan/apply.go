@@ -4,11 +4,17 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
+	"slices"
+	"strings"
 	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -17,31 +23,45 @@ import (
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-const applyHelp = `Compile and check a directory, then apply its objects by server-side apply as
-the field manager "lkeplan": node classes first, then pools. Values that others
-have set are never overwritten: lkeplan shows them, and applies nothing. Nor
-does it apply anything where a guard or policy refuses the plan.
+const applyHelp = `Compile and check a directory, show what an apply does to objects, nodes and the
+bill, and ask whether to do it. Then its objects are applied by server-side
+apply as the field manager "lkeplan": node classes first, then pools. --yes asks
+nothing; without a terminal to ask on, nothing is applied without it.
+
+Values that others have set are never overwritten unless --force-conflicts names
+the field: lkeplan shows them, and applies nothing. Nor does it apply anything
+where a guard or policy refuses the plan. The exit code is then 3.
 
 A plan that "lkeplan plan --out FILE" has saved is applied exactly, or not at
-all: if one of its fields or objects has changed since, the exit code is 4.
+all: if one of its fields or objects has changed since, the exit code is 4. It
+asks nothing.
 
 Objects that are not in the directory stay as they are, unless --prune is given
 and they were applied from it. Another run continues one that was interrupted.`
 
+const applyExamples = `  lkeplan apply clusters/dev
+  lkeplan apply --yes --wait none clusters/dev
+  lkeplan apply --wait rolled prod.plan
+  lkeplan apply --force-conflicts pool.web:spec.weight clusters/dev`
+
+// errUnasked is returned where a change needs an answer and nobody can give one.
+var errUnasked = errors.New("apply changes a cluster, and there is no terminal to ask on; add --yes, or apply a plan that " +
+	"\"lkeplan plan --out FILE\" has saved")
+
 func newApply(env *env) *cobra.Command {
 	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
-	a.wait = choice{value: "ready", of: []string{"ready", "rolled", "none"}}
+	a.wait = flags.Choice{Value: "ready", Of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
-		Use:   "apply [DIR | FILE]",
-		Short: "Apply a directory or a saved plan to a cluster",
-		Long:  applyHelp,
-		Example: "  lkeplan apply clusters/dev\n  lkeplan apply --wait none clusters/dev\n  lkeplan apply --wait " +
-			"rolled prod.plan",
-		Args: oneDirectory,
+		Use:     "apply [DIR | FILE]",
+		Short:   "Apply a directory or a saved plan to a cluster",
+		Long:    applyHelp,
+		Example: applyExamples,
+		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.args, a.started = args, time.Now()
+			a.cmd, a.args, a.started = cmd, args, time.Now()
 			if len(args) == 1 {
 				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
 					return a.saved(cmd.Context(), args[0])
@@ -53,7 +73,12 @@ func newApply(env *env) *cobra.Command {
 	a.flags(cmd)
 	cmd.Flags().BoolVar(&a.prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
-	a.wait.flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "apply without asking")
+	cmd.Flags().StringArrayVar(&a.force, "force-conflicts", nil,
+		"take back a `FIELD` that others have set, such as pool.web:spec.weight, or spec.weight for any object; may be "+
+			"repeated")
+	cmd.Flags().BoolVar(&a.all, "all", false, "list each of the objects with the same change")
+	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
 	return cmd
 }
@@ -61,14 +86,21 @@ func newApply(env *env) *cobra.Command {
 // application is one run of apply.
 type application struct {
 	comparison
-	wait    choice
-	timeout time.Duration
-	started time.Time
-	counts  map[apply.Event]int
+	cmd      *cobra.Command
+	yes, all bool
+	force    []string // the fields that are taken back
+	wait     flags.Choice
+	timeout  time.Duration
+	started  time.Time
+	counts   map[apply.Event]int
+	taken    map[manifest.Key][]plan.Conflict
 }
 
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
+	if !a.yes && flags.Terminal(a.env.Stdin) == nil {
+		return errUnasked
+	}
 	found, err := a.run(ctx)
 	if err != nil {
 		return err
@@ -76,11 +108,18 @@ func (a *application) directory(ctx context.Context) error {
 	if len(found.head.Objects) == 0 && found.plan.Empty() {
 		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
 	}
-	if found.plan.Refused() {
-		return a.refuse(found.plan)
+	shown := found.plan
+	if err := a.judge(&found.plan); err != nil {
+		return err
 	}
-	for _, note := range found.plan.Notes {
-		fmt.Fprintln(a.env.Stderr, "Note:", note)
+	if err := a.print(a.env.Stdout, shown, fine); err != nil {
+		return err
+	}
+	if !a.yes && !shown.Empty() {
+		agreed, err := flags.Confirm(ctx, a.env.Stdin, a.env.Stdout, "Apply this to "+diag.OneLine(shown.Base.String())+"?")
+		if err != nil || !agreed {
+			return errors.New("nothing was applied")
+		}
 	}
 	return a.execute(ctx, found.cluster, found.head, compare.Comparison{Plan: found.plan, Targets: found.targets})
 }
@@ -113,30 +152,51 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err := saved.Judge(&now.Plan, a.allow); err != nil {
 		return err
 	}
-	if now.Plan.Refused() {
-		return a.refuse(now.Plan)
+	if err := a.judge(&now.Plan); err != nil {
+		return err
 	}
+	a.args = []string{saved.Plan.Head.Ref} // for what is said of it
 	return a.execute(ctx, cluster, head, now)
 }
 
-// refuse shows the plan that a guard or policy refuses.
-func (a *application) refuse(p plan.Plan) error {
-	shown := reports.Report{Plan: p, ExitCode: int(refused)}
-	opts := reports.Options{Target: a.dir(), Version: version()}
-	if err := reports.Write(a.env.Stderr, "text", shown, opts); err != nil {
+// judge drops the conflicts about fields that are to be taken back. Where others, or
+// a guard or policy, refuse the plan, it shows it.
+func (a *application) judge(p *plan.Plan) (err error) {
+	before := *p
+	if a.taken, err = p.TakeBack(a.force); err != nil {
+		return err
+	}
+	if !p.Refused() && p.Summary().Conflicts == 0 {
+		return nil
+	}
+	if err := a.print(a.env.Stderr, before, refused); err != nil {
 		return err
 	}
 	return refused
 }
 
+// print shows a plan to people.
+func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
+	opts := reports.Options{
+		Target: a.dir(), Version: version(), All: a.all, Width: flags.Columns(stream, a.env.Getenv), ASCII: !flags.Unicode(a.env.Getenv),
+		Color: flags.Colored(stream, a.env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.args),
+	}
+	return reports.Write(stream, "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
+}
+
 // execute does what the comparison says, and waits for what comes of it.
-func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result, found compare.Comparison) error {
-	deleted, err := apply.Run(ctx, cluster, found, a.show)
+func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result,
+	found compare.Comparison) error {
+	deleted, err := apply.Run(ctx, apply.TakingBack(cluster, a.taken), found, a.show)
 	if err != nil {
 		return err
 	}
-	if a.wait.value != "none" {
-		if err := a.await(ctx, compare.LiveView(cluster), head, deleted); err != nil {
+	if a.wait.Value != "none" {
+		view := compare.LiveView(cluster)
+		var unfinished apply.UnfinishedError
+		if err := a.await(ctx, view, head, deleted); errors.As(err, &unfinished) {
+			return a.unfinished(ctx, view, head, unfinished)
+		} else if err != nil {
 			return err
 		}
 	}
@@ -152,18 +212,9 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 // await waits until objects are ready and, where that is asked for, all nodes
 // are as they should be and what was deleted is gone.
 func (a *application) await(ctx context.Context, in compare.View, head compile.Result, deleted []map[string]any) error {
-	rolled := a.wait.value == "rolled"
-	timeout := a.timeout
-	switch {
-	case timeout > 0:
-	case rolled:
-		timeout = time.Hour
-	default:
-		timeout = 2 * time.Minute
-	}
-	ctx, cancel := context.WithTimeout(ctx, timeout)
+	ctx, cancel := context.WithTimeout(ctx, a.patience())
 	defer cancel()
-	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || !rolled {
+	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || a.wait.Value != "rolled" {
 		return err
 	}
 	if err := apply.WaitRolled(ctx, in, head, a.show); err != nil {
@@ -172,11 +223,65 @@ func (a *application) await(ctx context.Context, in compare.View, head compile.R
 	return apply.WaitGone(ctx, in, deleted, a.show)
 }
 
+// patience is how long it waits.
+func (a *application) patience() time.Duration {
+	switch {
+	case a.timeout > 0:
+		return a.timeout
+	case a.wait.Value == "rolled":
+		return time.Hour
+	}
+	return 2 * time.Minute
+}
+
+// unfinished says of a wait that has ended early what goes on without it, what
+// holds that, and how to look again.
+func (a *application) unfinished(ctx context.Context, in compare.View, head compile.Result,
+	found apply.UnfinishedError) error {
+	why := "interrupted"
+	if errors.Is(found.Cause, context.DeadlineExceeded) {
+		why = "timed out after " + a.patience().String()
+	}
+	fmt.Fprintf(a.env.Stderr, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:\n", why)
+	if !errors.Is(found.Missing, found.Cause) {
+		for line := range strings.Lines(found.Missing.Error()) {
+			fmt.Fprintln(a.env.Stderr, " ", strings.TrimSpace(diag.Visible(line)))
+		}
+	}
+	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+	defer cancel()
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return err
+	}
+	pools, err := compare.UnderWay(asking, in, head, prices, a.now())
+	if err != nil {
+		fmt.Fprintln(a.env.Stderr, "  what holds the nodes could not be read:", err)
+	}
+	for _, p := range pools {
+		state, holds := reports.Progress(p)
+		fmt.Fprintf(a.env.Stderr, "  %s: %s\n", diag.OneLine(p.Addr), state)
+		for _, text := range holds {
+			fmt.Fprintln(a.env.Stderr, "   ", text)
+		}
+	}
+	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.args)
+	fmt.Fprintf(a.env.Stderr, "To look again: %s\n", reports.Command(slices.Insert(look, 2, "--base", "live")...))
+	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.args)
+	fmt.Fprintf(a.env.Stderr, "To wait again: %s\n", reports.Command(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
+	return errReported
+}
+
 func (a *application) show(p apply.Progress) {
 	a.counts[p.Event]++
 	what := string(p.Event)
-	if p.Event == apply.Rolls {
+	switch p.Event {
+	case apply.Rolls:
 		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
+	case apply.Event(kube.Changed):
+		for _, c := range a.taken[manifest.Key{Kind: p.Kind, Name: p.Name}] {
+			what += fmt.Sprintf("; %s taken back from %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))
+		}
 	}
 	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
 }

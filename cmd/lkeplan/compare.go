@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -71,10 +72,18 @@ func (c compared) report(verdict outcome) reports.Report {
 	return reports.Report{Plan: c.plan, Diagnostics: c.warnings, ExitCode: int(verdict)}
 }
 
+// about says what a report is about.
+func (d *comparison) about(cmd *cobra.Command) reports.Options {
+	return reports.Options{
+		Target: strings.Join(d.args, ","), Version: version(),
+		Apply: flags.CommandLine(cmd, "apply", flags.Shared(), d.args),
+	}
+}
+
 // verdict is how a command ends that has shown the plan.
 func (c compared) verdict(detailed bool) outcome {
 	switch {
-	case c.plan.Refused():
+	case c.plan.Refused(), c.plan.Summary().Conflicts > 0:
 		return refused
 	case detailed && !c.plan.Empty():
 		return changes

@@ -3,6 +3,8 @@ package main
 import (
 	"errors"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/console"
@@ -33,7 +35,7 @@ DIR is the working directory where none is given.`,
 			}
 			c := console.Console{
 				FS: fsys, Options: opts.Options, Stdout: env.Stdout, Stderr: env.Stderr, Color: env.Color,
-				ByHand: terminal(env.Stdin) != nil,
+				ByHand: flags.Terminal(env.Stdin) != nil,
 			}
 			if len(expressions) == 0 {
 				err = c.Read(cmd.Context(), env.Stdin)

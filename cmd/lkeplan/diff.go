@@ -1,7 +1,7 @@
 package main
 
 import (
-	"strings"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
 )
@@ -44,7 +44,7 @@ func newDiff(env *env) *cobra.Command {
 	d := comparison{env: env}
 	var (
 		detailed bool
-		out      output
+		out      flags.Output
 	)
 	cmd := &cobra.Command{
 		Use:     "diff [DIR]",
@@ -59,7 +59,7 @@ func newDiff(env *env) *cobra.Command {
 				return err
 			}
 			verdict := found.verdict(detailed)
-			if err := out.write(env, strings.Join(args, ""), found.report(verdict)); err != nil {
+			if err := out.Write(env.Stdout, env.Getenv, found.report(verdict), d.about(cmd)); err != nil {
 				return err
 			}
 			return verdict.asError()
@@ -74,6 +74,6 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&d.prune, "prune", false,
 		"with a cluster as the base: list what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	out.flags(cmd)
+	out.Add(cmd)
 	return cmd
 }

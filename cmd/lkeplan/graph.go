@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 )
@@ -12,9 +13,9 @@ const pipeDOT = "pipe DOT into Graphviz: lkeplan graph -o dot DIR | dot -Tsvg"
 
 func newGraph(env *env) *cobra.Command {
 	var src source
-	output := choice{
-		value: "dot", of: []string{"dot", "mermaid", "json"},
-		instead: map[string]string{"svg": pipeDOT, "png": pipeDOT},
+	output := flags.Choice{
+		Value: "dot", Of: []string{"dot", "mermaid", "json"},
+		Instead: map[string]string{"svg": pipeDOT, "png": pipeDOT},
 	}
 	cmd := &cobra.Command{
 		Use:   "graph [DIR]",
@@ -41,7 +42,7 @@ in Markdown.`,
 				}
 				return errReported
 			}
-			switch g := module.Graph(); output.value {
+			switch g := module.Graph(); output.Value {
 			case "mermaid":
 				return g.Mermaid(env.Stdout)
 			case "json":
@@ -51,6 +52,6 @@ in Markdown.`,
 			}
 		},
 	}
-	output.flag(cmd, "output", "o", "draw as `FORMAT`")
+	output.Flag(cmd, "output", "o", "draw as `FORMAT`")
 	return cmd
 }

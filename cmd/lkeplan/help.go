@@ -49,7 +49,7 @@ var exitCodes = []struct {
 	{1, "an error, of whatever kind; it takes precedence over the others"},
 	{changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not say " +
 		"the same as the objects"},
-	{refused, "a guard or policy refuses the plan; render: there are no objects"},
+	{refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no objects"},
 	{stale, "apply: the cluster has changed since the plan was saved"},
 }
 

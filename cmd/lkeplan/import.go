@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -40,7 +42,7 @@ every compiled pool asks for it otherwise.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env}
-	tier := choice{of: []string{"standard", "enterprise"}}
+	tier := flags.Choice{Of: []string{"standard", "enterprise"}}
 	cmd := &cobra.Command{
 		Use:   "import [KIND/NAME...]",
 		Short: "Write objects that exist as HCL",
@@ -50,7 +52,7 @@ func newImport(env *env) *cobra.Command {
   lkeplan import --from manifests.yaml --cluster prod --region us-ord
   lkeplan import --from manifests.yaml --out-dir clusters/imported NodePool`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			i.cluster.Tier = tier.value
+			i.cluster.Tier = tier.Value
 			return i.run(cmd.Context(), args)
 		},
 	}
@@ -66,7 +68,7 @@ func newImport(env *env) *cobra.Command {
 		"`NAME` of the cluster in LKE (default: the one that objects carry)")
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
-	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
+	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)
 	return cmd

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/hashicorp/hcl/v2/hclwrite"
 	"github.com/spf13/cobra"
 	"github.com/zclconf/go-cty/cty"
@@ -22,7 +24,7 @@ import (
 
 func newInit(env *env) *cobra.Command {
 	var cluster, region string
-	tier := choice{value: "standard", of: []string{"standard", "enterprise"}}
+	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a first configuration",
@@ -40,12 +42,12 @@ missing; the working directory is taken where none is given.`,
 			if cluster == "" {
 				cluster = baseName(dir)
 			}
-			return initialize(cmd.Context(), env, dir, starter(cluster, region, tier.value))
+			return initialize(cmd.Context(), env, dir, starter(cluster, region, tier.Value))
 		},
 	}
 	cmd.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the cluster in LKE (default: that of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
-	tier.flag(cmd, "tier", "", "the `TIER` of LKE")
+	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	_ = cmd.RegisterFlagCompletionFunc("region", regions) // the only error is that there is no such flag
 	return cmd
 }

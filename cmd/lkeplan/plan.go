@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/engine/base"
@@ -29,7 +31,7 @@ func newPlan(env *env) *cobra.Command {
 	d := comparison{env: env, base: "live"}
 	var (
 		detailed bool
-		out      output
+		out      flags.Output
 		saved    planFile
 	)
 	cmd := &cobra.Command{
@@ -51,7 +53,7 @@ func newPlan(env *env) *cobra.Command {
 			verdict := found.verdict(detailed)
 			r := found.report(verdict)
 			r.Digest = digest
-			if err := out.write(env, strings.Join(args, ""), r); err != nil {
+			if err := out.Write(env.Stdout, env.Getenv, r, d.about(cmd)); err != nil {
 				return err
 			}
 			if err := saved.save(&d, found); err != nil {
@@ -64,8 +66,8 @@ func newPlan(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&d.prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	out.flags(cmd)
-	saved.reports = &out.files
+	out.Add(cmd)
+	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
@@ -115,7 +117,7 @@ func (f *planFile) save(d *comparison, found compared) error {
 }
 
 func newShow(env *env) *cobra.Command {
-	var out output
+	var out flags.Output
 	cmd := &cobra.Command{
 		Use:   "show FILE",
 		Short: "Show a saved plan",
@@ -132,10 +134,12 @@ asked.`,
 			if err != nil {
 				return err
 			}
-			return out.write(env, saved.Plan.Head.Ref, reports.Report{Plan: saved.Plan, Digest: digest})
+			return out.Write(env.Stdout, env.Getenv, reports.Report{Plan: saved.Plan, Digest: digest}, reports.Options{
+				Target: saved.Plan.Head.Ref, Version: version(), Apply: []string{"lkeplan", "apply", args[0]},
+			})
 		},
 	}
-	out.flags(cmd)
+	out.Add(cmd)
 	return cmd
 }
 

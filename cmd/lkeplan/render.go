@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
 
@@ -41,8 +43,8 @@ const renderExamples = `  lkeplan render clusters/prod
 func newRender(env *env) *cobra.Command {
 	r := rendering{
 		env:    env,
-		output: choice{value: "yaml", of: []string{"yaml", "json", "dir"}},
-		target: choice{value: "plain", of: []string{"plain", "argocd"}},
+		output: flags.Choice{Value: "yaml", Of: []string{"yaml", "json", "dir"}},
+		target: flags.Choice{Value: "plain", Of: []string{"plain", "argocd"}},
 	}
 	cmd := &cobra.Command{
 		Use:     "render [DIR]",
@@ -53,8 +55,8 @@ func newRender(env *env) *cobra.Command {
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	r.src.flags(cmd)
-	r.output.flag(cmd, "output", "o", "print the objects as `FORMAT`")
-	r.target.flag(cmd, "target", "", "for the `TOOL` that applies the objects")
+	r.output.Flag(cmd, "output", "o", "print the objects as `FORMAT`")
+	r.target.Flag(cmd, "target", "", "for the `TOOL` that applies the objects")
 	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed where a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"instead of the objects, print the variables for the UI of Argo CD")
@@ -67,17 +69,17 @@ func newRender(env *env) *cobra.Command {
 type rendering struct {
 	env            *env
 	src            source
-	output, target choice
+	output, target flags.Choice
 	dir            string
 	allowEmpty     bool
 	announce       bool
 }
 
 func (r *rendering) run(ctx context.Context, args []string) error {
-	if (r.output.value == "dir") != (r.dir != "") {
+	if (r.output.Value == "dir") != (r.dir != "") {
 		return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
 	}
-	if err := r.src.askedBy(r.target.value, r.announce, r.env); err != nil {
+	if err := r.src.askedBy(r.target.Value, r.announce, r.env); err != nil {
 		return err
 	}
 	fsys, opts, err := r.src.open(args)
@@ -95,14 +97,14 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 		fmt.Fprint(r.env.Stderr, errEmpty)
 		return refused
 	}
-	if r.target.value == "argocd" {
+	if r.target.Value == "argocd" {
 		compiled = argocd.Annotate(compiled)
 	}
 	return r.write(compiled.Manifests())
 }
 
 func (r *rendering) write(manifests []map[string]any) error {
-	switch r.output.value {
+	switch r.output.Value {
 	case "json":
 		// One list, as kubectl has it.
 		return writeJSON(r.env.Stdout, map[string]any{"apiVersion": "v1", "kind": "List", "items": manifests})

@@ -9,6 +9,8 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/spf13/cobra"
 )
 
@@ -29,7 +31,7 @@ func processEnv() *env {
 		Stderr:  os.Stderr,
 		Getenv:  os.Getenv,
 		Environ: os.Environ,
-		Color:   colored(os.Stderr, os.Getenv),
+		Color:   flags.Colored(os.Stderr, os.Getenv),
 	}
 }
 

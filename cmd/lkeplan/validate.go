@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
 
@@ -15,7 +17,7 @@ import (
 
 func newValidate(env *env) *cobra.Command {
 	var src source
-	output := choice{value: "text", of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
+	output := flags.Choice{Value: "text", Of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
 		Short: "Check a directory without a cluster",
@@ -37,8 +39,8 @@ whatever the format.`,
 				return err
 			}
 			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
-			if output.value != "text" {
-				return reportAs(output.value, env, compiled, diags)
+			if output.Value != "text" {
+				return reportAs(output.Value, env, compiled, diags)
 			}
 			if err := report(env, compiled, diags); err != nil {
 				return err
@@ -48,7 +50,7 @@ whatever the format.`,
 		},
 	}
 	src.flags(cmd)
-	output.flag(cmd, "output", "o", "print the result as `FORMAT`")
+	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
 }
 

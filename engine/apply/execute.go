@@ -47,8 +47,7 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 		}
 	}
 	if contested != "" {
-		return nil, fmt.Errorf("somebody else set other values; nothing was applied:%s\nremove the fields from the "+
-			"configuration, or have their owners give them up", contested)
+		return nil, fmt.Errorf("others have set other values; nothing was applied:%s", contested)
 	}
 	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err

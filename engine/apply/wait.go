@@ -68,9 +68,9 @@ func waitEach(ctx context.Context, in compare.View, waiting []map[string]any, ev
 	}, func() error { return unfinished(waiting, states) })
 }
 
-// WaitRolled returns when each node matches its pool and class, and reports how
-// far each pool is. When ctx ends first the error says how many nodes of which
-// pools do not.
+// WaitRolled returns when each node matches its pool and class and has joined, and
+// reports how far each pool is. When ctx ends first the error says how many nodes
+// of which pools are not as they should be.
 func WaitRolled(ctx context.Context, in compare.View, head compile.Result, report func(Progress)) error {
 	reported := map[string]Progress{}
 	var left []plan.Rolling
@@ -81,30 +81,39 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 		}
 		done := true
 		for _, r := range left {
-			p := Progress{Kind: "NodePool", Name: r.Pool, Event: Rolls, Rolled: r.Of - r.Outdated, Of: r.Of}
+			p := Progress{Kind: "NodePool", Name: r.Pool, Event: Rolls, Rolled: r.Good(), Of: r.Of}
 			_, rolls := reported[r.Pool]
-			if (rolls || r.Outdated > 0) && reported[r.Pool] != p {
+			if (rolls || r.Good() < r.Of) && reported[r.Pool] != p {
 				report(p)
 				reported[r.Pool] = p
 			}
-			done = done && r.Outdated == 0
+			done = done && r.Good() == r.Of
 		}
 		return done, nil
 	}, func() error {
 		var errs []error
-		for _, r := range left {
-			if r.Outdated > 0 {
-				errs = append(errs,
-					fmt.Errorf("NodePool %s: %d of %d nodes are still to be replaced; lkeplan diff --base live says what holds them",
-						r.Pool, r.Outdated, r.Of))
-			}
+		for _, r := range plan.UnderWay(left) {
+			errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are not as they should be yet", r.Pool, r.Of-r.Good(), r.Of))
 		}
 		return errors.Join(errs...)
 	})
 }
 
-// poll asks repeatedly whether something is done. When ctx ends first it returns
-// what is missing.
+// UnfinishedError says what was missing when a wait ended before its time, by a
+// deadline or by whoever cancelled it. What it waited for goes on.
+type UnfinishedError struct {
+	Missing error
+	Cause   error // of the context
+}
+
+// Error implements error.
+func (e UnfinishedError) Error() string { return e.Missing.Error() }
+
+// Unwrap is for package errors.
+func (e UnfinishedError) Unwrap() []error { return []error{e.Missing, e.Cause} }
+
+// poll asks repeatedly whether something is done. When ctx ends first the error is
+// an UnfinishedError.
 func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
 	missing func() error) error {
 	tick := time.NewTicker(every)
@@ -116,10 +125,11 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 		}
 		select {
 		case <-ctx.Done():
-			if err := missing(); err != nil {
-				return err
+			err := missing()
+			if err == nil {
+				err = ctx.Err() // nothing was read yet
 			}
-			return ctx.Err()
+			return UnfinishedError{err, ctx.Err()}
 		case <-tick.C:
 		}
 	}

@@ -87,7 +87,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 				fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
 		}
 	}
-	p, err := diff(ctx, before, after, cluster, notes)
+	p, err := diff(ctx, before, after, liveOf(head, live), cluster, notes)
 	p.Drift = drift
 	addUpgrades(&p, head, live)
 	return Comparison{p, targets}, err
@@ -112,35 +112,44 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	}
 	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
-	p, err := diff(ctx, before, after, cluster, notes)
+	live := index(objects)
+	p, err := diff(ctx, before, after, liveOf(head, live), cluster, notes)
 	if err != nil {
 		return p, err
 	}
-	live := index(objects)
 	p.Drift, err = plan.Drifts(base.Objects, head.Objects, live, kube.FieldManager)
 	addUpgrades(&p, head, live)
 	return p, err
 }
 
-// diff compares two states on the nodes of a cluster. Only where nodes are rolled
-// is it worth reading every pod for what holds them.
-func diff(ctx context.Context, before, after plan.State, cluster View, notes []string) (plan.Plan, error) {
+// diff compares two states on the nodes of a cluster, which live objects have made.
+// Only where nodes are rolled, for this change or an earlier one, is it worth
+// reading every pod for what holds them.
+func diff(ctx context.Context, before, after plan.State, live []config.Object, cluster View,
+	notes []string) (plan.Plan, error) {
 	p, err := plan.Diff(before, after)
 	if err != nil {
 		return p, err
 	}
-	if p.Summary().NodesRolled > 0 {
-		held, more, err := cluster.Holds(ctx, after.Nodes, after.Now)
-		if err != nil {
-			return p, err
-		}
-		after.Nodes, notes = held, slices.Concat(more, notes)
-		if err := p.SetImpact(before, after); err != nil {
-			return p, err
-		}
+	now := plan.State{Objects: live, Offers: after.Offers, Nodes: after.Nodes, Now: after.Now}
+	if p.Rolling, err = plan.Rolls(now); err != nil {
+		return p, err
 	}
 	p.Notes = append(p.Notes, notes...)
-	return p, nil
+	if p.Rolling = plan.UnderWay(p.Rolling); p.Summary().NodesRolled == 0 && len(p.Rolling) == 0 {
+		return p, nil
+	}
+	held, more, err := cluster.Holds(ctx, after.Nodes, after.Now)
+	if err != nil {
+		return p, err
+	}
+	after.Nodes, now.Nodes = held, held
+	p.Notes = append(p.Notes, more...)
+	if p.Rolling, err = plan.Rolls(now); err != nil {
+		return p, err
+	}
+	p.Rolling = plan.UnderWay(p.Rolling)
+	return p, p.SetImpact(before, after)
 }
 
 // read lists the objects of the kinds that head has, or of all kinds, and the
@@ -209,17 +218,35 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 	if err != nil {
 		return nil, err
 	}
-	return plan.Outdated(liveOf(head, index(objects)), nodes)
+	return plan.Rolls(plan.State{Objects: liveOf(head, index(objects)), Nodes: nodes})
+}
+
+// UnderWay are the pools of head that have nodes to be replaced, or machines that
+// have not joined, with what holds them.
+func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog,
+	now time.Time) ([]plan.Rolling, error) {
+	objects, nodes, _, err := read(ctx, head, in, false)
+	if err != nil {
+		return nil, err
+	}
+	held, _, err := in.Holds(ctx, nodes, now)
+	if err != nil {
+		return nil, err
+	}
+	all, err := plan.Rolls(plan.State{
+		Objects: liveOf(head, index(objects)), Offers: offers(head.Cluster, prices), Nodes: held, Now: now,
+	})
+	return plan.UnderWay(all), err
 }
 
 // liveOf are the objects of head as the cluster has them.
-func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (s plan.State) {
+func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects []config.Object) {
 	for _, o := range head.Objects {
 		if o.Defaulted = live[o.Key()]; o.Defaulted != nil {
-			s.Objects = append(s.Objects, o)
+			objects = append(objects, o)
 		}
 	}
-	return s
+	return objects
 }
 
 // Guard has the guards and policies of the last applied configuration judge a

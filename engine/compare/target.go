@@ -87,7 +87,10 @@ func addTargets(before, after *plan.State, head compile.Result, targets []Target
 func keptByNodePlan(live map[string]any, owner string) []plan.Conflict {
 	other := manifest.Label(live, kube.InventoryLabel)
 	if name, kept := strings.CutPrefix(other, kube.NodePlanOwner+"."); kept && other != owner {
-		return []plan.Conflict{{Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name}}
+		return []plan.Conflict{{
+			Path: "metadata.labels[" + kube.InventoryLabel + "]", Owner: "NodePlan " + name,
+			Holder: strings.Replace(name, ".", "/", 1), // a namespace has no dot
+		}}
 	}
 	return nil
 }

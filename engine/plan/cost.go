@@ -72,6 +72,11 @@ type Cost struct {
 	Ceiling Ceiling
 }
 
+// Plus adds the bounds of other pools.
+func (c Cost) Plus(other Cost) Cost {
+	return Cost{Floor: c.Floor + other.Floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
+}
+
 // boundsOf tells what the nodes of a NodePool cost at least and at most, of the
 // offers that it allows. For the ceiling, each limit
 // is filled with the plan that costs most for what the limit counts. It is not

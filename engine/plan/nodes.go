@@ -3,7 +3,6 @@ package plan
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -93,10 +92,7 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	pools := map[string][]Node{}
-	for _, n := range head.Nodes {
-		pools[n.Pool] = append(pools[n.Pool], n)
-	}
+	pools := byPool(head.Nodes)
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Forget {
@@ -176,7 +172,7 @@ func held(nodes []Node) []Held {
 // type next to its nodes: Karpenter creates the replacement before the old node
 // goes.
 func (j judge) noRoom(nodes []Node, offers []Offer) string {
-	if j.pool == nil {
+	if j.pool == nil || len(offers) == 0 {
 		return ""
 	}
 	used := map[string]int64{"nodes": int64(len(nodes))}
@@ -263,38 +259,4 @@ func (j judge) drifted(n Node) bool {
 		return true // when the control plane has the version, and it is the pool's turn
 	}
 	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
-}
-
-// Rolling is how far the replacement of a pool's nodes has got.
-type Rolling struct {
-	Pool         string
-	Outdated, Of int // nodes that are not as the pool and its class are, and all
-}
-
-// Outdated says for each pool of a state, in order of name, how many of the nodes
-// are not as it asks for.
-func Outdated(s State, nodes []Node) ([]Rolling, error) {
-	all, err := judges(s)
-	if err != nil {
-		return nil, err
-	}
-	counts := map[string]*Rolling{}
-	for at := range all {
-		counts[at.Name] = &Rolling{Pool: at.Name}
-	}
-	for _, n := range nodes {
-		r := counts[n.Pool]
-		if r == nil {
-			continue
-		}
-		r.Of++
-		if all[poolKey(n.Pool)].drifted(n) {
-			r.Outdated++
-		}
-	}
-	rolling := make([]Rolling, 0, len(counts))
-	for _, name := range slices.Sorted(maps.Keys(counts)) {
-		rolling = append(rolling, *counts[name])
-	}
-	return rolling, nil
 }

@@ -19,8 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-func poolKey(name string) manifest.Key { return manifest.Key{Kind: "NodePool", Name: name} }
-
 // State is one revision: its objects, and what nodes can be made of where they
 // are applied.
 type State struct {
@@ -47,6 +45,9 @@ type Plan struct {
 	Before, After Cost
 	Current       *catalog.Money
 	Nodes         int // in the cluster; 0 where none was asked
+	// Rolling are the pools whose nodes are not what the live objects ask for yet,
+	// by name; none where no cluster was asked.
+	Rolling []Rolling
 	// Notes say what could not be read, and so is missing.
 	Notes []string
 	// Migrations say how to rename pools, and make them static or dynamic, without
@@ -163,12 +164,6 @@ const (
 	Unknown Status = "unknown" // it counts nodes, and no cluster was asked
 )
 
-// Conflict is a field of an object that is in the way of an apply.
-type Conflict struct {
-	Path  string // such as spec.weight
-	Owner string // the field manager
-}
-
 // Action is what is done to an object.
 type Action string
 
@@ -209,6 +204,7 @@ type Field struct {
 type Summary struct {
 	Create, Update, Delete, Move, Forget int
 	NodesRolled, NodesDeleted            int // where a cluster was asked
+	Conflicts                            int // fields for which an apply is refused
 	// Rolled and Deleted are the pools whose nodes roll, or go at once, by
 	// address.
 	Rolled, Deleted []string
@@ -239,6 +235,7 @@ func (p Plan) Summary() Summary {
 		if c.Previous != "" {
 			s.Move++
 		}
+		s.Conflicts += len(c.Conflicts)
 		if c.Impact != nil {
 			s.NodesRolled += c.Impact.Rolled
 			s.NodesDeleted += c.Impact.Deleted

@@ -45,7 +45,7 @@ func TestEachLineIsOneCommand(t *testing.T) {
 				t.Errorf("%q: changes is %q", text, value)
 			}
 		}
-		want := strings.Fields("changes adds updates destroys moves nodes_rolled nodes_deleted pools_rolled pools_deleted cost_delta refused plan_digest exit_code")
+		want := strings.Fields("changes adds updates destroys moves nodes_rolled nodes_deleted pools_rolled pools_deleted cost_delta conflicts refused plan_digest exit_code")
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%q: outputs (-want +got)\n%s", text, diff)
 		}
@@ -54,7 +54,7 @@ func TestEachLineIsOneCommand(t *testing.T) {
 
 // TestStepSummaryFits holds it to the megabyte that GitHub takes.
 func TestStepSummaryFits(t *testing.T) {
-	text := written(t, "github-summary", fleet(2000, strings.Repeat("ü", 300)), Options{})
+	text := written(t, "github-summary", fleet(2000, strings.Repeat("ü", 300)), Options{All: true})
 	if len(text) > 1<<20 || len(text) < 100_000 {
 		t.Errorf("the summary has %d bytes", len(text))
 	}

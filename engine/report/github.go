@@ -59,7 +59,7 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 		{"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
 		{"nodes_rolled", fmt.Sprint(s.NodesRolled)}, {"nodes_deleted", fmt.Sprint(s.NodesDeleted)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
-		{"cost_delta", costDelta(r)}, {"refused", fmt.Sprint(r.Refused())},
+		{"cost_delta", costDelta(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
 		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {
 		// Values are one line, so that none can end itself and begin another.

@@ -35,7 +35,9 @@ func HTML(w io.Writer, r Report, _ Options) error {
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
 	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
-	"short": short, "value": value, "verdict": plainly.verdict, "versus": plainly.versus,
+	"progress": plainly.progress, "short": short, "unchanged": Report.unchanged,
+	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
+	"value":     value, "verdict": plainly.verdict, "versus": plainly.versus,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 }
 
@@ -59,6 +61,7 @@ type view struct {
 	Cost   *costChart
 	Week   *weekChart
 	Groups []group
+	Dirs   []part // of several, those that there is something to say of
 }
 
 type tile struct{ Label, Value, Note, Tone string }
@@ -86,11 +89,11 @@ type pair struct{ Name, Value string }
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
-		Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
+		Dirs: r.overview(), Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Passed: r.passed(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {
-	case r.Refused(), len(s.Deleted) > 0:
+	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:
 		v.Tone = "bad"
 	case len(s.Rolled) > 0:
 		v.Tone = "warn"
@@ -215,7 +218,7 @@ func objectOf(c plan.Change) objectView {
 		o.Fields = append(o.Fields, field)
 	}
 	for _, r := range costRows(c) {
-		o.Costs = append(o.Costs, pair{r.name, r.after})
+		o.Costs = append(o.Costs, pair{r.Name, r.After})
 	}
 	return o
 }

@@ -67,9 +67,9 @@ func TestPageIsOnItsOwn(t *testing.T) {
 
 // TestPageOfHostileTextHasNoElementMore than one of harmless text.
 func TestPageOfHostileTextHasNoElementMore(t *testing.T) {
-	want, _ := parsed(t, written(t, "html", hostile("x"), Options{}))
+	want, _ := parsed(t, written(t, "html", hostileParts("x"), Options{}))
 	for _, text := range hostileTexts {
-		got, _ := parsed(t, written(t, "html", hostile(text), Options{}))
+		got, _ := parsed(t, written(t, "html", hostileParts(text), Options{}))
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%q (-harmless +hostile)\n%s", text, diff)
 		}

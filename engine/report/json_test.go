@@ -42,9 +42,9 @@ func validator(t *testing.T, at string) *jsonschema.Schema {
 
 // variety are plans of all sorts.
 func variety() []Report {
-	reports := []Report{rich(), offline(), fleet(40, "x"), {}}
+	reports := []Report{rich(), offline(), fleet(40, "x"), {}, several()}
 	for _, text := range hostileTexts {
-		reports = append(reports, hostile(text))
+		reports = append(reports, hostile(text), hostileParts(text))
 	}
 	return reports
 }

@@ -4,10 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/alike"
+	"github.com/lkeplan/lkeplan/engine/report/page"
 )
 
 // MaxComment is how long Markdown may be by default, in characters. GitHub
@@ -30,7 +33,7 @@ func Markdown(w io.Writer, r Report, o Options) error {
 // fitting is the longest comment that fits, and the shortest where none does.
 func fitting(r Report, o Options, fits func(string) bool) string {
 	for d := allDetails; ; d-- {
-		c := &comment{Report: r, detail: d}
+		c := &comment{Report: r, detail: d, entries: alike.Entries(r.Changes, o.All), apply: o.Apply}
 		if text := c.write(o.Target); d == onlyNames || fits(text) {
 			return text
 		}
@@ -52,21 +55,25 @@ const (
 type comment struct {
 	strings.Builder
 	Report
-	detail detail
+	detail  detail
+	entries []alike.Entry
+	apply   []string
 }
 
 func (c *comment) printf(format string, args ...any) { fmt.Fprintf(c, format, args...) }
 
 func (c *comment) write(target string) string {
 	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.Report))
+	c.overview()
 	c.guards()
 	c.table()
 	c.conflicts()
 	c.drifted()
+	c.rolling()
 	c.warnings()
-	for _, change := range c.Changes {
-		if c.detail == allDetails || c.detail == graveDetails && essential(change) {
-			c.details(change)
+	for _, e := range c.entries {
+		if c.detail == allDetails || c.detail == graveDetails && essential(e.Change) {
+			c.details(e)
 		}
 	}
 	if c.detail >= graveDetails {
@@ -89,8 +96,53 @@ func verdict(r Report) string {
 	}
 	if r.Refused() {
 		text = "🛑 refused; " + text
+	} else if r.Summary().Conflicts+len(r.failed()) > 0 {
+		text = "🛑 " + text
 	}
 	return text
+}
+
+// overview has a row for each of several directories that there is something to
+// say of.
+func (c *comment) overview() {
+	rows := c.Report.overview()
+	if c.detail <= graveRows {
+		rows = slices.DeleteFunc(rows, func(p part) bool { return p.Status == "" })
+	}
+	if len(rows) > 0 {
+		c.printf("\n| directory | objects | nodes | most a month | |\n|---|---|---|---|---|\n")
+	}
+	for _, row := range rows {
+		if row.Status != "" {
+			row.Status = "🛑 " + row.Status
+		}
+		if row.Objects == "no plan" {
+			row.Nodes = code(abridged(row.Nodes))
+		}
+		c.printf("| %s | %s | %s | %s | %s |\n", code(row.Directory), row.Objects, row.Nodes, row.Cost, row.Status)
+	}
+	if names := c.unchanged(); len(names) > 0 && len(c.Changes) > 0 {
+		c.printf("\n%s without changes.\n", directories(len(names)))
+	}
+	if n := len(c.Unreached); n > 0 && c.detail > graveRows {
+		c.printf("\n%s that the change does not reach.\n", directories(n))
+	}
+}
+
+// rolling lists pools whose nodes are still being replaced.
+func (c *comment) rolling() {
+	if len(c.Rolling) > 0 && c.detail <= graveRows {
+		c.printf("\nNodes of %s are still being replaced or join.\n", count(len(c.Rolling), "pool"))
+		return
+	}
+	separator := "\n"
+	for _, r := range c.Rolling {
+		c.printf("%s- under way: %s: %s\n", separator, code(r.Addr), code.progress(r))
+		for _, text := range code.obstacles(&plan.Impact{Holds: r.Holds}) {
+			c.printf("  - %s\n", text)
+		}
+		separator = ""
+	}
 }
 
 // essential reports whether a comment never leaves an object out.
@@ -136,18 +188,41 @@ func (c *comment) table() {
 	}
 	c.printf("\n| object | | nodes | from | most a month |\n|---|---|---|---|---|\n")
 	hidden := 0
-	for _, change := range c.Changes {
-		if c.detail == graveRows && !essential(change) {
-			hidden++
+	for _, e := range c.entries {
+		if c.detail == graveRows && !essential(e.Change) {
+			hidden += len(e.All())
 			continue
 		}
+		object, becomes := code(e.Addr), nodes(e.Change)
+		if n := len(e.More); n > 0 {
+			object += fmt.Sprintf(" and %d more", n)
+			if e.Impact != nil && e.Impact.Known {
+				becomes = code.consequenceOf(e)
+			}
+		}
 		c.printf("| %s | %s | %s | %s | %s |\n",
-			code(change.Addr), action(change), nodes(change), from(change.Impact),
-			ceilings(change.Before, change.After))
+			object, action(e.Change), becomes, from(e.Impact), ceilings(e.Before, e.After))
 	}
 	if hidden > 0 {
 		c.printf("\n%s more without touching nodes.\n", count(hidden, "object"))
 	}
+	for _, e := range c.entries {
+		c.likewise(e)
+	}
+}
+
+// likewise names the objects of an entry of several. Those that are deleted or
+// whose nodes go are all named.
+func (c *comment) likewise(e alike.Entry) {
+	switch {
+	case len(e.More) == 0 || !essential(e.Change) && c.detail < allDetails:
+		return
+	case !essential(e.Change) && len(e.More) > mostNamed:
+		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), code(e.Addr))
+		return
+	}
+	c.printf("\n<details><summary>%d objects change as <code>%s</code> does</summary>\n\n%s\n\n</details>\n",
+		len(e.More), entities(e.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.
@@ -264,7 +339,7 @@ func (c *comment) drifted() {
 	for _, d := range c.Drift {
 		before, after := sides(d.Path, d.Applied, d.Live)
 		c.printf("| %s | %s | %s | %s | %s |\n",
-			code(d.Addr), code(short(d.Path)), code(abridged(turned(before, after))), code.list(d.Owners), drifted(d))
+			code(d.Addr), code(short(d.Path)), code(abridged(page.Turned(before, after))), code.list(d.Owners), drifted(d))
 	}
 	for _, d := range c.Drift {
 		if d.Detail != "" {
@@ -295,13 +370,14 @@ func (c *comment) warnings() {
 
 // details lists the fields of one object, with the signs in the first column
 // that diffs are coloured by.
-func (c *comment) details(change plan.Change) {
+func (c *comment) details(e alike.Entry) {
+	change := e.Change
 	if len(change.Fields) == 0 && change.Impact == nil {
 		return
 	}
 	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", entities(change.Addr), inHTML.headline(change))
 	separator := "\n"
-	for _, text := range append([]string{code.consequence(change.Impact)}, code.obstacles(change.Impact)...) {
+	for _, text := range append([]string{code.consequenceOf(e)}, code.obstacles(e.Impacts())...) {
 		if text != "" {
 			c.printf("%s- %s\n", separator, text)
 			separator = ""
@@ -326,7 +402,7 @@ func diffLines(c plan.Change) string {
 			sign = "-"
 		}
 		before, after := sides(f.Path, f.Before, f.After)
-		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), turned(abridged(before), abridged(after)))
+		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), page.Turned(abridged(before), abridged(after)))
 		if c.Action != plan.Create {
 			fmt.Fprintf(&lines, "  (%s)", effect(f))
 		}
@@ -342,6 +418,9 @@ func diffLines(c plan.Change) string {
 func (c *comment) footer() {
 	if !c.Empty() {
 		c.printf("\n%s. %s\n", counts(c.Summary()), bill(c.Report))
+	}
+	if line := retaking(c.Plan, c.apply); line != "" && c.detail > graveRows {
+		c.printf("\nTo take back what others have set: %s\n", code(abridged(line)))
 	}
 	var parts []string
 	if text := code.versus(c.Report); text != "" {

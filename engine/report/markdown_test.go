@@ -136,12 +136,14 @@ func leaks(t *testing.T, text string) (lines []string) {
 func TestMarkdownCannotBeInjected(t *testing.T) {
 	for _, text := range hostileTexts {
 		for _, budget := range []int{0, 4000, 1500, 1} {
-			got := written(t, "markdown", hostile(text), Options{Target: text, MaxChars: budget})
-			for _, line := range leaks(t, got) {
-				t.Errorf("%q: %q", text, line)
-			}
-			if !utf8.ValidString(got) {
-				t.Errorf("%q: not UTF-8", text)
+			for _, r := range []Report{hostile(text), hostileParts(text)} {
+				got := written(t, "markdown", r, Options{Target: text, MaxChars: budget})
+				for _, line := range leaks(t, got) {
+					t.Errorf("%q: %q", text, line)
+				}
+				if !utf8.ValidString(got) {
+					t.Errorf("%q: not UTF-8", text)
+				}
 			}
 		}
 	}

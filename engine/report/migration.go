@@ -7,20 +7,21 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/page"
 )
 
 // migration writes the steps by which a pool becomes another object.
-func (p *page) migration(m plan.Migration) {
-	p.section("To keep the nodes, in steps instead")
-	p.sentence(2, styled{plainly(m.From) + " → " + plainly(m.To) + ": " + plainly(m.Reason), p.bold})
+func (p *text) migration(m plan.Migration) {
+	p.Section("To keep the nodes, in steps instead")
+	p.Sentence(2, page.In(p.Bold, plainly(m.From)+" → "+plainly(m.To)+": "+plainly(m.Reason)))
 	for i, step := range m.Steps {
-		p.sentence(2, styled{text: fmt.Sprintf("%d. %s", i+1, plainly(step.Title))})
+		p.Sentence(2, page.Plainly(fmt.Sprintf("%d. %s", i+1, plainly(step.Title))))
 		for line := range lines(step.HCL) {
 			if line == "" {
-				p.line(0)
+				p.Line(0)
 				continue
 			}
-			p.line(7, styled{text: p.plain(line)})
+			p.Line(7, page.Plainly(p.Plain(line)))
 		}
 	}
 }

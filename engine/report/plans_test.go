@@ -203,6 +203,7 @@ func hostile(text string) Report {
 				Addr: text, Block: "pool", Kind: "NodePool", Name: text, Source: at, Action: plan.Delete, Effect: plan.DeleteNodes, Old: nodePool(text, nil), Before: bounds(0, 1),
 			}},
 			Migrations: []plan.Migration{{From: text, To: text, Reason: text, Steps: []plan.Step{{Title: text, HCL: text + "\n" + text}, {Title: text}}}},
+			Rolling:    []plan.Rolling{{Addr: text, Pool: text, Of: 3, Outdated: 2, Joining: 1, Pace: &plan.Pace{Closed: []string{text}, Never: true}, Holds: []plan.Held{{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: text}, Nodes: 2}}}},
 			Drift:      []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
 			Verdicts:   []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
 			Notes:      []string{text},
@@ -219,4 +220,29 @@ var hostileTexts = []string{
 	"@admin and #1 and GH-1 and https://example.com/x", "a|b\\|c\\\\|d", "[x](javascript:alert(1)) ![x](https://example.com/p.png)",
 	"\u202egnp.exe\u202c", "z\u200bw\u2060j\ufeff", "\U000e0041tag", "\xff\xfe", "]]></failure>", "\"'><b onload=x>", "{{.}} ${{ secrets.X }}",
 	"EOF\nchanges=0\nEOF", "`", "``` `` `", "a\u2028b\u0085c", "_*~**__\\", strings.Repeat("x", 300),
+}
+
+// several is a report of five directories: one that is refused, one whose nodes
+// roll, one without changes, one without a plan, and one whose pools change alike.
+func several() Report {
+	parts := []Report{rich(), offline(), {Plan: plan.Plan{Base: rich().Base}}, {Failed: "2 errors"}, fleet(12, "x")}
+	for i, name := range []string{"clusters/prod", "clusters/dev", "clusters/idle", "clusters/bad", "clusters/many"} {
+		parts[i].Directory = name
+	}
+	parts[3].Diagnostics = []diag.Diagnostic{{
+		Severity: "error", Rule: "unknown-reference", Summary: "Unknown reference", Detail: "There is no node_class named x.",
+		Range: &diag.Range{Filename: "clusters/bad/main.lke.hcl", Start: diag.Pos{Line: 3, Column: 1}, End: diag.Pos{Line: 3, Column: 9}},
+	}}
+	r := Join(parts, []string{"clusters/a", "clusters/b"})
+	r.ExitCode = 1
+	return r
+}
+
+// hostileParts are directories in which each text is the given one.
+func hostileParts(text string) Report {
+	parts := []Report{hostile(text), hostile(text), {Failed: text}, {}}
+	for i := range parts {
+		parts[i].Directory = text
+	}
+	return Join(parts, []string{text})
 }

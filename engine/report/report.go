@@ -27,6 +27,14 @@ type Report struct {
 	Diagnostics []diag.Diagnostic // of compiling the head
 	Digest      string            // of the saved plan; "" where none is saved
 	ExitCode    int               // that the command ends with
+
+	// Directory is what the report is about where it is a part of another, and
+	// Failed says why there is no plan of it.
+	Directory, Failed string
+	// Parts are the reports that this one is the sum of, and Unreached the
+	// directories that are not in it; see Join.
+	Parts     []Report
+	Unreached []string
 }
 
 // Options are how a report is written.
@@ -37,6 +45,10 @@ type Options struct {
 	ASCII    bool   // of text: use no other characters
 	Width    int    // of text, in columns; 0: as wide as it takes
 	MaxChars int    // of Markdown; 0: MaxComment
+	// Apply is the command that applies the plan, such as lkeplan apply DIR; none where
+	// there is no one command.
+	Apply []string
+	All   bool // of text and Markdown: list each object of those with the same change
 }
 
 // Format writes a report.
@@ -84,10 +96,27 @@ func (r Report) document(o Options) planjson.Document {
 	return planjson.New(r.Plan, r.Diagnostics, r.Digest, o.Version)
 }
 
-func writeJSON(w io.Writer, r Report, o Options) error { return r.document(o).Write(w) }
+func writeJSON(w io.Writer, r Report, o Options) error {
+	if len(r.Parts) > 0 {
+		return r.fleet(o).Write(w)
+	}
+	return r.document(o).Write(w)
+}
 
 func writeLines(w io.Writer, r Report, o Options) error {
+	if len(r.Parts) > 0 {
+		return r.fleet(o).WriteLines(w)
+	}
 	return r.document(o).WriteLines(w, r.ExitCode)
+}
+
+// fleet is the report of several directories in JSON.
+func (r Report) fleet(o Options) planjson.Fleet {
+	directories := make([]planjson.Directory, len(r.Parts))
+	for i, part := range r.Parts {
+		directories[i] = planjson.Directory{Directory: part.Directory, Failed: part.Failed, Plan: part.document(o)}
+	}
+	return planjson.NewFleet(directories, r.Unreached, r.Plan, o.Version, r.ExitCode)
 }
 
 // refusing are the guards and policies that block the plan.

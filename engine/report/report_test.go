@@ -21,6 +21,9 @@ func written(t testing.TB, format string, r Report, o Options) string {
 	var b strings.Builder
 	if o.Target == "" {
 		o.Target, o.Version = "clusters/prod", "v1.2.3"
+		if len(r.Parts) == 0 {
+			o.Apply = []string{"lkeplan", "apply", "clusters/prod"}
+		}
 	}
 	if err := Write(&b, format, r, o); err != nil {
 		t.Fatalf("%s: %v", format, err)
@@ -45,7 +48,9 @@ func golden(t *testing.T, file, got string) {
 	}
 }
 
-var plans = map[string]Report{"rich": rich(), "offline": offline(), "empty": {}}
+var plans = map[string]Report{
+	"rich": rich(), "offline": offline(), "empty": {}, "several": several(),
+}
 
 // TestFormats compares each format of each plan with a file.
 func TestFormats(t *testing.T) {
@@ -55,6 +60,9 @@ func TestFormats(t *testing.T) {
 			got := strings.NewReplacer(pageCSS, "", template.HTMLEscapeString(policy()), "").Replace(written(t, format, r, Options{}))
 			golden(t, "testdata/"+name+"."+format, got)
 		}
+	}
+	for _, format := range []string{"text", "markdown"} {
+		golden(t, "testdata/alike."+format, written(t, format, fleet(40, "x"), Options{}))
 	}
 	golden(t, "testdata/rich.text-80", written(t, "text", rich(), Options{Width: 80, ASCII: true}))
 	golden(t, "testdata/rich.text-color", written(t, "text", rich(), Options{Color: true}))

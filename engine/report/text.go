@@ -6,35 +6,42 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/alike"
+	"github.com/lkeplan/lkeplan/engine/report/page"
 )
 
 // Text writes a plan for people: a paragraph for each object, a line for each
 // field with what it does to nodes, what others changed, what guards say, and
 // the sum last. Diagnostics are not in it; they are shown with their source.
 func Text(w io.Writer, r Report, o Options) error {
-	p := newPage(o)
+	p := newText(o)
 	if text := plainly.versus(r); text != "" {
-		p.sentence(0, styled{text: text})
+		p.Sentence(0, page.Plainly(text))
 	}
-	for _, c := range r.Changes {
-		p.change(c)
+	for _, e := range alike.Entries(r.Changes, o.All) {
+		p.change(e)
 	}
 	for _, m := range r.Migrations {
 		p.migration(m)
 	}
 	p.drift(r.Drift)
+	for _, rolling := range r.Rolling {
+		p.Section("Under way: nodes that are not as the cluster's objects ask for yet")
+		p.rolling(rolling)
+	}
 	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {
-			p.section("Guards")
+			p.Section("Guards")
 			p.verdict(v)
 		}
 	}
 	for _, text := range r.Notes {
-		p.section("Not checked")
-		p.sentence(2, styled{text: plainly(text)})
+		p.Section("Not checked")
+		p.Sentence(2, page.Plainly(plainly(text)))
 	}
-	p.section("")
-	p.summary(r)
+	p.overview(r)
+	p.Section("")
+	p.summary(r, o)
 	_, err := io.WriteString(w, p.String())
 	return err
 }
@@ -43,76 +50,80 @@ var signs = map[plan.Action]string{
 	plan.Create: "+", plan.Update: "~", plan.Delete: "-", plan.Keep: "=", plan.Forget: ".",
 }
 
-// change writes the paragraph of an object.
-func (p *page) change(c plan.Change) {
-	p.gap()
-	header := []styled{
-		{signs[c.Action] + " ", p.actions[c.Action]}, {plainly(c.Addr), p.bold},
-		{text: fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))},
+// change writes the paragraph of an object, or of several with the same change.
+func (p *text) change(e alike.Entry) {
+	c := e.Change
+	p.Gap()
+	header := []page.Styled{
+		page.In(p.actions[c.Action], signs[c.Action]+" "), page.In(p.Bold, plainly(c.Addr)),
+		page.Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))),
 	}
 	if place := at(c.Source); place != "" {
-		header = append(header, styled{"  " + place, p.dim})
+		header = append(header, page.In(p.Dim, "  "+place))
 	}
-	p.line(0, header...)
-	p.sentence(4, styled{plainly.headline(c), p.effects[c.Effect]})
-	if text := plainly.consequence(c.Impact); text != "" {
-		p.sentence(4, styled{text: text})
+	p.Line(0, header...)
+	if text := plainly.others(e); text != "" {
+		p.Sentence(4, page.In(p.Bold, text))
 	}
-	for _, text := range plainly.obstacles(c.Impact) {
-		p.sentence(4, styled{text, p.warn})
+	p.Sentence(4, page.In(p.effects[c.Effect], plainly.headline(c)))
+	if text := plainly.consequenceOf(e); text != "" {
+		p.Sentence(4, page.Plainly(text))
+	}
+	for _, text := range plainly.obstacles(e.Impacts()) {
+		p.Sentence(4, page.In(p.Warn, text))
 	}
 	for _, found := range c.Conflicts {
-		p.sentence(4, styled{"CONFLICT: " + plainly.conflict(found), p.bad})
+		p.Sentence(4, page.In(p.Bad, "CONFLICT: "+plainly.conflict(found)))
 	}
-	rows := make([]row, 0, len(c.Fields)+3)
+	rows := make([]page.Row, 0, len(c.Fields)+3)
 	for _, f := range c.Fields {
-		r := row{name: short(f.Path), words: effect(f), style: p.effects[f.Effect], place: at(f.Source)}
-		r.before, r.after = sides(f.Path, f.Before, f.After)
+		r := page.Row{Name: short(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
+		r.Before, r.After = sides(f.Path, f.Before, f.After)
 		if c.Action == plan.Create {
-			r.words = ""
+			r.Words = ""
 		}
 		rows = append(rows, r)
 	}
-	p.table(6, append(rows, costRows(c)...))
+	p.Table(6, append(rows, costRows(c)...))
 }
 
 // costRows are the lines of a pool's cost in a month.
-func costRows(c plan.Change) (rows []row) {
+func costRows(c plan.Change) (rows []page.Row) {
 	if c.Current != nil {
-		rows = append(rows, row{name: "now a month", after: dollars(*c.Current)})
+		rows = append(rows, page.Row{Name: "now a month", After: dollars(*c.Current)})
 	}
 	if text := floors(c.Before, c.After); text != "" {
-		rows = append(rows, row{name: "least a month", after: text})
+		rows = append(rows, page.Row{Name: "least a month", After: text})
 	}
 	if text := ceilings(c.Before, c.After); text != "" {
-		rows = append(rows, row{name: "most a month", after: text})
+		rows = append(rows, page.Row{Name: "most a month", After: text})
 	}
 	return rows
 }
 
 // drift writes a table for each object of which others have set fields. They come
 // sorted by object.
-func (p *page) drift(fields []plan.Drift) {
-	var rows []row
+func (p *text) drift(fields []plan.Drift) {
+	var rows []page.Row
 	for i, d := range fields {
-		r := row{name: short(d.Path), words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
-		r.before, r.after = sides(d.Path, d.Applied, d.Live)
+		r := page.Row{Name: short(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
+		r.Before, r.After = sides(d.Path, d.Applied, d.Live)
 		rows = append(rows, r)
 		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
 			continue
 		}
-		p.section("Drift: set by others in the cluster, not by this change")
-		p.line(2, styled{text: plainly(d.Addr)})
-		p.table(6, rows)
+		p.Section("Drift: set by others in the cluster, not by this change")
+		p.Line(2, page.Plainly(plainly(d.Addr)))
+		p.Table(6, rows)
 		if d.Detail != "" {
-			p.sentence(6, styled{text: plainly(d.Detail)})
+			p.Sentence(6, page.Plainly(plainly(d.Detail)))
 		}
 		rows = nil
 	}
 }
 
 // verdict writes what a guard says, with the numbers that it went by.
-func (p *page) verdict(v plan.Verdict) {
+func (p *text) verdict(v plan.Verdict) {
 	status := string(v.Status)
 	if v.Status == plan.Blocked {
 		status = "BLOCKED"
@@ -121,28 +132,77 @@ func (p *page) verdict(v plan.Verdict) {
 	if place := at(v.Source); place != "" {
 		text += " (" + place + ")"
 	}
-	p.item(2, styled{fmt.Sprintf("%-7s", status), p.statuses[v.Status]}, text)
+	p.Item(2, page.In(p.statuses[v.Status], fmt.Sprintf("%-7s", status)), text)
+}
+
+// rolling writes how far the nodes of a pool are, and what holds them.
+func (p *text) rolling(r plan.Rolling) {
+	p.Sentence(2, page.Plainly(plainly(r.Addr)+": "+plainly.progress(r)))
+	for _, text := range plainly.obstacles(&plan.Impact{Holds: r.Holds}) {
+		p.Sentence(4, page.In(p.Warn, text))
+	}
+}
+
+// overview lists several directories.
+func (p *text) overview(r Report) {
+	if len(r.Parts)+len(r.Unreached) == 0 {
+		return
+	}
+	p.Section("Directories")
+	var rows []page.Row
+	for _, d := range r.overview() {
+		rows = append(rows, page.Row{Name: plainly(d.Directory), Before: d.Objects, Words: d.Nodes, Place: d.Status})
+	}
+	for i := range rows {
+		rows[i].Before, rows[i].After = "", rows[i].Before
+		if rows[i].Place != "" {
+			rows[i].Style = p.Bad
+		}
+	}
+	p.Table(2, rows)
+	for _, line := range []struct {
+		says  string
+		names []string
+	}{{"no changes", r.unchanged()}, {"not reached by the change", r.Unreached}} {
+		if len(line.names) > 0 {
+			p.Sentence(2, page.Plainly(line.says+": "+plainly.list(line.names)))
+		}
+	}
 }
 
 // summary writes the sum.
-func (p *page) summary(r Report) {
+func (p *text) summary(r Report, o Options) {
+	s := r.Summary()
+	if n := len(r.failed()); n > 0 {
+		p.Sentence(0, page.In(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
+	}
 	if r.Empty() {
-		p.line(0, styled{text: "No changes."})
+		p.Line(0, page.Plainly("No changes."))
 	} else {
-		p.sentence(0, styled{"Plan: " + counts(r.Summary()) + ".", p.bold})
-		p.sentence(0, styled{text: "Nodes: " + plainly.nodes(r.Summary()) + "."})
-		p.sentence(0, styled{text: bill(r)})
+		p.Sentence(0, page.In(p.Bold, "Plan: "+counts(s)+"."))
+		p.Sentence(0, page.Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
+		p.Sentence(0, page.Plainly(bill(r)))
+	}
+	if s.Conflicts > 0 {
+		p.Sentence(0, page.In(p.Bad, "Conflicts: "+count(s.Conflicts, "field")+" set by others, so an apply is refused."))
+		if line := retaking(r.Plan, o.Apply); line != "" {
+			p.Line(0, page.Plainly("To take back what they have set: "+plainly(line)))
+		}
 	}
 	switch {
 	case r.Refused():
-		p.sentence(0, styled{"Refused by " + plainly.list(r.refusing()) + ".", p.bad})
+		p.Sentence(0, page.In(p.Bad, "Refused by "+plainly.list(r.refusing())+"."))
 	case r.passed() > 0:
-		p.sentence(0, styled{text: fmt.Sprintf("Guards: %d passed.", r.passed())})
+		p.Sentence(0, page.Plainly(fmt.Sprintf("Guards: %d passed.", r.passed())))
 	}
 }
 
-// nodes says which pools lose nodes.
-func (v voice) nodes(s plan.Summary) string {
+// mostRolled pools with replaced nodes are named in a sum.
+const mostRolled = 12
+
+// nodes says which pools lose nodes: all that are deleted, and some or all that
+// roll.
+func (v voice) nodes(s plan.Summary, all bool) string {
 	amount := func(n int) string {
 		if n == 0 {
 			return ""
@@ -153,7 +213,10 @@ func (v voice) nodes(s plan.Summary) string {
 	if len(s.Deleted) > 0 {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
-	if len(s.Rolled) > 0 {
+	if n := len(s.Rolled); n > mostRolled && !all {
+		parts = append(parts, fmt.Sprintf("%sreplaced in %d pools, %s and %d more", amount(s.NodesRolled), n,
+			v.list(s.Rolled[:mostRolled]), n-mostRolled))
+	} else if n > 0 {
 		parts = append(parts, amount(s.NodesRolled)+"replaced in "+v.list(s.Rolled))
 	}
 	if len(parts) == 0 {
@@ -162,23 +225,20 @@ func (v voice) nodes(s plan.Summary) string {
 	return strings.Join(parts, "; ")
 }
 
-// palette is the escape sequences that begin a style; all are empty where
-// there is no color.
-type palette struct {
-	bold, dim, warn, bad string
-	actions              map[plan.Action]string
-	effects              map[plan.Effect]string
-	statuses             map[plan.Status]string
+// text is a page with the styles of a plan.
+type text struct {
+	*page.Page
+	actions  map[plan.Action]string
+	effects  map[plan.Effect]string
+	statuses map[plan.Status]string
 }
 
-const reset = "\x1b[0m"
-
-func colors() palette {
-	const red, green, yellow, boldRed = "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[1;31m"
-	return palette{
-		bold: "\x1b[1m", dim: "\x1b[2m", warn: yellow, bad: boldRed,
-		actions:  map[plan.Action]string{plan.Create: green, plan.Update: yellow, plan.Delete: red},
-		effects:  map[plan.Effect]string{plan.Roll: yellow, plan.DeleteNodes: boldRed},
-		statuses: map[plan.Status]string{plan.Blocked: boldRed, plan.Allowed: yellow, plan.Unknown: yellow},
+func newText(o Options) *text {
+	p := page.New(o.Width, o.Color, o.ASCII)
+	return &text{
+		Page:     p,
+		actions:  map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
+		effects:  map[plan.Effect]string{plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
+		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn},
 	}
 }

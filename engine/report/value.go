@@ -24,17 +24,6 @@ func sides(path string, before, after any) (string, string) {
 	return value(path, before), value(path, after)
 }
 
-// turned joins two sides; a value that is new has one.
-func turned(before, after string) string {
-	switch {
-	case before == "":
-		return after
-	case after == "":
-		return before + " → none"
-	}
-	return before + " → " + after
-}
-
 // value writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
 func value(path string, v any) string {

@@ -2,11 +2,13 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/alike"
 )
 
 // voice is how a format writes what comes from the configuration or the
@@ -79,13 +81,19 @@ func headline(r Report) string {
 	if n := len(s.Rolled); n > 0 {
 		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
 	}
-	switch {
-	case len(parts) > 0:
-		return strings.Join(parts, ", ")
-	case !r.Empty():
-		return "no node is replaced or deleted"
+	if len(parts) == 0 && !r.Empty() {
+		parts = append(parts, "no node is replaced or deleted")
 	}
-	return "no changes"
+	if s.Conflicts > 0 {
+		parts = append(parts, count(s.Conflicts, "field")+" set by others")
+	}
+	if n := len(r.failed()); n > 0 {
+		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
+	}
+	if len(parts) == 0 {
+		return "no changes"
+	}
+	return strings.Join(parts, ", ")
 }
 
 // counts says how many objects there are of each action.
@@ -211,6 +219,64 @@ func (v voice) when(p *plan.Pace) string {
 	return fmt.Sprintf("%s %s none go before %s", budgets, let, clock(p.Next))
 }
 
+// progress says how far the nodes of a pool are what it asks for.
+func (v voice) progress(r plan.Rolling) string {
+	var parts []string
+	if r.Outdated > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
+	}
+	if r.Joining > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %d have not joined yet", r.Joining, r.Of))
+	}
+	if text := v.when(r.Pace); text != "" && r.Outdated > 0 {
+		parts = append(parts, text)
+	}
+	return strings.Join(parts, "; ")
+}
+
+// Progress says how far the nodes of a pool are, and each thing that holds them,
+// for people.
+func Progress(r plan.Rolling) (state string, holds []string) {
+	return plainly.progress(r), plainly.obstacles(&plan.Impact{Holds: r.Holds})
+}
+
+// retaking is the command that takes back what others have set; "" where there is
+// nothing, or the command is not known.
+func retaking(p plan.Plan, apply []string) string {
+	var words []string
+	for _, c := range p.Changes {
+		for _, found := range c.Conflicts {
+			if found.Holder == "" {
+				words = append(words, "--force-conflicts", c.Addr+":"+found.Path)
+			}
+		}
+	}
+	if len(words) == 0 || len(apply) < 2 {
+		return ""
+	}
+	return Command(slices.Concat(apply[:2], words, apply[2:])...)
+}
+
+// Command is a line for a shell.
+func Command(words ...string) string {
+	line := make([]string, len(words))
+	for i, word := range words {
+		line[i] = quoted(word)
+	}
+	return strings.Join(line, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)
+	}
+	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
 // obstacles say what keeps the nodes of a pool, and what takes them past the
 // budgets.
 func (v voice) obstacles(im *plan.Impact) (lines []string) {
@@ -240,6 +306,9 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 
 // conflict says why an apply is refused.
 func (v voice) conflict(c plan.Conflict) string {
+	if c.Holder != "" {
+		return "the NodePlan " + v(c.Holder) + " applies this object here, and nobody else; commit to its source"
+	}
 	return fmt.Sprintf("%s was set by %s to another value; apply refuses to take it over", v(c.Path), v(c.Owner))
 }
 
@@ -270,4 +339,46 @@ func (v voice) verdict(d plan.Verdict) string {
 		text += " To let it pass: " + v("--allow "+d.Permission)
 	}
 	return text
+}
+
+// consequenceOf says what becomes of the nodes of all objects of an entry.
+func (v voice) consequenceOf(e alike.Entry) string {
+	im := e.Impacts()
+	if len(e.More) == 0 || im == nil || !im.Known {
+		return v.consequence(im)
+	}
+	text := fmt.Sprintf("of all %d together, ", 1+len(e.More))
+	switch {
+	case im.Deleted > 0:
+		return text + fmt.Sprintf("%d of %d nodes go at once", im.Deleted, im.Of)
+	case im.Rolled == 0:
+		return text + fmt.Sprintf("0 of %d nodes are replaced", im.Of)
+	}
+	text += fmt.Sprintf("%d of %d nodes are replaced", im.Rolled, im.Of)
+	if hold := v.when(im.Pace); hold != "" {
+		text += "; " + hold
+	}
+	return text
+}
+
+// mostNamed objects with the same change are named in their entry.
+const mostNamed = 8
+
+// others says how many more objects an entry is about; "" where there are none.
+func (v voice) others(e alike.Entry) string {
+	switch {
+	case len(e.More) == 0:
+		return ""
+	case len(e.More) <= mostNamed:
+		return "and in the same way " + v.list(addresses(e.More))
+	}
+	return fmt.Sprintf("and %d more in the same way, listed with --all", len(e.More))
+}
+
+func addresses(changes []plan.Change) []string {
+	names := make([]string, len(changes))
+	for i, c := range changes {
+		names[i] = c.Addr
+	}
+	return names
 }

@@ -77,11 +77,11 @@ func TestBadInputGetsOneClearLine(t *testing.T) {
 			want: []string{"does not know NodePool, NodeClaim, LinodeNodeClass", "kubectl apply -f schemas/crd/"}},
 		{name: "a flag that is unknown", program: "controller", args: []string{"--speed", "9"},
 			want: []string{"unknown flag: --speed"}},
-		{name: "definitions that are not installed, for apply", program: "lkeplan", args: []string{"apply", "testdata/four"},
+		{name: "definitions that are not installed, for apply", program: "lkeplan", args: []string{"apply", "--yes", "testdata/four"},
 			want: []string{"kubectl apply -f schemas/crd/"}},
-		{name: "an API server that does not answer, for apply", program: "lkeplan", args: []string{"apply", "testdata/four"},
+		{name: "an API server that does not answer, for apply", program: "lkeplan", args: []string{"apply", "--yes", "testdata/four"},
 			env: env{"KUBECONFIG": silent}, want: []string{"does not answer", "check KUBECONFIG"}},
-		{name: "no kubeconfig, for apply", program: "lkeplan", args: []string{"apply", "testdata/four"},
+		{name: "no kubeconfig, for apply", program: "lkeplan", args: []string{"apply", "--yes", "testdata/four"},
 			env: env{"KUBECONFIG": ""}, want: []string{"set KUBECONFIG"}},
 		{name: "a port that is taken", crds: true, program: "controller",
 			args: []string{"--metrics-bind-address", taken.Addr().String()},
@@ -119,7 +119,7 @@ func TestBadInputGetsOneClearLine(t *testing.T) {
 	}
 
 	t.Run("a syntax error in the HCL changes nothing", func(t *testing.T) {
-		cmd := s.command(bin(t, "lkeplan"), nil, "apply", broken)
+		cmd := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", broken)
 		out, err := cmd.CombinedOutput()
 		if err == nil || !strings.Contains(string(out), "main.lke.hcl:2") || !strings.Contains(string(out), "weight =") {
 			t.Errorf("%v, and the message has no file, line and snippet:\n%s", err, out)

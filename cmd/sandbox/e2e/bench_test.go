@@ -32,7 +32,7 @@ func BenchmarkFleet(b *testing.B) {
 			b.StopTimer()
 			s.kube("", "delete", "nodepools,linodenodeclasses", "--all")
 			b.StartTimer()
-			s.run("lkeplan", "apply", "--wait", "none", dir)
+			s.run("lkeplan", "apply", "--yes", "--wait", "none", dir)
 		}
 	})
 	s.makeClaims()

@@ -22,7 +22,7 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "16")
 	up := s.until("16 pods run on 4 nodes", time.Minute, func(now state) bool {

@@ -18,7 +18,7 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 			s := startSandbox(t, "--tier", tier, "--list-delay", "5s")
 			s.installCRDs()
 			c := s.startController()
-			s.run("lkeplan", "apply", "testdata/four")
+			s.run("lkeplan", "apply", "--yes", "testdata/four")
 			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 			steps := []struct {
 				pods         int

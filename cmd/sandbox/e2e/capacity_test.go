@@ -68,7 +68,7 @@ type burstSeen struct {
 func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.resetStats()
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}

@@ -28,17 +28,17 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "2 created, 0 changed, 0 unchanged") {
+	if out := s.run("lkeplan", "apply", "--yes", "testdata/four"); !strings.Contains(out, "2 created, 0 changed, 0 unchanged") {
 		t.Errorf("the first apply said:\n%s", out)
 	}
-	if out := s.run("lkeplan", "apply", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
+	if out := s.run("lkeplan", "apply", "--yes", "testdata/four"); !strings.Contains(out, "0 created, 0 changed, 2 unchanged") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
 	s.kube("", "patch", "nodepool", "four", "--type=merge", "--field-manager=somebody", "-p",
 		`{"spec":{"disruption":{"consolidateAfter":"7m"}}}`)
-	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "testdata/four").CombinedOutput()
+	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "testdata/four").CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "spec.disruption.consolidateAfter") ||
-		!strings.Contains(string(out), `"somebody"`) {
+		!strings.Contains(string(out), "set by somebody to another value") {
 		t.Errorf("a foreign value: %v, and the message does not name field and owner:\n%s", err, out)
 	}
 	var pool karpv1.NodePool
@@ -48,6 +48,16 @@ func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {
 	if got := pool.Spec.Disruption.ConsolidateAfter.Duration; got == nil || *got != 7*time.Minute {
 		t.Errorf("the foreign value was overwritten: %v", got)
 	}
+	// What the message says to type takes it back, and says from whom.
+	_, line, _ := strings.Cut(string(out), "To take back what they have set: ")
+	line, _, _ = strings.Cut(line, "\n")
+	words := strings.Fields(strings.ReplaceAll(line, "'", ""))
+	if len(words) < 2 || words[0] != "lkeplan" {
+		t.Fatalf("it does not say what to type:\n%s", out)
+	}
+	mustContain(t, s.ends(1, append(words[1:], "--force-conflicts", "spec.weight")...), "nobody has set it to another value")
+	mustContain(t, s.run(words[0], words[1:]...), "spec.disruption.consolidateAfter taken back from somebody", "1 changed")
+	mustContain(t, s.ends(0, "diff", "--base", "live", "testdata/four"), "No changes")
 }
 
 // TestANodePlanFollowsARepository: a commit is applied, a broken one changes

@@ -65,12 +65,12 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 			strings.Contains(class.StatusConditions().Get(linodev1alpha1.ConditionValidationSucceeded).Message,
 				"spec.firewallID: only LKE Enterprise")
 	})
-	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--timeout", "3s", fenced(t)).CombinedOutput()
+	out, err := s.command(bin(t, "lkeplan"), nil, "apply", "--yes", "--timeout", "3s", fenced(t)).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "is not ready: spec.firewallID: only LKE Enterprise") {
 		t.Errorf("apply does not say why the class is not ready: %v\n%s", err, out)
 	}
 
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "1")
 	s.until("the pod runs", time.Minute, func(s state) bool { return s.running == 1 && s.matched() })

@@ -19,7 +19,7 @@ func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/fallback")
+	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
 	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
 	s.kube(workload("any", 3), "apply", "-f", "-")
 	up := s.until("the pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
@@ -52,7 +52,7 @@ func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController("--unavailable-offerings-ttl", ttl.String())
-	s.run("lkeplan", "apply", "testdata/fallback")
+	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
 	s.kube("", "patch", "nodepool", "any", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"5s"}}}`)
 	on := func(plan string) func(state) bool {
 		return func(now state) bool {

@@ -28,7 +28,7 @@ func TestOptionalFeatures(t *testing.T) {
 	s.startController("--feature-gates", "NodeRepair,StaticCapacity,NodeOverlay,CapacityBuffer", "--node-admission-params",
 		"kube-system/lkeplan-pools")
 	byHand := s.poolByHand()
-	s.run("lkeplan", "apply", "testdata/fallback")
+	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
 	s.kube(file(t, "features.yaml"), "apply", "-f", "-")
 	s.kube(workload("any", 1), "apply", "-f", "-")
 
@@ -73,7 +73,7 @@ func TestABufferKeepsItsNodes(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController("--feature-gates", "CapacityBuffer")
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
 	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })

@@ -48,8 +48,8 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 
 	// Values that kubectl set and that are equal are no conflict: apply changes nothing
 	// but the inventory label.
-	s.run("lkeplan", "apply", "--wait", "none", dir)
-	if out := s.run("lkeplan", "apply", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed") {
+	s.run("lkeplan", "apply", "--yes", "--wait", "none", dir)
+	if out := s.run("lkeplan", "apply", "--yes", "--wait", "none", dir); !strings.Contains(out, "0 created, 0 changed") {
 		t.Errorf("the second apply said:\n%s", out)
 	}
 	s.unchanged(dir)
@@ -123,14 +123,14 @@ func TestTakenOverFieldsAreOurs(t *testing.T) {
 		}
 	}
 	s.unchanged(dir)
-	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
+	mustContain(t, s.run("lkeplan", "apply", "--yes", "--wait", "none", dir), "0 created, 0 changed, 3 unchanged")
 
 	// Of the fields that kubectl owned, one gets its default, and a number, a map and the
 	// budgets are removed.
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "weight       = 10\n", "expire_after = \"500h\"\n")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "limits       = { cpu = 1000, memory = \"1000Gi\" }\n", "")
 	replaceIn(t, filepath.Join(dir, "pools.lke.hcl"), "expire_after = \"Never\"\n", "")
-	mustContain(t, s.run("lkeplan", "apply", "--wait", "none", dir), "0 created, 2 changed, 1 unchanged")
+	mustContain(t, s.run("lkeplan", "apply", "--yes", "--wait", "none", dir), "0 created, 2 changed, 1 unchanged")
 	var pool unstructured.Unstructured
 	pool.SetAPIVersion("karpenter.sh/v1")
 	pool.SetKind("NodePool")

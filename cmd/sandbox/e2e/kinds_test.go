@@ -14,7 +14,7 @@ func TestPodsOfAllKindsGetNodes(t *testing.T) {
 	s := startSandbox(t, "--region", "us-southeast")
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/kinds")
+	s.run("lkeplan", "apply", "--yes", "testdata/kinds")
 	s.kube(file(t, "kinds.yaml"), "apply", "-f", "-")
 	up := s.until("all pods run", time.Minute, func(now state) bool { return now.running == 6 && now.matched() })
 	gpus := 0

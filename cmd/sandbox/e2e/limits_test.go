@@ -25,7 +25,7 @@ func TestNoBurstGoesBeyondALimit(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	first := s.startController()
-	s.run("lkeplan", "apply", "testdata/limits")
+	s.run("lkeplan", "apply", "--yes", "testdata/limits")
 	for _, pool := range limited {
 		s.kube(workload(pool, 6), "apply", "-f", "-")
 	}

@@ -52,7 +52,7 @@ func TestATokenIsRevokedAndWorksAgain(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "4")
 	before := s.until("four pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })

@@ -19,7 +19,7 @@ func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "3")
 	s.until("the pods run on a node of the old pool", time.Minute, func(now state) bool {
@@ -34,14 +34,14 @@ func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 	}
 	rest, _, _ := strings.Cut(before, "# Plans of 4 CPUs")
 
-	s.run("lkeplan", "apply", "--wait", "ready", written(t, rest+steps[0]))
+	s.run("lkeplan", "apply", "--yes", "--wait", "ready", written(t, rest+steps[0]))
 	if now := s.state(); !onlyIn(now, "four") || now.running != 3 {
 		t.Errorf("the first step has touched nodes: %s", now)
 	}
 
 	// From here on the old pool has the block of the second step.
 	both, _, _ := strings.Cut(steps[0], "pool \"four_old\"")
-	s.run("lkeplan", "apply", "--wait", "none", written(t, rest+both+steps[1]))
+	s.run("lkeplan", "apply", "--yes", "--wait", "none", written(t, rest+both+steps[1]))
 	s.until("the pods run on a node of the new pool", 2*time.Minute, func(now state) bool {
 		if len(now.nodes) == 0 {
 			t.Fatal("there was no node at all")
@@ -49,7 +49,7 @@ func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 		return now.running == 3 && now.matched() && onlyIn(now, "quad")
 	})
 
-	s.run("lkeplan", "apply", "--prune", "--wait", "none", written(t, rest+both+steps[3]))
+	s.run("lkeplan", "apply", "--yes", "--prune", "--wait", "none", written(t, rest+both+steps[3]))
 	s.until("the old pool is gone", 30*time.Second, func(state) bool { return !slices.Contains(s.pools(), "four") })
 	if now := s.state(); !onlyIn(now, "quad") || now.running != 3 {
 		t.Errorf("the last step has touched nodes: %s", now)

@@ -92,7 +92,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	}
 
 	// Others cannot apply its objects.
-	mustContain(t, s.ends(1, "apply", "--wait", "none", pooled(t, "", "a")), "NodePlan default.fleet")
+	mustContain(t, s.ends(3, "apply", "--yes", "--wait", "none", pooled(t, "", "a")), "the NodePlan default/fleet applies this object here")
 
 	// A bad revision changes nothing, and says where it is bad.
 	s.source("fleet", fleet("", "a")+"\npool \"b\" {\n  node_class = node_class.nosuch\n}\n")

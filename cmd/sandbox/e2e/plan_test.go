@@ -104,15 +104,15 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	s.kube("", "annotate", "nodepool", "p00", "karpenter.sh/nodepool-hash=1", "--overwrite")
 	s.kube("", "patch", "nodepool", "p01", "--type=merge", "--field-manager=somebody", "-p", `{"spec":{"weight":50}}`)
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01", "spec.weight is 50")
-	local := s.ends(0, "diff", "--base", "live", "-o", "json", heavier)
+	local := s.ends(3, "diff", "--base", "live", "-o", "json", heavier)
 	mustContain(t, local, "somebody")
-	if diff := cmp.Diff(local, s.ends(0, "diff", "--base", "live", "--server-dry-run", "-o", "json",
+	if diff := cmp.Diff(local, s.ends(3, "diff", "--base", "live", "--server-dry-run", "-o", "json",
 		heavier)); diff != "" {
 		t.Errorf("the server-side dry run differs (-local +server):\n%s", diff)
 	}
 	s.kube("", "delete", "nodepool", "p01")
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted")
-	s.ends(0, "apply", "--wait", "none", dir)
+	s.ends(0, "apply", "--yes", "--wait", "none", dir)
 	mustContain(t, s.ends(4, "apply", "--wait", "none", plan), "NodePool p01: it has been deleted and created again")
 	s.ends(0, "plan", "--out", plan, heavier)
 	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 40 changed, 1 unchanged")
@@ -137,6 +137,32 @@ func (s *sandbox) killAfter(lines int, args ...string) {
 	cmd.Wait()
 }
 
+// interrupted runs lkeplan, interrupts it when it has written a text, and returns what
+// it said.
+func (s *sandbox) interrupted(when string, args ...string) string {
+	s.t.Helper()
+	cmd := s.command(bin(s.t, "lkeplan"), nil, args...)
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var said strings.Builder
+	cmd.Stderr = &said
+	if err := cmd.Start(); err != nil {
+		s.t.Fatal(err)
+	}
+	for read := bufio.NewScanner(out); read.Scan(); {
+		if strings.Contains(read.Text(), when) {
+			cmd.Process.Signal(os.Interrupt)
+		}
+	}
+	var exit *exec.ExitError
+	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
+		s.t.Errorf("interrupted, it ends with %v", err)
+	}
+	return said.String()
+}
+
 // rewrite replaces text in the directory's file.
 func rewrite(t testing.TB, dir, from, to string) {
 	t.Helper()
@@ -156,14 +182,14 @@ func TestPruneDeletesWhatItAppliedAndNothingElse(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.ends(0, "apply", "--wait", "none", pooled(t, "", "a", "b", "c", "d"))
+	s.ends(0, "apply", "--yes", "--wait", "none", pooled(t, "", "a", "b", "c", "d"))
 	s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", "v1"), "apply", "-f", "-") // somebody else's
 	others := slices.DeleteFunc(s.pools(), func(name string) bool { return len(name) == 1 })
 
 	less := pooled(t, "\nremoved {\n  from = pool.d\n}\n", "a")
-	mustContain(t, s.ends(0, "apply", "--wait", "none", less),
+	mustContain(t, s.ends(0, "apply", "--yes", "--wait", "none", less),
 		"NodePool b was applied from here and is no longer in the directory; --prune deletes it.")
-	mustContain(t, s.ends(3, "apply", "--prune", "--wait", "none", less), "max_deleted_pools")
+	mustContain(t, s.ends(3, "apply", "--yes", "--prune", "--wait", "none", less), "max_deleted_pools")
 	if got := len(s.pools()); got != 4+len(others) {
 		t.Errorf("%d pools after a refused plan", got)
 	}
@@ -187,7 +213,7 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	dir := pooled(t, "", "web")
-	s.ends(0, "apply", dir)
+	s.ends(0, "apply", "--yes", dir)
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
@@ -209,8 +235,22 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	}
 	mustContain(t, string(out), "2 of 2 nodes", "default/inflate")
 
+	// Without a terminal nothing is applied. A wait that ends early says what holds the
+	// roll, and so does a diff in which no object changes.
+	mustContain(t, s.ends(1, "apply", labelled), "there is no terminal to ask on; add --yes")
+	mustContain(t, s.ends(0, "diff", "--base", "live", dir), "No changes")
+	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
+	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "Most a month",
+		"timed out after 3s. Everything is applied, and the cluster goes on by itself", "pool.web: 2 of ",
+		"nodes held by the PodDisruptionBudget default/inflate", "To look again: lkeplan diff --base live ",
+		"To wait again: lkeplan apply --yes --wait rolled ")
+	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "No changes", "Under way",
+		"nodes are still to be replaced", "default/inflate")
+	interrupted := s.interrupted("nodes as they should be", "apply", "--yes", "--wait", "rolled", labelled)
+	mustContain(t, interrupted, "lkeplan: interrupted. Everything is applied", "default/inflate", "To look again: ")
+
 	s.kube("", "delete", "poddisruptionbudget", "inflate")
-	said := s.ends(0, "apply", "--wait", "rolled", "--timeout", "3m", labelled)
+	said := s.ends(0, "apply", "--yes", "--wait", "rolled", "--timeout", "3m", labelled)
 	mustContain(t, said, "2 of 2 nodes as they should be")
 	// How far the roll is when it is first seen depends on the machine.
 	if !regexp.MustCompile(`[01] of [23] nodes as they should be`).MatchString(said) {

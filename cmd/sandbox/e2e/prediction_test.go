@@ -148,7 +148,7 @@ func TestPredictionIsTrue(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	before, after := directory(t, 0), directory(t, 1)
-	s.run("lkeplan", "apply", before)
+	s.run("lkeplan", "apply", "--yes", before)
 	s.kube(pods(), "apply", "-f", "-")
 	s.until("each pool has its node", 3*time.Minute, func(s state) bool { return s.running == len(edits) && s.matched() })
 
@@ -170,7 +170,7 @@ func TestPredictionIsTrue(t *testing.T) {
 		t.Errorf("how many nodes diff says are replaced (-want +got):\n%s", diff)
 	}
 
-	s.run("lkeplan", "apply", after)
+	s.run("lkeplan", "apply", "--yes", after)
 	drifted := func(now state) map[string]bool {
 		marked := map[string]bool{}
 		for _, nc := range now.claims {

@@ -38,7 +38,7 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	for name, wrong := range wrongPools {
 		s.kube(wrongPool(name, wrong.requirement), "apply", "-f", "-")
 	}

@@ -46,6 +46,9 @@ func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Doc
 	for _, m := range p.Migrations {
 		doc.Migrations = append(doc.Migrations, migrationOf(m))
 	}
+	for _, r := range p.Rolling {
+		doc.Rolling = append(doc.Rolling, rollingOf(r))
+	}
 	for _, v := range p.Verdicts {
 		doc.Guards = append(doc.Guards, guardOf(v))
 	}
@@ -101,6 +104,7 @@ type Document struct {
 	Changes       []resourceChange  `json:"resource_changes" doc:"What changes, by address."`
 	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
 	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
+	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are not what the live objects ask for yet."`
 	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`
 	Notes         []string          `json:"notes" doc:"What could not be checked."`
@@ -189,8 +193,9 @@ type field struct {
 }
 
 type conflict struct {
-	Path  string `json:"path"`
-	Owner string `json:"owner" doc:"The field manager."`
+	Path   string `json:"path"`
+	Owner  string `json:"owner" doc:"The field manager."`
+	Holder string `json:"holder,omitempty" doc:"The NodePlan that applies the whole object."`
 }
 
 func resourceChangeOf(c plan.Change) resourceChange {
@@ -250,6 +255,7 @@ type summary struct {
 	NodesDeleted int      `json:"nodes_deleted" doc:"0 where no cluster was asked."`
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
 	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes go at once."`
+	Conflicts    int      `json:"conflicts" doc:"Fields that others have set to other values, for which an apply is refused."`
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
 
@@ -259,7 +265,8 @@ func summaryOf(p plan.Plan) summary {
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
 		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		// JSON readers want no null for a list.
-		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...), Refused: p.Refused(),
+		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...),
+		Conflicts: s.Conflicts, Refused: p.Refused(),
 	}
 }
 

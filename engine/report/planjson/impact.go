@@ -49,6 +49,42 @@ type hold struct {
 	Nodes  int             `json:"nodes" doc:"How many of the nodes it holds."`
 }
 
+// rolling is a pool whose nodes are still being replaced, or join.
+type rolling struct {
+	Address  string        `json:"address"`
+	Name     string        `json:"name" doc:"Of the NodePool."`
+	Of       int           `json:"of" doc:"Nodes of the pool."`
+	Outdated int           `json:"outdated" doc:"Nodes that are still to be replaced."`
+	Joining  int           `json:"joining" doc:"Machines that are no nodes of the cluster yet."`
+	Budget   *budgetReport `json:"budget,omitempty"`
+	Holds    []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+}
+
+func rollingOf(r plan.Rolling) rolling {
+	return rolling{
+		Address: r.Addr, Name: r.Pool, Of: r.Of, Outdated: r.Outdated, Joining: r.Joining,
+		Budget: budgetOf(r.Pace), Holds: holdsOf(r.Holds),
+	}
+}
+
+func budgetOf(p *plan.Pace) *budgetReport {
+	if p == nil {
+		return nil
+	}
+	b := &budgetReport{p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{}}
+	for _, w := range p.Windows {
+		b.Windows = append(b.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
+	}
+	return b
+}
+
+func holdsOf(held []plan.Held) (holds []hold) {
+	for _, h := range held {
+		holds = append(holds, hold{h.Reason, h.Object, h.Nodes})
+	}
+	return holds
+}
+
 func impactOf(im *plan.Impact) *impact {
 	if im == nil {
 		return nil
@@ -58,17 +94,7 @@ func impactOf(im *plan.Impact) *impact {
 		r.Certainty = "exact"
 		r.Nodes = &nodeCount{im.Of, im.Rolled, im.Deleted, im.Expiring}
 	}
-	if p := im.Pace; p != nil {
-		r.Budget = &budgetReport{
-			p.Now, p.Wave, p.Waves, moment(p.Next), p.Never, append([]string{}, p.Closed...), []window{},
-		}
-		for _, w := range p.Windows {
-			r.Budget.Windows = append(r.Budget.Windows, window{w.From.UTC(), w.Until.UTC(), w.Nodes})
-		}
-	}
-	for _, h := range im.Holds {
-		r.Holds = append(r.Holds, hold{h.Reason, h.Object, h.Nodes})
-	}
+	r.Budget, r.Holds = budgetOf(im.Pace), holdsOf(im.Holds)
 	return r
 }
 

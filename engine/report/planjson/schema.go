@@ -9,20 +9,20 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
-// Schema is the JSON Schema (draft 2020-12) of what Write writes. The definition
-// line in it is that of a line of WriteLines. It is made from the types that are
+// Schema is the JSON Schema (draft 2020-12) of what Write writes, of a Document or
+// a Fleet. The definition line in it is that of a line of WriteLines. It is made from the types that are
 // written, so that it cannot differ from them.
 func Schema() map[string]any {
 	s := schema{}
 	top := s.of(reflect.TypeFor[Document]())
+	fleet := s.of(reflect.TypeFor[Fleet]())
 	s.of(reflect.TypeFor[line]())
 	return map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema",
 		"title":   "lkeplan plan",
-		"description": fmt.Sprintf(
-			"What lkeplan diff -o json writes, version %s. The definition line is that of a line of -o jsonl.",
-			FormatVersion),
-		"$ref":  top["$ref"],
+		"description": fmt.Sprintf("What lkeplan diff -o json writes, version %s: a document of one directory, or a fleet "+
+			"of several. The definition line is that of a line of -o jsonl.", FormatVersion),
+		"anyOf": []any{top, fleet},
 		"$defs": s,
 	}
 }

@@ -1,0 +1,26 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+)
+
+// TestCommandsThatAreShownHaveTheirFlags, but those that another command does not have.
+func TestCommandsThatAreShownHaveTheirFlags(t *testing.T) {
+	cmd := newApply(&env{Getenv: func(string) string { return "" }})
+	if err := cmd.ParseFlags([]string{
+		"--var", "a=b", "--var", "c=d e", "--kubeconfig", "/k", "--prune", "--wait", "none", "--force-conflicts", "x", "dir",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for want, some := range map[string][]string{
+		"lkeplan apply --kubeconfig=/k --prune=true --var=a=b --var=c=d e --wait=none dir": nil,
+		"lkeplan apply --kubeconfig=/k --var=a=b --var=c=d e dir":                          flags.Shared(),
+	} {
+		if got := strings.Join(flags.CommandLine(cmd, "apply", some, []string{"dir"}), " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+// Package flags has what flags of several commands have in common: choices among words,
+// where reports go and how, and what a terminal can do.
+//
+// It knows no command.
+package flags
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+)
+
+// A Choice is a flag with a few possible values.
+type Choice struct {
+	Value   string
+	Of      []string
+	Instead map[string]string // what to do for a value that is not possible, and that people try
+}
+
+// Flag adds the flag to a command. Its usage names the value in backquotes; the
+// possible values are added. The shell completes them.
+func (c *Choice) Flag(cmd *cobra.Command, name, shorthand, usage string) {
+	last := len(c.Of) - 1
+	usage = fmt.Sprintf("%s: %s or %s", usage, strings.Join(c.Of[:last], ", "), c.Of[last])
+	cmd.Flags().VarP(c, name, shorthand, usage)
+	// The only error is that there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc(name, cobra.FixedCompletions(c.Of, cobra.ShellCompDirectiveNoFileComp))
+}
+
+// String is the present value.
+func (c *Choice) String() string { return c.Value }
+
+// Type is never shown: the usage of each choice names its value.
+func (c *Choice) Type() string { return "choice" }
+
+// Set takes one of the possible values.
+func (c *Choice) Set(value string) error {
+	if hint := c.Instead[value]; hint != "" {
+		return errors.New(hint)
+	}
+	if !slices.Contains(c.Of, value) {
+		return fmt.Errorf("must be one of %s.%s", strings.Join(c.Of, ", "), eval.DidYouMean(value, c.Of))
+	}
+	c.Value = value
+	return nil
+}

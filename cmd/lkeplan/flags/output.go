@@ -1,0 +1,74 @@
+package flags
+
+import (
+	"io"
+
+	"github.com/spf13/cobra"
+
+	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/outfile"
+)
+
+// Output is where a command writes its report of a plan, and how: to standard
+// output in one format, and to any number of files in others.
+type Output struct {
+	Format   Choice
+	Files    outfile.Files
+	Color    Choice
+	ascii    bool
+	width    int
+	maxChars int
+	all      bool
+}
+
+// Add adds the flags of commands that report a plan.
+func (o *Output) Add(cmd *cobra.Command) {
+	o.Format = Choice{Value: "text", Of: reports.Formats()}
+	o.Color = Choice{Value: "auto", Of: []string{"auto", "always", "never"}}
+	o.Format.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	o.Color.Flag(cmd, "color", "", "color text `WHEN`")
+	cmd.Flags().Var(&o.Files, "out",
+		"write the result to FILE, too: `FORMAT=FILE`; - is standard output; github-summary and github-output know "+
+			"their file; may be repeated")
+	cmd.Flags().BoolVar(&o.ascii, "ascii", false, "write text in ASCII only (default: if the locale is not UTF-8)")
+	cmd.Flags().IntVar(&o.width, "width", 0,
+		"width of text in `COLUMNS` (default: that of the terminal)")
+	cmd.Flags().BoolVar(&o.all, "all", false, "list each of the objects with the same change")
+	cmd.Flags().IntVar(&o.maxChars, "max-chars", reports.MaxComment,
+		"length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
+	// The only error is that there is no such flag.
+	_ = cmd.RegisterFlagCompletionFunc("out", completeOut)
+}
+
+// completeOut completes --out with the names of the formats.
+func completeOut(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
+	for _, format := range reports.Formats() {
+		names = append(names, format+"=")
+	}
+	return names, cobra.ShellCompDirectiveNoSpace | cobra.ShellCompDirectiveNoFileComp
+}
+
+// Write writes a report to files, and then to standard output. The options have what
+// the report is about.
+func (o *Output) Write(stdout io.Writer, getenv func(string) string, r reports.Report, opts reports.Options) error {
+	opts.MaxChars, opts.Width, opts.All = o.maxChars, o.width, o.all
+	opts.ASCII, opts.Color = o.ascii || !Unicode(getenv), o.Color.Value == "always"
+	printed := []string{o.Format.Value}
+	for _, f := range o.Files {
+		if f.Name == outfile.StandardOutput {
+			printed = append(printed, f.Format)
+		} else if err := f.Write(r, opts, getenv); err != nil {
+			return err
+		}
+	}
+	if o.width == 0 {
+		opts.Width = Columns(stdout, getenv)
+	}
+	opts.Color = opts.Color || o.Color.Value == "auto" && Colored(stdout, getenv)
+	for _, format := range printed {
+		if err := reports.Write(stdout, format, r, opts); err != nil {
+			return err
+		}
+	}
+	return nil
+}

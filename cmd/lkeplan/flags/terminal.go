@@ -1,0 +1,72 @@
+package flags
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/term"
+)
+
+// Terminal returns the terminal that a stream is; nil where it is none.
+func Terminal(stream any) *os.File {
+	if f, ok := stream.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		return f
+	}
+	return nil
+}
+
+// Colored reports whether a stream is a terminal that shows colors, and whose user
+// wants them (no-color.org).
+func Colored(stream any, getenv func(string) string) bool {
+	return Terminal(stream) != nil && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+}
+
+// Columns is the width of the terminal; 0 where a stream is none.
+func Columns(stream any, getenv func(string) string) int {
+	f := Terminal(stream)
+	if f == nil {
+		return 0
+	}
+	if n, err := strconv.Atoi(getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	width, _, err := term.GetSize(int(f.Fd()))
+	if err != nil {
+		return 0
+	}
+	return width
+}
+
+// Unicode reports whether the locale has more characters than ASCII. One
+// that is not set, as in many containers, says nothing against it.
+func Unicode(getenv func(string) string) bool {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToLower(getenv(name)); locale != "" {
+			return strings.Contains(locale, "utf-8") || strings.Contains(locale, "utf8")
+		}
+	}
+	return true
+}
+
+// Confirm asks a question on the terminal, and reports whether the answer is yes.
+func Confirm(ctx context.Context, in io.Reader, out io.Writer, question string) (bool, error) {
+	fmt.Fprintf(out, "\n%s\nOnly \"yes\" is an answer: ", question)
+	answer := make(chan string, 1)
+	go func() {
+		line, _ := bufio.NewReader(in).ReadString('\n') // what ends early is no yes
+		answer <- line
+	}()
+	select {
+	case <-ctx.Done():
+		fmt.Fprintln(out)
+		return false, ctx.Err()
+	case line := <-answer:
+		fmt.Fprintln(out)
+		return strings.TrimSpace(line) == "yes", nil
+	}
+}

@@ -1,0 +1,67 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Conflict is a field of an object that is in the way of an apply.
+type Conflict struct {
+	Path  string // such as spec.weight
+	Owner string // the field manager
+	// Holder applies the whole object and would take it back: the NodePlan of that
+	// name; "" where the field is all that is contested.
+	Holder string
+}
+
+// TakeBack drops the conflicts about fields that are named, as ADDRESS:PATH or as
+// a path in any object, and returns them by object: an apply is to take them from
+// their owners. A name that is no conflict is an error: it was meant for another
+// plan.
+func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
+	taken, named := map[manifest.Key][]Conflict{}, map[string]bool{}
+	changes := slices.Clone(p.Changes)
+	for i := range changes {
+		c := &changes[i]
+		var left []Conflict
+		for _, found := range c.Conflicts {
+			name := c.Addr + ":" + found.Path
+			j := slices.IndexFunc(names, func(n string) bool { return n == name || n == found.Path })
+			switch {
+			case j < 0:
+				left = append(left, found)
+				continue
+			case found.Holder != "":
+				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s applies %s here, and would take it back; commit to its "+
+					"source instead", names[j], found.Holder, c.Key())
+			}
+			named[names[j]] = true
+			taken[c.Key()] = append(taken[c.Key()], found)
+		}
+		c.Conflicts = left
+	}
+	for _, name := range names {
+		if !named[name] {
+			return nil, fmt.Errorf("--force-conflicts %s: %s", name, p.contested())
+		}
+	}
+	p.Changes = changes
+	return taken, nil
+}
+
+// contested says which fields could be taken back.
+func (p Plan) contested() string {
+	var names []string
+	for _, c := range p.Changes {
+		for _, found := range c.Conflicts {
+			names = append(names, c.Addr+":"+found.Path)
+		}
+	}
+	if len(names) == 0 {
+		return "nobody has set a field of this plan to another value, this one neither"
+	}
+	return "nobody has set it to another value; what others have set: " + strings.Join(names, ", ")
+}

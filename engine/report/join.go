@@ -1,0 +1,155 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Join makes one report of those of several directories, in their order. What
+// each is about is named DIRECTORY:ADDRESS, numbers and costs are sums. Unreached
+// are directories that were not compiled, because the change does not reach them.
+func Join(reports []Report, unreached []string) Report {
+	sum := Report{Parts: reports, Unreached: unreached}
+	sum.Head = plan.Revision{Kind: "dir", Ref: directories(len(reports))}
+	for _, r := range reports {
+		sum.add(r)
+	}
+	if other := func(r Report) bool { return r.Base != reports[0].Base }; !slices.ContainsFunc(reports, other) {
+		sum.Base = reports[0].Base
+	}
+	return sum
+}
+
+func directories(n int) string {
+	if n == 1 {
+		return "1 directory"
+	}
+	return fmt.Sprintf("%d directories", n)
+}
+
+// add adds what a part says.
+func (r *Report) add(part Report) {
+	in := func(addr string) string { return part.Directory + ":" + addr }
+	for _, c := range part.Changes {
+		c.Addr, c.Because = in(c.Addr), slices.Clone(c.Because)
+		if c.Previous != "" {
+			c.Previous = in(c.Previous)
+		}
+		for i := range c.Because {
+			c.Because[i] = in(c.Because[i])
+		}
+		r.Changes = append(r.Changes, c)
+	}
+	for _, d := range part.Drift {
+		d.Addr = in(d.Addr)
+		r.Drift = append(r.Drift, d)
+	}
+	for _, v := range part.Verdicts {
+		v.Addr = strings.TrimSuffix(in(v.Addr), ":")
+		if v.Permission != "" {
+			v.Permission = in(v.Permission)
+		}
+		r.Verdicts = append(r.Verdicts, v)
+	}
+	for _, rolling := range part.Rolling {
+		rolling.Addr = in(rolling.Addr)
+		r.Rolling = append(r.Rolling, rolling)
+	}
+	for _, m := range part.Migrations {
+		m.From, m.To = in(m.From), in(m.To)
+		r.Migrations = append(r.Migrations, m)
+	}
+	for _, text := range part.Notes {
+		r.Notes = append(r.Notes, part.Directory+": "+text)
+	}
+	r.addDiagnostics(part)
+	r.addCosts(part.Plan)
+	r.Now = part.Now
+}
+
+// addDiagnostics adds the diagnostics that no part before has: those of a module
+// come with each directory that calls it.
+func (r *Report) addDiagnostics(part Report) {
+	found := part.Diagnostics
+	if isError := func(d diag.Diagnostic) bool { return d.Severity == "error" }; part.Failed != "" &&
+		!slices.ContainsFunc(found, isError) {
+		text := part.Directory + ": " + part.Failed
+		found = append(slices.Clip(found),
+			diag.Diagnostic{Severity: "error", Rule: "no-plan", Summary: "No plan", Detail: diag.Visible(text)})
+	}
+	for _, d := range found {
+		same := func(other diag.Diagnostic) bool {
+			at := d.Range == nil && other.Range == nil || d.Range != nil && other.Range != nil && *d.Range == *other.Range
+			return at && d.Severity == other.Severity && d.Summary == other.Summary && d.Detail == other.Detail
+		}
+		if !slices.ContainsFunc(r.Diagnostics, same) {
+			r.Diagnostics = append(r.Diagnostics, d)
+		}
+	}
+}
+
+func (r *Report) addCosts(p plan.Plan) {
+	r.Before, r.After = r.Before.Plus(p.Before), r.After.Plus(p.After)
+	r.Nodes += p.Nodes
+	if p.Current != nil {
+		sum := *p.Current
+		if r.Current != nil {
+			sum += *r.Current
+		}
+		r.Current = new(catalog.Money)
+		*r.Current = sum
+	}
+}
+
+// failed are the directories without a plan.
+func (r Report) failed() (parts []Report) {
+	for _, part := range r.Parts {
+		if part.Failed != "" {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// unchanged are the directories in which nothing changes.
+func (r Report) unchanged() (names []string) {
+	for _, part := range r.Parts {
+		if part.Failed == "" && part.quiet() {
+			names = append(names, part.Directory)
+		}
+	}
+	return names
+}
+
+// quiet reports whether there is nothing to say of a directory.
+func (r Report) quiet() bool { return r.Empty() && !r.Refused() && len(r.Drift)+len(r.Rolling) == 0 }
+
+// part is a directory in the overview of several.
+type part struct{ Directory, Objects, Nodes, Cost, Status string }
+
+// overview has a row for each directory that there is something to say of.
+func (r Report) overview() (rows []part) {
+	for _, p := range r.Parts {
+		row := part{Directory: p.Directory, Objects: counts(p.Summary()), Nodes: headline(p)}
+		switch {
+		case p.Failed != "":
+			row = part{Directory: p.Directory, Objects: "no plan", Nodes: plainly(p.Failed), Status: "error"}
+		case p.quiet():
+			continue
+		case p.Refused():
+			row.Status = "refused"
+		case p.Summary().Conflicts > 0:
+			row.Status = count(p.Summary().Conflicts, "conflict")
+		}
+		if p.Failed == "" {
+			row.Cost = ceilings(&p.Before, &p.After)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}

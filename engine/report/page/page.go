@@ -1,0 +1,255 @@
+// Package page lays text out for a terminal: lines of styled pieces, wrapped sentences
+// and tables. It knows widths and colors, and not what the text is about. Nothing on a
+// page steers the terminal.
+package page
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+)
+
+// Page is text for a terminal.
+type Page struct {
+	strings.Builder
+	Palette
+	ascii bool
+	width int // 0: as wide as it takes
+	title string
+}
+
+// New returns an empty page of a width in columns, 0 for one as wide as it takes.
+// With ascii it has no other characters.
+func New(width int, color, ascii bool) *Page {
+	p := &Page{ascii: ascii, width: width}
+	if color {
+		p.Palette = colors()
+	}
+	return p
+}
+
+// Palette is the escape sequences that begin a style; all are empty where there is no
+// color.
+type Palette struct{ Bold, Dim, Good, Warn, Grave, Bad string }
+
+const reset = "\x1b[0m"
+
+func colors() Palette {
+	return Palette{
+		Bold: "\x1b[1m", Dim: "\x1b[2m", Good: "\x1b[32m", Warn: "\x1b[33m", Grave: "\x1b[31m", Bad: "\x1b[1;31m",
+	}
+}
+
+// Styled is a piece of a line. What comes from others is harmless in it already.
+type Styled struct {
+	Text  string
+	Style string // the escape sequence that begins it; "" for none
+}
+
+// Plainly is a piece without a style.
+func Plainly(text string) Styled { return Styled{Text: text} }
+
+// In is a piece in a style.
+func In(style, text string) Styled { return Styled{text, style} }
+
+// Gap leaves a line free, but not the first.
+func (p *Page) Gap() {
+	if p.Len() > 0 {
+		p.WriteString("\n")
+	}
+}
+
+// Section begins a part with a title, unless it has begun already.
+func (p *Page) Section(title string) {
+	if title != "" && title == p.title {
+		return
+	}
+	p.Gap()
+	if p.title = title; title != "" {
+		p.Line(0, Styled{title, p.Bold})
+	}
+}
+
+// Line writes one line.
+func (p *Page) Line(indent int, pieces ...Styled) {
+	p.WriteString(strings.Repeat(" ", indent))
+	for _, piece := range pieces {
+		text := diag.Harmless(p.Plain(piece.Text))
+		if piece.Style != "" && text != "" {
+			text = piece.Style + text + reset
+		}
+		p.WriteString(text)
+	}
+	p.WriteString("\n")
+}
+
+// Sentence writes text that is wrapped at the width of the page.
+func (p *Page) Sentence(indent int, s Styled) {
+	limit := p.width - indent
+	if p.width == 0 || width(p.Plain(s.Text)) <= limit {
+		p.Line(indent, s)
+		return
+	}
+	for i, text := range diag.Wrap(p.Plain(s.Text), max(20, limit-2)) {
+		p.Line(indent+2*min(i, 1), Styled{text, s.Style})
+	}
+}
+
+// Item writes a label and text next to it, which is wrapped below itself.
+func (p *Page) Item(indent int, label Styled, text string) {
+	column := indent + width(label.Text) + 2
+	lines := []string{p.Plain(text)}
+	if p.width > 0 {
+		lines = diag.Wrap(lines[0], max(20, p.width-column))
+	}
+	for i, line := range lines {
+		if i == 0 {
+			p.Line(indent, label, Styled{Text: "  " + line})
+		} else {
+			p.Line(column, Styled{Text: line})
+		}
+	}
+}
+
+// Row is a line of a table: what it is about, how that turns, what it means,
+// and where it stands.
+type Row struct {
+	Name          string
+	Before, After string // one is "" where there is no change
+	Words, Style  string
+	Place         string
+}
+
+// turn is how a row's value turns, within a width.
+func (p *Page) turn(r Row, limit int) string {
+	text := p.Plain(Turned(r.Before, r.After))
+	if width(text) <= limit {
+		return text
+	}
+	before, after := p.Plain(r.Before), p.Plain(r.After)
+	if before == "" || after == "" {
+		return p.cut(text, limit)
+	}
+	arrow := p.Plain(" → ")
+	half := (limit - width(arrow)) / 2
+	left := max(half, limit-width(arrow)-width(after))
+	before = p.cut(before, left)
+	return before + arrow + p.cut(after, limit-width(arrow)-width(before))
+}
+
+// widest keeps one long cell of a page without a width from moving all others
+// far to the right.
+const widest = 60
+
+// Table writes rows in columns. What does not fit into the page is cut: the
+// values first.
+func (p *Page) Table(indent int, rows []Row) {
+	const endless = 1 << 30
+	limits := [4]int{endless, endless, endless, endless}
+	columns := func(r Row) [4]string {
+		name, place := p.cut(p.Plain(r.Name), limits[0]), p.tail(p.Plain(r.Place), limits[3])
+		return [4]string{name, p.turn(r, limits[1]), p.Plain(r.Words), place}
+	}
+	measure := func() (widths [4]int) {
+		for _, r := range rows {
+			for i, text := range columns(r) {
+				widths[i] = max(widths[i], width(text))
+			}
+		}
+		return widths
+	}
+	widths := measure()
+	if p.width > 0 {
+		for _, shrink := range []struct{ column, least int }{{1, 24}, {3, 20}, {0, 24}, {3, 8}, {1, 12}} {
+			over := indent - p.width
+			for _, w := range widths {
+				over += w + min(w, 2)
+			}
+			if over -= 2; over > 0 {
+				limits[shrink.column] = max(shrink.least, widths[shrink.column]-over)
+				widths = measure()
+			}
+		}
+	}
+	for _, r := range rows {
+		var pieces []Styled
+		for i, text := range columns(r) {
+			style := [4]string{"", "", r.Style, p.Dim}[i]
+			pieces = append(pieces, Styled{text, style})
+			if widths[i] > 0 {
+				pieces = append(pieces, Styled{Text: strings.Repeat(" ", max(0, min(widths[i], widest)-width(text))+2)})
+			}
+		}
+		p.Line(indent, trimmed(pieces)...)
+	}
+}
+
+// trimmed leaves out white space at the end of a line.
+func trimmed(pieces []Styled) []Styled {
+	for len(pieces) > 0 && strings.TrimSpace(pieces[len(pieces)-1].Text) == "" {
+		pieces = pieces[:len(pieces)-1]
+	}
+	return pieces
+}
+
+// Plain is text in the characters that the page has.
+func (p *Page) Plain(text string) string {
+	if !p.ascii {
+		return text
+	}
+	text = strings.NewReplacer("→", "->", "…", "...").Replace(text)
+	return diag.Escape(text, func(r rune) bool { return r >= utf8.RuneSelf })
+}
+
+// cut shortens text to a width. It does not end within an escape such as
+// \u001b, which would then say something else.
+func (p *Page) cut(text string, limit int) string {
+	if width(text) <= limit {
+		return text
+	}
+	end := p.Plain("…")
+	kept := []rune(text)[:max(0, limit-width(end))]
+	for i := len(kept) - 1; i >= max(0, len(kept)-10); i-- {
+		if kept[i] == '\\' && len(kept)-i < escapeLength(kept[i:]) {
+			kept = kept[:i]
+		}
+	}
+	return string(kept) + end
+}
+
+// tail shortens text to a width and keeps its end: the line of a place.
+func (p *Page) tail(text string, limit int) string {
+	begin := p.Plain("…")
+	if over := width(text) - limit; over > 0 {
+		return begin + string([]rune(text)[over+width(begin):])
+	}
+	return text
+}
+
+// escapeLength is how long an escape is that begins so.
+func escapeLength(begin []rune) int {
+	switch {
+	case len(begin) < 2:
+		return 2
+	case begin[1] == 'u':
+		return len(`\u001b`)
+	case begin[1] == 'U':
+		return len(`\U000e0001`)
+	}
+	return 2
+}
+
+// width is how many columns text takes up.
+func width(text string) int { return utf8.RuneCountInString(text) }
+
+// Turned joins two sides of a change; a value that is new has one.
+func Turned(before, after string) string {
+	switch {
+	case before == "":
+		return after
+	case after == "":
+		return before + " → none"
+	}
+	return before + " → " + after
+}
