@@ -12,7 +12,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -145,11 +147,11 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	for _, entry := range entries {
 		name := entry.Name()
 		switch {
-		case entry.IsDir() || strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#"):
+		case entry.IsDir():
 			continue
-		case strings.HasSuffix(name, ".auto.lkevars.hcl"), strings.HasSuffix(name, ".auto.lkevars.json"):
+		case setsVariables(name):
 			files.vars = append(files.vars, path.Join(dir, name))
-		case strings.HasSuffix(name, ".lke.hcl"), strings.HasSuffix(name, ".lke.json"):
+		case Configures(name):
 			files.config = append(files.config, path.Join(dir, name))
 		default:
 			continue
@@ -170,6 +172,24 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 	}
 	return files, nil
 }
+
+// Configures reports whether a file of that name is a file of configuration.
+func Configures(name string) bool {
+	return !hidden(name) && (strings.HasSuffix(name, ".lke.hcl") || strings.HasSuffix(name, ".lke.json"))
+}
+
+// Belongs reports whether a file of that name is read with its directory.
+func Belongs(name string) bool { return Configures(name) || setsVariables(name) }
+
+func setsVariables(name string) bool {
+	return !hidden(name) && (strings.HasSuffix(name, ".auto.lkevars.hcl") || strings.HasSuffix(name, ".auto.lkevars.json"))
+}
+
+// hidden are files that an editor keeps beside those of people.
+func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") }
+
+// Directories are the root directory and those of all modules.
+func (t *Tree) Directories() []string { return slices.Collect(maps.Keys(t.directories)) }
 
 func unreadable(name string, err error) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.Error("Cannot read configuration", fmt.Sprintf("%s: %s.", name, cause(err)))}

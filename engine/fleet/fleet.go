@@ -1,0 +1,106 @@
+// Package fleet knows the repository of many clusters: which of its directories are
+// those of clusters, and which of them a change can reach.
+//
+// It reads files and compiles nothing; what a change does to a cluster it does not
+// know.
+package fleet
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/config"
+)
+
+// Find lists the directories of clusters at and below a directory of a file system,
+// sorted: those with a cluster block, and those that cannot be read as far as that.
+// Modules are not clusters.
+func Find(fsys fs.FS, below string) (found []string, err error) {
+	if info, err := fs.Stat(fsys, below); err != nil || !info.IsDir() {
+		return nil, nil // nothing is there, in this commit
+	}
+	directories, err := config.Directories(fsys, below)
+	if err != nil {
+		return nil, fmt.Errorf("look for clusters in %s: %w", below, err)
+	}
+	for _, dir := range directories {
+		module, diags := config.Load(fsys, config.Options{Dir: dir})
+		if module.IsCluster() || diags.HasErrors() {
+			found = append(found, dir)
+		}
+	}
+	return found, nil
+}
+
+// Has reports whether a directory has files of configuration.
+func Has(fsys fs.FS, dir string) bool {
+	entries, err := fs.ReadDir(fsys, dir)
+	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
+		return !e.IsDir() && config.Belongs(e.Name())
+	})
+}
+
+// Reaches reports whether going from one state of a repository to another can change
+// what a directory compiles to: whether one of the files that it is made from differs.
+// Where that cannot be told, it can. The options are those of the compilation.
+func Reaches(base, head fs.FS, dir string, opts config.Options) (bool, error) {
+	opts.Dir = dir
+	module, diags := config.Load(head, opts)
+	reach := module.Reach()
+	if diags.HasErrors() || reach.Open {
+		return true, nil
+	}
+	for _, d := range reach.Directories {
+		before, err := listed(base, d)
+		if err != nil {
+			return true, err
+		}
+		after, err := listed(head, d)
+		if err != nil {
+			return true, err
+		}
+		if !slices.Equal(before, after) {
+			return true, nil
+		}
+		reach.Files = append(reach.Files, after...)
+	}
+	for _, name := range reach.Files {
+		same, err := equal(base, head, name)
+		if err != nil || !same {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// listed are the files of a directory that are read with it; none where there is no
+// directory.
+func listed(fsys fs.FS, dir string) (names []string, err error) {
+	entries, err := fs.ReadDir(fsys, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	for _, e := range entries {
+		if !e.IsDir() && config.Belongs(e.Name()) {
+			names = append(names, path.Join(dir, e.Name()))
+		}
+	}
+	return names, err
+}
+
+// equal reports whether a file is the same in two states, or is in neither.
+func equal(base, head fs.FS, name string) (bool, error) {
+	before, beforeErr := fs.ReadFile(base, name)
+	after, afterErr := fs.ReadFile(head, name)
+	switch {
+	case errors.Is(beforeErr, fs.ErrNotExist) && errors.Is(afterErr, fs.ErrNotExist):
+		return true, nil
+	case errors.Is(beforeErr, fs.ErrNotExist), errors.Is(afterErr, fs.ErrNotExist):
+		return false, nil
+	}
+	return bytes.Equal(before, after), errors.Join(beforeErr, afterErr)
+}
