@@ -44,11 +44,11 @@ func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 	for _, g := range groups {
 		for _, slot := range g.inhabited {
 			n := s.Nodes[slot.Instance]
-			switch overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Keep; {
+			switch overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace; {
 			case n.Leaving:
 			case n.Condemned, many <= few && overdue:
 				d.Drains = append(d.Drains, Drain{Instance: slot.Instance, Node: n.Name})
-			case many > few && s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace:
+			case many > few && overdue:
 				s.keep(d, g, slot, n, old)
 			}
 		}

@@ -117,6 +117,7 @@ type rig struct {
 	next  int
 
 	cluster int
+	claims  Claims // book, where it is nil
 
 	mu    sync.Mutex // of what start replaces
 	fleet *Fleet
@@ -154,9 +155,13 @@ func (r *rig) start(tier string) {
 	}
 	cluster := lkeapi.Cluster{ID: r.cluster, Region: "us-ord", Tier: tier, K8sVersion: "v1.33.6+lke7"}
 	log := slog.New(slog.DiscardHandler)
+	claims := r.claims
+	if claims == nil {
+		claims = r.book
+	}
 	fleet := New(Config{
 		API: api, Cluster: cluster, ControlPlane: NewControlPlane(api, cluster, r.types, log),
-		Claims: r.book, Nodes: houses{r.book}, Types: r.types, Log: log,
+		Claims: claims, Nodes: houses{r.book}, Types: r.types, Log: log,
 	})
 	ctx, cancel := context.WithCancel(context.Background())
 	ended := make(chan struct{})

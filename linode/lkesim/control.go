@@ -17,7 +17,7 @@ import (
 //	GET    /simulator/state                      clusters, their pools, and instances
 //	GET    /simulator/faults                     what is injected, with how often it was met
 //	POST   /simulator/faults                     inject one [Fault] or a list of them
-//	DELETE /simulator/faults                     end all faults
+//	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/reset                      counters to zero, call log empty
@@ -29,7 +29,11 @@ func (s *Simulator) controls() *http.ServeMux {
 	mux.HandleFunc("GET /simulator/faults", func(w http.ResponseWriter, _ *http.Request) { reply(w, s.faultList()) })
 	mux.HandleFunc("POST /simulator/faults", s.controlInject)
 	mux.HandleFunc("DELETE /simulator/faults", func(w http.ResponseWriter, r *http.Request) {
-		s.ClearFaults()
+		if name := r.URL.Query().Get("name"); name != "" {
+			s.EndFaults(name)
+		} else {
+			s.ClearFaults()
+		}
 		done(w, r, true)
 	})
 	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)

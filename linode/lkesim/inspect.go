@@ -2,6 +2,7 @@ package lkesim
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -26,6 +27,15 @@ func (s *Simulator) inject(checked []Fault) {
 func (s *Simulator) ClearFaults() {
 	s.settled(func(st *state, now time.Time) {
 		st.faults.list = nil
+		st.feed(now)
+	})
+	s.changed()
+}
+
+// EndFaults ends the faults of a name, and no others.
+func (s *Simulator) EndFaults(name string) {
+	s.settled(func(st *state, now time.Time) {
+		st.faults.list = slices.DeleteFunc(st.faults.list, func(f *injected) bool { return f.Fault.Name == name })
 		st.feed(now)
 	})
 	s.changed()

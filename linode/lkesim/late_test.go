@@ -155,7 +155,14 @@ func TestARateOfFaults(t *testing.T) {
 			t.Errorf("%d: %d of 1000 calls", status, n)
 		}
 	}
-	a.ClearFaults()
+	a.mustInject(Fault{Name: "mine", Status: 418})
+	a.EndFaults("refused at random")
+	a.EndFaults("done and failed at random")
+	a.EndFaults("done later at random")
+	if got := a.outcome("GET", "cluster", nil); got[:3] != "418" {
+		t.Error(got)
+	}
+	a.EndFaults("mine")
 	if got := a.outcome("GET", "cluster", nil); got != "200" {
 		t.Error(got)
 	}

@@ -1,0 +1,221 @@
+package fleet
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"math/rand/v2"
+	"net/http"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+)
+
+// The plan types that the claims of a day allow, the cheaper one first.
+const cheap, dear = "g6-standard-4", "g6-dedicated-4"
+
+// day is a rig whose claims come and go as Karpenter's do, and that knows what they would have
+// cost if nothing ever went wrong.
+type day struct {
+	*rig
+	rng    *rand.Rand
+	oracle struct{ hours float64 }
+	last   time.Time
+	peak   int
+}
+
+// GiveUp gives a claim another plan type, or ends it where there is none.
+func (d *day) GiveUp(_ context.Context, uid, _ string) error {
+	d.book.mu.Lock()
+	defer d.book.mu.Unlock()
+	if c, ok := d.book.claims[uid]; ok && c.Instance == 0 && !c.Leaving {
+		plan := d.plan()
+		c.Leaving = plan == c.Group.Plan
+		c.Group.Plan = plan
+		d.book.claims[uid] = c
+	}
+	return nil
+}
+
+func (d *day) List(ctx context.Context) ([]capacity.Claim, error) { return d.book.List(ctx) }
+func (d *day) Bind(ctx context.Context, b capacity.Bind) error    { return d.book.Bind(ctx, b) }
+func (d *day) End(ctx context.Context, uid string, instance int, reason string) error {
+	return d.book.End(ctx, uid, instance, reason)
+}
+func (d *day) Warn(context.Context, string, string, string)         {}
+func (d *day) WarnNodePool(context.Context, string, string, string) {}
+
+// plan is the cheaper plan type that is offered.
+func (d *day) plan() string {
+	for _, it := range d.types.List() {
+		if it.Name == cheap && len(it.Offerings.Available()) > 0 {
+			return cheap
+		}
+	}
+	return dear
+}
+
+// tick is Karpenter's part: it makes and ends claims until there are as many as wanted, and
+// drops those whose machine is gone.
+func (d *day) tick(wanted int) {
+	d.book.mu.Lock()
+	active, leaving := []string{}, []string{}
+	for _, uid := range slices.Sorted(maps.Keys(d.book.claims)) {
+		if d.book.claims[uid].Leaving {
+			leaving = append(leaving, uid)
+		} else {
+			active = append(active, uid)
+		}
+	}
+	for len(active) > wanted { // consolidation takes any
+		i := d.rng.IntN(len(active))
+		c := d.book.claims[active[i]]
+		c.Leaving = true
+		d.book.claims[c.UID] = c
+		leaving, active = append(leaving, c.UID), slices.Delete(active, i, i+1)
+	}
+	fresh := len(active) < wanted
+	for n := len(active); n < wanted; n++ {
+		d.next++
+		uid := fmt.Sprintf("claim-%06d", d.next)
+		d.book.claims[uid] = capacity.Claim{
+			UID: uid, Group: capacity.Group{NodePool: "web", Plan: d.plan()}, Created: time.Now(),
+		}
+	}
+	d.book.mu.Unlock()
+	d.peak = max(d.peak, wanted)
+	d.oracle.hours += float64(wanted) * time.Since(d.last).Hours()
+	d.last = time.Now()
+	if fresh {
+		d.running().Wake()
+	}
+	for _, uid := range leaving {
+		d.drop(uid)
+	}
+}
+
+// disturb has one of the things happen that happen to clusters.
+func (d *day) disturb() {
+	const stock = "stock"
+	switch d.rng.IntN(6) {
+	case 0, 1:
+		d.sim.EndFaults(stock)
+		ways := []string{lkesim.Refuse, lkesim.NullSlots, lkesim.Hidden, lkesim.Clamp}
+		f := lkesim.Fault{Name: stock, NoCapacity: ways[d.rng.IntN(4)], Plan: cheap}
+		if f.NoCapacity == lkesim.Refuse || f.NoCapacity == lkesim.Clamp {
+			f.Room = d.rng.IntN(20)
+		}
+		d.inject(f)
+	case 2, 3:
+		d.sim.EndFaults(stock)
+	case 4:
+		if pools := d.sim.Pools(); len(pools) > 0 {
+			d.recycle(fmt.Sprintf("pools/%d/recycle", pools[d.rng.IntN(len(pools))].ID))
+		}
+	case 5:
+		for range 3 {
+			if all := d.sim.Instances(); len(all) > 0 {
+				d.sim.LoseInstance(all[d.rng.IntN(len(all))].ID, true)
+			}
+		}
+	}
+}
+
+// recycle repeats a call until LKE has taken it.
+func (d *day) recycle(what string) {
+	for {
+		req, err := http.NewRequestWithContext(d.t.Context(), "POST", "http://x/v4/lke/clusters/77/"+what, nil)
+		if err != nil {
+			d.t.Fatal(err)
+		}
+		res, err := d.sim.Client().Do(req)
+		if err == nil && res.StatusCode < 500 {
+			return
+		}
+		time.Sleep(time.Second)
+	}
+}
+
+// rest fails the test where machines and claims are not one to one.
+func (d *day) rest(wanted int) {
+	live := 0
+	for _, i := range d.sim.Instances() {
+		if i.Status != "deleting" {
+			live++
+		}
+	}
+	d.book.mu.Lock()
+	claims := len(d.book.claims)
+	d.book.mu.Unlock()
+	if !d.bound() || d.rig.lost() > 0 || claims != wanted || live != wanted {
+		d.t.Errorf("after %s: %d claims and %d machines for %d nodes; bound: %v, lost: %d", time.Since(d.begun()), claims,
+			live, wanted, d.bound(), d.rig.lost())
+	}
+}
+
+// begun is when fake time begins.
+func (d *day) begun() time.Time { return time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+var hours = flag.Int("hours", 6, "how many hours TestADay plays; 24 is a day")
+
+// TestADay plays a cluster of up to 200 nodes, whose load follows the sun. Of the calls 5 % fail,
+// each hour another process leads, stock comes and goes, and LKE recycles nodes. In the last
+// half hour of each two nothing new happens: then there is a machine for each claim, and no
+// other. All machines together live within 2 % of what the load needs.
+func TestADay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := &day{
+			rig: newRig(t, lkesim.Config{
+				Tier: "standard", FaultRate: 0.05, Seed: 7, Jitter: 0.3,
+				InstanceDelay: 15 * time.Second, JoinDelay: 40 * time.Second, DeleteDelay: 20 * time.Second,
+			}),
+			rng: rand.New(rand.NewPCG(7, 1)), last: time.Now(),
+		}
+		d.kill()
+		d.claims = d
+		d.start("standard")
+		load := func(minute int) int {
+			return 125 - int(75*math.Cos(2*math.Pi*float64(minute)/(24*60)*24/float64(*hours)))
+		}
+		wanted := 0
+		for minute := range *hours * 60 {
+			resting := minute%120 >= 90
+			if !resting {
+				wanted = load(minute) + d.rng.IntN(7) - 3
+				if minute%10 == 5 {
+					d.disturb()
+				}
+			}
+			switch {
+			case minute%60 == 59:
+				d.kill()
+				time.Sleep(10 * time.Second) // until the lease is over
+				d.start("standard")
+			case minute%120 == 90:
+				d.sim.EndFaults("stock")
+			}
+			for range 6 {
+				d.tick(wanted)
+				time.Sleep(10 * time.Second)
+			}
+			if minute%120 == 118 {
+				d.rest(wanted)
+			}
+		}
+		d.kill()
+		stats := d.sim.Stats()
+		ratio := stats.Hours / d.oracle.hours
+		t.Logf("%d hours, up to %d nodes: %.0f machine hours, %.0f needed (%.2f %%); %d made; bill %s; %d calls, %d writes; %v",
+			*hours, d.peak, stats.Hours, d.oracle.hours, 100*(ratio-1), stats.Made, stats.Bill, stats.Calls, stats.Writes,
+			stats.ByRoute)
+		if math.Abs(ratio-1) > 0.02 {
+			t.Errorf("%.2f %% off", 100*(ratio-1))
+		}
+	})
+}
