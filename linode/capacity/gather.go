@@ -33,6 +33,7 @@ type group struct {
 	hidden    int      // counted, and to be listed soon
 	phantoms  []Pool   // with slots that were never listed
 	release   []string // slots of released claims
+	undrained []Slot   // of those, slots whose Node is still there and not drained
 }
 
 // gather sorts claims and slots into groups, in the order of their keys. Slots
@@ -121,7 +122,13 @@ func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Com
 func (g *group) place(s *scene, p Pool, slot Slot) {
 	asked := &s.memory.asked
 	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
-		if claim.released && asked.slots[slot.ID].mayAsk(s.now) {
+		// Karpenter drains the Node of a claim before it releases the machine, but for a claim
+		// whose provider id somebody has overwritten.
+		switch n, inhabited := s.Nodes[slot.Instance]; {
+		case !claim.released:
+		case inhabited && !n.Leaving:
+			g.undrained = append(g.undrained, slot)
+		case asked.slots[slot.ID].mayAsk(s.now):
 			g.release = append(g.release, slot.ID)
 		}
 		return

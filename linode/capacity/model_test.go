@@ -44,10 +44,11 @@ func (w *world) decide() {
 		}
 	}
 	for _, drain := range d.Drains {
-		if c := w.ownerOf(drain.Instance); c != nil {
+		if c := w.ownerOf(drain.Instance); c != nil && !c.released {
 			w.t.Fatalf("the Node of claim %s was deleted", c.UID)
 		}
 		delete(w.nodes, drain.Instance)
+		w.drained[drain.Instance] = w.epoch
 	}
 	for _, work := range d.Works {
 		w.begin(work)
@@ -132,7 +133,7 @@ func (w *world) deletingSlot(id string) call {
 				}
 			}
 		},
-		skimp:  func(int) {},
+		skimp:  func(int) {}, // or much later, see fate
 		answer: func(o Outcome) { w.memory.SlotDeleted(id, o, w.now) },
 	}
 }
@@ -232,6 +233,11 @@ func (w *world) fate(e *errand, c call) (o Outcome, apply func(int)) {
 	case 7:
 		if c.skimp != nil {
 			w.trouble++
+			if c.grows == 0 && w.rng.IntN(2) == 0 { // LKE has said so, and takes its time
+				w.late = append(w.late, late{
+					at: w.now.Add(time.Duration(60+w.rng.IntN(300)) * time.Second), apply: c.apply, epoch: e.epoch,
+				})
+			}
 			return Done, c.skimp
 		}
 	}

@@ -42,6 +42,9 @@ func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 		}
 	}
 	for _, g := range groups {
+		for _, slot := range g.undrained {
+			d.Drains = append(d.Drains, Drain{Instance: slot.Instance, Node: s.Nodes[slot.Instance].Name})
+		}
 		for _, slot := range g.inhabited {
 			n := s.Nodes[slot.Instance]
 			switch overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace; {

@@ -27,7 +27,7 @@ type world struct {
 
 	underway []*errand // begun, and not carried out yet
 	late     []late    // calls without an answer, which come later
-	doomed   map[string]bool
+	drained  map[int]int // instances whose Node was deleted, by the process that did it
 
 	writes, made, trouble, robbed int
 }
@@ -55,7 +55,7 @@ type late struct {
 func newWorld(t *testing.T, seed uint64) *world {
 	w := &world{
 		t: t, rng: rand.New(rand.NewPCG(seed, 1)), now: now, faults: true,
-		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, doomed: map[string]bool{},
+		claims: map[string]*Claim{}, pools: map[int]*place{}, nodes: map[int]Node{}, drained: map[int]int{},
 		policy: Policy{
 			Grace: time.Minute, Keep: 10 * time.Minute, SlotTimeout: 4 * time.Minute, PoolSize: 7, ClusterSize: 60,
 		},
@@ -119,6 +119,9 @@ func compareIDs(a, b string) int {
 // another has the machine. What was written may be said to have failed.
 func (w *world) bind(b Bind) {
 	c := w.claims[b.UID]
+	if epoch, drained := w.drained[b.Instance]; drained && epoch == w.epoch {
+		w.t.Fatalf("claim %s got instance %d, which was drained: its kubelet does not join again", b.UID, b.Instance)
+	}
 	for _, other := range w.claims {
 		if other.Instance == b.Instance && other.UID != b.UID {
 			c = nil
@@ -177,6 +180,9 @@ func (w *world) take(p *place, b *berth, epoch int) {
 			w.t.Fatalf("slot %s was deleted under claim %s", b.ID, c.UID)
 		}
 		w.robbed++
+	}
+	if n, inhabited := w.nodes[b.Instance]; inhabited && epoch == w.epoch {
+		w.t.Fatalf("slot %s was deleted with pods on its Node %s", b.ID, n.Name)
 	}
 	p.slots = slices.DeleteFunc(p.slots, func(other *berth) bool { return other == b })
 }
