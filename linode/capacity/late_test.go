@@ -149,6 +149,11 @@ func TestSuccessWithoutEffect(t *testing.T) {
 		t.Errorf("and nothing else helps: %d calls in ten minutes", n)
 	}
 	s = begin(t)
+	two := []Pool{pool(1, 2, slotsOf(2)...)}
+	calls(s, waiting(2, 1), two, 2*time.Minute)
+	s.want("then the plan is left alone", s.sees(2*time.Second, Done, waiting(2, 1), two), "web: starve w0")
+	s.want("and the pool", s.sees(10*time.Second, Done, waiting(2, 1), two), "web: make a pool of 1 for w0", "wait")
+	s = begin(t)
 	claims := append(ownersOf(1), released(has("z", 1001)))
 	if n := calls(s, claims, []Pool{pool(1, 2, slotsOf(2)...)}, 10*time.Minute); n > 2*12 {
 		t.Errorf("a slot that stays listed: %d calls in ten minutes", n)

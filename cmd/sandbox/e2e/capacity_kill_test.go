@@ -22,7 +22,7 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 			// A process that has just begun makes new pools: a PUT of the last one may still come.
 			steps := []struct {
-				pods                              int
+				pods                             int
 				first, firstPath, then, thenPath string
 			}{
 				{4, http.MethodPost, "/lke/clusters/*/pools", http.MethodPost, "/lke/clusters/*/pools"},

@@ -1,0 +1,161 @@
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"testing"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// lateBy is how late a call of the simulator is done that nobody has heard of.
+const lateBy = 20 * time.Second
+
+// TestCallsThatAreDoneLateOrDoLess: in turn a POST, a PUT and a DELETE are answered 504 and done
+// 20 s later, while demand goes on, a PUT is clamped, a machine dies before it joins, and LKE
+// recycles all nodes. No pod that runs is touched but by the recycle, and each time there are
+// as many machines as nodes in the end.
+func TestCallsThatAreDoneLateOrDoLess(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+
+	s.late("POST", "/lke/clusters/*/pools")
+	s.scale(4)
+	first := s.whole("the late POST", 4)
+	if first.linode.Made != 1 {
+		t.Errorf("%d machines were made for one node", first.linode.Made)
+	}
+
+	s.late("PUT", "/lke/clusters/*/pools/*")
+	s.scale(8)
+	s.until("the PUT was sent", time.Minute, func(state) bool { return s.hit() })
+	sent := time.Now()
+	s.scale(16)
+	s.whole("the late PUT", 16)
+	up := s.until("it has come, and took nothing", time.Minute, func(now state) bool {
+		return time.Since(sent) > lateBy+5*time.Second && now.running == 16 && len(now.nodes) == 4
+	})
+	if !slices.ContainsFunc(up.claims, func(nc karpv1.NodeClaim) bool { return nc.Name == first.claims[0].Name }) {
+		t.Error("the first node was lost")
+	}
+
+	s.inject(`{"no_capacity":"clamp"}`)
+	puts := s.puts()
+	s.scale(20)
+	s.until("a clamped PUT was tried again", time.Minute, func(state) bool { return s.puts() >= puts+2 })
+	s.clearFaults()
+	s.whole("a clamped PUT", 20)
+
+	s.late("DELETE", "/lke/clusters/*/nodes/*")
+	s.scale(16)
+	s.until("the DELETE was sent", 2*time.Minute, func(state) bool { return s.hit() })
+	sent = time.Now()
+	s.scale(20)
+	s.until("the late DELETE took no machine of a claim", 3*time.Minute, func(now state) bool {
+		return time.Since(sent) > lateBy+5*time.Second && now.running == 20 && now.pending == 0 && now.matched()
+	})
+
+	s.scale(24)
+	s.loseFirst()
+	start := time.Now()
+	s.whole("a machine that died before it joined", 24)
+	if took := time.Since(start); took > 2*time.Minute {
+		t.Errorf("another took %s", took)
+	}
+
+	before := s.until("", time.Minute, func(state) bool { return true })
+	s.recycleAll()
+	after := s.until("all pods run on other machines", 5*time.Minute, func(now state) bool {
+		return now.running == 24 && now.pending == 0 && len(now.nodes) == 6 && now.matched() &&
+			!slices.ContainsFunc(now.claims, func(nc karpv1.NodeClaim) bool {
+				return slices.ContainsFunc(before.claims, func(old karpv1.NodeClaim) bool { return nc.Name == old.Name })
+			})
+	})
+	if made := after.linode.Made - before.linode.Made; made > 7 {
+		t.Errorf("the recycle of 6 nodes made %d machines", made)
+	}
+}
+
+// late has the next call of that kind done late, and forgets other faults and calls.
+func (s *sandbox) late(method, path string) {
+	s.t.Helper()
+	s.clearFaults()
+	s.inject(fmt.Sprintf(`{"method":%q,"path":%q,"count":1,"status":504,"late":%q}`, method, path, lateBy))
+	s.resetStats()
+}
+
+// hit reports whether the late call was sent.
+func (s *sandbox) hit() bool {
+	for _, call := range s.calls() {
+		if call.Fault == "done later" {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *sandbox) puts() (n int) {
+	for _, call := range s.calls() {
+		if call.Method == http.MethodPut {
+			n++
+		}
+	}
+	return n
+}
+
+func (s *sandbox) scale(pods int) {
+	s.t.Helper()
+	s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(pods))
+}
+
+// whole waits until all pods run, on no more nodes than they need, each with its claim.
+func (s *sandbox) whole(what string, pods int) state {
+	s.t.Helper()
+	return s.until(fmt.Sprintf("after %s %d pods run", what, pods), 3*time.Minute, func(now state) bool {
+		return now.running == pods && now.pending == 0 && now.matched() && len(now.nodes) == pods/4
+	})
+}
+
+// loseFirst has the host die of the first machine that is bound and has not joined.
+func (s *sandbox) loseFirst() {
+	s.t.Helper()
+	var victim karpv1.NodeClaim
+	s.until("a machine is bound that has not joined", time.Minute, func(now state) bool {
+		i := slices.IndexFunc(now.claims, func(nc karpv1.NodeClaim) bool {
+			return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 &&
+				!nc.StatusConditions().Get(karpv1.ConditionTypeRegistered).IsTrue()
+		})
+		if i >= 0 {
+			victim = now.claims[i]
+		}
+		return i >= 0
+	})
+	s.lose(victim)
+}
+
+// recycleAll is the button of Cloud Manager.
+func (s *sandbox) recycleAll() {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost,
+		fmt.Sprintf("%s/v4/lke/clusters/%d/recycle", s.env["LINODE_URL"], s.clusterID()), nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.env["LINODE_TOKEN"])
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("recycle: %s", resp.Status)
+	}
+}
