@@ -164,7 +164,7 @@ func (s *scene) rebind(d *Decision) {
 	}
 	for _, c := range s.Claims {
 		a, ok := s.memory.assigned[c.UID]
-		if !ok || c.Instance != 0 || a.underway || c.Leaving {
+		if _, released := s.memory.released[c.UID]; !ok || c.Instance != 0 || a.underway || c.Leaving || released {
 			continue
 		}
 		if g := groups[a.instance]; g != "untagged" && g != c.Group.Key() {

@@ -250,6 +250,12 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 	s.want("", s.sees(0, Done, []Claim{waits("a")}, one), "bind a to 1000")
 	s.want("the cache lags", s.sees(5*time.Second, Done, []Claim{waits("a")}, one))
 	s.want("it was overwritten", s.sees(5*time.Second, Done, []Claim{waits("a")}, one), "bind a to 1000")
+	other := waits("a")
+	other.Group.Plan = "g6-dedicated-4"
+	s.want("it wants another plan type now", s.sees(time.Second, Done, []Claim{other}, one),
+		": make a pool of 1 for a", "wait")
+	s = begin(t)
+	s.sees(0, Done, []Claim{waits("a")}, one)
 	s.sees(time.Second, Done, []Claim{has("a", 1000)}, one)
 	s.want("its machine is gone meanwhile", s.sees(10*time.Second, Done, []Claim{waits("a")}, nil),
 		"web: make a pool of 1 for a", "wait")

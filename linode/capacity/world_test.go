@@ -25,8 +25,8 @@ type world struct {
 	policy Policy
 	faults bool
 
-	underway []*errand // begun, and not carried out yet
-	late     []late    // calls without an answer, which come later
+	underway []*errand   // begun, and not carried out yet
+	late     []late      // calls without an answer, which come later
 	drained  map[int]int // instances whose Node was deleted, by the process that did it
 
 	writes, made, trouble, robbed int
@@ -122,6 +122,9 @@ func (w *world) bind(b Bind) {
 	if epoch, drained := w.drained[b.Instance]; drained && epoch == w.epoch {
 		w.t.Fatalf("claim %s got instance %d, which was drained: its kubelet does not join again", b.UID, b.Instance)
 	}
+	if key := w.keyOf(b.Instance); key != b.Key && key != "" {
+		w.t.Fatalf("claim %s got instance %d of another group", b.UID, b.Instance)
+	}
 	for _, other := range w.claims {
 		if other.Instance == b.Instance && other.UID != b.UID {
 			c = nil
@@ -137,6 +140,18 @@ func (w *world) bind(b Bind) {
 		return
 	}
 	w.memory.Bound(b, w.now)
+}
+
+// keyOf is the tag of an instance's pool.
+func (w *world) keyOf(instance int) string {
+	for _, p := range w.pools {
+		for _, b := range p.slots {
+			if b.Instance == instance {
+				return p.Group
+			}
+		}
+	}
+	return ""
 }
 
 // resize sets the count of a pool. Where it is lower LKE picks the victims.

@@ -130,7 +130,7 @@ func (n *NodeClaims) free(ctx context.Context, b capacity.Bind) error {
 	}
 	for i := range list.Items {
 		if nc := &list.Items[i]; nc.Status.ProviderID == id && string(nc.UID) != b.UID {
-			return fmt.Errorf("Linode %d is the machine of NodeClaim %s", b.Instance, nc.Name)
+			return fmt.Errorf("the Linode %d is the machine of NodeClaim %s", b.Instance, nc.Name)
 		}
 	}
 	return nil

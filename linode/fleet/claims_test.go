@@ -97,7 +97,7 @@ func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
 	claim, _ := nodeclaim.Read(b)
 	later := NewNodeClaims(reader(bound.DeepCopy(), b.DeepCopy()), nil, events.NewFakeRecorder(1), nil)
 	err := later.Bind(t.Context(), capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
-	if err == nil || err.Error() != "Linode 10 is the machine of NodeClaim "+a.Name {
+	if err == nil || err.Error() != "the Linode 10 is the machine of NodeClaim "+a.Name {
 		t.Errorf("the machine of another is bound: %v", err)
 	}
 }
