@@ -16,6 +16,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -116,6 +117,9 @@ func (t *Tree) parse(name string) (*hcl.File, hcl.Diagnostics) {
 // read reads a file, but no more than is needed to see that it is too large.
 func read(fsys fs.FS, name string) ([]byte, error) {
 	info, err := fs.Stat(fsys, name)
+	if errors.Is(err, syscall.ELOOP) {
+		return nil, errors.New("a link that is not followed; put a file there")
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"slices"
@@ -65,6 +66,9 @@ type Request struct {
 // Answer is what came out. Its policies stayed in the child.
 type Answer struct {
 	Result
+	// Read are the files of Request.Root that were read, sorted. They compile to the
+	// same result without the others.
+	Read        []string          `json:"read"`
 	PolicyCount int               `json:"policies"`
 	Verdicts    []plan.Verdict    `json:"verdicts"` // of the policies, on Request.Plan
 	Diagnostics []diag.Diagnostic `json:"diagnostics"`
@@ -198,11 +202,12 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if req.IgnoreUndeclared {
 		req.Vars = declared(root.FS(), req)
 	}
-	compiled, diags := Dir(ctx, root.FS(), Options{
+	files := &observed{FS: root.FS(), read: map[string]bool{}}
+	compiled, diags := Dir(ctx, files, Options{
 		Options: config.Options{Dir: req.Dir, Vars: req.Vars, Version: req.Version},
 	})
 	answer := Answer{
-		Result: compiled, PolicyCount: len(compiled.Policies),
+		Result: compiled, Read: slices.Sorted(maps.Keys(files.read)), PolicyCount: len(compiled.Policies),
 		Diagnostics: diag.New(diags, compiled.Files), Failed: diags.HasErrors(),
 	}
 	if req.Plan == nil || answer.Failed {

@@ -181,3 +181,60 @@ func TestAChildSeesNoEnvironment(t *testing.T) {
 		t.Errorf("the child's environment (-want +got):\n%s", diff)
 	}
 }
+
+// TestWhatWasRead: that it compiles to the same without the other files.
+func TestWhatWasRead(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"clusters/dev/main.lke.hcl": "cluster {\n  name   = \"dev\"\n  region = file(\"../region.txt\")\n}\n" +
+			"node_class \"a\" {\n  name = var.name\n}\nvariable \"name\" {\n  type = string\n}\n" +
+			"module \"m\" {\n  source = \"../../modules/m\"\n}\n",
+		"clusters/dev/prod.auto.lkevars.hcl": "name = \"std\"\n",
+		"clusters/region.txt":                "us-ord",
+		"clusters/prod/main.lke.hcl":         "x",
+		"modules/m/m.lke.hcl":                "node_class \"b\" {}\n",
+		"README.txt":                         "x",
+	} {
+		path := filepath.Join(dir, name)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(text), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answer, err := compile.Child{}.Compile(t.Context(), compile.Request{Root: dir, Dir: "clusters/dev"})
+	if err != nil || answer.Failed {
+		t.Fatalf("%v, %v", err, answer.Errors())
+	}
+	want := []string{"clusters/dev/main.lke.hcl", "clusters/dev/prod.auto.lkevars.hcl", "clusters/region.txt", "modules/m/m.lke.hcl"}
+	if diff := cmp.Diff(want, answer.Read); diff != "" {
+		t.Errorf("files (-want +got):\n%s", diff)
+	}
+}
+
+// TestBarredFilesAreErrors: a file that is too large, and a link that leads to
+// itself, are what package fetch leaves of files that it does not write.
+func TestBarredFilesAreErrors(t *testing.T) {
+	for name, bar := range map[string]struct {
+		put  func(at string) error
+		want string
+	}{
+		"too large": {func(at string) error { return os.WriteFile(at, make([]byte, 256<<10+1), 0o600) }, "bytes"},
+		"a link":    {func(at string) error { return os.Symlink(filepath.Base(at), at) }, "a link that is not followed"},
+	} {
+		for _, file := range []string{"more.lke.hcl", "more.auto.lkevars.hcl", "names.txt"} {
+			dir := directory(t, good+"node_class \"n\" {\n  name = file(\"names.txt\")\n}\n")
+			if err := os.WriteFile(filepath.Join(dir, "names.txt"), []byte("n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			os.Remove(filepath.Join(dir, file))
+			if err := bar.put(filepath.Join(dir, file)); err != nil {
+				t.Fatal(err)
+			}
+			answer, err := compile.Child{}.Compile(t.Context(),
+				compile.Request{Root: dir, Dir: ".", Vars: []config.Var{{Name: "cpus", Value: "4"}}})
+			if errs := strings.Join(answer.Errors(), "\n"); err != nil || !strings.Contains(errs, file) ||
+				!strings.Contains(errs, bar.want) {
+				t.Errorf("%s is %s: %v, %s", file, name, err, errs)
+			}
+		}
+	}
+}

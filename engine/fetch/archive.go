@@ -2,27 +2,30 @@ package fetch
 
 import (
 	archive "archive/tar"
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
 	"io/fs"
 
 	"github.com/fluxcd/pkg/tar"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Unpack writes the readable files of a tar.gz archive into a directory. A path
-// that leads out of it is an error, and so is an archive beyond the bounds. Links
-// are left out; one with the name of a configuration file is an error.
+// that leads out of it is an error, and so is an archive beyond the bounds. Files
+// that are too large, and links, are barred.
 func Unpack(from io.Reader, dir string) error {
-	var link, tooMany error
+	var tooMany error
 	var found tally
+	var barred []barrier
 	filter := func(name string, info fs.FileInfo) bool {
-		if isLink(info) {
-			link = cmp.Or(link, refuseLink(name))
+		useful := !info.IsDir() && schemas.Readable(name)
+		skip := isLink(info) || !info.IsDir() && (!useful || info.Size() > maxFile)
+		if skip && useful {
+			barred = append(barred, barrier{name, isLink(info)})
 		}
-		skip := leftOut(name, info)
-		tooMany = cmp.Or(tooMany, found.add(name, !skip))
+		tooMany = cmp.Or(tooMany, found.add(name, useful || !skip))
 		return skip || tooMany != nil
 	}
 	err := tar.Untar(until{from, &tooMany}, dir,
@@ -30,22 +33,13 @@ func Unpack(from io.Reader, dir string) error {
 	if err != nil {
 		return fmt.Errorf("unpack: %w", err)
 	}
-	return cmp.Or(tooMany, link)
+	if tooMany != nil {
+		return tooMany
+	}
+	return barAll(dir, barred)
 }
 
-// Pack returns the readable files of a directory as a tar.gz archive.
-func Pack(dir string) ([]byte, error) {
-	var b bytes.Buffer
-	_, err := tar.Tar(dir, &b, tar.WithFilter(leftOut))
-	return b.Bytes(), err
-}
-
-// leftOut reports whether an entry of an archive or directory is skipped. The mode
-// of a hard link is that of a regular file.
-func leftOut(name string, info fs.FileInfo) bool {
-	return isLink(info) || !info.IsDir() && !Readable(name, info.Size())
-}
-
+// isLink also knows hard links, which have the mode of a regular file.
 func isLink(info fs.FileInfo) bool {
 	header, ok := info.Sys().(*archive.Header)
 	return info.Mode()&fs.ModeSymlink != 0 || ok && header.Typeflag == archive.TypeLink

@@ -77,6 +77,7 @@ func TestFetch(t *testing.T) {
 		body   []byte
 		digest string // "": the right one
 		want   []string
+		barred []string // there, and not to be read by a compilation
 		err    string
 	}{
 		{name: "what is useful", body: packed(t, good, entry{name: "README.md", content: "x"}, entry{name: "data/teams.yaml", content: "a: 1"}), want: []string{"clusters/dev/main.lke.hcl", "data/teams.yaml"}},
@@ -84,12 +85,14 @@ func TestFetch(t *testing.T) {
 		{name: "no digest", body: packed(t, good), digest: "none", err: "no digest to check it by"},
 		{name: "a path that leads out", body: packed(t, good, entry{name: "../escaped.hcl", content: "x"}), err: "unpack"},
 		{name: "an absolute path", body: packed(t, entry{name: "/etc/escaped.hcl", content: "x"}), err: "unpack"},
-		{name: "a symbolic link is left out", body: packed(t, good, entry{name: "link.hcl", content: "/etc/passwd", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}},
+		{name: "a symbolic link is barred", body: packed(t, good, entry{name: "link.hcl", content: "/etc/passwd", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"link.hcl"}},
 		{name: "a file through a link", body: packed(t, entry{name: "dir", content: "/tmp", kind: tar.TypeSymlink}, entry{name: "dir/escaped.hcl", content: "x"}), want: []string{"dir/escaped.hcl"}},
-		{name: "a hard link is left out", body: packed(t, good, entry{name: "hard.hcl", content: "/etc/passwd", kind: tar.TypeLink}), want: []string{"clusters/dev/main.lke.hcl"}},
-		{name: "a symbolic link in the place of configuration", body: packed(t, good, entry{name: "more.lke.hcl", content: "clusters/dev/main.lke.hcl", kind: tar.TypeSymlink}), err: "more.lke.hcl is a link"},
-		{name: "a hard link in the place of configuration", body: packed(t, good, entry{name: "more.lke.json", content: "clusters/dev/main.lke.hcl", kind: tar.TypeLink}), err: "more.lke.json is a link"},
-		{name: "a file that is too large is left out", body: packed(t, good, entry{name: "large.json", size: maxFile + 1}), want: []string{"clusters/dev/main.lke.hcl"}},
+		{name: "a hard link is barred", body: packed(t, good, entry{name: "hard.hcl", content: "/etc/passwd", kind: tar.TypeLink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"hard.hcl"}},
+		{name: "a link to configuration is barred", body: packed(t, good, entry{name: "a/more.lke.hcl", content: "../clusters/dev/main.lke.hcl", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"a/more.lke.hcl"}},
+		{name: "a link to values is barred", body: packed(t, good, entry{name: "prod.auto.lkevars.hcl", content: "a", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"prod.auto.lkevars.hcl"}},
+		{name: "a link after a file of its name is barred", body: packed(t, good, entry{name: "a.lke.hcl", content: "x"}, entry{name: "./a.lke.hcl", content: "x", kind: tar.TypeLink}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"a.lke.hcl"}},
+		{name: "a file that is too large is barred", body: packed(t, good, entry{name: "pools.lke.hcl", size: maxFile + 1}), want: []string{"clusters/dev/main.lke.hcl"}, barred: []string{"pools.lke.hcl"}},
+		{name: "a link without use is left out", body: packed(t, good, entry{name: "latest", content: "v1", kind: tar.TypeSymlink}), want: []string{"clusters/dev/main.lke.hcl"}},
 		{name: "a bomb", body: packed(t, bomb...), err: "unpack"},
 		{name: "a bomb of empty files", body: packed(t, swarm...), err: "more than 100000 files"},
 		{name: "longer than the bound", body: noise, err: "larger than 10 MiB"},
@@ -117,26 +120,41 @@ func TestFetch(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, filesIn(t, dir)); diff != "" {
+			files, barred := filesIn(t, dir)
+			if diff := cmp.Diff(tt.want, files); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.barred, barred); diff != "" {
+				t.Errorf("barred files (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-// filesIn lists the files of a directory, in order.
-func filesIn(t *testing.T, dir string) (names []string) {
+// filesIn lists the files of a directory, in order: those that can be read whole, and
+// those that are barred.
+func filesIn(t *testing.T, dir string) (whole, barred []string) {
 	t.Helper()
-	err := fs.WalkDir(os.DirFS(dir), ".", func(name string, entry fs.DirEntry, err error) error {
-		if err == nil && !entry.IsDir() {
-			names = append(names, name)
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	err = fs.WalkDir(root.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
 		}
-		return err
+		if info, err := root.Stat(name); err != nil || info.Size() > maxFile {
+			barred = append(barred, name)
+		} else {
+			whole = append(whole, name)
+		}
+		return nil
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return names
+	return whole, barred
 }
 
 func TestFetchTriesAgain(t *testing.T) {
@@ -158,9 +176,9 @@ func TestFetchTriesAgain(t *testing.T) {
 	}
 }
 
-func TestARecordHoldsWhatIsUseful(t *testing.T) {
+func TestWhatIsPickedIsKept(t *testing.T) {
 	from, to := t.TempDir(), t.TempDir()
-	for name, content := range map[string]string{"clusters/dev/main.lke.hcl": "a", "modules/web/web.lke.hcl": "b", "teams.yaml": "c", "logo.png": "d"} {
+	for name, content := range map[string]string{"clusters/dev/main.lke.hcl": "a", "modules/web/web.lke.hcl": "b", "teams.yaml": "c"} {
 		path := filepath.Join(from, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			t.Fatal(err)
@@ -169,14 +187,44 @@ func TestARecordHoldsWhatIsUseful(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	kept, err := Pack(from)
+	read := Pick{from, []string{"modules/web/web.lke.hcl", "clusters/dev/main.lke.hcl"}}
+	kept, err := read.Pack()
 	if err != nil {
 		t.Fatal(err)
 	}
 	if err := Unpack(bytes.NewReader(kept), to); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff([]string{"clusters/dev/main.lke.hcl", "modules/web/web.lke.hcl", "teams.yaml"}, filesIn(t, to)); diff != "" {
+	unpacked, err := PickAll(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"clusters/dev/main.lke.hcl", "modules/web/web.lke.hcl"}, unpacked.Names); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
+	}
+	digests := map[string]bool{}
+	for _, p := range []Pick{read, unpacked} {
+		digest, err := p.Digest("clusters/dev")
+		if err != nil {
+			t.Fatal(err)
+		}
+		digests[digest] = true
+	}
+	if len(digests) != 1 {
+		t.Errorf("the digests differ: %v", digests)
+	}
+	for name, other := range map[string]Pick{
+		"another path": read, "a file less": {from, read.Names[:1]}, "a file more": {from, append(read.Names, "teams.yaml")},
+	} {
+		path := "clusters/dev"
+		if name == "another path" {
+			path = "clusters"
+		}
+		if digest, err := other.Digest(path); err != nil || digests[digest] {
+			t.Errorf("%s: the digest is the same, or %v", name, err)
+		}
+	}
+	if _, err := (Pick{from, []string{"../escaped.hcl"}}).Pack(); err == nil {
+		t.Error("a file is picked that is in another directory")
 	}
 }

@@ -9,19 +9,15 @@
 package fetch
 
 import (
-	"crypto/sha256"
+	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/lkeplan/lkeplan/schemas"
 )
-
-// Readable reports whether a configuration can read a file of this name and size
-// in bytes.
-func Readable(name string, size int64) bool { return schemas.Readable(name) && size <= maxFile }
 
 // The bounds of the files that are written, in bytes: of all, and of one.
 const (
@@ -53,42 +49,62 @@ func (t *tally) add(name string, written bool) error {
 	return nil
 }
 
-// refuseLink is the error about a link with the name of a configuration file; nil
-// for other names. Without the file behind the link, pools would be missing that
-// are seen in the repository.
-func refuseLink(name string) error {
-	if !strings.HasSuffix(name, ".lke.hcl") && !strings.HasSuffix(name, ".lke.json") {
-		return nil
-	}
-	return fmt.Errorf("%s is a link, and links are not followed: put a file there", name)
+// A barrier stands in the place of a file that is not written. Who reads it gets an
+// error; who does not need the file, none. Without it the file would be one that is
+// not there, and pools would be missing that are seen in the repository.
+type barrier struct {
+	name string
+	link bool // a link, which is not followed; else a file that is too large
 }
 
-// Same reports whether two directories have the same readable files.
-func Same(a, b string) (bool, error) {
-	files, err := hashes(a)
+func barAll(dir string, barred []barrier) error {
+	root, err := os.OpenRoot(dir)
 	if err != nil {
-		return false, err
+		return err
 	}
-	others, err := hashes(b)
-	return maps.Equal(files, others), err
+	defer root.Close()
+	for _, b := range barred {
+		if err := b.put(root); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// hashes returns the SHA-256 sums of the readable files of a directory, by their
-// paths in it.
-func hashes(dir string) (map[string][sha256.Size]byte, error) {
-	sums := map[string][sha256.Size]byte{}
-	root := os.DirFS(dir)
-	err := fs.WalkDir(root, ".", func(name string, d fs.DirEntry, err error) error {
-		if err != nil || !d.Type().IsRegular() {
-			return err
-		}
-		info, err := d.Info()
-		if err != nil || leftOut(name, info) {
-			return err
-		}
-		text, err := fs.ReadFile(root, name)
-		sums[name] = sha256.Sum256(text)
+// put puts a link in the place of a link, which leads to itself, and a file that is
+// too large, and takes no space, in the place of a large one.
+func (b barrier) put(root *os.Root) error {
+	at := filepath.Clean(filepath.FromSlash(b.name))
+	if err := root.MkdirAll(filepath.Dir(at), 0o700); err != nil {
 		return err
-	})
-	return sums, err
+	}
+	if err := root.Remove(at); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if b.link {
+		return root.Symlink(filepath.Base(at), at)
+	}
+	file, err := root.Create(at)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Truncate(maxFile+1), file.Close())
+}
+
+// WriteFiles writes the readable files of a map, by their names, into a directory.
+func WriteFiles[Text string | []byte](dir string, files map[string]Text) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	for name, text := range files {
+		if !schemas.Readable(name) {
+			continue
+		}
+		if err := root.WriteFile(name, []byte(text), 0o600); err != nil {
+			return err
+		}
+	}
+	return nil
 }

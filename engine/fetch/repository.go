@@ -161,8 +161,7 @@ func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string)
 }
 
 // writeTree writes the readable regular files of a tree. A path that leads out of
-// the directory is an error, and so is a link with the name of a configuration
-// file.
+// the directory is an error. Files that are too large, and links, are barred.
 func writeTree(tree *object.Tree, dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -187,22 +186,19 @@ func writeTree(tree *object.Tree, dir string) error {
 }
 
 func writeEntry(root *os.Root, tree *object.Tree, name string, entry object.TreeEntry, found *tally) error {
-	isFile := entry.Mode.IsFile() && entry.Mode != filemode.Symlink
-	if err := found.add(name, isFile && schemas.Readable(name)); err != nil {
+	useful := entry.Mode.IsFile() && schemas.Readable(name)
+	if err := found.add(name, useful); err != nil || !useful {
 		return err
 	}
-	switch {
-	case entry.Mode == filemode.Symlink:
-		return refuseLink(name)
-	case !isFile || !schemas.Readable(name):
-		return nil
+	if entry.Mode == filemode.Symlink {
+		return barrier{name, true}.put(root)
 	}
 	f, err := tree.TreeEntryFile(&entry)
 	if err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
 	}
 	if f.Size > maxFile {
-		return nil
+		return barrier{name, false}.put(root)
 	}
 	if found.bytes += f.Size; found.bytes > maxUnpacked {
 		return fmt.Errorf("the files of the commit are larger than %d MiB", maxUnpacked>>20)

@@ -16,38 +16,45 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestWhatIsWrittenOfACommit: regular files that are of use, and nothing at all
-// where configuration is a link.
+// TestWhatIsWrittenOfACommit: regular files that are of use. In the place of a link
+// is something that cannot be read.
 func TestWhatIsWrittenOfACommit(t *testing.T) {
 	main := object.TreeEntry{Name: "main.lke.hcl", Mode: filemode.Regular}
 	tests := []struct {
-		name string
-		more object.TreeEntry
-		want []string
-		err  string
+		name         string
+		more         object.TreeEntry
+		want, barred []string
 	}{
-		{"a file that is of use, as a program", object.TreeEntry{Name: "teams.yaml", Mode: filemode.Executable}, []string{"main.lke.hcl", "teams.yaml"}, ""},
-		{"a file that is of none", object.TreeEntry{Name: "logo.png", Mode: filemode.Regular}, []string{"main.lke.hcl"}, ""},
-		{"a link", object.TreeEntry{Name: "notes.txt", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, ""},
-		{"a link in the place of configuration", object.TreeEntry{Name: "more.lke.hcl", Mode: filemode.Symlink}, nil, "more.lke.hcl is a link"},
+		{"a file that is of use, as a program", object.TreeEntry{Name: "teams.yaml", Mode: filemode.Executable}, []string{"main.lke.hcl", "teams.yaml"}, nil},
+		{"a file that is of none", object.TreeEntry{Name: "logo.png", Mode: filemode.Regular}, []string{"main.lke.hcl"}, nil},
+		{"a link that is of none", object.TreeEntry{Name: "latest", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, nil},
+		{"a link", object.TreeEntry{Name: "notes.txt", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, []string{"notes.txt"}},
+		{"a link in the place of configuration", object.TreeEntry{Name: "more.lke.hcl", Mode: filemode.Symlink}, []string{"main.lke.hcl"}, []string{"more.lke.hcl"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := t.TempDir()
-			err := writeTree(treeOf(t, main, tt.more), dir)
-			if tt.err != "" {
-				if err == nil || !strings.Contains(err.Error(), tt.err) {
-					t.Errorf("%v, want an error with %q", err, tt.err)
-				}
-				return
-			}
-			if err != nil {
+			if err := writeTree(treeOf(t, "a", main, tt.more), dir); err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, filesIn(t, dir)); diff != "" {
+			files, barred := filesIn(t, dir)
+			if diff := cmp.Diff(tt.want, files); diff != "" {
 				t.Errorf("files (-want +got):\n%s", diff)
 			}
+			if diff := cmp.Diff(tt.barred, barred); diff != "" {
+				t.Errorf("barred files (-want +got):\n%s", diff)
+			}
 		})
+	}
+}
+
+func TestALargeFileOfACommitIsBarred(t *testing.T) {
+	dir, large := t.TempDir(), strings.Repeat("a", maxFile+1)
+	if err := writeTree(treeOf(t, large, object.TreeEntry{Name: "pools.lke.hcl", Mode: filemode.Regular}), dir); err != nil {
+		t.Fatal(err)
+	}
+	if files, barred := filesIn(t, dir); len(files) > 0 || !cmp.Equal(barred, []string{"pools.lke.hcl"}) {
+		t.Errorf("files %v, barred %v", files, barred)
 	}
 }
 
@@ -101,8 +108,8 @@ func TestARepositoryOfLargeFiles(t *testing.T) {
 		case file.err == "" && err != nil:
 			t.Error(err)
 		case file.err == "":
-			if diff := cmp.Diff([]string{file.name}, filesIn(t, to)); diff != "" {
-				t.Errorf("files (-want +got):\n%s", diff)
+			if files, _ := filesIn(t, to); !cmp.Equal(files, []string{file.name}) {
+				t.Errorf("files %v, want %s", files, file.name)
 			}
 		}
 	}
@@ -145,8 +152,8 @@ func TestATreeThatHoldsItselfManyTimes(t *testing.T) {
 	}
 }
 
-// treeOf stores a tree, all of whose entries have the same content.
-func treeOf(t *testing.T, entries ...object.TreeEntry) *object.Tree {
+// treeOf stores a tree, all of whose entries have the same text.
+func treeOf(t *testing.T, text string, entries ...object.TreeEntry) *object.Tree {
 	t.Helper()
 	repo, err := git.Init(memory.NewStorage(), nil)
 	if err != nil {
@@ -158,7 +165,7 @@ func treeOf(t *testing.T, entries ...object.TreeEntry) *object.Tree {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.Write([]byte("clusters/dev/main.lke.hcl")); err != nil {
+	if _, err := w.Write([]byte(text)); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.Close(); err != nil {

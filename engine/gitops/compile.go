@@ -40,9 +40,16 @@ func (t inTurn) Compile(ctx context.Context, req compile.Request) (compile.Answe
 type compiled struct {
 	compile.Answer
 	request compile.Request
+	// first is true where nothing was applied yet, as far as is known.
+	first bool
 	// lastAppliedError says why this is the new revision and not the one that was
-	// last applied: that no longer compiles. "" where this is not so.
+	// last applied: that is not known, or no longer compiles. "" where this is not so.
 	lastAppliedError string
+}
+
+// digest names the files that were read.
+func (c compiled) digest() (string, error) {
+	return fetch.Pick{Dir: c.request.Root, Names: c.Read}.Digest(c.request.Dir)
 }
 
 // compile compiles the files of a revision, and those that were last applied.
@@ -52,7 +59,7 @@ func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) err
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
 		return err
 	}
-	rev.head = answer.Result
+	rev.head, rev.read = answer.Result, fetch.Pick{Dir: rev.files, Names: answer.Read}
 	rev.head.Inventory = inventoryLabel(rev.target.NodePlan)
 	dir := filepath.Join(filepath.Dir(rev.files), "base")
 	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
@@ -89,20 +96,21 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for what was last applied: %v", err)
 	}
-	path, known, err := w.Records.Load(ctx, to.NodePlan, dir)
+	record, err := w.Records.Load(ctx, to.NodePlan, dir)
 	if err != nil {
 		return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
 	}
-	if !known {
+	if !record.known() {
+		head.first, head.lastAppliedError = record.Missing == "", record.Missing
 		return head, nil
 	}
-	req := compile.Request{Root: dir, Dir: within(path), Vars: to.vars.Vars, IgnoreUndeclared: true}
-	if req.Dir == head.request.Dir && slices.Equal(req.Vars, head.request.Vars) {
-		unchanged, err := fetch.Same(req.Root, head.request.Root)
+	req := compile.Request{Root: dir, Dir: record.Path, Vars: to.vars.Vars, IgnoreUndeclared: true}
+	if slices.Equal(req.Vars, head.request.Vars) {
+		digest, err := head.digest()
 		if err != nil {
-			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
+			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the files that were compiled: %v", err)
 		}
-		if unchanged {
+		if digest == record.Digest {
 			return head, nil
 		}
 	}
@@ -113,22 +121,34 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	}
 	if answer.Failed {
 		// It compiled when it was applied, so its variables have changed.
-		head.lastAppliedError = strings.Join(append([]string{"It has errors now:"}, answer.Errors()...), "\n")
+		head.lastAppliedError = "It has errors with the present variables; remove a value only when nothing that is " +
+			"applied uses it:\n" + strings.Join(answer.Errors(), "\n")
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil
 }
 
-// refuseUnreadable blocks a plan that changes something while the files that were
-// last applied do not compile with the present variables. Otherwise one commit
-// could change the variables, and be judged by its own guards.
-func (c compiled) refuseUnreadable(p plan.Plan) []plan.Verdict {
-	if c.lastAppliedError == "" || p.Empty() {
+// refuseUnknown blocks a plan that changes something while the files that were last
+// applied are not known, or do not compile. Otherwise whoever can have them lost
+// would have a commit judged by its own guards.
+func (c compiled) refuseUnknown(p judged) []plan.Verdict {
+	why := c.lastAppliedError
+	if c.first && p.touchesOurs() {
+		why = "There is no record of it, and its objects are in the cluster."
+	}
+	if why == "" || p.Plan.Empty() {
 		return nil
 	}
 	return []plan.Verdict{{
 		Guard: "last_applied", Status: plan.Blocked,
-		Detail: "The guards that were last applied cannot be read with the present variables. " +
-			"Remove a value only when nothing that is applied uses it. " + c.lastAppliedError,
+		Detail: "The guards that were last applied are not known, and those of this revision cannot stand for them. " + why,
 	}}
+}
+
+// touchesOurs reports whether a plan changes or deletes objects that carry the
+// NodePlan's label already.
+func (p judged) touchesOurs() bool {
+	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
+		return p.ours[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
+	})
 }

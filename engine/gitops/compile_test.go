@@ -3,13 +3,16 @@ package gitops
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -17,15 +20,26 @@ import (
 
 // recorded is a record of some files, which Load writes down.
 type recorded struct {
-	path  string
-	files map[string]string // nil: nothing was applied yet
+	none
+	path    string
+	files   map[string]string // nil: nothing was applied yet
+	missing string
 }
 
-func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
-	return r.path, r.files != nil, write(dir, r.files)
+func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
+	if r.files == nil {
+		return Record{Missing: r.missing}, nil
+	}
+	if err := write(dir, r.files); err != nil {
+		return Record{}, err
+	}
+	files, err := fetch.PickAll(dir)
+	if err != nil {
+		return Record{}, err
+	}
+	digest, err := files.Digest(r.path)
+	return Record{Path: r.path, Digest: digest, Missing: r.missing}, err
 }
-
-func (recorded) Store(context.Context, *lkeplanv1alpha1.NodePlan, string) error { return nil }
 
 func write(dir string, files map[string]string) error {
 	for name, text := range files {
@@ -73,13 +87,12 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 		compiles int
 		allows   int
 	}{
-		"nothing was applied yet":   {recorded{}, "4", 0, head},
-		"the same":                  {recorded{"./fleet", files}, "4", 0, head},
-		"the same but for a README": {recorded{"fleet", with("README.md", "new")}, "4", 0, head},
-		"another path":              {recorded{"modules", files}, "4", 1, old},
-		"another text in a module":  {recorded{"fleet", with("modules/m.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
-		"a file more":               {recorded{"fleet", with("fleet/more.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
-		"another value":             {recorded{"fleet", files}, "8", 1, old},
+		"nothing was applied yet":  {recorded{}, "4", 0, head},
+		"the same":                 {recorded{path: "fleet", files: files}, "4", 0, head},
+		"another path":             {recorded{path: "modules", files: files}, "4", 1, old},
+		"another text in a module": {recorded{path: "fleet", files: with("modules/m.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
+		"a file more":              {recorded{path: "fleet", files: with("fleet/more.lke.hcl", "pool \"c\" {}")}, "4", 1, old},
+		"another value":            {recorded{path: "fleet", files: files}, "8", 1, old},
 	}
 	cpus := func(n string) []config.Var { return []config.Var{{Name: "cpus", Value: n}} }
 	for name, tt := range tests {
@@ -93,6 +106,10 @@ func TestTheGuardsAreOfWhatWasLastApplied(t *testing.T) {
 			of := compiled{
 				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: config.Guards{MaxDeletedPools: head}}}},
 				request: compile.Request{Root: root, Dir: "fleet", Vars: cpus("4")},
+			}
+			of.Read = slices.Collect(maps.Keys(files))
+			if err := os.WriteFile(filepath.Join(root, "README.txt"), nil, 0o600); err != nil { // which nothing reads
+				t.Fatal(err)
 			}
 			to := target{&lkeplanv1alpha1.NodePlan{}, Variables{Vars: cpus(tt.cpus)}}
 			base, err := w.base(t.Context(), to, t.TempDir(), of)
@@ -120,35 +137,50 @@ func TestPoliciesAreAskedWhereThereAreAny(t *testing.T) {
 	}
 }
 
-// TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead: otherwise a commit that removes
-// a value that the last applied guards need would be judged by its own guards.
-func TestAChangeWaitsWhileWhatWasLastAppliedCannotBeRead(t *testing.T) {
+// TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown: otherwise whoever can have it lost,
+// or a commit that removes a value that it needs, would have the next change judged
+// by its own guards.
+func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
+	files := map[string]string{"old.lke.hcl": ""}
+	create := plan.Change{Kind: "NodePool", Name: "api", Action: plan.Create}
 	change := plan.Change{Kind: "NodePool", Name: "web", Action: plan.Delete}
 	for name, tt := range map[string]struct {
+		record  recorded
 		failed  bool
 		changes []plan.Change
+		ours    bool
 		refused bool
 	}{
-		"it can be read":  {false, []plan.Change{change}, false},
-		"it cannot":       {true, []plan.Change{change}, true},
-		"nothing changes": {true, nil, false},
+		"it is known":                   {recorded{files: files}, false, []plan.Change{change}, true, false},
+		"it does not compile":           {recorded{files: files}, true, []plan.Change{change}, true, true},
+		"nothing changes":               {recorded{files: files}, true, nil, true, false},
+		"its record is missing":         {recorded{missing: "There is no record of it."}, false, []plan.Change{change}, true, true},
+		"its record was altered":        {recorded{files: files, missing: "Other files."}, false, []plan.Change{create}, true, true},
+		"nothing was applied":           {recorded{}, false, []plan.Change{create}, false, false},
+		"a part of it was applied":      {recorded{}, false, []plan.Change{create}, true, false},
+		"the status is lost":            {recorded{}, false, []plan.Change{change}, true, true},
+		"the status is lost, no change": {recorded{}, false, nil, true, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			guards := config.Guards{MaxDeletedPools: 9}
 			w := &Worker{
 				Compiler: &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}, Failed: tt.failed}},
-				Records:  recorded{"", map[string]string{"old.lke.hcl": ""}},
+				Records:  tt.record,
 			}
 			head := compiled{
 				Answer:  compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: guards}}},
 				request: compile.Request{Root: t.TempDir(), Dir: "."},
 			}
 			rev := &revision{target: target{NodePlan: &lkeplanv1alpha1.NodePlan{}}}
+			rev.head.Objects = []config.Object{{}}
 			var err error
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{}
+			p := &judged{ours: owned{}}
+			if tt.ours {
+				p.ours[change.Key()] = true
+			}
 			p.Plan.Current, p.Plan.Changes = new(catalog.Money), tt.changes
 			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)

@@ -4,69 +4,112 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine/fetch"
-	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// maxRecord bounds what is kept in a ConfigMap, which holds 1 MiB.
+// Record is what was last applied through a NodePlan.
+type Record struct {
+	Path   string // the directory that was compiled
+	Digest string // of the files and the path
+	// Missing says, as a sentence, why the files are not known. Then a change waits
+	// for approval. "" where they are, and where nothing was applied yet.
+	Missing string
+}
+
+// known reports whether the files are those that were last applied.
+func (r Record) known() bool { return r.Digest != "" && r.Missing == "" }
+
+// maxRecord bounds the packed files of a record: an object that is larger than
+// about 1.5 MiB is refused.
 const maxRecord = 900 << 10
 
-// ConfigMaps keeps the files that were last applied in a ConfigMap next to each
-// NodePlan, which is deleted with it. The client needs no cache: that would hold
-// all ConfigMaps of the cluster.
-type ConfigMaps struct{ Client client.Client }
+// ClusterRecords keeps the files that were last applied in a NodePlanRecord next to
+// each NodePlan, which is deleted with it. The client needs no cache.
+type ClusterRecords struct{ Client client.Client }
 
-// The keys of such a ConfigMap.
-const (
-	recordFiles = "source.tar.gz"
-	recordPath  = "path" // the directory in it that was compiled
-)
-
-// recordName keeps the name that clusters have already: a revision would be judged
-// by its own guards where its record is not found.
-func recordName(np *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue("lkeplan", np.Name, "in-force")
-}
-
-// Load implements Records.
-func (c ConfigMaps) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (string, bool, error) {
-	var record corev1.ConfigMap
-	err := c.Client.Get(ctx, client.ObjectKey{Namespace: np.Namespace, Name: recordName(np)}, &record)
-	if apierrors.IsNotFound(err) || (err == nil && record.BinaryData[recordFiles] == nil) {
-		return "", false, nil
+// Load implements Records. The files are known where they have the digest in the
+// status of the NodePlan, which others cannot write.
+func (c ClusterRecords) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
+	var kept lkeplanv1alpha1.NodePlanRecord
+	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
+	if client.IgnoreNotFound(err) != nil {
+		return Record{}, fmt.Errorf("get NodePlanRecord %s/%s: %w", np.Namespace, np.Name, err)
+	}
+	there := err == nil && ownedBy(&kept, np) // not that of a NodePlan of this name that is gone
+	switch {
+	case !there && np.Status.LastAppliedRevision == "":
+		return Record{}, nil
+	case !there:
+		return Record{Missing: "There is no record of it."}, nil
+	case kept.Files == nil:
+		return Record{Missing: "Its files are too large to be kept."}, nil
+	}
+	record := Record{Path: within(kept.Path)}
+	if err := fetch.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
+		return Record{Missing: fmt.Sprintf("Its record cannot be read: %v.", err)}, nil
+	}
+	files, err := fetch.PickAll(dir)
+	if err == nil {
+		record.Digest, err = files.Digest(record.Path)
 	}
 	if err != nil {
-		return "", false, err
+		return Record{}, fmt.Errorf("read what was last applied: %w", err)
 	}
-	if err := fetch.Unpack(bytes.NewReader(record.BinaryData[recordFiles]), dir); err != nil {
-		return "", false, fmt.Errorf("read ConfigMap %s/%s: %w", np.Namespace, record.Name, err)
+	same, err := c.isLastApplied(ctx, np, record.Digest)
+	if err != nil || same {
+		return record, err
 	}
-	return record.Data[recordPath], true, nil
+	return Record{Missing: "Its record has other files than those that were applied."}, nil
 }
 
-// Store implements Records. Where the files are too large for a ConfigMap, the
-// record has none.
-func (c ConfigMaps) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) error {
-	files, err := fetch.Pack(dir)
-	if err != nil {
-		return fmt.Errorf("pack the source: %w", err)
+func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePlan) bool {
+	return slices.ContainsFunc(record.OwnerReferences, func(o metav1.OwnerReference) bool { return o.UID == np.UID })
+}
+
+// isLastApplied reports whether a digest is that of the status. The NodePlan may come
+// from a cache that has not seen the last status yet, so it is read again before the
+// answer is no.
+func (c ClusterRecords) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
+	if np.Status.LastAppliedDigest == digest {
+		return true, nil
 	}
-	record := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: recordName(np)}}
+	var current lkeplanv1alpha1.NodePlan
+	if err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &current); err != nil {
+		return false, fmt.Errorf("get NodePlan %s/%s: %w", np.Namespace, np.Name, err)
+	}
+	return current.UID == np.UID && current.Status.LastAppliedDigest == digest, nil
+}
+
+// Store implements Records. Where the files are too large for an object, the record
+// has none.
+func (c ClusterRecords) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
+	path := within(np.Spec.Path)
+	digest, err := files.Digest(path)
+	if err != nil {
+		return "", err
+	}
+	packed, err := files.Pack()
+	if err != nil {
+		return "", err
+	}
+	if len(packed) > maxRecord {
+		packed = nil
+	}
+	record := &lkeplanv1alpha1.NodePlanRecord{ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: np.Name}}
 	_, err = controllerutil.CreateOrPatch(ctx, c.Client, record, func() error {
-		record.Data = map[string]string{recordPath: np.Spec.Path}
-		record.BinaryData = nil
-		if len(files) <= maxRecord {
-			record.BinaryData = map[string][]byte{recordFiles: files}
-		}
+		record.Path, record.Files, record.OwnerReferences = path, packed, nil
 		return controllerutil.SetOwnerReference(np, record, c.Client.Scheme())
 	})
-	return err
+	if apierrors.IsRequestEntityTooLargeError(err) {
+		return "", fmt.Errorf("%w; make the configuration smaller", err)
+	}
+	return digest, err
 }

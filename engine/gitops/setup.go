@@ -100,7 +100,7 @@ func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (
 		Compiler:      takeTurns(compiler, compilations),
 		Connect:       (&connections{cfg: mgr.GetConfig(), account: o.ServiceAccount}).connect,
 		Vars:          ReadVariables(uncached),
-		Records:       ConfigMaps{uncached},
+		Records:       ClusterRecords{uncached},
 		Rivals:        NewRivals(notify),
 		Cache:         mgr.GetClient(),
 		Cluster:       o.Cluster,

@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -110,19 +108,13 @@ func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodeP
 	for _, name := range slices.Sorted(maps.Keys(source.Data)) {
 		fmt.Fprintf(sum, "%q %q\n", name, source.Data[name])
 	}
+	for _, name := range slices.Sorted(maps.Keys(source.BinaryData)) {
+		fmt.Fprintf(sum, "%q %q\n", name, source.BinaryData[name])
+	}
 	return Artifact{
 		Revision: at.Name + "@sha256:" + hex.EncodeToString(sum.Sum(nil)),
 		Fetch: func(_ context.Context, dir string) error {
-			for name, content := range source.Data {
-				if !fetch.Readable(name, int64(len(content))) {
-					continue
-				}
-				// A key has no slashes, so it is a name in the directory.
-				if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-					return err
-				}
-			}
-			return nil
+			return errors.Join(fetch.WriteFiles(dir, source.Data), fetch.WriteFiles(dir, source.BinaryData))
 		},
 	}, nil
 }

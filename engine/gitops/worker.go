@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -40,12 +41,11 @@ type Worker struct {
 
 // Records keeps the files that were last applied, also when their source is gone.
 type Records interface {
-	// Load writes the files that were last applied into an empty directory, and
-	// returns the path in it that was compiled. It reports false where nothing was
-	// applied yet, or the files were too large to be kept.
-	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (path string, known bool, err error)
-	// Store keeps the files of a directory from which the NodePlan was applied.
-	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) error
+	// Load writes the files that were last applied into an empty directory.
+	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (Record, error)
+	// Store keeps the files from which the NodePlan was applied, and returns their
+	// digest for its status.
+	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, files fetch.Pick) (digest string, err error)
 }
 
 // revision is one revision of a source while it is reconciled. The fields are set
@@ -55,6 +55,7 @@ type revision struct {
 	np      *lkeplanv1alpha1.NodePlan // its status is written
 	target  target                    // the NodePlan that it is planned for
 	files   string                    // the directory that it was fetched into
+	read    fetch.Pick                // the files that the compiler has read
 	cluster Cluster                   // as the account of the NodePlan
 	head    compile.Result
 	base    compiled // what was last applied
@@ -181,7 +182,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
 	}
 	w.notifyOrphaned(np, p.Plan)
-	if err := w.Records.Store(ctx, np, rev.files); err != nil {
+	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
 	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {

@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -94,10 +95,12 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 // none keeps no records.
 type none struct{}
 
-func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (string, bool, error) {
-	return "", false, nil
+func (none) Load(context.Context, *lkeplanv1alpha1.NodePlan, string) (Record, error) {
+	return Record{}, nil
 }
-func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, string) error { return nil }
+func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick) (string, error) {
+	return "", nil
+}
 
 func TestPathsStayWithinTheSource(t *testing.T) {
 	for path, want := range map[string]string{
@@ -278,7 +281,7 @@ func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
 	source.result.Cluster.Name = "dev"
 	w := &Worker{
 		Sources: source, Compiler: failing{source}, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
-		Records: recorded{files: map[string]string{"old.lke.hcl": ""}},
+		Records: recorded{path: ".", files: map[string]string{"old.lke.hcl": ""}},
 		Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
 			t.Error("it went on to the cluster")

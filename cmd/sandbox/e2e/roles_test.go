@@ -24,6 +24,7 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch namespaces":           "the same",
 	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before a pod's",
 	"lkeplan-controller: patch events":               "an event that repeats",
+	"lkeplan-controller: get nodeplans.lkeplan.dev":  "a status that the cache has not seen yet",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
 	"lkeplan-controller: patch configmaps":           "a second start, for the note of the LKE cluster",
 	"lkeplan-controller: list deployments.apps":      "a CapacityBuffer for a workload",

@@ -42,13 +42,14 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 	const class = `{"apiVersion":"karpenter.k8s.linode/v1","kind":"LinodeNodeClass",
 		"metadata":{"name":"fleet","labels":{"lkeplan.dev/part-of":"nodeplan.OWNER.fleet"}},"spec":{}}`
 	ofRed, ofBlue := strings.Replace(class, "OWNER", "red", 1), strings.Replace(class, "OWNER", "blue", 1)
+	const record = `{"apiVersion":"lkeplan.dev/v1alpha1","kind":"NodePlanRecord","metadata":{"name":"fleet",
+		"namespace":"red"},"path":"."}`
 	apply := []string{"apply", "--server-side", "--force-conflicts", "-f", "-"}
 
 	// The API server takes a moment until it enforces a new policy.
 	s.until("the policies are enforced", 30*time.Second, func(state) bool {
 		_, objects := s.tries(red, ofBlue, append(apply, "--dry-run=server")...)
-		_, records := s.tries(red, configMap("red", "lkeplan.fleet.in-force", ""), append(apply, "--dry-run=server")...)
-		return objects && records
+		return objects
 	})
 	for _, step := range []struct {
 		what, as, input string
@@ -67,25 +68,21 @@ func TestTenantsKeepOutOfEachOthersWay(t *testing.T) {
 			false},
 		{"what is nobody's is free", blue, strings.Replace(strings.Replace(class, "nodeplan.OWNER.fleet", "prod", 1),
 			`"fleet"`, `"free"`, 1), apply, false},
-		{"the controller records what was last applied", s.env["KUBECONFIG"],
-			configMap("red", "lkeplan.fleet.in-force", "guards {}"), apply, false},
-		{"a team writes another", red, configMap("red", "lkeplan.fleet.in-force", ""), apply, true},
-		{"a team deletes it", red, "", []string{"delete", "configmap", "lkeplan.fleet.in-force", "-n", "red"}, true},
-		{"a team deletes it with all others", red, "", []string{"delete", "--raw", "/api/v1/namespaces/red/configmaps"},
-			true},
-		{"a team writes it before there is any", blue, configMap("blue", "lkeplan.fleet.in-force", ""), apply, true},
-		{"a team writes a ConfigMap", red, configMap("red", "fleet", ""), apply, false},
+		{"the controller records what was last applied", s.env["KUBECONFIG"], record, apply, false},
+		{"a team reads it", red, "", []string{"get", "nodeplanrecord", "fleet", "-n", "red"}, true},
+		{"a team writes another", red, record, apply, true},
+		{"a team deletes it", red, "", []string{"delete", "nodeplanrecord", "fleet", "-n", "red"}, true},
 		{"a team deletes what is its own", red, "", []string{"delete", "linodenodeclass", "fleet"}, false},
 	} {
 		said, refused := s.tries(step.as, step.input, step.args...)
 		if refused != step.refused {
 			t.Errorf("%s: refused %v, want %v\n%s", step.what, refused, step.refused, said)
 		}
-		if refused && !strings.Contains(said, "belongs to the NodePlan") {
+		if refused && !strings.Contains(said, "belongs to the NodePlan") && !strings.Contains(said, "nodeplanrecords") {
 			t.Errorf("%s: refused without saying whose it is:\n%s", step.what, said)
 		}
 	}
-	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with its records
+	s.kube("", "delete", "namespace", "red", "--timeout=60s") // with its record
 	s.planOnly()
 }
 

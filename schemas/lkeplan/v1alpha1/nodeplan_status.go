@@ -53,6 +53,11 @@ type NodePlanStatus struct {
 	// +optional
 	LastAppliedOriginRevision string `json:"lastAppliedOriginRevision,omitempty"`
 
+	// LastAppliedDigest is that of the files that were read of the last applied
+	// revision. Where the NodePlanRecord has others, a change waits for approval.
+	// +optional
+	LastAppliedDigest string `json:"lastAppliedDigest,omitempty"`
+
 	// Inventory are the objects that were applied.
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`

@@ -1,0 +1,122 @@
+package gitops
+
+import (
+	"crypto/rand"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/lkeplan/lkeplan/engine/fetch"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestWhatWasLastAppliedIsKnownByItsDigest: whatever happens to its record.
+func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	noise := make([]byte, 200<<10)
+	if _, err := rand.Read(noise); err != nil {
+		t.Fatal(err)
+	}
+	for name, tt := range map[string]struct {
+		spoil  func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord
+		noise  int // files that are read as well
+		want   string
+		known  bool
+		before bool // the NodePlan is as it was before the apply
+	}{
+		"as it was":                       {known: true},
+		"next to files that nobody reads": {known: true},
+		"deleted": {want: "no record", spoil: func(*lkeplanv1alpha1.NodePlan, *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			return nil
+		}},
+		"emptied": {want: "too large", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.Files = nil
+			return kept
+		}},
+		"another path": {want: "other files", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.Path = "elsewhere"
+			return kept
+		}},
+		"no archive": {want: "cannot be read", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.Files = []byte("<html>")
+			return kept
+		}},
+		"too large": {want: "too large", noise: 6},
+		"of a version without digests": {want: "other files", spoil: func(np *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			np.Status.LastAppliedDigest = ""
+			return kept
+		}},
+		"of a NodePlan that is gone": {want: "no record", spoil: func(_ *lkeplanv1alpha1.NodePlan, kept *lkeplanv1alpha1.NodePlanRecord) *lkeplanv1alpha1.NodePlanRecord {
+			kept.OwnerReferences[0].UID = "other"
+			return kept
+		}},
+		"read with a status from before": {known: true, before: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			np, dir := nodePlan("ns", "fleet"), t.TempDir()
+			np.UID, np.Spec.Path, np.Status.LastAppliedRevision = "u", "./fleet", "main@sha1:1"
+			before := np.DeepCopy()
+			read := fetch.Pick{Dir: dir, Names: []string{"fleet/main.lke.hcl"}}
+			if err := write(dir, map[string]string{"fleet/main.lke.hcl": "guards {}", "noise.csv": string(noise)}); err != nil {
+				t.Fatal(err)
+			}
+			for i := range tt.noise {
+				more := strings.Repeat("a", i) + "noise.csv"
+				if err := os.WriteFile(filepath.Join(dir, more), noise, 0o600); err != nil {
+					t.Fatal(err)
+				}
+				read.Names = append(read.Names, more)
+			}
+			c := fake.NewClientBuilder().WithScheme(scheme).Build()
+			records := ClusterRecords{c}
+			var err error
+			if np.Status.LastAppliedDigest, err = records.Store(t.Context(), np, read); err != nil {
+				t.Fatal(err)
+			}
+			if tt.spoil != nil {
+				var kept lkeplanv1alpha1.NodePlanRecord
+				if err := c.Get(t.Context(), client.ObjectKeyFromObject(np), &kept); err != nil {
+					t.Fatal(err)
+				}
+				if spoilt := tt.spoil(np, kept.DeepCopy()); spoilt == nil {
+					err = c.Delete(t.Context(), &kept)
+				} else {
+					err = c.Update(t.Context(), spoilt)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := c.Create(t.Context(), np.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			if tt.before {
+				np = before
+			}
+			record, err := records.Load(t.Context(), np, t.TempDir())
+			if err != nil || record.known() != tt.known || !strings.Contains(record.Missing, tt.want) {
+				t.Errorf("%+v, %v; want known: %v, missing: %q", record, err, tt.known, tt.want)
+			}
+		})
+	}
+}
+
+func TestNothingWasAppliedToANewNodePlan(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	records := ClusterRecords{fake.NewClientBuilder().WithScheme(scheme).Build()}
+	record, err := records.Load(t.Context(), nodePlan("ns", "fleet"), t.TempDir())
+	if err != nil || record != (Record{}) {
+		t.Errorf("%+v, %v", record, err)
+	}
+}
