@@ -1,28 +1,23 @@
 package compile
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"maps"
 	"os"
-	"os/exec"
 	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 	"time"
 
 	ctyjson "github.com/zclconf/go-cty/cty/json"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"golang.org/x/sync/semaphore"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/confine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
@@ -35,11 +30,13 @@ const ChildCommand = "compile-child"
 //
 // The process is this program, started again: ChildMain is what it does then. It
 // gets a directory and values for variables, and gives back objects, guards and
-// diagnostics; it gets no environment, and no credentials of anything.
+// diagnostics; it gets no environment, and no credentials of anything. Package
+// confine says what it cannot reach.
 type Child struct {
-	Program []string      // the command line that calls ChildMain; empty: this program with ChildCommand
-	Timeout time.Duration // of one compilation
-	Memory  int64         // bytes that the process may have
+	Program []string            // the command line that calls ChildMain; empty: this program with ChildCommand
+	Timeout time.Duration       // of one compilation
+	Memory  int64               // bytes that the process may have
+	Budget  *semaphore.Weighted // of the memory of all children, in bytes; nil: no bound
 }
 
 // The bounds of a compilation, where a Child has none. A fleet of 5,000 pools
@@ -94,103 +91,37 @@ func (a Answer) Errors() []string {
 	return lines
 }
 
-// How a process may end because of what it compiled.
+// How a compilation may end because of what is compiled.
 var (
-	ErrTimeout = errors.New("compiling took too long")
-	ErrMemory  = errors.New("compiling took too much memory")
+	ErrTimeout = confine.ErrTimeout
+	ErrMemory  = confine.ErrMemory
 )
 
 // Compile runs one compilation. The error is ErrTimeout or ErrMemory where the
 // configuration is to blame; diagnostics are in the result.
 func (c Child) Compile(ctx context.Context, req Request) (Answer, error) {
-	timeout, memory := cmp.Or(c.Timeout, DefaultTimeout), cmp.Or(c.Memory, DefaultMemory)
 	program := c.Program
 	if len(program) == 0 {
-		self, err := os.Executable()
-		if err != nil {
-			return Answer{}, fmt.Errorf("find this program: %w", err)
+		var err error
+		if program, err = confine.Self(ChildCommand); err != nil {
+			return Answer{}, err
 		}
-		program = []string{self, ChildCommand}
 	}
-	input, err := json.Marshal(req)
-	if err != nil {
-		return Answer{}, fmt.Errorf("ask for a compilation: %w", err)
+	child := confine.Child{
+		Program: program, Time: cmp.Or(c.Timeout, DefaultTimeout), Memory: cmp.Or(c.Memory, DefaultMemory),
+		Budget: c.Budget, Read: []string{req.Root},
 	}
-	deadline, cancel := context.WithTimeout(ctx, timeout)
-	defer cancel()
-	cmd := exec.CommandContext(deadline, program[0], program[1:]...)
-	cmd.Env = []string{fmt.Sprintf("GOMEMLIMIT=%d", memory*3/4), fmt.Sprintf("%s=%d", memoryVar, memory),
-		"GOTRACEBACK=none"}
-	cmd.Stdin = bytes.NewReader(input)
-	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
-	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.WaitDelay = time.Second
-	if err := cmd.Run(); err != nil {
-		return Answer{}, ended(ctx, deadline, err, timeout, memory, stderr.String())
+	var answer Answer
+	if err := child.Ask(ctx, req, &answer); err != nil {
+		return Answer{}, fmt.Errorf("compiling %w", err)
 	}
-	var result Answer
-	if err := utiljson.Unmarshal(stdout.Bytes(), &result); err != nil {
-		return Answer{}, fmt.Errorf("read the compilation's answer: %w", err)
-	}
-	return result, nil
+	return answer, nil
 }
-
-// ended explains how a process ended that gave no answer.
-func ended(ctx, deadline context.Context, err error, timeout time.Duration, memory int64, stderr string) error {
-	switch {
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case deadline.Err() != nil:
-		return fmt.Errorf("%w: more than %s", ErrTimeout, timeout)
-	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate memory"):
-		return fmt.Errorf("%w: more than %d MiB", ErrMemory, memory>>20)
-	}
-	first, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
-	return fmt.Errorf("the compiling process ended without an answer: %w: %s", err, first)
-}
-
-// maxOutput bounds an answer, in bytes.
-const maxOutput = 64 << 20
-
-// bounded keeps the beginning of what is written.
-type bounded struct {
-	bytes.Buffer
-	most int
-}
-
-func (b *bounded) Write(p []byte) (int, error) {
-	if room := b.most - b.Len(); room < len(p) {
-		b.Buffer.Write(p[:max(room, 0)])
-		return 0, errors.New("too long an answer")
-	}
-	return b.Buffer.Write(p)
-}
-
-// memoryVar tells the process how much memory it may have.
-const memoryVar = "LKEPLAN_CHILD_MEMORY"
 
 // ChildMain compiles what stdin asks for and writes the answer to stdout. It returns
 // the exit code.
 func ChildMain(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
-	if err := limitMemory(os.Getenv(memoryVar)); err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	var req Request
-	if err := json.NewDecoder(stdin).Decode(&req); err != nil {
-		fmt.Fprintln(stderr, "read what to compile:", err)
-		return 1
-	}
-	result, err := compile(ctx, req)
-	if err == nil {
-		err = json.NewEncoder(stdout).Encode(result)
-	}
-	if err != nil {
-		fmt.Fprintln(stderr, err)
-		return 1
-	}
-	return 0
+	return confine.Answer(stdin, stdout, stderr, func(req Request) (Answer, error) { return compile(ctx, req) })
 }
 
 func compile(ctx context.Context, req Request) (Answer, error) {
@@ -232,20 +163,4 @@ func declared(fsys fs.FS, req Request) []config.Var {
 	return slices.DeleteFunc(slices.Clone(req.Vars), func(value config.Var) bool {
 		return !slices.ContainsFunc(variables, func(v config.Variable) bool { return v.Name == value.Name })
 	})
-}
-
-// limitMemory bounds what this process may write to. RLIMIT_DATA counts what is
-// mapped for writing, and not the address space that Go's runtime reserves.
-func limitMemory(text string) error {
-	if text == "" {
-		return nil
-	}
-	most, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		return fmt.Errorf("%s: %w", memoryVar, err)
-	}
-	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-		return fmt.Errorf("limit the memory: %w", err)
-	}
-	return nil
 }

@@ -1,0 +1,62 @@
+package confine
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"syscall"
+)
+
+// memoryVar tells the child how much memory it may have.
+const memoryVar = "LKEPLAN_CHILD_MEMORY"
+
+// networkVar tells the child that it may use the network, if it is set.
+const networkVar = "LKEPLAN_CHILD_NETWORK"
+
+// maxFile bounds each file that a child writes, in bytes.
+const maxFile = 256 << 20
+
+// Answer is what a child does: it bounds what it may take, reads the question, and
+// writes the answer that a function gives. It returns the exit code.
+func Answer[Question, Result any](stdin io.Reader, stdout, stderr io.Writer, answer func(Question) (Result, error)) int {
+	err := enter()
+	var question Question
+	if err == nil {
+		err = json.NewDecoder(stdin).Decode(&question)
+	}
+	var result Result
+	if err == nil {
+		result, err = answer(question)
+	}
+	if err == nil {
+		err = json.NewEncoder(stdout).Encode(result)
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return 1
+	}
+	return 0
+}
+
+// enter bounds what this process may take, and which system calls it may make. RLIMIT_DATA counts what is mapped for
+// writing, and not the address space that Go's runtime reserves.
+func enter() error {
+	text := os.Getenv(memoryVar)
+	if text == "" {
+		return nil
+	}
+	memory, err := strconv.ParseUint(text, 10, 64)
+	if err != nil {
+		return fmt.Errorf("%s: %w", memoryVar, err)
+	}
+	for resource, most := range map[int]uint64{
+		syscall.RLIMIT_DATA: memory, syscall.RLIMIT_FSIZE: maxFile, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256,
+	} {
+		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
+			return fmt.Errorf("limit what a child may take: %w", err)
+		}
+	}
+	return filterCalls(os.Getenv(networkVar) != "")
+}
