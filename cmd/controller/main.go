@@ -11,11 +11,17 @@ import (
 	"syscall"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fetch"
 )
 
 func main() {
-	if len(os.Args) == 2 && os.Args[1] == compile.ChildCommand {
-		os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+	if len(os.Args) == 2 {
+		switch os.Args[1] {
+		case compile.ChildCommand:
+			os.Exit(compile.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+		case fetch.ChildCommand:
+			os.Exit(fetch.ChildMain(context.Background(), os.Stdin, os.Stdout, os.Stderr))
+		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	code := run(ctx, os.Args[1:], os.Getenv, os.Stderr)

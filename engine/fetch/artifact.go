@@ -28,8 +28,8 @@ func NewArtifacts(retries int) Artifacts {
 	return Artifacts{c}
 }
 
-// Fetch writes the readable files of an artifact into a directory, and the archive
-// next to it. An artifact that is longer than 10 MiB, or does not have its digest,
+// Fetch writes the readable files of an artifact into a directory, and meanwhile the
+// archive next to it. An artifact that is longer than 10 MiB, or does not have its digest,
 // is an error and not unpacked.
 func (a Artifacts) Fetch(ctx context.Context, artifact meta.Artifact, dir string) error {
 	want, err := digest.Parse(artifact.Digest)
@@ -40,6 +40,7 @@ func (a Artifacts) Fetch(ctx context.Context, artifact meta.Artifact, dir string
 	if err != nil {
 		return err
 	}
+	defer os.Remove(archive.Name())
 	defer archive.Close()
 	if err := a.download(ctx, artifact.URL, archive, want); err != nil {
 		return err

@@ -2,6 +2,8 @@
 // artifact of Flux's source-controller, a commit of a Git repository, or an
 // archive that was packed here.
 //
+// A Child does so in a process of its own, as a server may be hostile.
+//
 // It writes only regular files that a configuration can read, of bounded number
 // and size, because their author may want to exhaust the disk, the memory or the
 // time of the reader. It knows no Kubernetes object, no credentials but those that

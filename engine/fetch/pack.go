@@ -13,12 +13,14 @@ import (
 )
 
 // The bounds of the objects that are fetched from a repository, in bytes: of all as
-// they are packed, and of one and all of them unpacked. The library reads whole
-// objects into memory, and some hundred kilobytes can be a file of gigabytes.
+// they are packed, and of one and all of them unpacked; and their number. The library
+// reads whole objects into memory, and some hundred kilobytes can be a file of
+// gigabytes.
 const (
 	maxPack    = 200 << 20
 	maxObject  = 100 << 20
 	maxObjects = 4 << 30
+	maxCount   = 1_000_000
 )
 
 // screening is a store that refuses objects beyond the bounds.
@@ -79,6 +81,9 @@ func screen(pack io.Reader) error {
 	_, objects, err := scanner.Header()
 	if err != nil {
 		return fmt.Errorf("read the pack: %w", err)
+	}
+	if objects > maxCount {
+		return fmt.Errorf("the commit has %d objects, and may have %d; have Flux fetch it", objects, maxCount)
 	}
 	total := int64(0)
 	for range objects {

@@ -113,11 +113,13 @@ func (r Repository) redacted() string {
 	return shown.Redacted()
 }
 
-// Fetch writes the readable files of one commit into a directory, and the objects
-// of the repository next to it. Nothing is checked out: no hook, filter or
+// Fetch writes the readable files of one commit into a directory, and meanwhile the
+// objects of the repository next to it. Nothing is checked out: no hook, filter or
 // submodule is run.
 func (r Repository) Fetch(ctx context.Context, commit Commit, dir string) error {
-	repo, err := r.fetchObjects(ctx, commit, filepath.Dir(dir))
+	objects := filepath.Join(filepath.Dir(dir), "repository")
+	defer os.RemoveAll(objects)
+	repo, err := r.fetchObjects(ctx, commit, objects)
 	if err != nil {
 		return err
 	}
@@ -134,7 +136,7 @@ func (r Repository) Fetch(ctx context.Context, commit Commit, dir string) error 
 
 // fetchObjects fetches a commit without its history into a directory.
 func (r Repository) fetchObjects(ctx context.Context, commit Commit, dir string) (*git.Repository, error) {
-	plain, err := git.PlainInit(filepath.Join(dir, "repository"), true)
+	plain, err := git.PlainInit(dir, true)
 	if err != nil {
 		return nil, err
 	}

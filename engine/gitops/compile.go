@@ -9,32 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/sync/semaphore"
-
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// inTurn is a compiler that runs a bounded number of compilations at a time: each
-// may take all the memory that a process gets. NodePlans that wait for the API
-// server or for a fetch take no turn.
-type inTurn struct {
-	Compiler
-	turns *semaphore.Weighted
-}
-
-func takeTurns(c Compiler, most int64) inTurn { return inTurn{c, semaphore.NewWeighted(most)} }
-
-// Compile implements Compiler.
-func (t inTurn) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
-	if err := t.turns.Acquire(ctx, 1); err != nil {
-		return compile.Answer{}, err
-	}
-	defer t.turns.Release(1)
-	return t.Compiler.Compile(ctx, req)
-}
 
 // compiled is a compiled source, and the request that its policies are judged by.
 type compiled struct {

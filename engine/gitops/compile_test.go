@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
-	"testing/synctest"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -190,40 +189,4 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 			}
 		})
 	}
-}
-
-// hanging is a compiler that answers when its channel says so.
-type hanging struct{ begun, answer chan struct{} }
-
-func (h hanging) Compile(context.Context, compile.Request) (compile.Answer, error) {
-	h.begun <- struct{}{}
-	<-h.answer
-	return compile.Answer{}, nil
-}
-
-func TestCompilationsTakeTurns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := hanging{make(chan struct{}, 9), make(chan struct{})}
-		turns := takeTurns(h, 2)
-		ctx, cancel := context.WithCancel(t.Context())
-		ends := make(chan error, 3)
-		for range 3 {
-			go func() {
-				_, err := turns.Compile(ctx, compile.Request{})
-				ends <- err
-			}()
-		}
-		synctest.Wait()
-		if len(h.begun) != 2 {
-			t.Errorf("%d compilations have begun, want 2", len(h.begun))
-		}
-		cancel()
-		if err := <-ends; !errors.Is(err, context.Canceled) {
-			t.Errorf("the compilation that waits for a turn ends with %v, want %v", err, context.Canceled)
-		}
-		close(h.answer)
-		if err := errors.Join(<-ends, <-ends); err != nil {
-			t.Error(err)
-		}
-	})
 }

@@ -18,27 +18,24 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	if err != nil {
 		return Artifact{}, err
 	}
-	repository, err := fetch.NewRepository(np.Spec.Git.URL, login)
-	if err != nil && login != nil {
-		return Artifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
-	}
-	if err != nil {
-		return Artifact{}, err
-	}
+	remote := fetch.Remote{URL: np.Spec.Git.URL, Login: login}
 	var ref fetch.Ref
 	if named := np.Spec.Git.Ref; named != nil {
 		ref = fetch.Ref(*named)
 	}
 	resolving, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
-	commit, err := repository.Resolve(resolving, ref)
+	commit, err := s.Fetcher.Resolve(resolving, remote, ref)
+	if fetch.IsBadLogin(err) {
+		return Artifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
+	}
 	if err != nil {
 		return Artifact{}, err
 	}
 	return Artifact{
 		Revision: fmt.Sprintf("%s@sha1:%s", commit.Name.Short(), commit.Hash),
 		Origin:   commit.Hash.String(),
-		Fetch:    func(ctx context.Context, dir string) error { return repository.Fetch(ctx, commit, dir) },
+		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Commit(ctx, remote, commit, dir) },
 	}, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/fluxcd/pkg/runtime/events"
 	"github.com/fluxcd/pkg/runtime/metrics"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"golang.org/x/sync/semaphore"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -39,9 +40,10 @@ type Options struct {
 	Compiler           Compiler      // nil: child processes
 }
 
-// compilations is how many run at a time, whatever the number of NodePlans. Each
-// may take compile.DefaultMemory; kube/deploy/controller.yaml has room for all.
-const compilations = 2
+// childMemory is what all child processes together may take, in bytes, whatever the
+// number of NodePlans: two compilations, or four fetches. Others wait. kube/deploy has
+// room for it.
+const childMemory = 2 * compile.DefaultMemory
 
 // Add adds the reconciler of NodePlans to a manager; it runs while its process
 // leads. Kinds of sources that the cluster does not have at the start are not
@@ -82,9 +84,10 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 // worker returns the Worker of a manager's cluster. It calls notify for NodePlans
 // that are to be reconciled again because of another one.
 func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (*Worker, error) {
+	budget := semaphore.NewWeighted(childMemory)
 	compiler := o.Compiler
 	if compiler == nil {
-		compiler = compile.Child{}
+		compiler = compile.Child{Budget: budget}
 	}
 	uncached, err := client.New(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
@@ -95,9 +98,9 @@ func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (
 	return &Worker{
 		Sources: ClusterSources{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
-			Fetch: fetch.NewArtifacts(o.FetchRetries).Fetch,
+			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
 		},
-		Compiler:      takeTurns(compiler, compilations),
+		Compiler:      compiler,
 		Connect:       (&connections{cfg: mgr.GetConfig(), account: o.ServiceAccount}).connect,
 		Vars:          ReadVariables(uncached),
 		Records:       ClusterRecords{uncached},

@@ -27,8 +27,17 @@ import (
 type ClusterSources struct {
 	Cache         client.Reader // of Flux's sources
 	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
-	Fetch         func(ctx context.Context, artifact meta.Artifact, dir string) error
+	Fetcher       Fetcher
 	SameNamespace bool // forbids sources in other namespaces
+}
+
+// Fetcher asks servers; fetch.Child is one, which does so in another process.
+type Fetcher interface {
+	// Artifact and Commit put the files of a revision into an empty directory.
+	Artifact(ctx context.Context, artifact meta.Artifact, dir string) error
+	Commit(ctx context.Context, remote fetch.Remote, commit fetch.Commit, dir string) error
+	// Resolve returns the commit of a reference.
+	Resolve(ctx context.Context, remote fetch.Remote, ref fetch.Ref) (fetch.Commit, error)
 }
 
 // Find implements Sources.
@@ -88,7 +97,7 @@ func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
 		Verified: verified(source),
-		Fetch:    func(ctx context.Context, dir string) error { return s.Fetch(ctx, *artifact, dir) },
+		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Artifact(ctx, *artifact, dir) },
 	}, nil
 }
 
