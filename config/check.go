@@ -38,7 +38,7 @@ func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string,
 		return hcl.Diagnostics{diag.AtExpression("Condition that never changes",
 			"The condition refers to nothing, so it is always true or always false.", condition.Expr)}
 	}
-	v, ctx, diags := scope.Value(condition.Expr)
+	v, ctx, diags := scope.Private().Value(condition.Expr)
 	if diags.HasErrors() {
 		return diags
 	}

@@ -19,7 +19,7 @@ func (c *compiler) declareLocals() *eval.Table {
 		c.report(diags...)
 		for _, attr := range inSourceOrder(attrs) {
 			node := &eval.Node{Eval: func() (cty.Value, hcl.Diagnostics) {
-				v, _, diags := c.scope.Value(attr.Expr)
+				v, _, diags := c.scope.Private().Value(attr.Expr)
 				return v, diags
 			}}
 			c.enter(table, declaration{"local", attr.Name, attr.NameRange, attr.NameRange}, node)

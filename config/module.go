@@ -30,6 +30,7 @@ type Var struct {
 	Name   string
 	Value  string // the text itself for a variable of type string, else an expression
 	Source string // what has set it, for messages; "" is the flag --var
+	Secret bool   // it must not get into objects or messages
 }
 
 // A Module is one directory, parsed and not yet evaluated.
@@ -65,7 +66,9 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 	}
 	for _, v := range opts.Vars {
 		source := m.inputs.addFlag(v)
-		m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
+		if !v.Secret { // its source would be shown
+			m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
+		}
 	}
 	return m, diag.Sort(diags)
 }

@@ -55,7 +55,7 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	diags = p.in.assert(schemas.Policy, p.block, "Policy broken", scope)
 	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
 	attr := content.Attributes["condition"]
-	condition, _, conditionDiags := scope.Value(attr.Expr)
+	condition, _, conditionDiags := scope.Private().Value(attr.Expr)
 	if !condition.IsKnown() && plan.IsWhollyKnown() && !conditionDiags.HasErrors() {
 		diags = append(diags, diag.AtExpression("Value cannot be worked out",
 			"The condition has no definite value, although all is known of the change.", attr.Expr))

@@ -25,6 +25,7 @@ type input struct {
 	expr   hcl.Expression // nil for text
 	text   string
 	scope  *eval.Scope // what the expression can refer to; nil for functions only
+	secret bool
 }
 
 // inputs holds the strongest value of each variable: what is added later
@@ -41,7 +42,7 @@ func (in inputs) addFile(body hcl.Body, name string) hcl.Diagnostics {
 
 func (in inputs) addFlag(v Var) (source string) {
 	source = cmp.Or(v.Source, "--var "+v.Name)
-	in[v.Name] = input{source: source, text: v.Value}
+	in[v.Name] = input{source: source, text: v.Value, secret: v.Secret}
 	return source
 }
 
@@ -80,7 +81,7 @@ func (c *compiler) declareVariables() *eval.Table {
 func (c *compiler) variable(block *hcl.Block) *eval.Node {
 	content, diags := block.Body.Content(decode.Schema(schemas.Variable))
 	c.report(diags...)
-	node := &eval.Node{}
+	node := &eval.Node{Secret: c.inputs[block.Labels[0]].secret}
 	node.Eval = func() (cty.Value, hcl.Diagnostics) {
 		ty, diags := c.constraint(content.Attributes["type"])
 		if diags.HasErrors() {
@@ -164,6 +165,16 @@ func at(diags hcl.Diagnostics, expr hcl.Expression) hcl.Diagnostics {
 // given converts the value that was passed in. Messages are about the place it
 // was set in, which may be far from the declaration.
 func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, hcl.Diagnostics) {
+	v, diags := c.evaluateInput(block, in, ty)
+	if diags.HasErrors() && in.secret {
+		return cty.DynamicVal, hcl.Diagnostics{diag.At("Wrong value for variable",
+			fmt.Sprintf("The variable %q does not take the value from the Secret, which is not shown.", block.Labels[0]),
+			block.DefRange)}
+	}
+	return v, diags
+}
+
+func (c *compiler) evaluateInput(block *hcl.Block, in input, ty constraint) (cty.Value, hcl.Diagnostics) {
 	expr, diags := c.inputExpression(in, ty)
 	if diags.HasErrors() {
 		return cty.DynamicVal, diags
@@ -172,7 +183,7 @@ func (c *compiler) given(block *hcl.Block, in input, ty constraint) (cty.Value, 
 	if scope == nil {
 		scope = eval.NewScope(c.run, nil, c.functions)
 	}
-	return ty.evaluate(expr, scope, "Wrong type for variable",
+	return ty.evaluate(expr, scope.Private(), "Wrong type for variable",
 		fmt.Sprintf("The variable %q, declared at %s, does not take this value",
 			block.Labels[0], diag.Line(block.DefRange)))
 }
@@ -187,6 +198,9 @@ func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, pr
 	}
 	v, err := c.convert(v)
 	if err != nil {
+		if ctx == nil { // it is made from a secret, and the error may show some of it
+			return cty.DynamicVal, hcl.Diagnostics{diag.AtExpression(summary, problem+".", expr)}
+		}
 		d := diag.AtExpression(summary, fmt.Sprintf("%s: %v.", problem, err), expr)
 		d.EvalContext = ctx
 		return cty.DynamicVal, hcl.Diagnostics{d}

@@ -51,6 +51,10 @@ type Node struct {
 	// the node itself. Errors make the value unknown to later readers.
 	Check func(cty.Value) hcl.Diagnostics
 
+	// Secret is that the value must not be shown. A node becomes secret when it is
+	// worked out from one that is.
+	Secret bool
+
 	done  bool
 	value cty.Value
 }
@@ -66,12 +70,21 @@ func (r *Run) Value(n *Node) cty.Value {
 		return cty.DynamicVal
 	}
 	value, diags := n.Eval()
-	r.busy = r.busy[:len(r.busy)-1]
 	r.settle(n, value, diags)
 	if n.Check != nil && n.value.IsWhollyKnown() {
+		secret := n.Secret
 		r.settle(n, value, n.Check(value))
+		n.Secret = secret // what a check compares it with is not in the value
 	}
+	r.busy = r.busy[:len(r.busy)-1]
 	return n.value
+}
+
+// usesSecret notes that what is being worked out is made from a secret.
+func (r *Run) usesSecret() {
+	if len(r.busy) > 0 {
+		r.busy[len(r.busy)-1].Secret = true
+	}
 }
 
 func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {

@@ -18,6 +18,7 @@ type Scope struct {
 	run       *Run
 	roots     map[string]Root
 	functions map[string]function.Function
+	private   bool // what is worked out is not shown
 }
 
 // A Root is the first name of a reference: var in var.environment. Exactly one
@@ -48,7 +49,16 @@ func NewScope(run *Run, roots map[string]Root, functions map[string]function.Fun
 func (s *Scope) With(name string, root Root) *Scope {
 	roots := maps.Clone(s.roots)
 	roots[name] = root
-	return &Scope{run: s.run, roots: roots, functions: s.functions}
+	return &Scope{run: s.run, roots: roots, functions: s.functions, private: s.private}
+}
+
+// Private returns the scope for expressions whose values stay names of the language,
+// or only decide something: these may refer to secrets. In other scopes that is an
+// error.
+func (s *Scope) Private() *Scope {
+	private := *s
+	private.private = true
+	return &private
 }
 
 // Value evaluates an expression and returns with its value the context it was
@@ -61,13 +71,23 @@ func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Dia
 	}
 	s.run.Meter.Begin(expr.Range())
 	value, diags := expr.Value(ctx)
+	shown := ctx
+	secrets := s.secretsAmong(expr.Variables())
+	if len(secrets) > 0 {
+		s.run.usesSecret()
+		shown = nil // the values of the references would be shown with a diagnostic
+	}
+	if diags.HasErrors() && len(secrets) > 0 {
+		return cty.DynamicVal, shown, hcl.Diagnostics{diag.At("Error with a secret",
+			"This expression refers to a value from a Secret, so what is wrong with it is not shown.", expr.Range())}
+	}
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, s.Explain(diags)
 	}
 	if diags := tooLarge(value, expr); diags.HasErrors() {
-		return cty.DynamicVal, ctx, diags
+		return cty.DynamicVal, shown, diags
 	}
-	return value, ctx, nil
+	return value, shown, nil
 }
 
 // Begin tells the meter that the evaluation of what stands in one place begins.
@@ -89,6 +109,9 @@ func (s *Scope) Context(references []hcl.Traversal) (*hcl.EvalContext, hcl.Diagn
 	}
 	for _, name := range slices.Sorted(maps.Keys(uses)) {
 		ctx.Variables[name] = s.value(s.roots[name], uses[name])
+	}
+	if diags := s.refuseSecrets(references); diags.HasErrors() {
+		return &hcl.EvalContext{}, diags
 	}
 	return ctx, nil
 }

@@ -17,17 +17,39 @@ type Variables struct {
 	Secrets []string
 }
 
-// mask replaces secrets in an outcome, and in the messages of guards and policies
-// in the status. A text is cut after that: half a secret would not be found.
+// mask replaces secrets in an outcome, and in what a plan has written into the status.
+// Values from Secrets are refused in objects and messages; this is for those that
+// objects have from elsewhere. A text is cut after that: half a secret would not be
+// found.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	hidden := strings.NewReplacer(v.pairs()...)
-	o.message, o.event, o.corrected = hidden.Replace(o.message), hidden.Replace(o.event), hidden.Replace(o.corrected)
-	np.Status.Guards = np.Status.Guards[:min(len(np.Status.Guards), mostListed)]
-	for i := range np.Status.Guards {
-		np.Status.Guards[i].Message = shorten(hidden.Replace(np.Status.Guards[i].Message), maxVerdict)
+	hide := func(texts ...*string) {
+		for _, text := range texts {
+			*text = hidden.Replace(*text)
+		}
+	}
+	hide(&o.message, &o.event, &o.corrected)
+	s := &np.Status
+	s.Guards = s.Guards[:min(len(s.Guards), mostListed)]
+	for i := range s.Guards {
+		hide(&s.Guards[i].Message, &s.Guards[i].Address)
+		s.Guards[i].Message = shorten(s.Guards[i].Message, maxVerdict)
+	}
+	for i := range s.Drift {
+		hide(&s.Drift[i].Object, &s.Drift[i].Path)
+	}
+	for i := range s.Pools {
+		hide(&s.Pools[i].Name)
+	}
+	if s.Plan != nil {
+		hide(&s.Plan.Summary)
+		s.Plan.Summary = shorten(s.Plan.Summary, maxSummary)
 	}
 	return o
 }
+
+// maxSummary bounds a plan in a sentence, in bytes.
+const maxSummary = 1024
 
 // maxVerdict bounds the message of a guard, in bytes: a policy may write anything,
 // and a status that is too large is not written at all.

@@ -32,8 +32,14 @@ func TestSecretsAreHidden(t *testing.T) {
 func TestNoSecretIsInAnOutcome(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: "hunter2 is too short"}}
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: "1 node replaced in hunter2"}
+	np.Status.Drift = []lkeplanv1alpha1.DriftStatus{{Path: "spec.template.metadata.labels[hunter2]"}}
+	np.Status.Pools = []lkeplanv1alpha1.PoolStatus{{Name: "hunter2"}}
 	o := outcome{message: "a hunter2", event: "b hunter2", corrected: "c hunter2"}
 	o = Variables{Secrets: []string{"hunter2"}}.mask(np, o)
+	if status := np.Status.Plan.Summary + np.Status.Drift[0].Path + np.Status.Pools[0].Name; strings.Contains(status, "hunter2") {
+		t.Error(status)
+	}
 	if text := o.message + o.event + o.corrected + np.Status.Guards[0].Message; text != "a ***b ***c ****** is too short" {
 		t.Error(text)
 	}
@@ -53,5 +59,18 @@ func TestMessagesOfPoliciesFitIntoAStatus(t *testing.T) {
 	}
 	if size == 0 || size > 300_000 {
 		t.Errorf("the guards say %d bytes", size)
+	}
+}
+
+// TestNoHalfOfASecretIsLeft: where a text is cut in the middle of one.
+func TestNoHalfOfASecretIsLeft(t *testing.T) {
+	np := nodePlan("a", "fleet")
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000"}
+	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: strings.Repeat("a", maxVerdict-8) + "hunter2000"}}
+	o := Variables{Secrets: []string{"hunter2000"}}.mask(np, outcome{event: strings.Repeat("a", maxEvent-8) + "hunter2000"})
+	for _, text := range []string{np.Status.Plan.Summary, np.Status.Guards[0].Message, shorten(o.event, maxEvent)} {
+		if strings.Contains(text, "hunt") {
+			t.Errorf("…%s", text[len(text)-20:])
+		}
 	}
 }

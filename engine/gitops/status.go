@@ -19,7 +19,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	s := p.Summary()
 	if !p.Empty() || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
 		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
-			Digest: digest, Revision: revision, Summary: shorten(sentence(p), 1024),
+			Digest: digest, Revision: revision, Summary: sentence(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
 			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
 		}
@@ -85,13 +85,13 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 	return pools, nil
 }
 
-// comment is the plan as a comment for a pull request. It is cut where it has so
-// many characters of several bytes that it is longer than an event may be.
+// comment is the plan as a comment for a pull request. Where it has so many characters
+// of several bytes that it is longer than an event may be, the event is cut.
 func comment(np *lkeplanv1alpha1.NodePlan, p plan.Plan, digest string) (string, error) {
 	var b strings.Builder
 	opts := reports.Options{Target: np.Namespace + "/" + np.Name, MaxChars: maxEvent - 1000}
 	err := reports.Write(&b, "markdown", reports.Report{Plan: p, Digest: digest}, opts)
-	return shorten(b.String(), maxEvent), err
+	return b.String(), err
 }
 
 // sentence says what a plan does, on one line.

@@ -20,23 +20,26 @@ import (
 // replace them.
 func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) {
 	return func(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
-		values := map[string]string{}
+		values := map[string]config.Var{}
 		var v Variables
 		for _, from := range np.Spec.VariablesFrom {
 			read, err := readFrom(ctx, reader, np.Namespace, from)
 			if err != nil {
 				return v, err
 			}
-			maps.Copy(values, read)
-			if from.Kind == "Secret" {
+			secret := from.Kind == "Secret"
+			for name, value := range read {
+				values[name] = config.Var{Name: name, Value: value, Secret: secret}
+			}
+			if secret {
 				v.Secrets = append(v.Secrets, slices.Collect(maps.Values(read))...)
 			}
 		}
 		for name, raw := range np.Spec.Variables {
-			values[name] = textOf(raw.Raw)
+			values[name] = config.Var{Name: name, Value: textOf(raw.Raw)}
 		}
 		for _, name := range slices.Sorted(maps.Keys(values)) {
-			v.Vars = append(v.Vars, config.Var{Name: name, Value: values[name]})
+			v.Vars = append(v.Vars, values[name])
 		}
 		return v, nil
 	}

@@ -92,7 +92,7 @@ func (s *sandbox) walk() {
 	s.kube(configMap("lkeplan-system", "fleet", all), "apply", "--server-side", "-f", "-")
 	s.kube(spare, "apply", "-f", "-")
 	s.kube(fencedClass, "apply", "-f", "-") // which an event says
-	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=weight=10")...)
+	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=token=hunter2")...)
 	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default",
 		"namespace: lkeplan-system").Replace(nodePlanOfConfigMap)+
 		"  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")

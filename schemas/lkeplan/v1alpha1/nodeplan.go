@@ -127,7 +127,8 @@ type NodePlanSpec struct {
 	Variables map[string]apiextensionsv1.JSON `json:"variables,omitempty"`
 
 	// VariablesFrom are ConfigMaps and Secrets whose keys are variables. Later ones
-	// win, and Variables wins over all. Values from Secrets are shown nowhere.
+	// win, and Variables wins over all. Values from Secrets are for conditions and
+	// locals; in objects, names, guards and messages they are an error.
 	// +optional
 	// +kubebuilder:validation:MaxItems=32
 	VariablesFrom []VariablesReference `json:"variablesFrom,omitempty"`

@@ -3,8 +3,13 @@ cluster {
   region = "us-ord"
 }
 
-variable "weight" {
-  type = number
+variable "token" {
+  type = string
+
+  validation {
+    condition     = length(var.token) > 3
+    error_message = "A token is longer."
+  }
 }
 
 node_class "default" {}
@@ -12,7 +17,7 @@ node_class "default" {}
 pool "general" {
   node_class   = node_class.default
   requirements = { class = "standard", cpu = 4 }
-  weight       = var.weight
+  weight       = 10
   labels       = {}
 
   disruption {

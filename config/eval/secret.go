@@ -1,0 +1,53 @@
+package eval
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+)
+
+// secretsAmong returns the references to secrets. What they refer to has been worked
+// out.
+func (s *Scope) secretsAmong(references []hcl.Traversal) []hcl.Traversal {
+	return slices.DeleteFunc(slices.Clone(references), func(reference hcl.Traversal) bool {
+		root := s.roots[reference.RootName()]
+		switch {
+		case root.Node != nil:
+			return !root.Node.Secret
+		case root.Table == nil:
+			return true
+		}
+		if name, _, named := SecondName(reference); named {
+			node := root.Table.Nodes[name]
+			return node == nil || !node.Secret
+		}
+		for _, node := range root.Table.Nodes {
+			if node.Secret {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// refuseSecrets reports references to secrets, unless the scope is private: what comes
+// out is written into objects, which many can read.
+func (s *Scope) refuseSecrets(references []hcl.Traversal) (diags hcl.Diagnostics) {
+	if s.private {
+		return nil
+	}
+	for _, reference := range s.secretsAmong(references) {
+		at := reference.SourceRange()
+		name := reference.RootName()
+		if second, _, named := SecondName(reference); named {
+			name += "." + second
+		}
+		diags = append(diags, diag.At("Value from a Secret",
+			fmt.Sprintf("%s comes from a Secret, and objects, names, guards and messages can be read by many. Only "+
+				"conditions and locals refer to it; put what is no secret into a ConfigMap.", name), at))
+	}
+	return diags
+}
