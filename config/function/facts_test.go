@@ -70,8 +70,8 @@ var files = fstest.MapFS{
 	"here/run.sh":            {Data: []byte("exit\n")},
 	"here/teams/api.yaml":    {Data: []byte("cpu: 4\n")},
 	"here/teams/web.yaml":    {Data: []byte("cpu: 8\n")},
-	"here/teams/large.yaml":  {Data: make([]byte, syntax.MaxFileSize+1)},
-	"here/teams/link.yaml":   {Data: []byte("web.yaml"), Mode: fs.ModeSymlink},
+	"here/data/large.csv":    {Data: make([]byte, syntax.MaxFileSize+1)},
+	"here/data/link.json":    {Data: []byte("web.yaml"), Mode: fs.ModeSymlink},
 	"here/teams/old/db.yaml": {Data: []byte("cpu: 2\n")},
 	"here/.git/config.yaml":  {Data: []byte("token: 1\n")},
 }

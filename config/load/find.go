@@ -63,7 +63,8 @@ func (r Reader) Exists(name string) (bool, error) {
 const maxEntries = 10_000
 
 // Match returns the files below a directory that a pattern fits, by their sorted
-// paths from there. Only those are found that a configuration can read.
+// paths from there. Only those are found that are of a kind that a configuration
+// reads; one of these that it cannot read is an error.
 func (r Reader) Match(dir, pattern string) ([]string, error) {
 	full, err := r.resolve(dir)
 	if err != nil {
@@ -89,14 +90,11 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 		if full == "." {
 			below = name
 		}
-		if !entry.Type().IsRegular() || !schemas.Readable(name) || !fits.match(below) {
+		if entry.IsDir() || !schemas.Readable(name) || !fits.match(below) {
 			return nil
 		}
-		info, err := entry.Info()
-		if err == nil && info.Size() <= syntax.MaxFileSize {
-			found = append(found, below)
-		}
-		return err
+		found = append(found, below)
+		return r.wouldRead(name)
 	})
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -106,4 +104,18 @@ func (r Reader) Match(dir, pattern string) ([]string, error) {
 	}
 	slices.Sort(found)
 	return found, nil
+}
+
+// wouldRead returns why a file that was found cannot be read.
+func (r Reader) wouldRead(name string) error {
+	info, err := fs.Lstat(r.tree.fsys, name)
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return fmt.Errorf("%q is not a file; links are not followed", name)
+	case info.Size() > syntax.MaxFileSize:
+		return fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
+	}
+	return nil
 }

@@ -185,7 +185,9 @@ func TestWhatWasRead(t *testing.T) {
 	for name, text := range map[string]string{
 		"clusters/dev/main.lke.hcl": "cluster {\n  name   = \"dev\"\n  region = file(\"../region.txt\")\n}\n" +
 			"node_class \"a\" {\n  name = var.name\n}\nvariable \"name\" {\n  type = string\n}\n" +
-			"module \"m\" {\n  source = \"../../modules/m\"\n}\n",
+			"module \"m\" {\n  source = \"../../modules/m\"\n}\n" +
+			"locals {\n  teams = fileset(\"../../teams\", \"*.yaml\")\n  more  = fileexists(\"../more.txt\")\n}\n",
+		"teams/a.yaml": "{}", "teams/a.json": "{}", "clusters/more.txt": "x",
 		"clusters/dev/prod.auto.lkevars.hcl": "name = \"std\"\n",
 		"clusters/region.txt":                "us-ord",
 		"clusters/prod/main.lke.hcl":         "x",
@@ -201,7 +203,8 @@ func TestWhatWasRead(t *testing.T) {
 	if err != nil || answer.Failed {
 		t.Fatalf("%v, %v", err, answer.Errors())
 	}
-	want := []string{"clusters/dev/main.lke.hcl", "clusters/dev/prod.auto.lkevars.hcl", "clusters/region.txt", "modules/m/m.lke.hcl"}
+	want := []string{"clusters/dev/main.lke.hcl", "clusters/dev/prod.auto.lkevars.hcl", "clusters/more.txt",
+		"clusters/region.txt", "modules/m/m.lke.hcl", "teams/a.yaml"}
 	if diff := cmp.Diff(want, answer.Read); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
