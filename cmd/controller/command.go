@@ -29,7 +29,7 @@ const long = `controller manages the node capacity of one LKE cluster.
 It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
 tier are asked of the Linode API.
 
-  LINODE_TOKEN     API token with the scope lke:read_write
+  LINODE_TOKEN     API token with the scope lke:read_write; none with --only gitops
   LINODE_URL       another Linode API than https://api.linode.com
   LKE_CLUSTER_ID   the cluster's number, or
   CLUSTER_NAME     the cluster's label`
@@ -38,8 +38,8 @@ tier are asked of the Linode API.
 type settings struct {
 	controller.Config
 
-	kubeconfig, logLevel, logFormat, leaderElect string
-	gates                                        []string
+	kubeconfig, logLevel, logFormat, leaderElect, only string
+	gates                                              []string
 }
 
 func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
@@ -63,6 +63,8 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
+	f.StringVar(&s.only, "only", "",
+		"do a part of the work: capacity makes nodes and has the token, gitops reconciles NodePlans (default both)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
 	f.StringVar(&s.NodeAdmission, "node-admission-params", "",
 		"ConfigMap NAMESPACE/NAME to maintain for the policy of kube/deploy/node-admission.yaml")
@@ -106,6 +108,11 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 			return cfg, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the number of an LKE cluster", id)
 		}
 		cfg.ClusterID = n
+	}
+	switch cfg.Only = controller.Part(s.only); cfg.Only {
+	case controller.Everything, controller.Capacity, controller.GitOps:
+	default:
+		return cfg, fmt.Errorf("--only is %q; it must be capacity or gitops, or left out", s.only)
 	}
 	var err error
 	if cfg.Log, err = logger(stderr, s.logLevel, s.logFormat); err != nil {

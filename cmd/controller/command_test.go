@@ -48,6 +48,9 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig, "--leader-elect", "true"}, nil, "needs --leader-election-namespace"},
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LKE_CLUSTER_ID": "-3"}, `LKE_CLUSTER_ID is "-3"`},
 		{[]string{"--kubeconfig", kubeconfig}, nil, "set LINODE_TOKEN"},
+		{[]string{"--kubeconfig", kubeconfig, "--only", "nodes"}, nil, `--only is "nodes"`},
+		{[]string{"--kubeconfig", kubeconfig, "--only", "capacity"}, nil, "set LINODE_TOKEN"},
+		{[]string{"--kubeconfig", kubeconfig, "--only", "gitops"}, map[string]string{"LKE_CLUSTER_ID": "3"}, "set CLUSTER_NAME"},
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LINODE_TOKEN": "t"}, "set LKE_CLUSTER_ID"},
 	}
 	for _, tt := range tests {

@@ -65,6 +65,8 @@ type Config struct {
 	// admission policy for Nodes reads; "" for none.
 	NodeAdmission string
 
+	Only Part // what to do of all that
+
 	// NodePlans are reconciled where the cluster has their CRD. Cluster and Prices
 	// are found out by Run.
 	NodePlans gitops.Options
@@ -80,13 +82,13 @@ type Config struct {
 	Log       *slog.Logger
 }
 
-// leaseName is the Lease that controllers of one cluster elect their leader by.
-const leaseName = "lkeplan-controller"
-
 // Run manages the capacity of one cluster until ctx ends, then stops
 // cleanly and gives up the lease. What is wrong from the start comes back as one
 // error that says what to do.
 func Run(ctx context.Context, cfg Config) error {
+	if cfg.Only == GitOps {
+		return runGitOps(ctx, cfg)
+	}
 	linode.Register()
 	kept, err := newRecord(cfg)
 	if err != nil {
@@ -108,7 +110,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
 		return err
 	}
-	if err := warm(ctx, mgr.GetCache()); err != nil {
+	if err := warm(ctx, mgr.GetCache(), warmed()...); err != nil {
 		return err
 	}
 	return explainManager(mgr.Start(ctx), cfg)
@@ -135,7 +137,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 		}},
 		LeaderElection:                cfg.LeaderElect,
-		LeaderElectionID:              leaseName,
+		LeaderElectionID:              cfg.Only.lease(),
 		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		// A standby asks for the lease every second, and has it within about two
@@ -160,15 +162,20 @@ func newManager(cfg Config) (manager.Manager, error) {
 	return mgr, nil
 }
 
-// warm has the cache read what the controllers need before they run, so that a
-// standby knows the cluster when it becomes the leader.
-func warm(ctx context.Context, c cache.Cache) error {
-	for _, o := range []client.Object{
+// warmed are what the controllers of machines need.
+func warmed() []client.Object {
+	return []client.Object{
 		&corev1.Node{}, &corev1.Pod{}, &karpv1.NodeClaim{}, &karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{},
 		&lkeplanv1alpha1.CapacityLimit{},
 		&appsv1.DaemonSet{}, &policyv1.PodDisruptionBudget{}, &corev1.PersistentVolumeClaim{}, &corev1.PersistentVolume{},
 		&storagev1.StorageClass{}, &storagev1.CSINode{}, &storagev1.VolumeAttachment{},
-	} {
+	}
+}
+
+// warm has the cache read what the controllers need before they run, so that a
+// standby knows the cluster when it becomes the leader.
+func warm(ctx context.Context, c cache.Cache, objects ...client.Object) error {
+	for _, o := range objects {
 		if _, err := c.GetInformer(ctx, o); err != nil {
 			return fmt.Errorf("watch %T: %w", o, err)
 		}
@@ -189,15 +196,20 @@ func explainManager(err error, cfg Config) error {
 	return err
 }
 
-// requireCRDs makes sure that the API server knows what the controllers watch.
-func requireCRDs(mapper meta.RESTMapper) error {
+// requireCRDs makes sure that the API server knows what the controllers watch, and
+// more kinds of lkeplan.
+func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 	var missing []string
-	for _, kind := range []schema.GroupVersionKind{
+	kinds := []schema.GroupVersionKind{
 		{Group: "karpenter.sh", Version: "v1", Kind: "NodePool"},
 		{Group: "karpenter.sh", Version: "v1", Kind: "NodeClaim"},
 		linodev1alpha1.GroupVersion.WithKind("LinodeNodeClass"),
 		lkeplanv1alpha1.GroupVersion.WithKind("CapacityLimit"),
-	} {
+	}
+	for _, kind := range more {
+		kinds = append(kinds, lkeplanv1alpha1.GroupVersion.WithKind(kind))
+	}
+	for _, kind := range kinds {
 		served, err := kube.Serves(mapper, kind)
 		if err != nil {
 			return err
@@ -246,7 +258,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err
 	}
-	if err := addNodePlans(ctx, mgr, cfg.NodePlans, cluster.Label, linodes.prices); err != nil {
+	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
 		return err
 	}
 	return register(ctx, mgr,
@@ -263,12 +275,16 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 }
 
 // addNodePlans has NodePlans reconciled where the cluster knows them.
-func addNodePlans(ctx context.Context, mgr manager.Manager, o gitops.Options, cluster string,
-	prices *catalog.Catalog) error {
+func addNodePlans(ctx context.Context, mgr manager.Manager, cfg Config, cluster string, prices *catalog.Catalog) error {
 	installed, err := kube.Serves(mgr.GetRESTMapper(), lkeplanv1alpha1.GroupVersion.WithKind("NodePlan"))
-	if err != nil || !installed {
+	if err != nil || !installed || cfg.Only == Capacity {
 		return err
 	}
+	if err := requireCRDs(mgr.GetRESTMapper(), "NodePlanRecord"); err != nil {
+		return err
+	}
+	warnUnconfined(cfg)
+	o := cfg.NodePlans
 	o.Cluster, o.Prices = cluster, prices
 	return gitops.Add(ctx, mgr, o)
 }

@@ -18,7 +18,6 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.kube("", "create", "namespace", "lkeplan-system")
 	for _, name := range []string{"rbac.yaml", "tenant.yaml"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
 	}
@@ -38,7 +37,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	}
 	here := strings.ReplaceAll(string(raw), `name   = \"prod\"`, `name   = \"sandbox\"`)
 	s.kube(here, "apply", "--server-side", "-f", "-")
-	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
+	s.kube("", "-n", "lkeplan-fleet", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
 	if got := s.pools(); len(got) != 2 || !slices.Contains(got, "batch") {
 		t.Errorf("pools %v, want batch and general", got)
 	}
@@ -52,7 +51,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 			t.Errorf("Argo CD would show %s as %+v, %v", of, health, err)
 		}
 	}
-	if name := s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+	if name := s.kube("", "-n", "lkeplan-fleet", "get", "nodeplan", "prod", "-o",
 		"jsonpath={.spec.configMapRef.name}"); !strings.HasPrefix(name, "fleet-") {
 		t.Errorf("the NodePlan names the ConfigMap %s, which has no digest in its name", name)
 	}
@@ -62,7 +61,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 // live reads an object, in the examples' namespace if it is namespaced.
 func (s *sandbox) live(name string) (obj map[string]any) {
 	s.t.Helper()
-	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-system", "get", name, "-o", "json")), &obj); err != nil {
+	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-fleet", "get", name, "-o", "json")), &obj); err != nil {
 		s.t.Fatal(err)
 	}
 	return obj
@@ -80,9 +79,9 @@ func (s *sandbox) approveLikeArgoCD() {
 	}
 	fewer := map[string]any{"data": map[string]string{"main.lke.hcl": strings.Replace(text, `"prod"`, `"sandbox"`, 1)}}
 	s.patch("nodeplan/prod", map[string]any{"spec": map[string]any{"guards": map[string]any{"maxDeletedPools": 0}}})
-	s.patch("configmap/"+s.kube("", "-n", "lkeplan-system", "get", "nodeplan", "prod", "-o",
+	s.patch("configmap/"+s.kube("", "-n", "lkeplan-fleet", "get", "nodeplan", "prod", "-o",
 		"jsonpath={.spec.configMapRef.name}"), fewer)
-	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod",
+	s.kube("", "-n", "lkeplan-fleet", "wait", "nodeplan/prod",
 		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=60s")
 
 	waiting := s.live("nodeplan/prod")
@@ -100,7 +99,7 @@ func (s *sandbox) approveLikeArgoCD() {
 	}
 	s.patch("nodeplan/prod", map[string]any{"spec": approved["spec"]})
 	s.kube("", "wait", "nodepool/batch", "--for=delete", "--timeout=60s")
-	s.kube("", "-n", "lkeplan-system", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
+	s.kube("", "-n", "lkeplan-fleet", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
 }
 
 // patch merges a change into an object, as Argo CD's server does.
@@ -110,5 +109,5 @@ func (s *sandbox) patch(name string, change map[string]any) {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.kube("", "-n", "lkeplan-system", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
+	s.kube("", "-n", "lkeplan-fleet", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
 }

@@ -18,7 +18,7 @@ func TestFluxTakesTheExample(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--flux")
 	s.installCRDs()
-	for _, namespace := range []string{"flux-system", "lkeplan-system"} {
+	for _, namespace := range []string{"flux-system", "lkeplan-fleet"} {
 		s.kube("", "create", "namespace", namespace)
 	}
 	example := []string{"apply", "-k", "../../../examples/flux", "--dry-run=server"}
@@ -35,7 +35,7 @@ func TestFluxTakesTheExample(t *testing.T) {
 	mustContain(t, said, "nodeplan.lkeplan.dev/prod", "alert.notification.toolkit.fluxcd.io/fleet",
 		"receiver.notification.toolkit.fluxcd.io/fleet", "gitrepository.source.toolkit.fluxcd.io/fleet")
 	s.takesThePullRequests()
-	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-system", "--as",
+	if may := s.kube("", "auth", "can-i", "patch", "nodeplans.lkeplan.dev", "-n", "lkeplan-fleet", "--as",
 		"system:serviceaccount:flux-system:notification-controller"); strings.TrimSpace(may) != "yes" {
 		t.Errorf("may notification-controller patch NodePlans: %s", may)
 	}

@@ -24,7 +24,8 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch namespaces":           "the same",
 	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before a pod's",
 	"lkeplan-controller: patch events":               "an event that repeats",
-	"lkeplan-controller: get nodeplans.lkeplan.dev":  "a status that the cache has not seen yet",
+	"lkeplan-gitops: get nodeplans.lkeplan.dev":      "a status that the cache has not seen yet",
+	"lkeplan-gitops: patch events":                   "an event that repeats",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
 	"lkeplan-controller: patch configmaps":           "a second start, for the note of the LKE cluster",
 	"lkeplan-controller: list deployments.apps":      "a CapacityBuffer for a workload",
@@ -35,27 +36,30 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch statefulsets.apps":    "the same",
 }
 
-// TestRolesAreExact runs the controller with only the roles of kube/deploy/ and the
-// policies for tenants, through scaling up and down and a NodePlan with all its
+// TestRolesAreExact runs both processes with only the roles of kube/deploy/ and the
+// policies for tenants, the one for NodePlans without a Linode token, through scaling up and down and a NodePlan with all its
 // features. No call may be refused, and no right may be unused.
 func TestRolesAreExact(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--audit", "--flux")
 	s.installCRDs()
 	s.kube("", "create", "namespace", "lkeplan-system")
-	for _, name := range []string{"rbac", "controller", "tenant", "tenancy"} {
+	for _, name := range []string{"rbac", "controller", "gitops", "tenant", "tenancy"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name+".yaml")
 	}
-	s.kube("", "delete", "deployment", "-n", "lkeplan-system", "lkeplan-controller") // it is here instead
-	kubeconfig := s.account("lkeplan-system", controllerAccount)
-	c := s.startController("--kubeconfig", kubeconfig, "--leader-elect", "true", "--leader-election-namespace",
-		"lkeplan-system",
-		"--default-service-account", applyAccount, "--feature-gates", "NodeOverlay,CapacityBuffer")
+	s.kube("", "delete", "deployment", "-n", "lkeplan-system", controllerAccount, gitopsAccount) // they are here instead
+	elect := []string{"--leader-elect", "true", "--leader-election-namespace", "lkeplan-system"}
+	s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", controllerAccount), "--only", "capacity",
+		"--feature-gates", "NodeOverlay,CapacityBuffer")...)
+	s.env["LINODE_TOKEN"] = ""
+	c := s.startController(append(elect, "--kubeconfig", s.account("lkeplan-system", gitopsAccount), "--only", "gitops",
+		"--cluster-name", "sandbox", "--default-service-account", applyAccount)...)
 	s.walk()
 
 	granted, used, refused := granted(t), map[string]bool{}, map[string]bool{}
 	for _, r := range s.audited() {
-		if r.ObjectRef == nil || r.User.Username != accounts+controllerAccount {
+		by := strings.TrimPrefix(r.User.Username, accounts)
+		if r.ObjectRef == nil || by != controllerAccount && by != gitopsAccount {
 			continue
 		}
 		for _, right := range r.rights() {
@@ -87,14 +91,14 @@ func TestRolesAreExact(t *testing.T) {
 // deletes objects of all kinds.
 func (s *sandbox) walk() {
 	s.t.Helper()
-	in := []string{"-n", "lkeplan-system"}
+	in := []string{"-n", "lkeplan-fleet"}
 	all := file(s.t.(*testing.T), "roles/main.lke.hcl")
-	s.kube(configMap("lkeplan-system", "fleet", all), "apply", "--server-side", "-f", "-")
+	s.kube(configMap("lkeplan-fleet", "fleet", all), "apply", "--server-side", "-f", "-")
 	s.kube(spare, "apply", "-f", "-")
 	s.kube(fencedClass, "apply", "-f", "-") // which an event says
 	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=token=hunter2")...)
 	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default",
-		"namespace: lkeplan-system").Replace(nodePlanOfConfigMap)+
+		"namespace: lkeplan-fleet").Replace(nodePlanOfConfigMap)+
 		"  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
 	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=condition=Ready", "--timeout=40s")...)
 	s.kube(workload("general", 2), "apply", "-f", "-")
@@ -103,7 +107,7 @@ func (s *sandbox) walk() {
 	// A change that rolls, and an object that is pruned.
 	changed := strings.Replace(all, "= {}\n", "= { tier = \"web\" }\n", 1)
 	changed, _, _ = strings.Cut(changed, "# pruned")
-	s.kube(configMap("lkeplan-system", "fleet", changed), "apply", "--server-side", "-f", "-")
+	s.kube(configMap("lkeplan-fleet", "fleet", changed), "apply", "--server-side", "-f", "-")
 	s.until("the nodes are replaced", 2*time.Minute, func(now state) bool {
 		for _, n := range now.nodes {
 			if n.Labels["tier"] != "web" {
@@ -171,17 +175,18 @@ type request struct {
 const (
 	accounts          = "system:serviceaccount:lkeplan-system:"
 	controllerAccount = "lkeplan-controller"
+	gitopsAccount     = "lkeplan-gitops"
 	applyAccount      = "lkeplan"
 )
 
 // rights are what the request needs.
 func (r request) rights() []string {
 	resource := strings.TrimSuffix(r.ObjectRef.Resource+"/"+r.ObjectRef.Subresource, "/")
-	account, verbs := controllerAccount, []string{r.Verb}
+	account, verbs := strings.TrimPrefix(r.User.Username, accounts), []string{r.Verb}
 	var rights []string
 	if r.ImpersonatedUser != nil {
-		account = strings.TrimPrefix(r.ImpersonatedUser.Username, accounts)
-		rights = append(rights, right(controllerAccount, "impersonate", "", "serviceaccounts"))
+		rights = append(rights, right(account, "impersonate", "", "serviceaccounts"))
+		account = r.ImpersonatedUser.Username[strings.LastIndexByte(r.ImpersonatedUser.Username, ':')+1:]
 	}
 	switch {
 	case r.Verb == "patch" && r.ResponseStatus.Code == http.StatusCreated:
@@ -232,7 +237,7 @@ func (s *sandbox) audited() []request {
 func granted(t *testing.T) map[string]string {
 	t.Helper()
 	rights := map[string]string{}
-	for _, name := range []string{"rbac", "controller"} {
+	for _, name := range []string{"rbac", "controller", "gitops"} {
 		raw, err := os.ReadFile("../../../kube/deploy/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)
@@ -246,8 +251,11 @@ func granted(t *testing.T) map[string]string {
 				continue
 			}
 			account := controllerAccount
-			if role.Name == "lkeplan-apply" {
+			switch role.Name {
+			case "lkeplan-apply":
 				account = applyAccount
+			case "lkeplan-nodeplans", "lkeplan-impersonate", "lkeplan-secrets", gitopsAccount:
+				account = gitopsAccount
 			}
 			for _, rule := range role.Rules {
 				for _, right := range expand(account, rule) {

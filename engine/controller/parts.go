@@ -1,0 +1,76 @@
+package controller
+
+import (
+	"context"
+	"errors"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/confine"
+	"github.com/lkeplan/lkeplan/linode"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Part is what a process does of the controller's work. Two processes of one part
+// each elect their own leaders.
+type Part string
+
+// The parts.
+const (
+	Everything Part = ""
+	Capacity   Part = "capacity" // Karpenter and the Linode provider; has the Linode token
+	GitOps     Part = "gitops"   // NodePlans: has what comes from outside, and no token
+)
+
+// lease is the Lease that processes of a part elect their leader by.
+func (p Part) lease() string {
+	if p == GitOps {
+		return "lkeplan-gitops"
+	}
+	return "lkeplan-controller"
+}
+
+// runGitOps reconciles the NodePlans of one cluster until ctx ends. It asks Linode for
+// public prices only.
+func runGitOps(ctx context.Context, cfg Config) error {
+	linode.Register()
+	if cfg.LinodeToken != "" {
+		cfg.Log.Warn("a process with --only gitops needs no Linode API token; take it away")
+	}
+	if cfg.ClusterName == "" {
+		return errors.New("no LKE cluster; with --only gitops set CLUSTER_NAME to its label, as cluster blocks name it")
+	}
+	mgr, err := newManager(cfg)
+	if err != nil {
+		return err
+	}
+	if err := requireCRDs(mgr.GetRESTMapper(), "NodePlan", "NodePlanRecord"); err != nil {
+		return err
+	}
+	prices, _ := readCatalog(ctx, cfg)
+	if err := addNodePlans(ctx, mgr, cfg, cfg.ClusterName, prices); err != nil {
+		return err
+	}
+	cfg.Log.Info("reconciling NodePlans of an LKE cluster", "cluster", cfg.ClusterName)
+	// What plans are compared with, and the nodes that they count.
+	if err := warm(ctx, mgr.GetCache(), &corev1.Node{}, &corev1.Pod{}, &policyv1.PodDisruptionBudget{}, &karpv1.NodeClaim{},
+		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{}); err != nil {
+		return err
+	}
+	return explainManager(mgr.Start(ctx), cfg)
+}
+
+// warnUnconfined says once what children can reach on this kernel that they must not.
+func warnUnconfined(cfg Config) {
+	switch version := confine.Landlock(); {
+	case version == 0:
+		cfg.Log.Warn("the kernel has no Landlock: what fetches and compiles sources could read the files of this process, " +
+			"such as the token of its service account; see SECURITY.md")
+	case version < 4:
+		cfg.Log.Warn("the Landlock of the kernel knows no ports: what fetches sources could connect to others than that of " +
+			"its server; see SECURITY.md")
+	}
+}
