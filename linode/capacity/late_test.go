@@ -250,6 +250,10 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 	s.want("", s.sees(0, Done, []Claim{waits("a")}, one), "bind a to 1000")
 	s.want("the cache lags", s.sees(5*time.Second, Done, []Claim{waits("a")}, one))
 	s.want("it was overwritten", s.sees(5*time.Second, Done, []Claim{waits("a")}, one), "bind a to 1000")
+	s.memory.Release("a", s.at)
+	s.want("it is given back", s.sees(10*time.Second, Done, []Claim{waits("a")}, one), "web: delete pool 1")
+	s = begin(t)
+	s.sees(0, Done, []Claim{waits("a")}, one)
 	other := waits("a")
 	other.Group.Plan = "g6-dedicated-4"
 	s.want("it wants another plan type now", s.sees(time.Second, Done, []Claim{other}, one),

@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -99,5 +101,26 @@ func TestANewLeaderKnowsWhatTheOneBeforeItHasBound(t *testing.T) {
 	err := later.Bind(t.Context(), capacity.Bind{Key: claim.Group.Key(), UID: claim.UID, Instance: 10})
 	if err == nil || err.Error() != "the Linode 10 is the machine of NodeClaim "+a.Name {
 		t.Errorf("the machine of another is bound: %v", err)
+	}
+}
+
+// TestAConflictEndsNoClaim: the claim was written meanwhile, and is given another plan type later.
+func TestAConflictEndsNoClaim(t *testing.T) {
+	nc := linodetest.Decided(1)
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "nodeclaims"}, nc.Name, nil)
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(nc).
+		WithIndex(&karpv1.NodeClaim{}, nodeclaim.IndexUID, nodeclaim.UIDs).
+		WithInterceptorFuncs(interceptor.Funcs{Patch: func(
+			context.Context, client.WithWatch, client.Object, client.Patch, ...client.PatchOption,
+		) error {
+			return conflict
+		}}).Build()
+	replan := func(_ context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) { return nc.DeepCopy(), nil }
+	err := NewNodeClaims(c, nil, events.NewFakeRecorder(1), replan).GiveUp(t.Context(), string(nc.UID), "no capacity")
+	if !apierrors.IsConflict(err) {
+		t.Errorf("GiveUp: %v", err)
+	}
+	if err := c.Get(t.Context(), client.ObjectKeyFromObject(nc), nc); err != nil {
+		t.Errorf("the claim: %v", err)
 	}
 }

@@ -345,3 +345,52 @@ func TestARestoreWithoutClaims(t *testing.T) {
 		r.until("they are gone", func() bool { return r.sim.Stats().Slots == 0 })
 	})
 }
+
+// TestWhatARestartCosts: another process leads while a call of the last one is still to come. No
+// count is lowered; a POST is made twice and the surplus goes; a claim that gets a machine
+// which is being deleted is ended at once.
+func TestWhatARestartCosts(t *testing.T) {
+	for name, tt := range map[string]struct {
+		method, path       string
+		before, more, then int // claims: that have machines, that cause the call, and after the restart
+		made, ended        int // at most
+	}{
+		"PUT":    {"PUT", "/lke/clusters/*/pools/*", 10, 1, 9, 21, 0},
+		"POST":   {"POST", "/lke/clusters/*/pools", 0, 5, 0, 10, 0},
+		"DELETE": {"DELETE", "/lke/clusters/*/nodes/*", 3, 0, 1, 4, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, lkesim.Config{Tier: "standard"})
+				defer func() { r.kill() }()
+				if r.want(tt.before); tt.before > 0 {
+					r.until("bound", r.bound)
+				}
+				r.inject(lkesim.Fault{
+					Method: tt.method, Path: tt.path, Count: 1, Status: 504, Late: metav1.Duration{Duration: 20 * time.Second},
+				})
+				if tt.more == 0 {
+					r.forget(1)
+				}
+				r.want(tt.more)
+				r.until("the call is made", func() bool { return r.sim.Stats().ByStatus[504] == 1 })
+				r.kill()
+				r.start("standard")
+				r.want(tt.then)
+				time.Sleep(2 * time.Minute)
+				if n := len(r.book.ended); n > tt.ended {
+					t.Errorf("%d claims have lost their machines, at most %d may", n, tt.ended)
+				}
+				time.Sleep(20 * time.Minute)
+				r.book.mu.Lock()
+				maps.DeleteFunc(r.book.claims, func(_ string, c capacity.Claim) bool { return c.Leaving })
+				r.book.mu.Unlock()
+				stats := r.sim.Stats()
+				if !r.bound() || stats.Slots != len(r.book.claims) || stats.Made > tt.made {
+					t.Errorf("%d slots for %d claims, bound: %v; %d machines were made, at most %d may be", stats.Slots,
+						len(r.book.claims), r.bound(), stats.Made, tt.made)
+				}
+			})
+		})
+	}
+}
