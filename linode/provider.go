@@ -60,6 +60,9 @@ func NewProvider(chooser *Chooser, cluster int, machines Machines) *Provider {
 	}
 }
 
+// Region is the region of the cluster, and its only zone.
+func (p *Provider) Region() string { return p.chooser.Types.Region() }
+
 // Name implements CloudProvider.
 func (p *Provider) Name() string { return "linode" }
 

@@ -79,7 +79,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.DurationVar(&s.Karpenter.BatchIdle, "batch-idle-duration", 0,
 		"Karpenter: plan nodes when no new pod came for this long (default 1s)")
 	f.DurationVar(&s.Karpenter.BatchMax, "batch-max-duration", 0,
-		"Karpenter: plan nodes after this long at most (default 10s)")
+		"Karpenter: plan nodes after this long at most (default 2s)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
 		"how long a Linode type is not tried again after LKE had no capacity for it (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")

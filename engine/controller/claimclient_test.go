@@ -17,7 +17,7 @@ import (
 // TestNodeClaimsAreMadeWithTheirFinalizer: and nothing else is.
 func TestNodeClaimsAreMadeWithTheirFinalizer(t *testing.T) {
 	linode.Register()
-	c := claimClient{fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()}
+	c := claimClient{fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), "us-ord"}
 	for _, o := range []client.Object{
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "a"}},
 		&karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: "b", Finalizers: []string{karpv1.TerminationFinalizer}}},
@@ -36,5 +36,41 @@ func TestNodeClaimsAreMadeWithTheirFinalizer(t *testing.T) {
 		if got := o.GetFinalizers(); !slices.Equal(got, want) {
 			t.Errorf("%T %s has finalizers %v, want %v", o, o.GetName(), got, want)
 		}
+	}
+}
+
+// TestKarpenterSeesTheZonesThatAreThere: others stay in the NodePool that is stored.
+func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
+	linode.Register()
+	tests := map[string]struct {
+		key          string
+		operator     corev1.NodeSelectorOperator
+		values, want []string
+	}{
+		"one zone of several":    {corev1.LabelTopologyZone, "In", []string{"eu-west", "us-ord"}, []string{"us-ord"}},
+		"one region of several":  {corev1.LabelTopologyRegion, "In", []string{"us-ord", "eu-west"}, []string{"us-ord"}},
+		"the zone that is there": {corev1.LabelTopologyZone, "In", []string{"us-ord"}, []string{"us-ord"}},
+		"only others":            {corev1.LabelTopologyZone, "In", []string{"a", "b"}, []string{"a", "b"}},
+		"all but one":            {corev1.LabelTopologyZone, "NotIn", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
+		"another label":          {"example.com/zone", "In", []string{"us-ord", "a"}, []string{"us-ord", "a"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			pool := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: "web"}}
+			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{
+				{Key: tt.key, Operator: tt.operator, Values: tt.values},
+			}
+			c := claimClient{fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).Build(), "us-ord"}
+			var list karpv1.NodePoolList
+			if err := c.List(t.Context(), &list); err != nil {
+				t.Fatal(err)
+			}
+			if got := list.Items[0].Spec.Template.Spec.Requirements[0].Values; !slices.Equal(got, tt.want) {
+				t.Errorf("Karpenter sees %v, want %v", got, tt.want)
+			}
+			if list.Items[0].Hash() != pool.Hash() {
+				t.Error("the nodes of the NodePool would drift")
+			}
+		})
 	}
 }

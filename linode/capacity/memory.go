@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"maps"
+	"slices"
 	"time"
 )
 
@@ -67,6 +68,17 @@ func (m *Memory) Bound(b Bind, now time.Time) {
 // BindFailed records that a Bind was not stored, or that nobody knows. The machine stays
 // the claim's, and is bound to it again where it still waits for such a one.
 func (m *Memory) BindFailed(b Bind, now time.Time) { m.Bound(b, now) }
+
+// Holders returns the claims whose machines those are, in order.
+func (m *Memory) Holders(machines map[int]bool) (uids []string) {
+	for uid, a := range m.assigned {
+		if machines[a.instance] {
+			uids = append(uids, uid)
+		}
+	}
+	slices.Sort(uids)
+	return uids
+}
 
 // Assigned returns the machine of a claim; 0 where it has none.
 func (m *Memory) Assigned(uid string) int { return m.assigned[uid].instance }

@@ -174,11 +174,13 @@ func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	pools := parallel(8, w.DeletePools, func(pool int) error {
 		err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)
 		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
+		f.undeleted(ctx, err, func(p lkeapi.Pool, _ lkeapi.Slot) bool { return p.ID == pool })
 		return f.deleted("pool", pool, err)
 	})
 	slots := parallel(8, w.DeleteSlots, func(slot string) error {
 		err := f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)
 		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
+		f.undeleted(ctx, err, func(_ lkeapi.Pool, s lkeapi.Slot) bool { return s.ID == slot })
 		return f.deleted("slot", slot, err)
 	})
 	return errors.Join(pools, slots)
@@ -191,6 +193,27 @@ func (f *Fleet) deleted(what string, id any, err error) error {
 	}
 	f.cfg.Log.Info(what+" deleted", what, id)
 	return nil
+}
+
+// undeleted says on claims whose machines were to go with some slots that LKE has not
+// deleted them.
+func (f *Fleet) undeleted(ctx context.Context, err error, in func(lkeapi.Pool, lkeapi.Slot) bool) {
+	if err == nil || ctx.Err() != nil {
+		return
+	}
+	f.mu.Lock()
+	machines := map[int]bool{}
+	for _, pool := range f.last.pools {
+		for _, slot := range pool.Linodes {
+			if slot.InstanceID != 0 && in(pool, slot) {
+				machines[slot.InstanceID] = true
+			}
+		}
+	}
+	holders := f.memory.Holders(machines)
+	f.mu.Unlock()
+	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone",
+		err))
 }
 
 // mend corrects pools in place. What fails is tried again by a later decision; no

@@ -90,6 +90,7 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	allNow, oursNow := s.requests(metrics)
 	b.ReportMetric((allNow-all)/float64(nodes), "api-requests/node")
 	b.ReportMetric((oursNow-ours)/float64(nodes), "our-api-requests/node")
+	b.ReportMetric(s.requeued(metrics), "requeues")
 	b.ReportMetric(float64(up.linode.Calls)/float64(nodes), "calls/node-up")
 	peak := c.used(b)
 	b.ReportMetric(float64(peak.rss)/(1<<20), "MiB")

@@ -131,12 +131,25 @@ func reportTimes(b *testing.B, name string, took []time.Duration) {
 func (s *sandbox) requests(metrics string) (all, ours float64) {
 	s.t.Helper()
 	all = sum(s.t, strings.NewReader(s.kube("", "get", "--raw", "/metrics")), "apiserver_request_total{")
-	resp, err := http.Get("http://" + metrics + "/metrics")
+	return all, s.metric(metrics, "rest_client_requests_total{")
+}
+
+// requeued is how often Karpenter has tried a NodeClaim again, which its own rate
+// limit of ten a second may delay.
+func (s *sandbox) requeued(metrics string) float64 {
+	s.t.Helper()
+	return s.metric(metrics, `workqueue_retries_total{controller="nodeclaim.lifecycle"`)
+}
+
+// metric adds up the controller's metrics whose lines begin so.
+func (s *sandbox) metric(address, prefix string) float64 {
+	s.t.Helper()
+	resp, err := http.Get("http://" + address + "/metrics")
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	return all, sum(s.t, resp.Body, "rest_client_requests_total{")
+	return sum(s.t, resp.Body, prefix)
 }
 
 // sum adds up the metrics whose lines begin so.

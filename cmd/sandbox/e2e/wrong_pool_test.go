@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
 // wrongPools are NodePools that LKE can never serve, by hand, and why.
@@ -42,6 +44,8 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 	for name, wrong := range wrongPools {
 		s.kube(wrongPool(name, wrong.requirement), "apply", "-f", "-")
 	}
+	several := `{"key":"topology.kubernetes.io/zone","operator":"In","values":["us-ord","us-east"]}`
+	s.kube(wrongPool("several", several), "apply", "-f", "-") // for clusters in several regions, and not wrong
 	s.until("the wrong pools are not ready", 20*time.Second, func(state) bool {
 		for name := range wrongPools {
 			pool := s.poolsByName()[name]
@@ -73,4 +77,45 @@ func TestAWrongPoolStallsNoOther(t *testing.T) {
 			t.Errorf("NodePool %s does not say %q: %+v", name, wrong.why, pool.Status.Conditions)
 		}
 	}
+}
+
+// TestAForeignPoolFreezesNothing: LKE counts a node of somebody else's pool and never
+// lists it. A machine of ours that dies is known to be gone all the same, its pods get
+// another, and nodes that are not needed go.
+func TestAForeignPoolFreezesNothing(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.inject(`{"no_capacity":"hidden","plan":"g6-standard-1"}`)
+	foreign := lkeapi.PoolSpec{Type: "g6-standard-1", Count: 1}
+	if _, err := s.linodeAPI().CreatePool(t.Context(), s.clusterID(), foreign); err != nil {
+		t.Fatal(err)
+	}
+	s.startController()
+	s.run("lkeplan", "apply", "testdata/four")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
+	ours := func(now state) bool { // without the foreign slot
+		for _, n := range now.nodes {
+			if n.Labels["karpenter.sh/initialized"] != "true" || !n.DeletionTimestamp.IsZero() {
+				return false
+			}
+		}
+		return len(now.nodes) == len(now.claims) && now.linode.Slots == len(now.claims)+1
+	}
+	up := s.until("8 pods run on two nodes", time.Minute, func(now state) bool { return now.running == 8 && ours(now) })
+	died := up.claims[0]
+	s.lose(died)
+	s.until("the pods of the dead node run elsewhere", 4*time.Minute, func(now state) bool {
+		for _, nc := range now.claims {
+			if nc.Name == died.Name {
+				return false
+			}
+		}
+		return now.running == 8 && ours(now)
+	})
+	s.kube("", "delete", "deployment", "inflate")
+	s.until("nothing of ours is left", 2*time.Minute, func(now state) bool {
+		return len(now.nodes)+len(now.claims) == 0 && now.linode.Slots == 1 && now.linode.Pools == 1
+	})
 }
