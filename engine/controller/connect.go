@@ -43,6 +43,9 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	}
 	recorded, known := kept.cluster(ctx, cfg)
 	if a.cluster, err = askForCluster(ctx, a.api, cfg, known); err != nil {
+		if _, wrong := errors.AsType[wrongSetting](err); wrong {
+			return nil, err
+		}
 		if !known || !passing(err) {
 			return nil, lkeapi.Explain(err, cfg.LinodeURL)
 		}
@@ -73,6 +76,11 @@ func askForCluster(ctx context.Context, api *lkeapi.Client, cfg Config, known bo
 	return findCluster(ctx, api, cfg)
 }
 
+// wrongSetting is an error of who configured the controller: Linode has answered.
+type wrongSetting struct{ text string }
+
+func (w wrongSetting) Error() string { return w.text }
+
 // passing reports whether an error may end by itself, or by what somebody does at
 // Linode.
 func passing(err error) bool {
@@ -89,14 +97,15 @@ func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cl
 		cluster, err := lke.Cluster(ctx, cfg.ClusterID)
 		switch {
 		case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
-			return cluster,
-				fmt.Errorf("the account has no LKE cluster %d; correct LKE_CLUSTER_ID, or use a token of the account that has it",
-					cfg.ClusterID)
+			return cluster, wrongSetting{fmt.Sprintf(
+				"the account has no LKE cluster %d; correct LKE_CLUSTER_ID, or use a token of the account that has it",
+				cfg.ClusterID)}
 		case err != nil:
 			return cluster, err
 		case cfg.ClusterName != "" && cfg.ClusterName != cluster.Label:
-			return cluster, fmt.Errorf("LKE cluster %d is called %q, not %q; correct LKE_CLUSTER_ID or CLUSTER_NAME", cluster.ID,
-				cluster.Label, cfg.ClusterName)
+			return cluster, wrongSetting{fmt.Sprintf(
+				"LKE cluster %d is called %q, not %q; correct LKE_CLUSTER_ID or CLUSTER_NAME", cluster.ID, cluster.Label,
+				cfg.ClusterName)}
 		}
 		return cluster, nil
 	}
@@ -116,13 +125,12 @@ func findCluster(ctx context.Context, lke *lkeapi.Client, cfg Config) (lkeapi.Cl
 	case 1:
 		return found[0], nil
 	case 0:
-		return lkeapi.Cluster{},
-			fmt.Errorf("the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName,
-				orNone(labels))
+		return lkeapi.Cluster{}, wrongSetting{fmt.Sprintf(
+			"the account has no LKE cluster called %q; it has: %s; correct CLUSTER_NAME", cfg.ClusterName, orNone(labels))}
 	}
-	return lkeapi.Cluster{},
-		fmt.Errorf("the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the one that is meant",
-			len(found), cfg.ClusterName)
+	return lkeapi.Cluster{}, wrongSetting{fmt.Sprintf(
+		"the account has %d LKE clusters called %q; set LKE_CLUSTER_ID to the number of the one that is meant", len(found),
+		cfg.ClusterName)}
 }
 
 func orNone(labels []string) string {

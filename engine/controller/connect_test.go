@@ -1,0 +1,71 @@
+package controller
+
+import (
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// TestAStartNeedsLinodeOnlyOnce: what may pass by itself does not end a controller that
+// has run before; what is wrong with its settings does.
+func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
+	const found = `{"id":77,"label":"prod","region":"us-ord","tier":"standard","k8s_version":"1.34"}`
+	tests := map[string]struct {
+		status int
+		body   string
+		known  bool   // an earlier start has noted the cluster
+		want   string // in the error; "" where the controller starts
+	}{
+		"the first start":                  {200, found, false, ""},
+		"a later start":                    {200, found, true, ""},
+		"Linode is down at the first":      {503, "<html>no</html>", false, "does not answer as it should"},
+		"Linode is down at a later one":    {503, "<html>no</html>", true, ""},
+		"Linode wants to be left alone":    {429, `{"errors":[{"reason":"Too many requests"}]}`, true, ""},
+		"a wrong token at the first start": {401, `{"errors":[{"reason":"Invalid Token"}]}`, false, "check LINODE_TOKEN"},
+		"the token is revoked later":       {401, `{"errors":[{"reason":"Invalid Token"}]}`, true, ""},
+		"the cluster is gone":              {404, `{"errors":[{"reason":"Not found"}]}`, true, "no LKE cluster 77"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				w.Header().Set("Content-Type", "application/json")
+				if !strings.Contains(r.URL.Path, "/lke/clusters/77") {
+					w.WriteHeader(http.StatusServiceUnavailable) // the price list: the built-in one will do
+					return
+				}
+				w.WriteHeader(tt.status)
+				io.WriteString(w, tt.body)
+			}))
+			defer server.Close()
+			cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 77, Log: slog.New(slog.DiscardHandler)}
+			kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
+			if tt.known {
+				kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"})
+			}
+			got, err := connect(t.Context(), cfg, kept)
+			switch {
+			case tt.want != "":
+				if err == nil || !strings.Contains(err.Error(), tt.want) || tt.status == 404 &&
+					strings.Contains(err.Error(), "does not answer") {
+					t.Errorf("err = %v, want %q", err, tt.want)
+				}
+			case err != nil:
+				t.Error(err)
+			case got.cluster.Region != "us-ord" || got.cluster.Label != "prod" || got.prices == nil || got.fresh:
+				t.Errorf("the cluster is %+v", got.cluster)
+			default:
+				if _, known := kept.cluster(t.Context(), cfg); !known {
+					t.Error("the cluster is not noted")
+				}
+			}
+		})
+	}
+}
