@@ -4,12 +4,17 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/awslabs/operatorpkg/controller"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+	karpcontroller "sigs.k8s.io/karpenter/pkg/utils/controller"
 
 	"github.com/lkeplan/lkeplan/linode"
 )
@@ -72,5 +77,31 @@ func TestKarpenterSeesTheZonesThatAreThere(t *testing.T) {
 				t.Error("the nodes of the NodePool would drift")
 			}
 		})
+	}
+}
+
+// TestBurstsAreTriedAgainInTime: NodeClaims of 500 nodes at once, and 50 a second more.
+func TestBurstsAreTriedAgainInTime(t *testing.T) {
+	ctx := options.ToContext(t.Context(), Karpenter{}.options())
+	for name, tt := range map[string]struct {
+		controller controller.Controller
+		workers    int // at one CPU, in Karpenter
+		want       int // tries a second
+	}{
+		"NodeClaims":     {&lifecycle.Controller{}, 1000, 50},
+		"Nodes that end": {&termination.Controller{}, 100, 69},
+	} {
+		cpus := karpcontroller.CPUCount(hurried(ctx, tt.controller))
+		workers := karpcontroller.LinearScaleReconciles(cpus, tt.workers, 5000)
+		tries, burst := karpcontroller.GetTypedBucketConfigs(10, tt.workers, workers)
+		if tries != tt.want || burst != 10*tries {
+			t.Errorf("%s: %d tries a second after the first %d, want %d", name, tries, burst, tt.want)
+		}
+	}
+	if cpus := karpcontroller.CPUCount(hurried(ctx, &seedSweeper{})); cpus != 1 {
+		t.Errorf("others have %v CPUs", cpus)
+	}
+	if options.FromContext(ctx).CPURequests != 1000 {
+		t.Error("the options of all were changed")
 	}
 }

@@ -17,6 +17,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/metrics"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider/overlay"
 	"sigs.k8s.io/karpenter/pkg/controllers"
+	"sigs.k8s.io/karpenter/pkg/controllers/node/termination"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/lifecycle"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodeoverlay"
 	"sigs.k8s.io/karpenter/pkg/controllers/nodepool/validation"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning"
@@ -94,7 +96,12 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 			all = append(all, &bufferTrigger{plan: p.Trigger})
 		}
 	}
-	return register(ctx, mgr, all...)
+	for _, c := range all {
+		if err := register(hurried(ctx, c), mgr, c); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // claimClient makes NodeClaims with their finalizer on. Karpenter would put it on
@@ -116,6 +123,28 @@ func (c claimClient) Create(ctx context.Context, o client.Object, opts ...client
 		controllerutil.AddFinalizer(nc, karpv1.TerminationFinalizer)
 	}
 	return c.Client.Create(ctx, o, opts...)
+}
+
+// hurried is the context in which a controller of Karpenter's is registered. Karpenter
+// derives from the CPUs that it has been promised how many objects a controller works
+// on at a time, and from that, in those of NodeClaims and of Nodes that end, how many
+// it tries again in a second: ten for one CPU (karpenter v1.14.1, GetTypedBucketConfigs
+// in pkg/utils/controller). A write that meets another is such a try, and in a burst of
+// hundreds of nodes many do. The CPUs of the other controllers stay at one: their
+// workers would only take memory.
+func hurried(ctx context.Context, c controller.Controller) context.Context {
+	cpus := int64(1)
+	switch c.(type) {
+	case *lifecycle.Controller:
+		cpus = 60 // 50 tries a second after the first 500, the most that there is
+	case *termination.Controller:
+		cpus = 8 // 69 after the first 690
+	default:
+		return ctx
+	}
+	more := *options.FromContext(ctx)
+	more.CPURequests = 1000 * cpus
+	return options.ToContext(ctx, &more)
 }
 
 func register(ctx context.Context, mgr manager.Manager, all ...controller.Controller) error {
