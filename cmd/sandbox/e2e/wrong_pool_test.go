@@ -106,7 +106,7 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 	up := s.until("8 pods run on two nodes", time.Minute, func(now state) bool { return now.running == 8 && ours(now) })
 	died := up.claims[0]
 	s.lose(died)
-	s.until("the pods of the dead node run elsewhere", 4*time.Minute, func(now state) bool {
+	s.until("the pods of the dead node run elsewhere", 6*time.Minute, func(now state) bool {
 		for _, nc := range now.claims {
 			if nc.Name == died.Name {
 				return false
