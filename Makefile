@@ -12,7 +12,7 @@ RACE       ?=
 GOROUTINES := ./engine/... ./kube/... ./linode/... ./cmd/controller
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check demo bench regression notification lint generate generated fuzz help
+.PHONY: build unit test check model demo bench regression notification lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -25,12 +25,16 @@ unit: ## run the unit tests: no control plane, what did not change is not run ag
 
 test: unit build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
+	$(GO) test ./linode/fleet -run '^TestADay$$' -args -hours 24
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
 check: ## run what CI runs: lint, whether generated files are up to date, all tests, data races
 	$(MAKE) lint generated
 	$(MAKE) test RACE=-race
+
+model: ## have the model of capacity take a million steps, about five minutes
+	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
 	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo

@@ -36,9 +36,12 @@ func (s *scene) locate(old Memory) {
 // does not list: of the pool that listed it last, or, where no list ever did, of any pool
 // that can be the claim's.
 func (s *scene) mayBe(c Claim) bool {
+	if s.listed[c.Instance] {
+		return true
+	}
 	last, seen := s.memory.lastSeen[c.Instance]
 	key := c.Group.Key()
-	return s.listed[c.Instance] || slices.ContainsFunc(s.Pools, func(p Pool) bool {
+	return slices.ContainsFunc(s.Pools, func(p Pool) bool {
 		if seen {
 			return p.ID == last && s.fresh(p) > 0
 		}
@@ -73,8 +76,11 @@ func (s *scene) settle(d *Decision) {
 		shrinking[w.Key] = len(w.DeleteSlots)+len(w.DeletePools) > 0
 	}
 	for _, c := range s.claims {
+		if !c.released || !s.Asked.After(s.memory.released[c.UID]) {
+			continue
+		}
 		key := c.Group.Key()
-		if !c.released || !s.Asked.After(s.memory.released[c.UID]) || s.memory.moving(key, s.Asked) {
+		if s.memory.moving(key, s.Asked) {
 			continue
 		}
 		if c.Instance == 0 {

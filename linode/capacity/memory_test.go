@@ -1,6 +1,7 @@
 package capacity
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -120,5 +121,25 @@ func TestABindCountsBeforeItIsShown(t *testing.T) {
 	}
 	if again = Decide(View{Asked: now}, again.Memory, policy, now); again.Memory.Assigned("a") != 0 {
 		t.Error("a claim that is gone is remembered")
+	}
+}
+
+// BenchmarkDecide decides on 1,000 machines of ten groups, at rest.
+func BenchmarkDecide(b *testing.B) {
+	var view View
+	for g := range 10 {
+		spec := Group{NodePool: fmt.Sprint("pool-", g), Plan: "g6-standard-4", Labels: map[string]string{"team": "web"}}
+		p := Pool{ID: 1 + g, Group: spec.Key(), Count: 100, Traits: traits(spec)}
+		for n := range 100 {
+			instance := 1000*(1+g) + n
+			view.Claims = append(view.Claims, Claim{UID: fmt.Sprint(instance), Group: spec, Instance: instance, Created: now})
+			p.Slots = append(p.Slots, Slot{ID: fmt.Sprintf("%d-%03d", p.ID, n), Instance: instance})
+		}
+		view.Pools = append(view.Pools, p)
+	}
+	view.Asked = now
+	var memory Memory
+	for b.Loop() {
+		memory = Decide(view, memory, policy, now).Memory
 	}
 }

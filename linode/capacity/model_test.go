@@ -391,7 +391,7 @@ func (w *world) frugal() {
 
 var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 
-var steps = flag.Int("steps", 24_000, "how many steps the model takes; 1000000 takes some minutes")
+var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
 
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
 // late, are lost, do less than they say, slots that are not listed or stay empty, machines
