@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // An Import is permission to take over an object that exists already. Applying
@@ -23,11 +24,18 @@ type Import struct {
 
 // A Removal says what becomes of an object that is no longer declared.
 type Removal struct {
-	Addr   Addr
-	Kind   string
-	Name   string // of the object in the cluster
-	Delete bool   // otherwise it stays as it is, and is no longer managed
-	Range  hcl.Range
+	Addr Addr
+	Kind string
+	// Namespace is that of the object; "" for kinds that have none.
+	Namespace string
+	Name      string // of the object in the cluster
+	Delete    bool   // otherwise it stays as it is, and is no longer managed
+	Range     hcl.Range
+}
+
+// Key says which object of a cluster it is about.
+func (r Removal) Key() manifest.Key {
+	return manifest.Key{Kind: r.Kind, Namespace: r.Namespace, Name: r.Name}
 }
 
 // imports reads the import blocks. Each is for one object, which is declared
@@ -82,6 +90,21 @@ func (c *compiler) removals() (removals []Removal) {
 			Range: block.DefRange}
 		if attr := content.Attributes["id"]; attr != nil {
 			r.Name, ok = c.text(attr)
+		}
+		namespaced := t[len(t)-1].typ == schemas.Buffer.Type
+		switch attr := content.Attributes["namespace"]; {
+		case namespaced && attr == nil:
+			c.report(diag.At("Missing required argument",
+				"A buffer is in a namespace: the argument namespace says in which this one was.", block.DefRange))
+			ok = false
+		case !namespaced && attr != nil:
+			c.report(diag.AtExpression("Argument that means nothing here",
+				fmt.Sprintf("A %s is in no namespace.", r.Kind), attr.Expr))
+			ok = false
+		case attr != nil:
+			var said bool
+			r.Namespace, said = c.text(attr)
+			ok = ok && said
 		}
 		if attr := content.Attributes["delete"]; attr != nil {
 			var diags hcl.Diagnostics

@@ -28,9 +28,13 @@ func (c *compiler) declareCluster() *eval.Node {
 		node.Eval = func() (cty.Value, hcl.Diagnostics) { return c.cluster(block) }
 	}
 	if node.Range == (hcl.Range{}) {
-		c.report(diag.Error("No cluster",
-			"The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = "+
-				"\"us-ord\" }, each argument on a line of its own."))
+		detail := "The directory does not say which cluster it is for. Add: cluster { name = \"NAME\" region = " +
+			"\"us-ord\" }, each argument on a line of its own."
+		if len(c.dir.Blocks.OfType(schemas.Variable.Type)) > 0 {
+			detail += " If it is a module, validate a directory that calls it: a module is checked with the values that it " +
+				"is given there."
+		}
+		c.report(diag.Error("No cluster", detail))
 	}
 	c.nodes = append(c.nodes, node)
 	return node

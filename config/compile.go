@@ -48,7 +48,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 func (m *Module) compiler() *compiler {
 	all := &compilation{
 		module:    m,
-		run:       &eval.Run{Meter: m.meter},
+		run:       &eval.Run{Meter: m.meter, Advice: function.Absent()},
 		movesTo:   map[string]int{},
 		functions: map[*load.Directory]map[string]ctyfunction.Function{},
 		places:    map[*hcl.Diagnostic]*compiler{},
@@ -178,7 +178,7 @@ func (all *compilation) settle() hcl.Diagnostics {
 				"This expression has no definite value. Check that it does not call a function with null.", at))
 		}
 	}
-	diags = diag.Sort(diags)
+	diags = diag.Sort(load.Advise(diags))
 	for _, d := range diags {
 		if c := all.places[d]; c != nil {
 			d.Detail += fmt.Sprintf(" This is in %s, which is called at %s.", c.path, diag.Line(c.at))

@@ -5,6 +5,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/function"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -19,8 +20,14 @@ func (m *Module) Evaluate(name, src string) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, diags
 	}
 	c := m.compiler()
+	c.functions["type"] = function.Type
 	v, _, diags := c.scope.Value(expr)
 	diags = append(append(diags, c.run.Diags...), c.run.Meter.Overrun()...)
+	for _, d := range c.diags {
+		if d.Summary == undeclared {
+			diags = append(diags, d)
+		}
+	}
 	if !diags.HasErrors() && !v.IsWhollyKnown() {
 		diags = append(c.diags,
 			diag.Error("Value cannot be worked out", "Something that the expression refers to is in error."))

@@ -70,5 +70,5 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 			m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
 		}
 	}
-	return m, diag.Sort(diags)
+	return m, diag.Sort(load.Advise(diags))
 }

@@ -103,9 +103,17 @@ func (c *compiler) forEach(attr *hcl.Attribute,
 	return cty.ObjectVal(values), diags
 }
 
+// enabled is about a block as a whole, before there are elements.
 func (c *compiler) enabled(attr *hcl.Attribute) (bool, hcl.Diagnostics) {
 	if attr == nil {
 		return true, nil
+	}
+	for _, reference := range attr.Expr.Variables() {
+		if reference.RootName() == "each" {
+			return false, hcl.Diagnostics{diag.At("Element in an argument about all of them",
+				"The argument enabled is about the block as a whole. To leave single elements out, filter for_each: "+
+					"{ for k, v in var.teams : k => v if v.enabled }.", reference.SourceRange())}
+		}
 	}
 	return c.truth(attr)
 }

@@ -18,18 +18,18 @@ import (
 // where nothing bounds it. What needs a cluster to be known is unknown without
 // one.
 func PolicyInputType() cty.Type {
-	numbers := func(names ...string) cty.Type {
-		attributes := map[string]cty.Type{}
-		for _, name := range names {
-			attributes[name] = cty.Number
+	numbers := map[string]map[string]cty.Type{}
+	for _, a := range schemas.PlanAttributes() {
+		if numbers[a.Group] == nil {
+			numbers[a.Group] = map[string]cty.Type{}
 		}
-		return cty.Object(attributes)
+		numbers[a.Group][a.Name] = cty.Number
 	}
-	return cty.Object(map[string]cty.Type{
-		"nodes":   numbers("total", "created", "deleted", "rolled"),
-		"objects": numbers("created", "changed", "deleted"),
-		"cost":    numbers("current", "floor", "ceiling"),
-	})
+	groups := map[string]cty.Type{}
+	for group, attributes := range numbers {
+		groups[group] = cty.Object(attributes)
+	}
+	return cty.Object(groups)
 }
 
 // A Policy is a rule for changes. It has been checked as far as that is

@@ -60,6 +60,9 @@ func (c constraint) convert(v cty.Value) (cty.Value, error) {
 	return meter.Convert(v, c.ty)
 }
 
+// undeclared is the summary of the error about a value that no variable takes.
+const undeclared = "Value for a variable that is not declared"
+
 // declareVariables makes var.NAME for each variable block, and reports values
 // for variables that are not declared.
 func (c *compiler) declareVariables() *eval.Table {
@@ -69,7 +72,7 @@ func (c *compiler) declareVariables() *eval.Table {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.inputs)) {
 		if table.Nodes[name] == nil {
-			c.report(diag.Error("Value for a variable that is not declared",
+			c.report(diag.Error(undeclared,
 				fmt.Sprintf("There is no variable %q, which %s sets.%s",
 					name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
 		}
@@ -220,8 +223,8 @@ func (c *compiler) inputExpression(in input, ty constraint) (hcl.Expression, hcl
 		return literal, nil
 	}
 	expr, diags := syntax.ParseExpression(in.source, in.text, c.module.meter)
-	if ty.ty == cty.DynamicPseudoType && (diags.HasErrors() || len(expr.Variables()) > 0) {
-		return literal, nil
+	if !diags.HasErrors() && len(expr.Variables()) > 0 || diags.HasErrors() && ty.ty == cty.DynamicPseudoType {
+		return literal, nil // a word, which may not be of the type
 	}
 	return expr, diags
 }

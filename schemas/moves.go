@@ -33,6 +33,8 @@ var Removed = Block{
 		{Name: "from", Kind: Address, Required: true, Doc: "The address the object had."},
 		{Name: "id", Kind: String, Default: "the name that follows from the address",
 			Doc: "The object's name in the cluster, where the block had the argument name."},
+		{Name: "namespace", Kind: String, Default: "none",
+			Doc: "The namespace that a buffer was in; of a buffer it is required, and other objects are in none."},
 		{Name: "delete", Kind: Bool, Default: "false",
 			Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
 	},

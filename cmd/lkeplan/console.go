@@ -2,10 +2,12 @@ package main
 
 import (
 	"errors"
+	"io"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/lkeplan/lkeplan/engine/console"
 )
@@ -19,9 +21,14 @@ func newConsole(env *env) *cobra.Command {
 		Use:   "console [DIR]",
 		Short: "Evaluate expressions in a directory",
 		Long: `Evaluate expressions as if they were in a directory, and print their values as
-HCL. They are given with -e, or on standard input, one per line. The files are
-read again for each, so that a change is seen at once. The console goes on after
-an error; the exit code is then 1, unless expressions are typed by hand.
+HCL. They are given with -e, or on standard input, one per line; one whose
+brackets are open goes on in the next line. The files are read again for each,
+so that a change is seen at once. The console goes on after an error; the exit
+code is then 1, unless expressions are typed by hand. On a terminal, the arrow
+keys bring back what was typed before.
+
+Besides expressions there are help, help FUNCTION, and exit. The function type,
+as in type(var.teams), is here only.
 
 DIR is the working directory where none is given.`,
 		Example: `  lkeplan console clusters/prod
@@ -38,7 +45,7 @@ DIR is the working directory where none is given.`,
 				ByHand: flags.Terminal(env.Stdin) != nil,
 			}
 			if len(expressions) == 0 {
-				err = c.Read(cmd.Context(), env.Stdin)
+				err = c.Read(cmd.Context(), linesOf(env))
 			}
 			for _, expression := range expressions {
 				err = errors.Join(err, c.Evaluate(expression))
@@ -52,4 +59,25 @@ DIR is the working directory where none is given.`,
 	src.flags(cmd)
 	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and end; may be repeated")
 	return cmd
+}
+
+// linesOf are the lines of standard input: typed, where that is a terminal and what
+// is typed can be shown.
+func linesOf(env *env) console.Lines {
+	in, out := terminal(env.Stdin), terminal(env.Stderr)
+	if in == nil || out == nil {
+		return console.NewPiped(env.Stdin)
+	}
+	fd := int(in.Fd())
+	typed := console.NewTyped(struct {
+		io.Reader
+		io.Writer
+	}{in, out}, func() (func(), error) {
+		state, err := term.MakeRaw(fd)
+		return func() { _ = term.Restore(fd, state) }, err // a terminal that is gone needs no care
+	})
+	if columns, rows, err := term.GetSize(fd); err == nil && columns > 0 {
+		_ = typed.Width(columns, rows) // it fails where nothing is shown any more
+	}
+	return typed
 }

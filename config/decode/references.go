@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/eval"
@@ -32,7 +34,14 @@ func (d *decoder) nodeClassRef(v cty.Value, src source) any {
 	if !ok {
 		detail := "The argument node_class takes a reference to a node_class block, such as node_class.default."
 		if v.Type() == cty.String {
-			detail += fmt.Sprintf(" Write it without quotes: node_class.%s.", v.AsString())
+			name := schemas.NodeClass.Type + "." + strings.TrimPrefix(v.AsString(), schemas.NodeClass.Type+".")
+			switch {
+			case !hclsyntax.ValidIdentifier(strings.TrimPrefix(name, schemas.NodeClass.Type+".")):
+			case strings.HasSuffix(src.expr.Range().Filename, ".json"):
+				detail += fmt.Sprintf(" In JSON, write it as an expression: \"${%s}\".", name)
+			default:
+				detail += fmt.Sprintf(" Write it without quotes: %s.", name)
+			}
 		}
 		d.problem(src, "Not a node class",
 			detail+` For a class that is not declared here: { kind = "LinodeNodeClass", name = "NAME" }.`)

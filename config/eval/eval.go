@@ -29,8 +29,9 @@ const maxChain = 500
 // A Run is one evaluation of one configuration: it collects the diagnostics of
 // all names and knows which of them are being worked out.
 type Run struct {
-	Meter *meter.Meter
-	Diags hcl.Diagnostics // of names, in the order in which they were asked for
+	Meter  *meter.Meter
+	Advice map[string]string // what to use instead of functions that people try, by name
+	Diags  hcl.Diagnostics   // of names, in the order in which they were asked for
 	// Unknown are names without a definite value although nothing is wrong with
 	// them, the cause before what is made from it.
 	Unknown []*Node
@@ -116,7 +117,7 @@ func cycle(steps []*Node) hcl.Diagnostics {
 		names = append(names, fmt.Sprintf("%s (%s)", n.Name, diag.Line(n.Range)))
 	}
 	names = append(names, steps[0].Name)
-	return hcl.Diagnostics{diag.At("Values refer to each other",
+	return hcl.Diagnostics{diag.At("Values refer to each other in a cycle",
 		fmt.Sprintf("None of these can be worked out, because each needs the next: %s.",
 			strings.Join(names, " → ")), steps[0].Range)}
 }

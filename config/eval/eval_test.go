@@ -100,7 +100,7 @@ func TestErrors(t *testing.T) {
 		{"consequences are silent", "a = upper(x.b.c[x.d])\nb = x.p\nd = 1",
 			[]string{`There is no name named "p" in this directory.`}},
 		{"unknown attribute", "a = x.b.thnig\nb = { thing = 1 }",
-			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"?`}},
+			[]string{`This object does not have an attribute named "thnig". Did you mean "thing"? There are: thing.`}},
 		{"unknown function", "a = uper(1)", []string{`There is no function named "uper". Did you mean "upper"?`}},
 		{"unknown function in a namespace", "a = core::upper(1)",
 			[]string{`There is no function named "core::upper".`}},

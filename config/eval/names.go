@@ -19,12 +19,17 @@ import (
 func Suggest(given string, names []string) string {
 	best, bestDistance := "", 3
 	for _, name := range slices.Sorted(slices.Values(names)) {
-		if d := levenshtein.Distance(given, name, nil); d < bestDistance && d < len(name) {
+		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
+		if d < bestDistance && d < len(name) && (d < 2 || begin(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
 	return best
 }
+
+// begin reports whether two names are long enough, and begin alike, to be one name
+// with two mistakes.
+func begin(a, b string) bool { return len(a) >= 5 && strings.EqualFold(a[:1], b[:1]) }
 
 // DidYouMean is the sentence that offers a suggestion, with a space in front,
 // or "" where there is none.
@@ -49,7 +54,8 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	case absent != "":
 		detail = absent
 	case len(roots) == 0:
-		detail = "This value is needed before anything can be referred to, so it is written out."
+		detail = fmt.Sprintf("The value of a variable is written out and refers to nothing, and so not to %q. To work a "+
+			"value out, use a local. Text is written in quotes.", name)
 	case len(reference) == 1:
 		detail += fmt.Sprintf(" Text is written in quotes: %q.", name)
 	default:
@@ -76,10 +82,15 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 	for _, d := range diags {
 		if call, ok := hcl.DiagnosticExtra[hclsyntax.FunctionCallUnknownDiagExtra](d); ok {
 			name := call.CalledFunctionNamespace() + call.CalledFunctionName()
-			d.Detail = fmt.Sprintf("There is no function named %q.%s", name,
-				DidYouMean(name, slices.Collect(maps.Keys(s.functions))))
+			d.Detail = fmt.Sprintf("There is no function named %q.", name)
+			if advice := s.run.Advice[name]; advice != "" {
+				d.Detail += " " + advice
+			} else {
+				d.Detail += DidYouMean(name, slices.Collect(maps.Keys(s.functions)))
+			}
 		}
-		if d.Summary != "Unsupported attribute" || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
+		missing := d.Summary == "Unsupported attribute" || d.Summary == "Invalid index"
+		if !missing || d.Subject == nil || d.Expression == nil || d.EvalContext == nil {
 			continue
 		}
 		for _, reference := range d.Expression.Variables() {
@@ -92,22 +103,52 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 // attributeHint looks for the step of a reference that a diagnostic is about.
 func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
 	for i, step := range reference {
-		attr, ok := step.(hcl.TraverseAttr)
-		if !ok || attr.SrcRange != *d.Subject {
+		name, at := "", hcl.Range{}
+		switch step := step.(type) {
+		case hcl.TraverseAttr:
+			name, at = step.Name, step.SrcRange
+		case hcl.TraverseIndex:
+			if at = step.SrcRange; step.Key.Type() == cty.String {
+				name = step.Key.AsString()
+			}
+		}
+		if at != *d.Subject || i == 0 {
 			continue
 		}
 		parent, diags := reference[:i].TraverseAbs(d.EvalContext)
 		if diags.HasErrors() || parent.IsNull() {
 			return ""
 		}
-		return DidYouMean(attr.Name, attributes(parent.Type()))
+		there := attributes(parent)
+		return DidYouMean(name, there) + whatIsThere(there)
 	}
 	return ""
 }
 
-func attributes(t cty.Type) []string {
-	if !t.IsObjectType() {
+// attributes are the names that a value has values under.
+func attributes(v cty.Value) (names []string) {
+	switch ty := v.Type(); {
+	case ty.IsObjectType():
+		return slices.Sorted(maps.Keys(ty.AttributeTypes()))
+	case !ty.IsMapType() || !v.IsKnown():
 		return nil
 	}
-	return slices.Sorted(maps.Keys(t.AttributeTypes()))
+	for it := v.ElementIterator(); it.Next(); {
+		key, _ := it.Element()
+		names = append(names, key.AsString())
+	}
+	return slices.Sorted(slices.Values(names))
+}
+
+// whatIsThere is the sentence that lists names, the first of them where they are
+// many.
+func whatIsThere(names []string) string {
+	const most = 12
+	switch n := len(names); {
+	case n == 0:
+		return ""
+	case n > most:
+		return fmt.Sprintf(" There are %s and %d more.", strings.Join(names[:most], ", "), n-most)
+	}
+	return fmt.Sprintf(" There are: %s.", strings.Join(names, ", "))
 }

@@ -162,6 +162,11 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 		}
 		if info, err := entry.Info(); err == nil {
 			files.size += info.Size()
+			if info.Size() > syntax.MaxFileSize {
+				return listing{}, hcl.Diagnostics{diag.Error("File too large",
+					fmt.Sprintf("%s has %d bytes, and %d is the limit. Split it into several files.", path.Join(dir, name),
+						info.Size(), syntax.MaxFileSize))}
+			}
 		}
 	}
 	switch {

@@ -38,10 +38,18 @@ func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnost
 	if len(src) > MaxFileSize {
 		return &hcl.File{Body: hcl.EmptyBody()}, tooLarge(name, len(src), MaxFileSize, "bytes or more")
 	}
-	if strings.HasSuffix(name, ".json") {
-		return parseJSON(name, src, meter)
+	if diags := wrongEncoding(name, src); diags.HasErrors() {
+		return &hcl.File{Body: hcl.EmptyBody()}, diags
 	}
-	return parseNative(name, src, meter)
+	parse := parseNative
+	if strings.HasSuffix(name, ".json") {
+		parse = parseJSON
+	}
+	file, diags := parse(name, src, meter)
+	if conflict := mergeConflict(name, src); diags.HasErrors() && conflict.HasErrors() {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, conflict
+	}
+	return file, diags
 }
 
 func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
@@ -78,6 +86,22 @@ func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.
 		return nil, diags
 	}
 	return expr, guard(expr, meter)
+}
+
+// Unfinished reports whether text is the beginning of an expression whose brackets
+// or whose heredoc is still open.
+func Unfinished(src string) bool {
+	tokens, _ := hclsyntax.LexExpression([]byte(src), "", hcl.InitialPos)
+	open := 0
+	for _, token := range tokens {
+		switch token.Type {
+		case hclsyntax.TokenOBrace, hclsyntax.TokenOBrack, hclsyntax.TokenOParen, hclsyntax.TokenOHeredoc:
+			open++
+		case hclsyntax.TokenCBrace, hclsyntax.TokenCBrack, hclsyntax.TokenCParen, hclsyntax.TokenCHeredoc:
+			open--
+		}
+	}
+	return open > 0
 }
 
 // ParseTemplate reads text with interpolations, as it stands in quotes or in a file.

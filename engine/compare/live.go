@@ -195,7 +195,7 @@ func leftOver(head compile.Result, live []map[string]any) (objects []config.Obje
 	}
 	addrs := map[manifest.Key]config.Addr{}
 	for _, r := range head.Removed {
-		addrs[manifest.Key{Kind: r.Kind, Name: r.Name}] = r.Addr
+		addrs[r.Key()] = r.Addr
 	}
 	for _, obj := range live {
 		key := manifest.KeyOf(obj)

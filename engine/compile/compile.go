@@ -127,7 +127,7 @@ func failure(summary string, err error) *hcl.Diagnostic {
 func explain(r config.Object, errs field.ErrorList) (diags hcl.Diagnostics) {
 	for _, err := range errs {
 		origin := r.Origins.Find(err.Field)
-		detail := complaint(err)
+		detail := inWords(err, complaint(err))
 		if err.Field != "" {
 			detail = err.Field + ": " + detail
 		}
@@ -167,6 +167,21 @@ func complaint(err *field.Error) string {
 	}
 	detail := pathPrefix.ReplaceAllString(err.Detail, "")
 	return strings.TrimSuffix(brokenRule.ReplaceAllString(detail, ""), ".") + "."
+}
+
+// inWords says what a pattern of labels and taints means, which nobody reads.
+func inWords(err *field.Error, detail string) string {
+	const name = "letters, digits, dashes, underscores and dots, with a letter or digit at both ends, and 63 characters " +
+		"at most"
+	text, isText := err.BadValue.(string)
+	labelled := strings.Contains(err.Field, "abels") || strings.Contains(err.Field, "aints")
+	if !isText || !labelled || !strings.Contains(detail, "should match '") {
+		return detail
+	}
+	if strings.HasSuffix(err.Field, ".key") {
+		return fmt.Sprintf("%q cannot be a key: it has %s. A domain may stand in front: \"example.com/team\".", text, name)
+	}
+	return fmt.Sprintf("%q cannot be a value: it has %s.", text, name)
 }
 
 var quoted = regexp.MustCompile(`"([^"]*)"`)

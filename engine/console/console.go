@@ -6,8 +6,8 @@
 package console
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,51 +33,67 @@ type Console struct {
 // Failed reports whether an expression had an error.
 func (c *Console) Failed() bool { return c.failed }
 
-// Read evaluates line after line, until there are no more, one says exit, or the
-// context ends. The reader may then still be in use.
-func (c *Console) Read(ctx context.Context, in io.Reader) error {
-	lines := bufio.NewScanner(in)
-	lines.Buffer(nil, syntax.MaxFileSize)
-	for c.prompt(); next(ctx, lines); c.prompt() {
-		switch line := strings.TrimSpace(lines.Text()); {
-		case line == "" || strings.HasPrefix(line, "#"):
-		case line == "exit" || line == "quit":
-			return nil
-		default:
-			if err := c.Evaluate(line); err != nil {
+// Lines are what is typed or piped. Next returns io.EOF where there are no more.
+type Lines interface {
+	Next(ctx context.Context, prompt string) (string, error)
+}
+
+// The prompts: of an expression, and of one that goes on.
+const (
+	prompt    = "> "
+	continued = "… "
+)
+
+// Read evaluates expression after expression, until there are no more, one says
+// exit, or the context ends. One whose brackets are open goes on in the next line,
+// until a line is empty.
+func (c *Console) Read(ctx context.Context, lines Lines) error {
+	for {
+		text, err := whole(ctx, lines)
+		if text = strings.TrimSpace(text); text != "" && ctx.Err() == nil {
+			if done, err := c.say(text); done || err != nil {
 				return err
 			}
-			c.failed = c.failed && !c.ByHand
+		}
+		switch {
+		case errors.Is(err, io.EOF) || ctx.Err() != nil:
+			if c.ByHand {
+				fmt.Fprintln(c.Stderr)
+			}
+			return nil
+		case err != nil:
+			return err
 		}
 	}
-	if c.ByHand {
-		fmt.Fprintln(c.Stderr)
-	}
-	if ctx.Err() != nil {
-		return nil
-	}
-	if err := lines.Err(); err != nil {
-		return fmt.Errorf("read standard input: %w", err)
-	}
-	return nil
 }
 
-func (c *Console) prompt() {
-	if c.ByHand {
-		fmt.Fprint(c.Stderr, "> ")
+// whole reads an expression of one line or several.
+func whole(ctx context.Context, lines Lines) (string, error) {
+	text, err := lines.Next(ctx, prompt)
+	for err == nil && syntax.Unfinished(text) {
+		var line string
+		if line, err = lines.Next(ctx, continued); strings.TrimSpace(line) == "" {
+			break
+		}
+		text += "\n" + line
 	}
+	return text, err
 }
 
-// next waits for a line, but not after an interruption.
-func next(ctx context.Context, lines *bufio.Scanner) bool {
-	found := make(chan bool, 1)
-	go func() { found <- lines.Scan() }()
-	select {
-	case <-ctx.Done():
-		return false
-	case more := <-found:
-		return more
+// say answers one input, and reports whether it is the last.
+func (c *Console) say(text string) (done bool, err error) {
+	command, name, _ := strings.Cut(text, " ")
+	switch {
+	case strings.HasPrefix(text, "#"):
+	case text == "exit" || text == "quit":
+		return true, nil
+	case command == "help":
+		return false, help(c.Stdout, strings.TrimSpace(name))
+	default:
+		err = c.Evaluate(text)
+		c.failed = c.failed && !c.ByHand
 	}
+	return false, err
 }
 
 // Evaluate prints the value of one expression, or what is wrong with it.

@@ -103,7 +103,7 @@ func created(o config.Object) Change {
 // unless a removed block says that it stays.
 func gone(o config.Object, removed []config.Removal) Change {
 	for _, r := range removed {
-		if r.Kind == o.Kind() && r.Name == o.Name() && !r.Delete {
+		if r.Key() == o.Key() && !r.Delete {
 			c := changeOf(o, Forget)
 			c.UID = manifest.UID(o.Defaulted)
 			return c

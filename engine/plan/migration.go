@@ -23,7 +23,10 @@ type Migration struct {
 	From   string // the address in the base
 	To     string // the address of the pool that takes over
 	Reason string // why it is another object, as a sentence without its end
-	Steps  []Step
+	// Moved is the block that keeps the object, with the name that it had, and all of
+	// its nodes; "" where there is no such way.
+	Moved string
+	Steps []Step
 }
 
 // Step is one commit of a migration, or a time to wait.
@@ -136,7 +139,22 @@ func rename(old, o config.Object, head State) (Migration, error) {
 		w.oldLabel = w.free(old.Addr.Name + "_old")
 	}
 	reason := fmt.Sprintf("its name changes from %s to %s, and Kubernetes cannot rename an object", old.Name(), o.Name())
-	return w.plan(reason, o.Addr.String())
+	m, err := w.plan(reason, o.Addr.String())
+	m.Moved = w.moved()
+	return m, err
+}
+
+// moved is the block that says that a pool has only moved. It works where the names
+// of both pools are those that follow from their addresses in the root.
+func (m migration) moved() string {
+	named := func(o config.Object) bool {
+		follows := strings.TrimSuffix(o.Addr.Name+"-"+o.Addr.Key, "-")
+		return o.Addr.Module != "" || o.Name() != strings.ReplaceAll(follows, "_", "-")
+	}
+	if m.old.Addr == m.next.Addr || named(m.old) || named(m.next) {
+		return ""
+	}
+	return fmt.Sprintf("moved {\n  from = %s\n  to   = %s\n}\n", m.old.Addr, m.next.Addr)
 }
 
 // transition is the migration of a pool that becomes static or dynamic, to one

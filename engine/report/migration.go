@@ -14,17 +14,30 @@ import (
 func (p *text) migration(m plan.Migration) {
 	p.Section("To keep the nodes, in steps instead")
 	p.Sentence(2, page.In(p.Bold, plainly(m.From)+" → "+plainly(m.To)+": "+plainly(m.Reason)))
+	if m.Moved != "" {
+		p.Sentence(2, page.Plainly(movedTitle))
+		p.hcl(m.Moved)
+		p.Sentence(2, page.Plainly("Or, for an object with the new name:"))
+	}
 	for i, step := range m.Steps {
 		p.Sentence(2, page.Plainly(fmt.Sprintf("%d. %s", i+1, plainly(step.Title))))
-		for line := range lines(step.HCL) {
-			if line == "" {
-				p.Line(0)
-				continue
-			}
-			p.Line(7, page.Plainly(p.Plain(line)))
-		}
+		p.hcl(step.HCL)
 	}
 }
+
+// hcl writes what is to be written into a file.
+func (p *text) hcl(src string) {
+	for line := range lines(src) {
+		if line == "" {
+			p.Line(0)
+			continue
+		}
+		p.Line(7, page.Plainly(p.Plain(line)))
+	}
+}
+
+// movedTitle is what is said of the block that keeps a pool as it is.
+const movedTitle = "If the block has only got another label, say so, and the object and its nodes stay as they are:"
 
 // lines are those of a text of several, harmless one by one.
 func lines(text string) iter.Seq[string] {
@@ -41,16 +54,27 @@ func lines(text string) iter.Seq[string] {
 func (c *comment) migration(m plan.Migration) {
 	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
 		entities(m.From), code(m.Reason))
+	if m.Moved != "" {
+		c.printf("\n%s\n", movedTitle)
+		c.block(m.Moved)
+		c.printf("\nOr, for an object with the new name:\n")
+	}
 	for i, step := range m.Steps {
 		c.printf("\n**%d.** %s\n", i+1, code(step.Title))
-		if step.HCL != "" {
-			fence := fenceFor(step.HCL)
-			c.printf("\n%shcl\n", fence)
-			for line := range lines(step.HCL) {
-				c.printf("%s\n", line)
-			}
-			c.printf("%s\n", fence)
-		}
+		c.block(step.HCL)
 	}
 	c.printf("\n</details>\n")
+}
+
+// block writes HCL, if there is any.
+func (c *comment) block(text string) {
+	if text == "" {
+		return
+	}
+	fence := fenceFor(text)
+	c.printf("\n%shcl\n", fence)
+	for line := range lines(text) {
+		c.printf("%s\n", line)
+	}
+	c.printf("%s\n", fence)
 }

@@ -3,5 +3,5 @@ locals {
 }
 
 variable "size" {
-  default = local.size # want: Unknown name: This value is needed before anything can be referred to, so it is written out.
+  default = local.size # want: Unknown name: The value of a variable is written out and refers to nothing, and so not to "local". To work a value out, use a local.
 }

@@ -1,4 +1,4 @@
 variable "token" {
   default   = "x"
-  sensitive = true # want: Unsupported argument: An argument named "sensitive" is not expected here.
+  sensitive = true # want: Unsupported argument: There is no sensitive. A configuration holds no secrets, and a plan shows all of it.
 }

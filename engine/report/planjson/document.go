@@ -275,6 +275,7 @@ type migration struct {
 	From   string `json:"from" doc:"The address in the base."`
 	To     string `json:"to" doc:"The address of the pool that takes over."`
 	Reason string `json:"reason"`
+	Moved  string `json:"moved,omitempty" doc:"The block that keeps the object and its nodes as they are, instead of the steps."`
 	Steps  []step `json:"steps"`
 }
 
@@ -284,7 +285,7 @@ type step struct {
 }
 
 func migrationOf(m plan.Migration) migration {
-	out := migration{From: m.From, To: m.To, Reason: m.Reason, Steps: []step{}}
+	out := migration{From: m.From, To: m.To, Reason: m.Reason, Moved: m.Moved, Steps: []step{}}
 	for _, s := range m.Steps {
 		out.Steps = append(out.Steps, step(s))
 	}
