@@ -75,8 +75,8 @@ var Check = Block{
 var Policy = Block{
 	Type:   "policy",
 	Labels: []string{"name"},
-	Doc: "A rule for what a change does, such as how many nodes it replaces: plan.nodes, plan.objects and " +
-		"plan.cost.",
+	Doc: "A rule for what a change does, such as how many nodes it replaces, by the numbers below. A policy " +
+		"that needs a number which is not known is not decided.",
 	Args: assertion,
 }
 

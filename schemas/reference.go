@@ -22,7 +22,12 @@ func Reference(functions []Function) string {
 	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is " +
 		"made from the table by which lkeplan reads files; `make generate` rewrites it.")
 	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. " +
-		"Files named `*.auto.lkevars.hcl` set variables.")
+		"Files named `*.auto.lkevars.hcl`, or `*.auto.lkevars.json`, set variables.")
+	w.line("An argument that is null counts as left out, so that a value may be absent. Where something is decided, or " +
+		"bounded by a `guards` block, null is an error: `enabled`, `for_each`, conditions, required arguments. An empty map " +
+		"or set in `for_each` makes nothing.")
+	w.line("Blocks inside of others can be repeated: `dynamic \"budget\" { for_each = var.windows content { nodes = " +
+		"budget.value } }` writes a `budget` for each element, which `content` sees as `budget.key` and `budget.value`.")
 	w.line("## Blocks")
 	for _, block := range Document() {
 		w.block(block, 3, "")
@@ -60,6 +65,19 @@ func (w *reference) table(head []string, rows [][]string) {
 	}
 }
 
+// plan describes what policies know of a change.
+func (w *reference) plan() {
+	var rows [][]string
+	for _, a := range PlanAttributes() {
+		known := "always"
+		if a.Cluster {
+			known = "with a cluster"
+		}
+		rows = append(rows, []string{"`plan." + a.Group + "." + a.Name + "`", known, a.Doc})
+	}
+	w.table([]string{"value", "known", "meaning"}, rows)
+}
+
 // block describes a block, and below it the blocks inside it.
 func (w *reference) block(block Block, level int, around string) {
 	header := block.Type
@@ -77,6 +95,9 @@ func (w *reference) block(block Block, level int, around string) {
 		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.Doc, fieldOf(arg)})
 	}
 	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
+	if block.Type == Policy.Type {
+		w.plan()
+	}
 	for _, nested := range block.Blocks {
 		within := block.Type
 		if around != "" {

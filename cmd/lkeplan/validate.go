@@ -17,6 +17,7 @@ import (
 
 func newValidate(env *env) *cobra.Command {
 	var src source
+	var strict bool
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "validate [DIR]",
@@ -39,6 +40,9 @@ whatever the format.`,
 				return err
 			}
 			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
+			if strict {
+				diags = strictly(diags)
+			}
 			if output.Value != "text" {
 				return reportAs(output.Value, env, compiled, diags)
 			}
@@ -51,7 +55,16 @@ whatever the format.`,
 	}
 	src.flags(cmd)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	return cmd
+}
+
+// strictly makes errors of warnings.
+func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
+	for _, d := range diags {
+		d.Severity = hcl.DiagError
+	}
+	return diags
 }
 
 // report prints diagnostics and returns an error if there are errors among

@@ -100,6 +100,20 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 	return result, err
 }
 
+// presentVersion refuses objects of Karpenter before its version 1, whose fields
+// are others: read as they are now, they would say something else.
+func presentVersion(obj map[string]any) error {
+	group, version, _ := strings.Cut(manifest.APIVersion(obj), "/")
+	if group != "karpenter.sh" || !strings.HasPrefix(version, "v1alpha5") && !strings.HasPrefix(version, "v1beta") {
+		return nil
+	}
+	const renamed = "in v1, the policy WhenUnderutilized is WhenEmptyOrUnderutilized and needs consolidateAfter, " +
+		"spec.disruption.expireAfter is spec.template.spec.expireAfter, nodeClassRef has a group in place of its " +
+		"apiVersion, and kubelet is in the node class"
+	return fmt.Errorf("%s is %s, which says other things than v1: read it from a cluster with Karpenter 1, or convert it "+
+		"(%s)", manifest.KeyOf(obj), manifest.APIVersion(obj), renamed)
+}
+
 // prepare returns objects as they are to be compared, and as they are to be
 // written.
 func prepare(validator *kube.Validator,
@@ -109,6 +123,9 @@ func prepare(validator *kube.Validator,
 		object, ok := targetOf(live)
 		if !ok {
 			return nil, nil, fmt.Errorf("there is no block for a %s", manifest.Kind(live))
+		}
+		if err := presentVersion(live); err != nil {
+			return nil, nil, err
 		}
 		authored := kube.Authored(live)
 		authored["apiVersion"] = object.APIVersion

@@ -143,7 +143,7 @@ func unknownPlans(c *checker) {
 	}
 	c.namedPlans(func(p *pool, path, id string) {
 		if _, ok := c.in.Catalog.Plan(id); !ok {
-			c.report(p.object.Addr, path, "There is no plan %q, as of %s.%s%s",
+			c.report(p.object.Addr, path, "There is no plan %q in the price list of %s.%s%s",
 				id, c.in.Catalog.Date(), eval.DidYouMean(id, ids), refresh)
 		}
 	})

@@ -52,6 +52,7 @@ func lints() []Rule {
 		{Name: "empty-buffer", find: emptyBuffers},
 		{Name: "overlay-of-no-plan", find: overlaysOfNothing},
 		{Name: "overlays-conflict", find: overlaysConflict},
+		{Name: "foreign-label", pool: foreignLabels},
 		{Name: "unknown-plan", Catalog: true, find: unknownPlans},
 		{Name: "plan-not-sold", Catalog: true, find: notSold},
 		{Name: "retired-plan", find: retiredPlans},
