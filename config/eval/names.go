@@ -20,16 +20,20 @@ func Suggest(given string, names []string) string {
 	best, bestDistance := "", 3
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
-		if d < bestDistance && d < len(name) && (d < 2 || begin(given, name)) {
+		if d < bestDistance && d < len(name) && (d < 2 || akin(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
 	return best
 }
 
-// begin reports whether two names are long enough, and begin alike, to be one name
+// akin reports whether two names begin or end alike, so that they may be one name
 // with two mistakes.
-func begin(a, b string) bool { return len(a) >= 5 && strings.EqualFold(a[:1], b[:1]) }
+func akin(a, b string) bool {
+	const alike = 2
+	a, b = strings.ToLower(a), strings.ToLower(b)
+	return len(a) >= alike && len(b) >= alike && (a[:alike] == b[:alike] || a[len(a)-alike:] == b[len(b)-alike:])
+}
 
 // DidYouMean is the sentence that offers a suggestion, with a space in front,
 // or "" where there is none.
