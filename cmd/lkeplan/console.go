@@ -64,7 +64,7 @@ DIR is the working directory where none is given.`,
 // linesOf are the lines of standard input: typed, where that is a terminal and what
 // is typed can be shown.
 func linesOf(env *env) console.Lines {
-	in, out := terminal(env.Stdin), terminal(env.Stderr)
+	in, out := flags.Terminal(env.Stdin), flags.Terminal(env.Stderr)
 	if in == nil || out == nil {
 		return console.NewPiped(env.Stdin)
 	}
