@@ -9,10 +9,12 @@ import (
 type absence struct{ since, told time.Time }
 
 // A machine is lost when it was missing in two lists that far apart: a list may be wrong
-// once. A claim that is still there afterwards is reported again.
+// once, and longer where it lacks whole pools. A claim that is still there afterwards is
+// reported again.
 const (
-	lostAfter = 10 * time.Second
-	lostAgain = time.Minute
+	lostAfter         = 10 * time.Second
+	lostWithPoolAfter = time.Minute
+	lostAgain         = time.Minute
 )
 
 // locate remembers which pool lists the machine of each claim.
@@ -50,7 +52,8 @@ func (s *scene) mayBe(c Claim) bool {
 }
 
 // lose finds claims whose machine is gone, though nobody released it: somebody deleted it,
-// or LKE recycled the node.
+// or LKE recycled the node. The claim of another provider, whose machine no list has ever
+// shown, may have one that is not LKE's.
 func (s *scene) lose(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
@@ -60,7 +63,15 @@ func (s *scene) lose(d *Decision, old Memory) {
 		if !again {
 			a.since = s.now
 		}
-		if s.now.Sub(a.since) >= lostAfter && s.now.Sub(a.told) >= lostAgain {
+		pool, seen := s.memory.lastSeen[c.Instance]
+		if !seen && c.Group.Plan == "" {
+			continue
+		}
+		wait := lostAfter
+		if seen && s.memory.firstShown[pool].IsZero() {
+			wait = lostWithPoolAfter
+		}
+		if s.now.Sub(a.since) >= wait && s.now.Sub(a.told) >= lostAgain {
 			a.told = s.now
 			d.Lost = append(d.Lost, c.UID)
 		}

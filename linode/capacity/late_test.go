@@ -207,7 +207,7 @@ func TestAForeignPoolWithAHiddenSlot(t *testing.T) {
 		t.Error("a released machine is not gone")
 	}
 	s.sees(time.Second, Done, ownersOf(1), []Pool{foreign})
-	s.want("", s.sees(10*time.Second, Done, ownersOf(1), []Pool{foreign}), "lost owner000")
+	s.want("", s.sees(time.Minute, Done, ownersOf(1), []Pool{foreign}), "lost owner000")
 }
 
 // TestALostMachine is reported when two lists lack it, and again where the claim stays.
@@ -220,6 +220,15 @@ func TestALostMachine(t *testing.T) {
 	s.want("second", s.sees(10*time.Second, Done, ownersOf(2), one), "lost owner001")
 	s.want("third", s.sees(10*time.Second, Done, ownersOf(2), one))
 	s.want("later", s.sees(time.Minute, Done, ownersOf(2), one), "lost owner001", "web: delete slot 1-001")
+	s = begin(t)
+	s.sees(0, Done, ownersOf(2), two)
+	s.sees(time.Second, Done, ownersOf(2), nil)
+	s.want("no pool is listed", s.sees(50*time.Second, Done, ownersOf(2), nil))
+	s.want("for a minute", s.sees(10*time.Second, Done, ownersOf(2), nil), "lost owner000", "lost owner001")
+	s = begin(t)
+	s.sees(0, Done, []Claim{{UID: "theirs", Instance: 7}}, two)
+	s.want("a machine outside of LKE", s.sees(time.Hour, Done, []Claim{{UID: "theirs", Instance: 7}}, two),
+		"web: delete pool 1")
 	hides := []Pool{pool(1, 2, slotsOf(2)[0])}
 	s = begin(t)
 	s.sees(0, Done, ownersOf(2), two)
