@@ -100,7 +100,7 @@ func (c Child) ask(ctx context.Context, q question, scratch, server string) (Com
 	}
 	limit := time.Hour
 	if deadline, ok := ctx.Deadline(); ok {
-		limit = time.Until(deadline)
+		limit = time.Until(deadline) + time.Second // so that the error is that of the context
 	}
 	env, proxies := environment()
 	child := confine.Child{
