@@ -20,7 +20,9 @@ const maxFile = 256 << 20
 
 // Answer is what a child does: it bounds what it may take, reads the question, and
 // writes the answer that a function gives. It returns the exit code.
-func Answer[Question, Result any](stdin io.Reader, stdout, stderr io.Writer, answer func(Question) (Result, error)) int {
+func Answer[Question, Result any](
+	stdin io.Reader, stdout, stderr io.Writer, answer func(Question) (Result, error),
+) int {
 	err := enter()
 	var question Question
 	if err == nil {
