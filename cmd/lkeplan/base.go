@@ -84,11 +84,15 @@ func (d *comparison) configuration(
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
 	from := base.Git{Dir: d.dir(), Ref: name, Cluster: c.head.Cluster.Name, Getenv: d.env.Getenv}
+	if d.member != nil {
+		from.At, from.Below = d.member.Base, d.member.Below
+	}
 	commit, err := from.Compile(ctx, opts)
 	if err != nil {
 		return compiled, against, rules, err
 	}
 	c.rules, against = commit.Compiled, commit.Revision()
+	c.renamed = commit.Renamed
 	if commit.Missing {
 		c.rules, rules = c.head, itself("it is new in what it is compared with")
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fleet"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/kube"
@@ -31,9 +34,10 @@ type comparison struct {
 	access  kube.Access
 	rules   string // where guards and policies are read from, for bases that have none
 	prune   bool
-	dryRun  bool      // ask the API server what it would make of the objects
-	at      time.Time // zero: now
-	allow   []string  // permissions for what guards refuse
+	dryRun  bool          // ask the API server what it would make of the objects
+	at      time.Time     // zero: now
+	allow   []string      // permissions for what guards refuse
+	member  *fleet.Member // where it is one of several directories
 }
 
 // flags adds the flags that say what to compare with.
@@ -65,6 +69,7 @@ type compared struct {
 	plan       plan.Plan
 	targets    []compare.Target  // of head in the cluster; none where none was compared with
 	warnings   []diag.Diagnostic // of compiling head
+	renamed    string            // the directory that the base has for the cluster instead
 }
 
 // report is the plan with what else is known of it.
@@ -101,19 +106,18 @@ func (d *comparison) run(ctx context.Context) (compared, error) {
 }
 
 func (d *comparison) compare(ctx context.Context) (c compared, err error) {
-	fsys, opts, err := d.src.open(d.args)
+	opts, err := d.compileHead(ctx, &c)
 	if err != nil {
 		return c, err
 	}
-	head, diags := compile.Dir(ctx, fsys, opts)
-	if err := report(d.env, head, diags); err != nil {
-		return c, err
-	}
-	c.head, c.warnings = head, diag.New(diags, head.Files)
 	against, rules, err := d.compileBase(ctx, &c, opts)
 	if err != nil {
 		return c, err
 	}
+	if d.member != nil && d.member.Gone {
+		c.head.Cluster = c.base.Cluster // whose nodes and prices it is about
+	}
+	head := c.head
 	prices, err := catalog.Embedded()
 	if err != nil {
 		return c, err
@@ -127,13 +131,34 @@ func (d *comparison) compare(ctx context.Context) (c compared, err error) {
 	default:
 		var view compare.View
 		kind, file, _ := strings.Cut(d.cluster, ":")
-		if view, _, err = d.view(&c, kind, file); err != nil {
+		if view, _, err = d.view(&c, kind, file); d.member != nil && errors.Is(err, fs.ErrNotExist) {
+			c.plan, err = compare.Revisions(c.base, head, prices, now)
+			c.plan.Notes = append(c.plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
+			break
+		}
+		if err != nil {
 			return c, err
 		}
 		c.plan, err = compare.RevisionsOn(ctx, c.base, head, view, prices, now)
 	}
 	c.plan.Base, c.plan.Head, c.plan.Rules = against, d.headRevision(), rules
 	return c, err
+}
+
+// compileHead compiles the working tree. A directory that is gone compiles to nothing.
+func (d *comparison) compileHead(ctx context.Context, c *compared) (opts compile.Options, err error) {
+	var fsys fs.FS
+	if d.member != nil {
+		fsys, opts = d.member.FS, d.member.Options()
+		if d.member.Gone {
+			return opts, nil
+		}
+	} else if fsys, opts, err = d.src.open(d.args); err != nil {
+		return opts, err
+	}
+	head, diags := compile.Dir(ctx, fsys, opts)
+	c.head, c.warnings = head, diag.New(diags, head.Files)
+	return opts, report(d.env, head, diags)
 }
 
 // withCluster compares head with a cluster, or a snapshot of one.
@@ -159,6 +184,9 @@ func (d *comparison) withCluster(ctx context.Context, c *compared,
 func (d *comparison) view(c *compared, kind, name string) (compare.View, plan.Revision, error) {
 	switch kind {
 	case "live":
+		if d.member != nil {
+			d.access.Context = c.head.Cluster.Name
+		}
 		cluster, err := kube.Connect(d.access)
 		if err != nil {
 			return nil, plan.Revision{}, err
@@ -166,6 +194,9 @@ func (d *comparison) view(c *compared, kind, name string) (compare.View, plan.Re
 		c.cluster = cluster
 		return compare.LiveView(cluster), plan.Revision{Kind: "live", Ref: cluster.Place()}, nil
 	case "snapshot":
+		if d.member != nil {
+			name = filepath.Join(name, filepath.FromSlash(d.dir())+".json")
+		}
 		snapshot, err := base.Snapshot(name)
 		if err != nil {
 			return nil, plan.Revision{}, err

@@ -11,9 +11,9 @@ import (
 // completeArguments lets the shell complete what commands that read a
 // directory have in common.
 func completeArguments(cmd *cobra.Command) {
-	if strings.HasSuffix(cmd.Use, " [DIR]") {
+	if many := strings.HasSuffix(cmd.Use, " [DIR...]"); many || strings.HasSuffix(cmd.Use, " [DIR]") {
 		cmd.ValidArgsFunction = func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
+			if len(args) > 0 && !many {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return nil, cobra.ShellCompDirectiveFilterDirs

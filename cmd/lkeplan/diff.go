@@ -32,28 +32,38 @@ Costs are the most that the limits of the pools allow, at built-in prices.
 
 text is for people, markdown for the comment of a pull request, html is one page
 with charts, json and jsonl are for programs, and the others are for CI systems.
-One run writes any number of them: one with --output, the others with --out.`
+One run writes any number of them: one with --output, the others with --out.
+
+Several directories have one report, with the sum of nodes and money: those that
+are given, or with --recursive all clusters below. One that is gone is a change
+like any other, and its guards are those of the base. With a cluster as the
+base, each has the context that is called as its cluster; snapshots are files
+DIR/DIRECTORY.json of --cluster snapshot:DIR.`
 
 const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base git:HEAD~1 -o json clusters/prod
   lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod
   lkeplan diff -o github --out markdown=comment.md clusters/prod
-  lkeplan diff --base live clusters/prod`
+  lkeplan diff --base live clusters/prod
+  lkeplan diff --recursive --affected clusters`
 
 func newDiff(env *env) *cobra.Command {
 	d := comparison{env: env}
 	var (
 		detailed bool
 		out      flags.Output
+		some     selection
 	)
 	cmd := &cobra.Command{
-		Use:     "diff [DIR]",
+		Use:     "diff [DIR...]",
 		Short:   "Say what a change does to objects and nodes",
 		Long:    diffHelp,
 		Example: diffExamples,
-		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.args = args
+			if gone := missing(d.dir()) && d.inGit(); some.several(args) || gone {
+				return d.diffSeveral(cmd, some, detailed, &out)
+			}
 			found, err := d.run(cmd.Context())
 			if err != nil {
 				return err
@@ -74,6 +84,9 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&d.prune, "prune", false,
 		"with a cluster as the base: list what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
+	some.flags(cmd)
+	cmd.Flags().BoolVar(&some.affected, "affected", false,
+		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
 	return cmd
 }

@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,11 +23,16 @@ const planHelp = `Compare a directory with a cluster, as "lkeplan diff --base li
 the result with --out. "lkeplan apply FILE" then does exactly that, or nothing
 if the cluster has changed since. The cluster is only read.
 
-A plan that a guard or policy refuses is saved, too, and cannot be applied.`
+A plan that a guard or policy refuses is saved, too, and cannot be applied.
+
+Several directories, or with --recursive all clusters below, are compared each
+with the context of the kubeconfig that is called as its cluster. --out DIR/
+saves a plan of each, as DIR/DIRECTORY.plan.`
 
 const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --out prod.plan --out html=plan.html clusters/prod
-  lkeplan apply prod.plan`
+  lkeplan apply prod.plan
+  lkeplan plan --recursive --out plans/ clusters`
 
 func newPlan(env *env) *cobra.Command {
 	d := comparison{env: env, base: "live"}
@@ -33,15 +40,18 @@ func newPlan(env *env) *cobra.Command {
 		detailed bool
 		out      flags.Output
 		saved    planFile
+		some     selection
 	)
 	cmd := &cobra.Command{
-		Use:     "plan [DIR]",
+		Use:     "plan [DIR...]",
 		Short:   "Say what an apply would do to a cluster, and save it",
 		Long:    planHelp,
 		Example: planExamples,
-		Args:    oneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d.args = args
+			if some.several(args) {
+				return d.planSeveral(cmd, some, detailed, &out, saved)
+			}
 			found, err := d.run(cmd.Context())
 			if err != nil {
 				return err
@@ -66,6 +76,7 @@ func newPlan(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&d.prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
+	some.flags(cmd)
 	out.Add(cmd)
 	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
@@ -113,6 +124,29 @@ func (f *planFile) save(d *comparison, found compared) error {
 		return err
 	}
 	fmt.Fprintf(d.env.Stderr, "saved; apply it with: lkeplan apply %s\n", f.name)
+	return nil
+}
+
+// saveEach writes the plan of each of several directories to a file in a directory.
+func (f *planFile) saveEach(all []*branch) error {
+	if f.name == "" {
+		return nil
+	}
+	for _, b := range all {
+		if b.err != nil {
+			continue
+		}
+		if err := b.Outside(); err != nil {
+			return err
+		}
+		one := planFile{name: filepath.Join(f.name, filepath.FromSlash(b.Dir)+".plan")}
+		if err := os.MkdirAll(filepath.Dir(one.name), 0o755); err != nil {
+			return err
+		}
+		if err := one.save(&b.comparison, b.found); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"path/filepath"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
@@ -28,6 +30,9 @@ written are never touched.
 A directory that compiles to no objects is refused with exit code 3, because a
 tool that prunes by the output would delete all pools. --allow-empty allows it.
 
+Several directories, or with --recursive all with a cluster block below, become
+DIR/DIRECTORY each.
+
 With --target argocd the objects have annotations for Argo CD: the order,
 server-side apply, and a confirmation before pools and classes are pruned; it
 never prunes pools that a guard protects. Variables are read from the parameters
@@ -47,12 +52,16 @@ func newRender(env *env) *cobra.Command {
 		target: flags.Choice{Value: "plain", Of: []string{"plain", "argocd"}},
 	}
 	cmd := &cobra.Command{
-		Use:     "render [DIR]",
+		Use:     "render [DIR...]",
 		Short:   "Print the Kubernetes objects of a directory",
 		Long:    renderHelp,
 		Example: renderExamples,
-		Args:    oneDirectory,
-		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if r.some.several(args) {
+				return r.several(cmd.Context(), args)
+			}
+			return r.run(cmd.Context(), args)
+		},
 	}
 	r.src.flags(cmd)
 	r.output.Flag(cmd, "output", "o", "print the objects as `FORMAT`")
@@ -61,6 +70,7 @@ func newRender(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"instead of the objects, print the variables for the UI of Argo CD")
 	cmd.Flags().StringVar(&r.dir, "out", "", "`DIR` that -o dir writes to, made where it is missing")
+	r.some.flags(cmd)
 	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
 	return cmd
 }
@@ -73,6 +83,7 @@ type rendering struct {
 	dir            string
 	allowEmpty     bool
 	announce       bool
+	some           selection
 }
 
 func (r *rendering) run(ctx context.Context, args []string) error {
@@ -89,6 +100,37 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 	if r.announce {
 		return announceParameters(r.env, fsys, opts.Options)
 	}
+	return r.render(ctx, fsys, opts)
+}
+
+// several renders several directories, each to one of its own below that of --out.
+func (r *rendering) several(ctx context.Context, args []string) error {
+	if r.output.Value != "dir" || r.dir == "" || r.announce {
+		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects of two " +
+			"clusters in one stream would be applied to one")
+	}
+	members, err := r.some.members(&r.src, args, nil)
+	if err != nil {
+		return err
+	}
+	var worst error
+	for _, m := range members {
+		if err := m.Outside(); err != nil {
+			return err
+		}
+		one := *r
+		one.dir = filepath.Join(r.dir, filepath.FromSlash(m.Dir))
+		var code outcome
+		err := one.render(ctx, m.FS, m.Options())
+		if worst == nil || errors.As(worst, &code) && err != nil && !errors.As(err, &code) {
+			worst = err // errors beat refusals
+		}
+	}
+	return worst
+}
+
+// render compiles a directory and writes what it stands for.
+func (r *rendering) render(ctx context.Context, fsys fs.FS, opts compile.Options) error {
 	compiled, diags := compile.Dir(ctx, fsys, opts)
 	if err := report(r.env, compiled, diags); err != nil {
 		return err

@@ -49,20 +49,20 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
-	group(root, "Write and check:",
+	flags.Group(root, "Write and check:",
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newConsole(env), newGraph(env), newExplain(env))
-	group(root, "Compare and apply:",
+	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env))
-	group(root, "Adopt what exists:",
+	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env))
-	group(root, "More:",
+	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")
 	root.SetCompletionCommandGroupID("More:")
-	root.SetUsageTemplate(fmt.Sprintf(usage, exitCodesText()))
+	root.SetUsageTemplate(fmt.Sprintf(flags.Usage, exitCodesText()))
 	root.SetVersionTemplate(versions())
 	for _, cmd := range append(root.Commands(), root) {
-		explainMistakes(cmd)
+		flags.ExplainMistakes(cmd)
 		completeArguments(cmd)
 	}
 	return root

@@ -1,10 +1,14 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"strings"
+
+	"k8s.io/client-go/util/workqueue"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
@@ -16,11 +20,14 @@ import (
 )
 
 func newValidate(env *env) *cobra.Command {
-	var src source
-	var strict bool
+	var (
+		src    source
+		some   selection
+		strict bool
+	)
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
 	cmd := &cobra.Command{
-		Use:   "validate [DIR]",
+		Use:   "validate [DIR...]",
 		Short: "Check a directory without a cluster",
 		Long: `Compile a directory and check the objects as the API server would, without a
 cluster. DIR is the working directory where none is given.
@@ -29,12 +36,20 @@ The result is printed for people, or in a format for programs: json; github,
 which a runner of GitHub Actions shows in the pull request; gitlab-codequality,
 which GitLab shows in the merge request; sarif for code scanning; junit for CI
 systems that show test reports. The exit code is 1 if there is an error,
-whatever the format.`,
+whatever the format.
+
+Several directories have one result: those that are given, or with --recursive
+all with a cluster block below.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
-  lkeplan validate -o sarif clusters/prod > lkeplan.sarif`,
-		Args: oneDirectory,
+  lkeplan validate -o sarif clusters/prod > lkeplan.sarif
+  lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if some.several(args) {
+				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]fleet.Member, error) {
+					return some.members(&src, args, nil)
+				})
+			}
 			fsys, opts, err := src.open(args)
 			if err != nil {
 				return err
@@ -54,6 +69,7 @@ whatever the format.`,
 		},
 	}
 	src.flags(cmd)
+	some.flags(cmd)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	return cmd
@@ -65,6 +81,55 @@ func strictly(diags hcl.Diagnostics) hcl.Diagnostics {
 		d.Severity = hcl.DiagError
 	}
 	return diags
+}
+
+// validateSeveral checks several directories, and prints one result.
+func validateSeveral(ctx context.Context, env *env, format string, strict bool,
+	find func() ([]fleet.Member, error)) error {
+	members, err := find()
+	if err != nil {
+		return err
+	}
+	results, found := make([]compile.Result, len(members)), make([]hcl.Diagnostics, len(members))
+	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(members), func(i int) {
+		results[i], found[i] = compile.Dir(ctx, members[i].FS, members[i].Options())
+		if strict {
+			found[i] = strictly(found[i])
+		}
+	})
+	sum := compile.Result{Files: map[string]*hcl.File{}}
+	var diags hcl.Diagnostics
+	for i := range members {
+		maps.Copy(sum.Files, results[i].Files)
+		diags = append(diags, found[i]...)
+	}
+	if diags = unique(diags); format != "text" {
+		return reportAs(format, env, sum, diags)
+	}
+	err = report(env, sum, diags)
+	for i, m := range members {
+		dir := diag.Harmless(diag.OneLine(m.Dir))
+		if found[i].HasErrors() {
+			fmt.Fprintf(env.Stderr, "%s: %s\n", dir, diag.Count(found[i]))
+		} else {
+			fmt.Fprintf(env.Stdout, "%s: ok: %s\n", dir, inventory(results[i]))
+		}
+	}
+	return err
+}
+
+// unique drops diagnostics that are there already: those of a module come with each
+// directory that calls it.
+func unique(diags hcl.Diagnostics) (list hcl.Diagnostics) {
+	seen := map[string]bool{}
+	for _, d := range diags {
+		key := fmt.Sprint(d.Severity, d.Subject, d.Summary, d.Detail)
+		if !seen[key] {
+			list = append(list, d)
+		}
+		seen[key] = true
+	}
+	return list
 }
 
 // report prints diagnostics and returns an error if there are errors among

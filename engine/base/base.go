@@ -30,6 +30,10 @@ type Git struct {
 	// another directory for it, and not this one, the directory has been renamed.
 	Cluster string
 	Getenv  func(string) string // of the process: CI systems say there where a change goes
+	// At is the commit, where it has been opened for several directories, and Below the
+	// directory in it.
+	At    *source.Revision
+	Below string
 }
 
 // Commit is a directory as a commit has it.
@@ -84,7 +88,15 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	return c, rev.Lacking()
 }
 
+// Open finds the commit, for several directories of its repository.
+func (g Git) Open(ctx context.Context) (source.Revision, error) { return g.revision(ctx) }
+
 func (g Git) revision(ctx context.Context) (rev source.Revision, err error) {
+	if g.At != nil {
+		rev = *g.At
+		rev.Dir = g.Below
+		return rev, nil
+	}
 	s, err := source.Open(ctx, g.Dir, g.Getenv)
 	switch {
 	case errors.Is(err, source.ErrNoRepository):

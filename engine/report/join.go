@@ -19,8 +19,16 @@ func Join(reports []Report, unreached []string) Report {
 	for _, r := range reports {
 		sum.add(r)
 	}
-	if other := func(r Report) bool { return r.Base != reports[0].Base }; !slices.ContainsFunc(reports, other) {
-		sum.Base = reports[0].Base
+	for i, r := range reports {
+		switch {
+		case i == 0:
+			sum.Base = r.Base
+		case r.Base.Kind != sum.Base.Kind || r.Base.Ref != sum.Base.Ref:
+			sum.Base = plan.Revision{}
+			return sum
+		case r.Base.Why != sum.Base.Why:
+			sum.Base.Why = ""
+		}
 	}
 	return sum
 }
@@ -31,6 +39,9 @@ func directories(n int) string {
 	}
 	return fmt.Sprintf("%d directories", n)
 }
+
+// joined reports whether it is a report of several directories.
+func (r Report) joined() bool { return len(r.Parts)+len(r.Unreached) > 0 }
 
 // add adds what a part says.
 func (r *Report) add(part Report) {

@@ -97,14 +97,14 @@ func (r Report) document(o Options) planjson.Document {
 }
 
 func writeJSON(w io.Writer, r Report, o Options) error {
-	if len(r.Parts) > 0 {
+	if r.joined() {
 		return r.fleet(o).Write(w)
 	}
 	return r.document(o).Write(w)
 }
 
 func writeLines(w io.Writer, r Report, o Options) error {
-	if len(r.Parts) > 0 {
+	if r.joined() {
 		return r.fleet(o).WriteLines(w)
 	}
 	return r.document(o).WriteLines(w, r.ExitCode)

@@ -145,7 +145,7 @@ func (p *text) rolling(r plan.Rolling) {
 
 // overview lists several directories.
 func (p *text) overview(r Report) {
-	if len(r.Parts)+len(r.Unreached) == 0 {
+	if !r.joined() {
 		return
 	}
 	p.Section("Directories")

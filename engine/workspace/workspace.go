@@ -52,6 +52,20 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	return opened.FS(), opts, o.ask(opened.FS(), &opts)
 }
 
+// Place returns the root that a directory is read in and the directory within it, as
+// Open does. The directory may be gone.
+func (o Options) Place(dir string) (root, below string) {
+	there, rest := filepath.Clean(dir), "."
+	for there != filepath.Dir(there) {
+		if _, err := os.Stat(there); err == nil {
+			break
+		}
+		there, rest = filepath.Dir(there), filepath.Join(filepath.Base(there), rest)
+	}
+	root, below = o.place(there)
+	return root, path.Join(below, filepath.ToSlash(rest))
+}
+
 // place returns the directory to compile and the root it is read in: the
 // repository around it, in which its modules are. Outside of a repository the
 // root is the working directory, or the directory itself if it is not below.
