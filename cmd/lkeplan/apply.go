@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
@@ -52,16 +53,16 @@ var errUnasked = errors.New("apply changes a cluster, and there is no terminal t
 	"\"lkeplan plan --out FILE\" has saved")
 
 func newApply(env *env) *cobra.Command {
-	a := application{comparison: comparison{env: env, base: "live"}, counts: map[apply.Event]int{}}
+	a := application{Comparison: comparison.Comparison{Env: env, Base: "live"}, counts: map[apply.Event]int{}}
 	a.wait = flags.Choice{Value: "ready", Of: []string{"ready", "rolled", "none"}}
 	cmd := &cobra.Command{
 		Use:     "apply [DIR | FILE]",
 		Short:   "Apply a directory or a saved plan to a cluster",
 		Long:    applyHelp,
 		Example: applyExamples,
-		Args:    oneDirectory,
+		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			a.cmd, a.args, a.started = cmd, args, time.Now()
+			a.cmd, a.Args, a.started = cmd, args, time.Now()
 			if len(args) == 1 {
 				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
 					return a.saved(cmd.Context(), args[0])
@@ -70,8 +71,8 @@ func newApply(env *env) *cobra.Command {
 			return a.directory(cmd.Context())
 		},
 	}
-	a.flags(cmd)
-	cmd.Flags().BoolVar(&a.prune, "prune", false,
+	a.Flags(cmd)
+	cmd.Flags().BoolVar(&a.Prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "apply without asking")
 	cmd.Flags().StringArrayVar(&a.force, "force-conflicts", nil,
@@ -85,7 +86,7 @@ func newApply(env *env) *cobra.Command {
 
 // application is one run of apply.
 type application struct {
-	comparison
+	comparison.Comparison
 	cmd      *cobra.Command
 	yes, all bool
 	force    []string // the fields that are taken back
@@ -98,30 +99,30 @@ type application struct {
 
 // directory applies the working tree of a directory.
 func (a *application) directory(ctx context.Context) error {
-	if !a.yes && flags.Terminal(a.env.Stdin) == nil {
+	if !a.yes && flags.Terminal(a.Env.Stdin) == nil {
 		return errUnasked
 	}
-	found, err := a.run(ctx)
+	found, err := a.Run(ctx)
 	if err != nil {
 		return err
 	}
-	if len(found.head.Objects) == 0 && found.plan.Empty() {
+	if len(found.Head.Objects) == 0 && found.Plan.Empty() {
 		return errors.New("the directory has no node_class and no pool; there is nothing to apply")
 	}
-	shown := found.plan
-	if err := a.judge(&found.plan); err != nil {
+	shown := found.Plan
+	if err := a.judge(&found.Plan); err != nil {
 		return err
 	}
-	if err := a.print(a.env.Stdout, shown, fine); err != nil {
+	if err := a.print(a.Env.Stdout, shown, flags.Fine); err != nil {
 		return err
 	}
 	if !a.yes && !shown.Empty() {
-		agreed, err := flags.Confirm(ctx, a.env.Stdin, a.env.Stdout, "Apply this to "+diag.OneLine(shown.Base.String())+"?")
+		agreed, err := flags.Confirm(ctx, a.Env.Stdin, a.Env.Stdout, "Apply this to "+diag.OneLine(shown.Base.String())+"?")
 		if err != nil || !agreed {
 			return errors.New("nothing was applied")
 		}
 	}
-	return a.execute(ctx, found.cluster, found.head, compare.Comparison{Plan: found.plan, Targets: found.targets})
+	return a.execute(ctx, found.Cluster, found.Head, compare.Comparison{Plan: found.Plan, Targets: found.Targets})
 }
 
 // saved carries out a plan that was saved.
@@ -130,7 +131,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	cluster, err := kube.Connect(a.access)
+	cluster, err := kube.Connect(a.Access)
 	if err != nil {
 		return err
 	}
@@ -140,22 +141,22 @@ func (a *application) saved(ctx context.Context, name string) error {
 	}
 	head := saved.Result
 	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
-		Base: head, Prices: prices, Now: a.now(), Prune: saved.Prune,
+		Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune,
 	})
 	if err != nil {
 		return err
 	}
 	if err := saved.Fresh(now.Plan); err != nil {
-		fmt.Fprintln(a.env.Stderr, "lkeplan:", err)
-		return stale
+		fmt.Fprintln(a.Env.Stderr, "lkeplan:", err)
+		return flags.Stale
 	}
-	if err := saved.Judge(&now.Plan, a.allow); err != nil {
+	if err := saved.Judge(&now.Plan, a.Allow); err != nil {
 		return err
 	}
 	if err := a.judge(&now.Plan); err != nil {
 		return err
 	}
-	a.args = []string{saved.Plan.Head.Ref} // for what is said of it
+	a.Args = []string{saved.Plan.Head.Ref} // for what is said of it
 	return a.execute(ctx, cluster, head, now)
 }
 
@@ -169,17 +170,17 @@ func (a *application) judge(p *plan.Plan) (err error) {
 	if !p.Refused() && p.Summary().Conflicts == 0 {
 		return nil
 	}
-	if err := a.print(a.env.Stderr, before, refused); err != nil {
+	if err := a.print(a.Env.Stderr, before, flags.Refused); err != nil {
 		return err
 	}
-	return refused
+	return flags.Refused
 }
 
 // print shows a plan to people.
 func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
 	opts := reports.Options{
-		Target: a.dir(), Version: version(), All: a.all, Width: flags.Columns(stream, a.env.Getenv), ASCII: !flags.Unicode(a.env.Getenv),
-		Color: flags.Colored(stream, a.env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.args),
+		Target: a.Dir(), Version: flags.Version(), All: a.all, Width: flags.Columns(stream, a.Env.Getenv), ASCII: !flags.Unicode(a.Env.Getenv),
+		Color: flags.Colored(stream, a.Env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.Args),
 	}
 	return reports.Write(stream, "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
 }
@@ -205,7 +206,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)
 	}
-	fmt.Fprintf(a.env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
+	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 
@@ -242,10 +243,10 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	if errors.Is(found.Cause, context.DeadlineExceeded) {
 		why = "timed out after " + a.patience().String()
 	}
-	fmt.Fprintf(a.env.Stderr, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:\n", why)
+	fmt.Fprintf(a.Env.Stderr, "lkeplan: %s. Everything is applied, and the cluster goes on by itself:\n", why)
 	if !errors.Is(found.Missing, found.Cause) {
 		for line := range strings.Lines(found.Missing.Error()) {
-			fmt.Fprintln(a.env.Stderr, " ", strings.TrimSpace(diag.Visible(line)))
+			fmt.Fprintln(a.Env.Stderr, " ", strings.TrimSpace(diag.Visible(line)))
 		}
 	}
 	asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
@@ -254,22 +255,22 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	if err != nil {
 		return err
 	}
-	pools, err := compare.UnderWay(asking, in, head, prices, a.now())
+	pools, err := compare.UnderWay(asking, in, head, prices, a.Now())
 	if err != nil {
-		fmt.Fprintln(a.env.Stderr, "  what holds the nodes could not be read:", err)
+		fmt.Fprintln(a.Env.Stderr, "  what holds the nodes could not be read:", err)
 	}
 	for _, p := range pools {
 		state, holds := reports.Progress(p)
-		fmt.Fprintf(a.env.Stderr, "  %s: %s\n", diag.OneLine(p.Addr), state)
+		fmt.Fprintf(a.Env.Stderr, "  %s: %s\n", diag.OneLine(p.Addr), state)
 		for _, text := range holds {
-			fmt.Fprintln(a.env.Stderr, "   ", text)
+			fmt.Fprintln(a.Env.Stderr, "   ", text)
 		}
 	}
-	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.args)
-	fmt.Fprintf(a.env.Stderr, "To look again: %s\n", reports.Command(slices.Insert(look, 2, "--base", "live")...))
-	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.args)
-	fmt.Fprintf(a.env.Stderr, "To wait again: %s\n", reports.Command(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
-	return errReported
+	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
+	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", reports.Command(slices.Insert(look, 2, "--base", "live")...))
+	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
+	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.Command(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
+	return flags.ErrReported
 }
 
 func (a *application) show(p apply.Progress) {
@@ -283,7 +284,7 @@ func (a *application) show(p apply.Progress) {
 			what += fmt.Sprintf("; %s taken back from %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))
 		}
 	}
-	fmt.Fprintf(a.env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
+	fmt.Fprintf(a.Env.Stdout, "%-15s %-24s %s\n", p.Kind, p.Name, what)
 }
 
 func objectCount(n int) string {

@@ -3,13 +3,14 @@ package main
 import (
 	"io/fs"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/argocd"
 )
 
-// askedBy reads what an Application asks for, where it is Argo CD that renders.
-func (s *source) askedBy(target string, announce bool, env *env) error {
+// askArgo reads what an Application asks for, where it is Argo CD that renders.
+func askArgo(s *source, target string, announce bool, env *env) error {
 	if target != "argocd" && !announce {
 		return nil
 	}
@@ -22,7 +23,7 @@ func (s *source) askedBy(target string, announce bool, env *env) error {
 }
 
 // allowsEmpty reports whether an Application may have no objects.
-func (s *source) allowsEmpty() bool { return s.Argo != nil && s.Argo.AllowEmpty }
+func allowsEmpty(s *source) bool { return s.Argo != nil && s.Argo.AllowEmpty }
 
 // announceParameters prints the variables of a directory as Argo CD wants to
 // know them.
@@ -37,7 +38,7 @@ func announceParameters(env *env, fsys fs.FS, opts config.Options) error {
 		return err
 	}
 	if diags.HasErrors() {
-		return errReported
+		return flags.ErrReported
 	}
 	return writeJSON(env.Stdout, argocd.Announce(variables))
 }

@@ -28,7 +28,7 @@ func completeArguments(cmd *cobra.Command) {
 // variables completes --var with the names of the directory's variables. A
 // directory that cannot be read has none.
 func variables(_ *cobra.Command, args []string, begun string) (names []string, _ cobra.ShellCompDirective) {
-	fsys, opts, err := (&source{}).open(args[:min(len(args), 1)])
+	fsys, opts, err := (&source{}).Directory(args[:min(len(args), 1)])
 	if err != nil {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

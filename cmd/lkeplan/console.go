@@ -34,9 +34,9 @@ DIR is the working directory where none is given.`,
 		Example: `  lkeplan console clusters/prod
   lkeplan console -e 'pool.general.limits' -e 'keys(var.teams)' clusters/prod
   echo 'between(4, 32)' | lkeplan console clusters/prod`,
-		Args: oneDirectory,
+		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.open(args)
+			fsys, opts, err := src.Directory(args)
 			if err != nil {
 				return err
 			}
@@ -51,12 +51,12 @@ DIR is the working directory where none is given.`,
 				err = errors.Join(err, c.Evaluate(expression))
 			}
 			if err == nil && c.Failed() {
-				return errReported
+				return flags.ErrReported
 			}
 			return err
 		},
 	}
-	src.flags(cmd)
+	src.Flags(cmd)
 	cmd.Flags().StringArrayVarP(&expressions, "expression", "e", nil, "evaluate `EXPRESSION` and end; may be repeated")
 	return cmd
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
@@ -48,11 +49,11 @@ const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --recursive --affected clusters`
 
 func newDiff(env *env) *cobra.Command {
-	d := comparison{env: env}
+	d := comparison.Comparison{Env: env}
 	var (
 		detailed bool
 		out      flags.Output
-		some     selection
+		some     comparison.Selection
 	)
 	cmd := &cobra.Command{
 		Use:     "diff [DIR...]",
@@ -60,32 +61,32 @@ func newDiff(env *env) *cobra.Command {
 		Long:    diffHelp,
 		Example: diffExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.args = args
-			if gone := missing(d.dir()) && d.inGit(); some.several(args) || gone {
-				return d.diffSeveral(cmd, some, detailed, &out)
+			d.Args = args
+			if gone := comparison.Missing(d.Dir()) && d.InGit(); some.Several(args) || gone {
+				return d.DiffSeveral(cmd, some, detailed, &out)
 			}
-			found, err := d.run(cmd.Context())
+			found, err := d.Run(cmd.Context())
 			if err != nil {
 				return err
 			}
-			verdict := found.verdict(detailed)
-			if err := out.Write(env.Stdout, env.Getenv, found.report(verdict), d.about(cmd)); err != nil {
+			verdict := found.Verdict(detailed)
+			if err := out.Write(env.Stdout, env.Getenv, found.Report(verdict), d.About(cmd)); err != nil {
 				return err
 			}
-			return verdict.asError()
+			return verdict.AsError()
 		},
 	}
-	d.flags(cmd)
-	cmd.Flags().StringVar(&d.base, "base", "",
+	d.Flags(cmd)
+	cmd.Flags().StringVar(&d.Base, "base", "",
 		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
 			"left the trunk)")
-	cmd.Flags().StringVar(&d.cluster, "cluster", "",
+	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
 		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE")
-	cmd.Flags().BoolVar(&d.prune, "prune", false,
+	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"with a cluster as the base: list what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	some.flags(cmd)
-	cmd.Flags().BoolVar(&some.affected, "affected", false,
+	some.Flags(cmd)
+	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
 	return cmd

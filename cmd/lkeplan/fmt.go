@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/format"
 )
@@ -69,10 +70,10 @@ func finish(env *env, f format.Formatter) error {
 	}
 	if f.Diagnostics.HasErrors() {
 		fmt.Fprintln(env.Stderr, diag.Count(f.Diagnostics))
-		return errReported
+		return flags.ErrReported
 	}
 	if f.Check && f.Changed > 0 {
-		return errReported
+		return flags.ErrReported
 	}
 	return nil
 }

@@ -29,9 +29,9 @@ dot is for Graphviz, which makes a picture of it; GitHub and GitLab draw mermaid
 in Markdown.`,
 		Example: `  lkeplan graph -o mermaid clusters/prod
   lkeplan graph -o dot clusters/prod | dot -Tsvg > prod.svg`,
-		Args: oneDirectory,
+		Args: flags.OneDirectory,
 		RunE: func(_ *cobra.Command, args []string) error {
-			fsys, opts, err := src.open(args)
+			fsys, opts, err := src.Directory(args)
 			if err != nil {
 				return err
 			}
@@ -40,7 +40,7 @@ in Markdown.`,
 				if err := diag.Text(env.Stderr, diag.New(diags, module.Files), env.Color); err != nil {
 					return err
 				}
-				return errReported
+				return flags.ErrReported
 			}
 			switch g := module.Graph(); output.Value {
 			case "mermaid":

@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 )
 
 // exitCodes are all there are, for the help and the reference.
@@ -10,12 +12,12 @@ var exitCodes = []struct {
 	code    outcome
 	meaning string
 }{
-	{fine, "fine"},
+	{flags.Fine, "fine"},
 	{1, "an error, of whatever kind; it takes precedence over the others"},
-	{changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not say " +
+	{flags.Changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not say " +
 		"the same as the objects"},
-	{refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no objects"},
-	{stale, "apply: the cluster has changed since the plan was saved"},
+	{flags.Refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no objects"},
+	{flags.Stale, "apply: the cluster has changed since the plan was saved"},
 }
 
 // exitCodesText lists the exit codes for a terminal.

@@ -59,7 +59,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringArrayVar(&i.from, "from", nil,
 		"read objects from `FILE`, and not from a cluster: YAML or JSON, a directory of such files, or - for "+
 			"standard input; may be repeated")
-	clusterFlags(cmd, env, &i.access)
+	flags.ClusterFlags(cmd, env, &i.access)
 	cmd.Flags().StringVarP(&i.selector, "selector", "l", "",
 		"take only objects with these labels, as for kubectl: `KEY=VALUE`")
 	cmd.Flags().StringVar(&i.outDir, "out-dir", "",
@@ -117,14 +117,14 @@ func (i *importation) run(ctx context.Context, args []string) error {
 			objectCount(len(imported.Blocks)))
 		return nil
 	}
-	if err := report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, errReported) {
+	if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil && !errors.Is(err, flags.ErrReported) {
 		return err
 	}
 	for _, r := range imported.Remainder {
 		fmt.Fprintln(i.env.Stderr, "DIFFERS:", diag.OneLine(r.String()))
 	}
 	fmt.Fprintln(i.env.Stderr, "This HCL does not say the same as the objects. Do not apply it before that is settled.")
-	return changes
+	return flags.Changes
 }
 
 // read returns all objects that can be imported.

@@ -33,7 +33,7 @@ comments. Nothing is asked and nothing overwritten. DIR is made where it is
 missing; the working directory is taken where none is given.`,
 		Example: `  lkeplan init clusters/dev
   lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams`,
-		Args: oneDirectory,
+		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
 			if len(args) > 0 {
@@ -74,7 +74,7 @@ func initialize(ctx context.Context, env *env, dir string, src []byte) error {
 	if err != nil {
 		return err
 	}
-	if err := report(env, compiled, diags); err != nil {
+	if err := flags.Report(env, compiled, diags); err != nil {
 		return err
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
@@ -35,12 +36,12 @@ const planExamples = `  lkeplan plan clusters/prod
   lkeplan plan --recursive --out plans/ clusters`
 
 func newPlan(env *env) *cobra.Command {
-	d := comparison{env: env, base: "live"}
+	d := comparison.Comparison{Env: env, Base: "live"}
 	var (
 		detailed bool
 		out      flags.Output
 		saved    planFile
-		some     selection
+		some     comparison.Selection
 	)
 	cmd := &cobra.Command{
 		Use:     "plan [DIR...]",
@@ -48,35 +49,35 @@ func newPlan(env *env) *cobra.Command {
 		Long:    planHelp,
 		Example: planExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			d.args = args
-			if some.several(args) {
-				return d.planSeveral(cmd, some, detailed, &out, saved)
+			d.Args = args
+			if some.Several(args) {
+				return d.PlanSeveral(cmd, some, detailed, &out, saved.saveEach)
 			}
-			found, err := d.run(cmd.Context())
+			found, err := d.Run(cmd.Context())
 			if err != nil {
 				return err
 			}
-			digest, err := found.plan.Digest()
+			digest, err := found.Plan.Digest()
 			if err != nil {
 				return err
 			}
-			verdict := found.verdict(detailed)
-			r := found.report(verdict)
+			verdict := found.Verdict(detailed)
+			r := found.Report(verdict)
 			r.Digest = digest
-			if err := out.Write(env.Stdout, env.Getenv, r, d.about(cmd)); err != nil {
+			if err := out.Write(env.Stdout, env.Getenv, r, d.About(cmd)); err != nil {
 				return err
 			}
 			if err := saved.save(&d, found); err != nil {
 				return err
 			}
-			return verdict.asError()
+			return verdict.AsError()
 		},
 	}
-	d.flags(cmd)
-	cmd.Flags().BoolVar(&d.prune, "prune", false,
+	d.Flags(cmd)
+	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
-	some.flags(cmd)
+	some.Flags(cmd)
 	out.Add(cmd)
 	saved.reports = &out.Files
 	flag := cmd.Flags().Lookup("out")
@@ -111,39 +112,39 @@ func (f *planFile) Set(text string) error {
 }
 
 // save writes the plan, if there is a file for it.
-func (f *planFile) save(d *comparison, found compared) error {
+func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) error {
 	if f.name == "" {
 		return nil
 	}
 	var b bytes.Buffer
-	plan := compare.Save(found.head, found.rules, found.plan, version(), d.prune, d.allow, time.Now())
+	plan := compare.Save(found.Head, found.Rules, found.Plan, flags.Version(), d.Prune, d.Allow, time.Now())
 	if err := plan.Write(&b); err != nil {
 		return err
 	}
 	if err := files.Replace(f.name, b.Bytes()); err != nil {
 		return err
 	}
-	fmt.Fprintf(d.env.Stderr, "saved; apply it with: lkeplan apply %s\n", f.name)
+	fmt.Fprintf(d.Env.Stderr, "saved; apply it with: lkeplan apply %s\n", f.name)
 	return nil
 }
 
 // saveEach writes the plan of each of several directories to a file in a directory.
-func (f *planFile) saveEach(all []*branch) error {
+func (f *planFile) saveEach(all []*comparison.Branch) error {
 	if f.name == "" {
 		return nil
 	}
 	for _, b := range all {
-		if b.err != nil {
+		if b.Err != nil {
 			continue
 		}
 		if err := b.Outside(); err != nil {
 			return err
 		}
-		one := planFile{name: filepath.Join(f.name, filepath.FromSlash(b.Dir)+".plan")}
+		one := planFile{name: filepath.Join(f.name, filepath.FromSlash(b.Member.Dir)+".plan")}
 		if err := os.MkdirAll(filepath.Dir(one.name), 0o755); err != nil {
 			return err
 		}
-		if err := one.save(&b.comparison, b.found); err != nil {
+		if err := one.save(&b.Comparison, b.Found); err != nil {
 			return err
 		}
 	}
@@ -169,7 +170,7 @@ asked.`,
 				return err
 			}
 			return out.Write(env.Stdout, env.Getenv, reports.Report{Plan: saved.Plan, Digest: digest}, reports.Options{
-				Target: saved.Plan.Head.Ref, Version: version(), Apply: []string{"lkeplan", "apply", args[0]},
+				Target: saved.Plan.Head.Ref, Version: flags.Version(), Apply: []string{"lkeplan", "apply", args[0]},
 			})
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"path/filepath"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
@@ -57,20 +58,20 @@ func newRender(env *env) *cobra.Command {
 		Long:    renderHelp,
 		Example: renderExamples,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if r.some.several(args) {
+			if r.some.Several(args) {
 				return r.several(cmd.Context(), args)
 			}
 			return r.run(cmd.Context(), args)
 		},
 	}
-	r.src.flags(cmd)
+	r.src.Flags(cmd)
 	r.output.Flag(cmd, "output", "o", "print the objects as `FORMAT`")
 	r.target.Flag(cmd, "target", "", "for the `TOOL` that applies the objects")
 	cmd.Flags().BoolVar(&r.allowEmpty, "allow-empty", false, "succeed where a directory compiles to no objects")
 	cmd.Flags().BoolVar(&r.announce, "announce-parameters", false,
 		"instead of the objects, print the variables for the UI of Argo CD")
 	cmd.Flags().StringVar(&r.dir, "out", "", "`DIR` that -o dir writes to, made where it is missing")
-	r.some.flags(cmd)
+	r.some.Flags(cmd)
 	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
 	return cmd
 }
@@ -83,17 +84,17 @@ type rendering struct {
 	dir            string
 	allowEmpty     bool
 	announce       bool
-	some           selection
+	some           comparison.Selection
 }
 
 func (r *rendering) run(ctx context.Context, args []string) error {
 	if (r.output.Value == "dir") != (r.dir != "") {
 		return errors.New("-o dir and --out DIR go together: render -o dir --out DIR")
 	}
-	if err := r.src.askedBy(r.target.Value, r.announce, r.env); err != nil {
+	if err := askArgo(&r.src, r.target.Value, r.announce, r.env); err != nil {
 		return err
 	}
-	fsys, opts, err := r.src.open(args)
+	fsys, opts, err := r.src.Directory(args)
 	if err != nil {
 		return err
 	}
@@ -109,7 +110,7 @@ func (r *rendering) several(ctx context.Context, args []string) error {
 		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects of two " +
 			"clusters in one stream would be applied to one")
 	}
-	members, err := r.some.members(&r.src, args, nil)
+	members, err := r.some.Members(&r.src, args, nil)
 	if err != nil {
 		return err
 	}
@@ -132,12 +133,12 @@ func (r *rendering) several(ctx context.Context, args []string) error {
 // render compiles a directory and writes what it stands for.
 func (r *rendering) render(ctx context.Context, fsys fs.FS, opts compile.Options) error {
 	compiled, diags := compile.Dir(ctx, fsys, opts)
-	if err := report(r.env, compiled, diags); err != nil {
+	if err := flags.Report(r.env, compiled, diags); err != nil {
 		return err
 	}
-	if len(compiled.Objects) == 0 && !r.allowEmpty && !r.src.allowsEmpty() {
+	if len(compiled.Objects) == 0 && !r.allowEmpty && !allowsEmpty(&r.src) {
 		fmt.Fprint(r.env.Stderr, errEmpty)
-		return refused
+		return flags.Refused
 	}
 	if r.target.Value == "argocd" {
 		compiled = argocd.Annotate(compiled)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime/debug"
 	"strings"
@@ -14,15 +13,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// env is all that commands know of the process they run in.
-type env struct {
-	Stdin   io.Reader
-	Stdout  io.Writer
-	Stderr  io.Writer
-	Getenv  func(string) string
-	Environ func() []string
-	Color   bool // whether Stderr is a terminal that shows colors
-}
+type (
+	env     = flags.Env
+	source  = flags.Source
+	outcome = flags.Outcome
+)
 
 func processEnv() *env {
 	return &env{
@@ -42,7 +37,7 @@ func newRoot(env *env) *cobra.Command {
 		Long: `Node pools for LKE, written as HCL: lkeplan compiles a directory to objects for
 Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		Example:       "  lkeplan init clusters/dev\n  lkeplan validate clusters/dev",
-		Version:       version(),
+		Version:       flags.Version(),
 		SilenceErrors: true, // run prints them
 		SilenceUsage:  true,
 	}
@@ -60,38 +55,13 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	root.SetHelpCommandGroupID("More:")
 	root.SetCompletionCommandGroupID("More:")
 	root.SetUsageTemplate(fmt.Sprintf(flags.Usage, exitCodesText()))
-	root.SetVersionTemplate(versions())
+	root.SetVersionTemplate(flags.Versions())
 	for _, cmd := range append(root.Commands(), root) {
 		flags.ExplainMistakes(cmd)
 		completeArguments(cmd)
 	}
 	return root
 }
-
-// An outcome is an exit code that is no error: what a command found.
-type outcome int
-
-// The outcomes. An error of any kind exits with 1 instead.
-const (
-	fine    outcome = 0
-	changes outcome = 2 // there are some, and the command was asked to say so; for import, where there must be none
-	refused outcome = 3 // by a guard or a policy
-	stale   outcome = 4 // the cluster has changed since a plan was saved
-)
-
-// Error implements error.
-func (o outcome) Error() string { return fmt.Sprintf("exit code %d", int(o)) }
-
-// asError is nil where all is fine.
-func (o outcome) asError() error {
-	if o == fine {
-		return nil
-	}
-	return o
-}
-
-// errReported is returned by commands that have said themselves what is wrong.
-var errReported = errors.New("reported")
 
 // crashed asks for a report of a crash.
 const crashed = `lkeplan %s crashed: %v
@@ -105,7 +75,7 @@ This is a bug. Please report it together with these lines and the files it happe
 func run(ctx context.Context, args []string, env *env) (code int) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			fmt.Fprintf(env.Stderr, crashed, version(), cause, debug.Stack())
+			fmt.Fprintf(env.Stderr, crashed, flags.Version(), cause, debug.Stack())
 			code = 1
 		}
 	}()
@@ -117,7 +87,7 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		return 0
 	case errors.As(err, &found):
 		return int(found)
-	case errors.Is(err, errReported):
+	case errors.Is(err, flags.ErrReported):
 	default:
 		fmt.Fprintln(env.Stderr, "lkeplan:", strings.TrimSpace(err.Error()))
 	}
@@ -130,4 +100,16 @@ func noArguments(cmd *cobra.Command, args []string) error {
 		return fmt.Errorf("%s takes no arguments, and got %q", cmd.Name(), args[0])
 	}
 	return nil
+}
+
+func newVersion(env *env) *cobra.Command {
+	return &cobra.Command{
+		Use:     "version",
+		Short:   "Print the version",
+		Example: "  lkeplan version",
+		Args:    noArguments,
+		Run: func(*cobra.Command, []string) {
+			fmt.Fprint(env.Stdout, flags.Versions())
+		},
+	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -34,6 +35,6 @@ names of pods, and no annotations of others.`,
 			return snapshot.Write(env.Stdout)
 		},
 	}
-	clusterFlags(cmd, env, &access)
+	flags.ClusterFlags(cmd, env, &access)
 	return cmd
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -33,14 +34,14 @@ func newTakeover(env *env) *cobra.Command {
 		Short:   "Own the fields of objects that others have made",
 		Long:    takeoverHelp,
 		Example: "  lkeplan takeover clusters/prod",
-		Args:    oneDirectory,
+		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			fsys, opts, err := src.open(args)
+			fsys, opts, err := src.Directory(args)
 			if err != nil {
 				return err
 			}
 			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
-			if err := report(env, compiled, diags); err != nil {
+			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
 			cluster, err := kube.Connect(access)
@@ -60,7 +61,7 @@ func newTakeover(env *env) *cobra.Command {
 			return err
 		},
 	}
-	src.flags(cmd)
-	clusterFlags(cmd, env, &access)
+	src.Flags(cmd)
+	flags.ClusterFlags(cmd, env, &access)
 	return cmd
 }

@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/util/workqueue"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/hashicorp/hcl/v2"
@@ -17,12 +18,13 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fleet"
 )
 
 func newValidate(env *env) *cobra.Command {
 	var (
 		src    source
-		some   selection
+		some   comparison.Selection
 		strict bool
 	)
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
@@ -45,12 +47,12 @@ all with a cluster block below.`,
   lkeplan validate -o sarif clusters/prod > lkeplan.sarif
   lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if some.several(args) {
+			if some.Several(args) {
 				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]fleet.Member, error) {
-					return some.members(&src, args, nil)
+					return some.Members(&src, args, nil)
 				})
 			}
-			fsys, opts, err := src.open(args)
+			fsys, opts, err := src.Directory(args)
 			if err != nil {
 				return err
 			}
@@ -61,15 +63,15 @@ all with a cluster block below.`,
 			if output.Value != "text" {
 				return reportAs(output.Value, env, compiled, diags)
 			}
-			if err := report(env, compiled, diags); err != nil {
+			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
 			fmt.Fprintf(env.Stdout, "ok: %s\n", inventory(compiled))
 			return nil
 		},
 	}
-	src.flags(cmd)
-	some.flags(cmd)
+	src.Flags(cmd)
+	some.Flags(cmd)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	return cmd
@@ -106,7 +108,7 @@ func validateSeveral(ctx context.Context, env *env, format string, strict bool,
 	if diags = unique(diags); format != "text" {
 		return reportAs(format, env, sum, diags)
 	}
-	err = report(env, sum, diags)
+	err = flags.Report(env, sum, diags)
 	for i, m := range members {
 		dir := diag.Harmless(diag.OneLine(m.Dir))
 		if found[i].HasErrors() {
@@ -132,19 +134,6 @@ func unique(diags hcl.Diagnostics) (list hcl.Diagnostics) {
 	return list
 }
 
-// report prints diagnostics and returns an error if there are errors among
-// them.
-func report(env *env, compiled compile.Result, diags hcl.Diagnostics) error {
-	if err := diag.Text(env.Stderr, diag.New(diags, compiled.Files), env.Color); err != nil {
-		return err
-	}
-	if !diags.HasErrors() {
-		return nil
-	}
-	fmt.Fprintln(env.Stderr, diag.Count(diags))
-	return errReported
-}
-
 // reportAs prints diagnostics in one of the formats for programs.
 func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagnostics) error {
 	model := diag.New(diags, compiled.Files)
@@ -157,12 +146,12 @@ func reportAs(format string, env *env, compiled compile.Result, diags hcl.Diagno
 	case "gitlab-codequality":
 		err = diag.CodeQuality(env.Stdout, model, nil)
 	case "sarif":
-		err = diag.SARIF(env.Stdout, model, version())
+		err = diag.SARIF(env.Stdout, model, flags.Version())
 	case "junit":
 		err = diag.JUnit(env.Stdout, model, slices.Collect(maps.Keys(compiled.Files)))
 	}
 	if err == nil && diags.HasErrors() {
-		err = errReported
+		err = flags.ErrReported
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"bytes"
@@ -22,32 +22,32 @@ import (
 	commits "github.com/lkeplan/lkeplan/engine/source"
 )
 
-// A branch is the comparison of one of several directories, and what came of it.
-type branch struct {
+// A Branch is the comparison of one of several directories, and what came of it.
+type Branch struct {
 	fleet.Member
-	comparison
+	Comparison
 	said     bytes.Buffer // to standard error
-	found    compared
-	err      error
-	verdict  outcome
-	reported reports.Report
+	Found    Compared
+	Err      error
+	Verdict  flags.Outcome
+	Reported reports.Report
 }
 
 // several compares several directories, and returns what came of each, in their order,
 // and those that the change does not reach.
-func (d *comparison) several(ctx context.Context, s selection, detailed bool) (all []*branch, unreached []string,
+func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (all []*Branch, unreached []string,
 	err error) {
 	if err := d.suits(s); err != nil {
 		return nil, nil, err
 	}
 	var begin func(string) (*commits.Revision, error)
-	if _, name, _ := strings.Cut(d.base, ":"); d.inGit() {
+	if _, name, _ := strings.Cut(d.Base, ":"); d.InGit() {
 		begin = func(dir string) (*commits.Revision, error) {
-			rev, err := base.Git{Dir: dir, Ref: name, Getenv: d.env.Getenv}.Open(ctx)
+			rev, err := base.Git{Dir: dir, Ref: name, Getenv: d.Env.Getenv}.Open(ctx)
 			return &rev, err
 		}
 	}
-	members, err := s.members(&d.src, d.args, begin)
+	members, err := s.Members(&d.src, d.Args, begin)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -57,7 +57,7 @@ func (d *comparison) several(ctx context.Context, s selection, detailed bool) (a
 	}
 	for _, m := range members {
 		reached := true
-		if s.affected {
+		if s.Affected {
 			if reached, err = m.Reached(); err != nil {
 				return nil, nil, fmt.Errorf("%s: %w", m.Dir, err)
 			}
@@ -73,23 +73,23 @@ func (d *comparison) several(ctx context.Context, s selection, detailed bool) (a
 }
 
 // suits reports flags that are for one directory only.
-func (d *comparison) suits(s selection) error {
-	kind, _, _ := strings.Cut(d.base, ":")
+func (d *Comparison) suits(s Selection) error {
+	kind, _, _ := strings.Cut(d.Base, ":")
 	switch {
-	case s.affected && kind != "" && kind != "git":
+	case s.Affected && kind != "" && kind != "git":
 		return errors.New("--affected is for a base in Git: it looks at the files that differ")
 	case kind == "plan":
 		return errors.New("--base plan:FILE is for one directory")
-	case d.access.Context != "":
+	case d.Access.Context != "":
 		return errors.New("--context is for one directory: of several, each has the context with the name of its cluster")
 	}
 	return nil
 }
 
 // permissions sorts what is allowed by the directories that it begins with.
-func (d *comparison) permissions(members []fleet.Member) (map[string][]string, error) {
+func (d *Comparison) permissions(members []fleet.Member) (map[string][]string, error) {
 	allowed := map[string][]string{}
-	for _, permission := range d.allow {
+	for _, permission := range d.Allow {
 		i := slices.IndexFunc(members, func(m fleet.Member) bool { return strings.HasPrefix(permission, m.Dir+":") })
 		if i < 0 {
 			return nil, fmt.Errorf("--allow %s: with several directories write DIRECTORY:GUARD:ADDRESS, as in "+
@@ -102,113 +102,113 @@ func (d *comparison) permissions(members []fleet.Member) (map[string][]string, e
 }
 
 // of is the comparison of one of several directories.
-func (d *comparison) of(m fleet.Member, allowed []string) *branch {
-	b := &branch{Member: m, comparison: *d}
-	own := *d.env
+func (d *Comparison) of(m fleet.Member, allowed []string) *Branch {
+	b := &Branch{Member: m, Comparison: *d}
+	own := *d.Env
 	own.Stderr = &b.said
-	b.comparison.env, b.args, b.allow = &own, []string{m.Dir}, allowed
-	b.comparison.member = &b.Member
+	b.Comparison.Env, b.Args, b.Allow = &own, []string{m.Dir}, allowed
+	b.Comparison.member = &b.Member
 	return b
 }
 
 // run compares the directory, and reports what came of it.
-func (b *branch) run(ctx context.Context, detailed bool) {
-	b.found, b.err = b.comparison.run(ctx)
-	b.verdict = b.found.verdict(detailed)
-	b.reported = b.found.report(b.verdict)
-	b.reported.Directory = b.Dir
-	if b.err == nil {
+func (b *Branch) run(ctx context.Context, detailed bool) {
+	b.Found, b.Err = b.Comparison.Run(ctx)
+	b.Verdict = b.Found.Verdict(detailed)
+	b.Reported = b.Found.Report(b.Verdict)
+	b.Reported.Directory = b.Member.Dir
+	if b.Err == nil {
 		return
 	}
-	b.reported.Plan, b.verdict = plan.Plan{}, fine
-	b.reported.Failed, b.reported.ExitCode = strings.TrimSpace(diag.Visible(b.err.Error())), 1
-	if errors.Is(b.err, errReported) {
+	b.Reported.Plan, b.Verdict = plan.Plan{}, flags.Fine
+	b.Reported.Failed, b.Reported.ExitCode = strings.TrimSpace(diag.Visible(b.Err.Error())), 1
+	if errors.Is(b.Err, flags.ErrReported) {
 		lines := strings.Split(strings.TrimSpace(b.said.String()), "\n")
-		b.reported.Failed = lines[len(lines)-1] // 2 errors
+		b.Reported.Failed = lines[len(lines)-1] // 2 errors
 	} else {
-		fmt.Fprintln(&b.said, "lkeplan:", strings.TrimSpace(b.err.Error()))
+		fmt.Fprintln(&b.said, "lkeplan:", strings.TrimSpace(b.Err.Error()))
 	}
 }
 
 // withoutRenamed drops directories that are gone because they have another name: they
 // are what those with the new name are compared with.
-func withoutRenamed(all []*branch) []*branch {
-	return slices.DeleteFunc(all, func(gone *branch) bool {
-		return gone.Gone && slices.ContainsFunc(all, func(b *branch) bool {
-			return b.Root == gone.Root && b.found.renamed == gone.Below
+func withoutRenamed(all []*Branch) []*Branch {
+	return slices.DeleteFunc(all, func(gone *Branch) bool {
+		return gone.Gone && slices.ContainsFunc(all, func(b *Branch) bool {
+			return b.Root == gone.Root && b.Found.renamed == gone.Below
 		})
 	})
 }
 
 // conclude shows what was said of each directory, and joins the reports and the
 // verdicts: errors beat refusals, and those beat changes.
-func conclude(stderr io.Writer, all []*branch, unreached []string) (reports.Report, error) {
+func conclude(stderr io.Writer, all []*Branch, unreached []string) (reports.Report, error) {
 	var parts []reports.Report
-	var verdict outcome
+	var verdict flags.Outcome
 	failed := false
 	for _, b := range all {
 		if b.said.Len() > 0 {
-			fmt.Fprintf(stderr, "%s:\n\n", diag.Harmless(diag.OneLine(b.Dir)))
+			fmt.Fprintf(stderr, "%s:\n\n", diag.Harmless(diag.OneLine(b.Member.Dir)))
 			if _, err := b.said.WriteTo(stderr); err != nil {
 				return reports.Report{}, err
 			}
 		}
-		parts, failed = append(parts, b.reported), failed || b.err != nil
-		verdict = max(verdict, b.verdict)
+		parts, failed = append(parts, b.Reported), failed || b.Err != nil
+		verdict = max(verdict, b.Verdict)
 	}
 	sum := reports.Join(parts, unreached)
 	if sum.ExitCode = int(verdict); failed {
 		sum.ExitCode = 1
-		return sum, errReported
+		return sum, flags.ErrReported
 	}
-	return sum, verdict.asError()
+	return sum, verdict.AsError()
 }
 
-// inGit reports whether the base is a commit.
-func (d *comparison) inGit() bool {
-	kind, _, _ := strings.Cut(d.base, ":")
+// InGit reports whether the base is a commit.
+func (d *Comparison) InGit() bool {
+	kind, _, _ := strings.Cut(d.Base, ":")
 	return kind == "" || kind == "git"
 }
 
-// diffSeveral writes one report of several directories, or that of one that is gone.
-func (d *comparison) diffSeveral(cmd *cobra.Command, s selection, detailed bool, out *flags.Output) error {
+// DiffSeveral writes one report of several directories, or that of one that is gone.
+func (d *Comparison) DiffSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output) error {
 	all, unreached, err := d.several(cmd.Context(), s, detailed)
 	if err != nil {
 		return err
 	}
-	sum, verdict := conclude(d.env.Stderr, all, unreached)
-	about := d.about(cmd)
-	if about.Apply = nil; !s.several(d.args) {
-		if all[0].err != nil {
+	sum, verdict := conclude(d.Env.Stderr, all, unreached)
+	about := d.About(cmd)
+	if about.Apply = nil; !s.Several(d.Args) {
+		if all[0].Err != nil {
 			return verdict
 		}
-		sum = all[0].reported
+		sum = all[0].Reported
 	}
-	if err := out.Write(d.env.Stdout, d.env.Getenv, sum, about); err != nil {
+	if err := out.Write(d.Env.Stdout, d.Env.Getenv, sum, about); err != nil {
 		return err
 	}
 	return verdict
 }
 
-// planSeveral writes one report of several directories, and saves the plan of each.
-func (d *comparison) planSeveral(cmd *cobra.Command, s selection, detailed bool, out *flags.Output,
-	saved planFile) error {
+// PlanSeveral writes one report of several directories, and saves the plan of each.
+func (d *Comparison) PlanSeveral(cmd *cobra.Command, s Selection, detailed bool, out *flags.Output,
+	save func([]*Branch) error) error {
 	all, unreached, err := d.several(cmd.Context(), s, detailed)
 	if err != nil {
 		return err
 	}
 	for _, b := range all {
-		if b.reported.Digest, err = b.found.plan.Digest(); err != nil {
+		if b.Reported.Digest, err = b.Found.Plan.Digest(); err != nil {
 			return err
 		}
 	}
-	if err := saved.saveEach(all); err != nil {
+	if err := save(all); err != nil {
 		return err
 	}
-	sum, verdict := conclude(d.env.Stderr, all, unreached)
-	about := d.about(cmd)
+	sum, verdict := conclude(d.Env.Stderr, all, unreached)
+	about := d.About(cmd)
 	about.Apply = nil
-	if err := out.Write(d.env.Stdout, d.env.Getenv, sum, about); err != nil {
+	if err := out.Write(d.Env.Stdout, d.Env.Getenv, sum, about); err != nil {
 		return err
 	}
 	return verdict

@@ -1,4 +1,4 @@
-package main
+package comparison
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -16,25 +17,25 @@ import (
 // compileBase compiles the configuration that head is compared with, and the one whose
 // guards and policies judge. They are never those of the change: where they cannot be
 // read the error says what to do. Which they are is told where it is not the base.
-func (d *comparison) compileBase(
-	ctx context.Context, c *compared, opts compile.Options,
+func (d *Comparison) compileBase(
+	ctx context.Context, c *Compared, opts compile.Options,
 ) (against, rules plan.Revision, err error) {
-	switch kind, name, _ := strings.Cut(d.base, ":"); kind {
+	switch kind, name, _ := strings.Cut(d.Base, ":"); kind {
 	case "plan":
 		saved, err := base.Plan(name)
 		if err != nil {
 			return against, rules, err
 		}
-		c.base, against = saved.Result, plan.Revision{Kind: "plan", Ref: name}
+		c.Base, against = saved.Result, plan.Revision{Kind: "plan", Ref: name}
 		if _, rules, err = d.lastApplied(ctx, c, opts); errors.Is(err, base.ErrNoRepository) {
-			c.rules = saved.Result
+			c.Rules = saved.Result
 			return against, plan.Revision{Kind: "plan", Ref: name, Why: "policies are not saved in it"}, nil
 		}
 		return against, rules, err
 	case "live", "snapshot":
-		c.base, rules, err = d.lastApplied(ctx, c, opts)
+		c.Base, rules, err = d.lastApplied(ctx, c, opts)
 		if errors.Is(err, base.ErrNoRepository) {
-			c.base, c.rules = c.head, c.head
+			c.Base, c.Rules = c.Head, c.Head
 			return against, itself("it is in no Git repository"), nil
 		}
 		return against, rules, err
@@ -43,16 +44,16 @@ func (d *comparison) compileBase(
 			return against, rules, errors.New("--guards is for a cluster or a plan as the base; otherwise guards and policies " +
 				"are those of the base itself")
 		}
-		c.base, against, rules, err = d.configuration(ctx, c, d.base, opts)
+		c.Base, against, rules, err = d.configuration(ctx, c, d.Base, opts)
 		return against, rules, err
 	}
-	return against, rules, unknownBase(d.base)
+	return against, rules, unknownBase(d.Base)
 }
 
 // lastApplied reads what the cluster should be like before the change, whose guards and
 // policies judge it: where --guards says, or else where the change begins in Git.
-func (d *comparison) lastApplied(
-	ctx context.Context, c *compared, opts compile.Options,
+func (d *Comparison) lastApplied(
+	ctx context.Context, c *Compared, opts compile.Options,
 ) (before compile.Result, rules plan.Revision, err error) {
 	if kind, _, _ := strings.Cut(d.rules, ":"); d.rules != "" && kind != "git" && kind != "dir" {
 		return before, rules, fmt.Errorf("--guards %s: write git:REF or dir:PATH", d.rules)
@@ -63,27 +64,27 @@ func (d *comparison) lastApplied(
 		return before, rules, fmt.Errorf("read guards and policies: %w\nor name where to read them by --guards git:REF or dir:PATH",
 			err)
 	case own.Kind != "":
-		return c.head, own, nil // what it differs from is not known
+		return c.Head, own, nil // what it differs from is not known
 	}
 	return before, against, nil
 }
 
 // configuration compiles what a text names, git:REF or dir:PATH; its guards and policies
 // judge. Where the directory is new in it, its own do: rules says so.
-func (d *comparison) configuration(
-	ctx context.Context, c *compared, text string, opts compile.Options,
+func (d *Comparison) configuration(
+	ctx context.Context, c *Compared, text string, opts compile.Options,
 ) (compiled compile.Result, against, rules plan.Revision, err error) {
 	kind, name, _ := strings.Cut(text, ":")
 	if kind == "dir" {
-		fsys, dirOpts, err := d.src.open([]string{name})
+		fsys, dirOpts, err := d.src.Directory([]string{name})
 		if err != nil {
 			return compiled, against, rules, err
 		}
 		compiled, diags := compile.Dir(ctx, fsys, dirOpts)
-		c.rules = compiled
+		c.Rules = compiled
 		return compiled, plan.Revision{Kind: "dir", Ref: name}, rules, d.checkBase(compiled, diags, name)
 	}
-	from := base.Git{Dir: d.dir(), Ref: name, Cluster: c.head.Cluster.Name, Getenv: d.env.Getenv}
+	from := base.Git{Dir: d.Dir(), Ref: name, Cluster: c.Head.Cluster.Name, Getenv: d.Env.Getenv}
 	if d.member != nil {
 		from.At, from.Below = d.member.Base, d.member.Below
 	}
@@ -91,10 +92,10 @@ func (d *comparison) configuration(
 	if err != nil {
 		return compiled, against, rules, err
 	}
-	c.rules, against = commit.Compiled, commit.Revision()
+	c.Rules, against = commit.Compiled, commit.Revision()
 	c.renamed = commit.Renamed
 	if commit.Missing {
-		c.rules, rules = c.head, itself("it is new in what it is compared with")
+		c.Rules, rules = c.Head, itself("it is new in what it is compared with")
 	}
 	return commit.Compiled, against, rules, d.checkBase(commit.Compiled, commit.Diagnostics, against.String())
 }
@@ -105,11 +106,11 @@ func itself(why string) plan.Revision {
 }
 
 // checkBase shows the errors of a base.
-func (d *comparison) checkBase(compiled compile.Result, diags hcl.Diagnostics, against string) error {
+func (d *Comparison) checkBase(compiled compile.Result, diags hcl.Diagnostics, against string) error {
 	if !diags.HasErrors() {
 		return nil
 	}
-	if err := report(d.env, compiled, diags); !errors.Is(err, errReported) {
+	if err := flags.Report(d.Env, compiled, diags); !errors.Is(err, flags.ErrReported) {
 		return err
 	}
 	return fmt.Errorf("the base, %s, has these errors; name another with --base", against)

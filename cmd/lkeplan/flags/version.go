@@ -1,4 +1,4 @@
-package main
+package flags
 
 import (
 	"cmp"
@@ -6,25 +6,11 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
-
-	"github.com/spf13/cobra"
 )
 
-func newVersion(env *env) *cobra.Command {
-	return &cobra.Command{
-		Use:     "version",
-		Short:   "Print the version",
-		Example: "  lkeplan version",
-		Args:    noArguments,
-		Run: func(*cobra.Command, []string) {
-			fmt.Fprint(env.Stdout, versions())
-		},
-	}
-}
-
-// versions says what the program was built from: its own version and commit, and
+// Versions says what the program was built from: its own version and commit, and
 // those of Karpenter and Kubernetes that it agrees with.
-func versions() string {
+func Versions() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		info = &debug.BuildInfo{}
@@ -42,13 +28,13 @@ func versions() string {
 		kubernetes = "v1." + minor
 	}
 	return fmt.Sprintf("lkeplan    %s (%s, %s/%s)\ncommit     %s\nKarpenter  %s\nKubernetes %s\n",
-		version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit,
+		Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, commit,
 		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
 }
 
-// version is what the module proxy built the program from, or "devel" and the
+// Version is what the module proxy built the program from, or "devel" and the
 // commit where it was built from a checkout.
-func version() string {
+func Version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return "devel"

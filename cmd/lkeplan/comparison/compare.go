@@ -1,0 +1,231 @@
+// Package comparison is what diff, plan and apply have in common: their flags, and the
+// comparison of one directory or several with what the flags say.
+//
+// It decides nothing of a plan, and writes none: package report does.
+package comparison
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// A Comparison is one run of diff or plan: of the working tree of a directory,
+// the head, with a base.
+type Comparison struct {
+	Env    *flags.Env
+	src    flags.Source
+	Args   []string
+	Base   string
+	Nodes  string // the cluster whose nodes are counted for bases that have none
+	Access kube.Access
+	rules  string // where guards and policies are read from, for bases that have none
+	Prune  bool
+	dryRun bool          // ask the API server what it would make of the objects
+	at     time.Time     // zero: now
+	Allow  []string      // permissions for what guards refuse
+	member *fleet.Member // where it is one of several directories
+}
+
+// Flags adds the flags that say what to compare with.
+func (d *Comparison) Flags(cmd *cobra.Command) {
+	d.src.Flags(cmd)
+	flags.ClusterFlags(cmd, d.Env, &d.Access)
+	cmd.Flags().StringVar(&d.rules, "guards", "",
+		"`BASE` to read guards and policies from, where a cluster or a plan is compared with: git:REF or dir:PATH "+
+			"(default: where the branch left the trunk)")
+	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
+		"let the API server compute what it would make of the objects; this needs the right to patch them")
+	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
+		"allow what a guard or policy refuses: `GUARD:ADDRESS`, such as max_deleted_pools:pool.web; may be repeated")
+	cmd.Flags().Func("at",
+		"evaluate budgets and freezes for this `TIME`, such as 2026-11-20T17:00:00Z (default: now)",
+		func(text string) (err error) {
+			if d.at, err = time.Parse(time.RFC3339, text); err != nil {
+				return errors.New("write it like 2026-11-20T17:00:00Z")
+			}
+			return nil
+		})
+}
+
+// Compared is what a comparison has found.
+type Compared struct {
+	Head, Base compile.Result // base: what was last applied, as far as that is known
+	Rules      compile.Result // whose guards and policies judge
+	Cluster    *kube.Cluster  // nil where none was asked
+	Plan       plan.Plan
+	Targets    []compare.Target  // of head in the cluster; none where none was compared with
+	warnings   []diag.Diagnostic // of compiling head
+	renamed    string            // the directory that the base has for the cluster instead
+}
+
+// Report is the plan with what else is known of it.
+func (c Compared) Report(verdict flags.Outcome) reports.Report {
+	return reports.Report{Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict)}
+}
+
+// About says what a report is about.
+func (d *Comparison) About(cmd *cobra.Command) reports.Options {
+	return reports.Options{
+		Target: strings.Join(d.Args, ","), Version: flags.Version(),
+		Apply: flags.CommandLine(cmd, "apply", flags.Shared(), d.Args),
+	}
+}
+
+// Verdict is how a command ends that has shown the plan.
+func (c Compared) Verdict(detailed bool) flags.Outcome {
+	switch {
+	case c.Plan.Refused(), c.Plan.Summary().Conflicts > 0:
+		return flags.Refused
+	case detailed && !c.Plan.Empty():
+		return flags.Changes
+	}
+	return flags.Fine
+}
+
+// Run compiles head and base, compares them, and asks the guards.
+func (d *Comparison) Run(ctx context.Context) (Compared, error) {
+	c, err := d.compare(ctx)
+	if err != nil {
+		return c, err
+	}
+	return c, compare.Guard(&c.Plan, c.Rules, c.Head, d.Allow)
+}
+
+func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
+	opts, err := d.compileHead(ctx, &c)
+	if err != nil {
+		return c, err
+	}
+	against, rules, err := d.compileBase(ctx, &c, opts)
+	if err != nil {
+		return c, err
+	}
+	if d.member != nil && d.member.Gone {
+		c.Head.Cluster = c.Base.Cluster // whose nodes and prices it is about
+	}
+	head := c.Head
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return c, err
+	}
+	now := d.Now()
+	switch kind, _, _ := strings.Cut(d.Base, ":"); {
+	case kind == "live" || kind == "snapshot":
+		against, err = d.withCluster(ctx, &c, compare.LiveOptions{Base: c.Base, Prices: prices, Now: now, Prune: d.Prune})
+	case d.Nodes == "":
+		c.Plan, err = compare.Revisions(c.Base, head, prices, now)
+	default:
+		var view compare.View
+		kind, file, _ := strings.Cut(d.Nodes, ":")
+		if view, _, err = d.view(&c, kind, file); d.member != nil && errors.Is(err, fs.ErrNotExist) {
+			c.Plan, err = compare.Revisions(c.Base, head, prices, now)
+			c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
+			break
+		}
+		if err != nil {
+			return c, err
+		}
+		c.Plan, err = compare.RevisionsOn(ctx, c.Base, head, view, prices, now)
+	}
+	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, d.headRevision(), rules
+	return c, err
+}
+
+// compileHead compiles the working tree. A directory that is gone compiles to nothing.
+func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile.Options, err error) {
+	var fsys fs.FS
+	if d.member != nil {
+		fsys, opts = d.member.FS, d.member.Options()
+		if d.member.Gone {
+			return opts, nil
+		}
+	} else if fsys, opts, err = d.src.Directory(d.Args); err != nil {
+		return opts, err
+	}
+	head, diags := compile.Dir(ctx, fsys, opts)
+	c.Head, c.warnings = head, diag.New(diags, head.Files)
+	return opts, flags.Report(d.Env, head, diags)
+}
+
+// withCluster compares head with a cluster, or a snapshot of one.
+func (d *Comparison) withCluster(ctx context.Context, c *Compared,
+	live compare.LiveOptions) (against plan.Revision, err error) {
+	kind, name, _ := strings.Cut(d.Base, ":")
+	view, against, err := d.view(c, kind, name)
+	if err != nil {
+		return against, err
+	}
+	if d.dryRun {
+		if c.Cluster == nil {
+			return against, fmt.Errorf("--server-dry-run: a snapshot cannot be asked; use it with --base live")
+		}
+		live.Predict = c.Cluster.DryRun
+	}
+	found, err := compare.Live(ctx, c.Head, view, live)
+	c.Plan, c.Targets = found.Plan, found.Targets
+	return against, err
+}
+
+// view opens the cluster, or a snapshot of it.
+func (d *Comparison) view(c *Compared, kind, name string) (compare.View, plan.Revision, error) {
+	switch kind {
+	case "live":
+		if d.member != nil {
+			d.Access.Context = c.Head.Cluster.Name
+		}
+		cluster, err := kube.Connect(d.Access)
+		if err != nil {
+			return nil, plan.Revision{}, err
+		}
+		c.Cluster = cluster
+		return compare.LiveView(cluster), plan.Revision{Kind: "live", Ref: cluster.Place()}, nil
+	case "snapshot":
+		if d.member != nil {
+			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
+		}
+		snapshot, err := base.Snapshot(name)
+		if err != nil {
+			return nil, plan.Revision{}, err
+		}
+		return snapshot.View(), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
+	}
+	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
+}
+
+func (d *Comparison) headRevision() plan.Revision {
+	return plan.Revision{Kind: "dir", Ref: d.Dir()}
+}
+
+// Now is the moment for which budgets and freezes are evaluated.
+func (d *Comparison) Now() time.Time {
+	if d.at.IsZero() {
+		return time.Now()
+	}
+	return d.at
+}
+
+// Dir is the directory that is compared.
+func (d *Comparison) Dir() string {
+	if len(d.Args) > 0 {
+		return d.Args[0]
+	}
+	return "."
+}

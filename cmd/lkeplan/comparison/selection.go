@@ -1,0 +1,42 @@
+package comparison
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/fleet"
+	commits "github.com/lkeplan/lkeplan/engine/source"
+)
+
+// A Selection says which directories a command is for.
+type Selection struct {
+	Recursive bool
+	Affected  bool // only those that the change can reach
+}
+
+// Flags adds the flag --recursive.
+func (s *Selection) Flags(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&s.Recursive, "recursive", "r", false,
+		"take all directories with a cluster block, at and below those that are given")
+}
+
+// Several reports whether the command is for more than one directory, however many it
+// finds.
+func (s Selection) Several(args []string) bool { return s.Recursive || s.Affected || len(args) > 1 }
+
+// Members finds the directories that arguments name: in the working tree and, where
+// base opens it, in the commit that the change begins with.
+func (s Selection) Members(from *flags.Source, args []string,
+	base func(dir string) (*commits.Revision, error)) ([]fleet.Member, error) {
+	return fleet.Members(from.Options, flags.Release(), fleet.Selection{Arguments: args, Recursive: s.Recursive}, base)
+}
+
+// Missing reports whether a directory is not there.
+func Missing(dir string) bool {
+	_, err := os.Stat(dir)
+	return errors.Is(err, fs.ErrNotExist)
+}
