@@ -15,6 +15,7 @@ import (
 	podutil "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
 )
 
 // Hold notes on nodes what keeps Karpenter from replacing them, by Karpenter's
@@ -44,7 +45,7 @@ func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets 
 			}
 		}
 		if n.Patient && n.Node != "" {
-			n.Holds = append(n.Holds, byPods(on[n.Node], limits, plan.ClockAt(now))...)
+			n.Holds = append(n.Holds, byPods(on[n.Node], limits, pace.ClockAt(now))...)
 		}
 		held[i] = n
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -87,7 +88,7 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 // checkFreezes reports schedules that cannot be read.
 func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
 	for _, f := range g.Freezes {
-		schedule, err := plan.ParseSchedule(f.Schedule)
+		schedule, err := pace.ParseSchedule(f.Schedule)
 		detail := ""
 		switch {
 		case err != nil:

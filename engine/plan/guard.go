@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
 )
 
 // Bounds are what a plan is judged by.
@@ -122,7 +123,7 @@ func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, 
 // frozen refuses what touches nodes while a freeze lasts.
 func (p Plan) frozen(f config.Freeze) (Verdict, error) {
 	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
-	schedule, err := ParseSchedule(f.Schedule)
+	schedule, err := pace.ParseSchedule(f.Schedule)
 	if err != nil {
 		return v, fmt.Errorf("read the schedule of the freeze %q: %w", f.Name, err)
 	}
@@ -142,7 +143,7 @@ func (p Plan) frozen(f config.Freeze) (Verdict, error) {
 // thaw is when a freeze ends that may begin again before it has ended.
 func thaw(next func(time.Time) time.Time, began time.Time, lasts time.Duration) time.Time {
 	end := began.Add(lasts)
-	for range mostTurns {
+	for range pace.MostTurns {
 		again := next(began)
 		if again.IsZero() || again.After(end) {
 			break

@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -137,11 +138,11 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		if settled == 0 {
 			settled = len(nodes) // they will count when they are ready
 		}
-		pace, err := paceOf(after.pool, settled, leaving, len(rolled), head.Now)
+		spread, err := pace.Of(after.pool, settled, leaving, len(rolled), head.Now)
 		if err != nil {
 			return err
 		}
-		im.Pace = pace
+		im.Pace = spread
 	}
 	im.Holds = held(rolled)
 	if text := after.noRoom(nodes, head.Offers); text != "" && len(rolled) > 0 {

@@ -15,8 +15,15 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Pace and Window are of package pace: how the budgets spread a roll.
+type (
+	Pace   = pace.Pace
+	Window = pace.Window
 )
 
 // State is one revision: its objects, and what nodes can be made of where they

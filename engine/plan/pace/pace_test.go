@@ -1,4 +1,4 @@
-package plan
+package pace
 
 import (
 	"fmt"
@@ -25,6 +25,21 @@ func written(p *Pace) string {
 		fmt.Fprintf(&b, ", by %s", strings.Join(p.Closed, " and "))
 	}
 	return b.String()
+}
+
+// friday is a Friday morning.
+var friday = time.Date(2026, time.November, 20, 7, 0, 0, 0, time.UTC)
+
+// poolWith is a pool with budgets.
+func poolWith(t *testing.T, budgets ...any) *karpv1.NodePool {
+	t.Helper()
+	var pool karpv1.NodePool
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{
+		"spec": map[string]any{"disruption": map[string]any{"consolidateAfter": "0s", "budgets": budgets}},
+	}, &pool); err != nil {
+		t.Fatal(err)
+	}
+	return &pool
 }
 
 func TestPace(t *testing.T) {
@@ -57,12 +72,7 @@ func TestPace(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			var pool karpv1.NodePool
-			if err := runtime.DefaultUnstructuredConverter.FromUnstructured(poolOf("4", "720h", tt.budgets...).Defaulted,
-				&pool); err != nil {
-				t.Fatal(err)
-			}
-			pace, err := paceOf(&pool, tt.nodes, tt.leaving, tt.rolled, friday)
+			pace, err := Of(poolWith(t, tt.budgets...), tt.nodes, tt.leaving, tt.rolled, friday)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -76,14 +86,10 @@ func TestPace(t *testing.T) {
 // TestWindowsCoverTheWeek: one after the other, and as many nodes as Karpenter
 // says at any moment in them.
 func TestWindowsCoverTheWeek(t *testing.T) {
-	var pool karpv1.NodePool
-	object := poolOf("4", "720h", map[string]any{"nodes": "3"},
+	pool := poolWith(t, map[string]any{"nodes": "3"},
 		map[string]any{"nodes": "0", "schedule": "0 6 * * mon-fri", "duration": "12h"},
 		map[string]any{"nodes": "50%", "schedule": "30 */7 * * *", "duration": "10m"})
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Defaulted, &pool); err != nil {
-		t.Fatal(err)
-	}
-	pace, err := paceOf(&pool, 5, 0, 5, friday)
+	pace, err := Of(pool, 5, 0, 5, friday)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,6 @@
-package plan
+// Package pace says how the budgets of a pool spread the replacement of its nodes over
+// time, by Karpenter's own reading of them. It knows no plan and no cluster.
+package pace
 
 import (
 	"fmt"
@@ -31,14 +33,14 @@ type Window struct {
 const (
 	week = 7 * 24 * time.Hour
 	year = 366 * 24 * time.Hour
-	// mostTurns bounds the work on schedules that begin or end each minute.
-	mostTurns = 20_000
+	// MostTurns bounds the work on schedules that begin or end each minute.
+	MostTurns = 20_000
 )
 
-// paceOf asks Karpenter's own reading of the budgets (karpenter v1.14.1,
+// Of asks Karpenter's own reading of the budgets (karpenter v1.14.1,
 // GetAllowedDisruptionsByReason) at each moment at which one begins or ends.
 // Of nodes that are not counted, a hundred are assumed: it tells when any go.
-func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
+func Of(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace, error) {
 	now = now.UTC().Truncate(time.Second)
 	counted := nodes
 	if nodes == 0 {
@@ -54,7 +56,7 @@ func paceOf(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*
 	}
 	pace := &Pace{Closed: closed(pool, counted, now)}
 	first := -1
-	for at, turns := now, 0; at.Before(now.Add(year)) && turns < mostTurns; turns++ {
+	for at, turns := now, 0; at.Before(now.Add(year)) && turns < MostTurns; turns++ {
 		n, err := allowed(at)
 		if err != nil {
 			return nil, err
