@@ -110,7 +110,7 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	}
 	printOwners(i.env.Stderr, imported.Owners)
 	if imported.Exact() {
-		if err := report(i.env, imported.Compiled, imported.Diags); err != nil {
+		if err := flags.Report(i.env, imported.Compiled, imported.Diags); err != nil {
 			return err
 		}
 		fmt.Fprintf(i.env.Stderr, "%s: applying this changes nothing and replaces no node.\n",
