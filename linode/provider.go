@@ -19,6 +19,7 @@ import (
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -36,6 +37,7 @@ type Provider struct {
 	cluster  int
 	machines Machines
 	upgrades *upgrades
+	retired  instancetype.Retired
 }
 
 // Machines are the Linodes of an LKE cluster; fleet.Fleet is one.
@@ -74,8 +76,26 @@ func (p *Provider) GetSupportedNodeClasses() []status.Object {
 // GetInstanceTypes implements CloudProvider. Every NodePool gets all plan types;
 // Karpenter picks by the NodePool's requirements. Those that a CapacityLimit has
 // no room for have no available offering. The slice is shared: Karpenter filters
-// it before it sorts.
+// it before it sorts. What the NodePool's nodes are of is always among them.
 func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
+	types, err := p.offered(ctx, pool)
+	if err != nil {
+		return nil, err
+	}
+	var list karpv1.NodeClaimList
+	err = p.chooser.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
+		client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})
+	if err != nil {
+		return nil, fmt.Errorf("list the NodeClaims of NodePool %q: %w", pool.Name, err)
+	}
+	claims := make([]*karpv1.NodeClaim, len(list.Items))
+	for i := range list.Items {
+		claims[i] = &list.Items[i]
+	}
+	return p.retired.Add(types, claims), nil
+}
+
+func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
 	if len(PoolProblems(pool)) > 0 {
 		return p.chooser.Types.Snapshot().Hidden(), nil // LKE would refuse each node
 	}

@@ -140,8 +140,13 @@ func (s *sandbox) startController(args ...string) *controller {
 }
 
 func (s *sandbox) runController(args ...string) (*controller, error) {
+	return s.runProgram(bin(s.t, "controller"), args...)
+}
+
+// runProgram runs a controller of any release.
+func (s *sandbox) runProgram(path string, args ...string) (*controller, error) {
 	c := &controller{t: s.t, ended: make(chan error, 1)}
-	c.cmd = s.command(bin(s.t, "controller"), nil,
+	c.cmd = s.command(path, nil,
 		append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	if err := c.cmd.Start(); err != nil {

@@ -1,0 +1,134 @@
+package e2e
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestANewReleaseRollsNothing: the controller of the commit before this one makes 50
+// nodes from a NodePlan. That of this commit takes its place, as the guide of an
+// upgrade says, and reconciles the same revision: no NodeClaim drifts, and no machine
+// is made or deleted.
+func TestANewReleaseRollsNothing(t *testing.T) {
+	t.Parallel()
+	const nodes = 50
+	old := buildBefore(t)
+	s := startSandbox(t, "--tier", "enterprise", "--list-delay", "1s")
+	s.kube("", "apply", "-f", filepath.Join(old, "schemas/crd/"))
+	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+	before, err := s.runProgram(filepath.Join(old, "bin/controller"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.source("fleet", releaseFleet)
+	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
+	s.untilPlan("fleet", "it is applied", because(lkeplanv1alpha1.ReasonSucceeded))
+	s.kube(workload("web", nodes), "apply", "-f", "-")
+	up := s.until("all nodes are there", 5*time.Minute, func(now state) bool {
+		return now.running == nodes && now.matched() && len(now.nodes) == nodes
+	})
+	before.stop()
+
+	s.installCRDs()
+	s.startController()
+	s.until("each NodeClaim has the hash of this release", 2*time.Minute, func(now state) bool {
+		for _, nc := range now.claims {
+			if nc.Annotations[linodev1alpha1.AnnotationHashVersion] != linodev1alpha1.HashVersion {
+				return false
+			}
+		}
+		return s.class().Annotations[linodev1alpha1.AnnotationHashVersion] == linodev1alpha1.HashVersion
+	})
+	s.kube("", "annotate", "nodeplan", "fleet", "reconcile.fluxcd.io/requestedAt="+time.Now().Format(time.RFC3339Nano))
+	s.untilPlan("fleet", "the same revision is reconciled", because(lkeplanv1alpha1.ReasonSucceeded))
+	s.never("a node is replaced for a new release", 45*time.Second, func(now state) bool {
+		return len(drifting(now)) > 0 || now.linode.Made != nodes || now.linode.Deleted != 0
+	})
+	if diff := cmp.Diff(claimNames(up), claimNames(s.state())); diff != "" {
+		t.Errorf("the NodeClaims (-before +after):\n%s", diff)
+	}
+}
+
+// releaseFleet is a class and a pool with what hashes are made of.
+const releaseFleet = `cluster {
+  name   = "sandbox"
+  region = "us-ord"
+  tier   = "enterprise"
+}
+
+node_class "default" {
+  tags            = ["team:web"]
+  disk_encryption = "enabled"
+}
+
+pool "web" {
+  node_class   = node_class.default
+  requirements = { class = "standard", cpu = 4 }
+  labels       = { "example.com/team" = "web" }
+  annotations  = { "example.com/owner" = "web" }
+  expire_after = "Never"
+
+  termination_grace_period = "1h"
+
+  disruption {
+    consolidate_after = "1h"
+  }
+}
+`
+
+func claimNames(now state) map[string]string {
+	names := map[string]string{}
+	for _, nc := range now.claims {
+		names[nc.Name] = nc.Status.ProviderID + " " + nc.Annotations[karpv1.NodePoolHashAnnotationKey]
+	}
+	return names
+}
+
+// buildBefore writes the commit before this one into a directory, and builds its
+// controller there. This one is the working tree where it differs from HEAD. The test
+// fails in a clone without that commit: hashes that release after release must agree
+// on are in linode/testdata, too.
+func buildBefore(t *testing.T) string {
+	t.Helper()
+	root, err := programs.Repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	commit := "HEAD~1"
+	if changed := output(t, "git", "-C", root, "status", "--porcelain", "--untracked-files=no"); changed != "" {
+		commit = "HEAD"
+	}
+	dir := t.TempDir()
+	archive := filepath.Join(dir, "archive.tar")
+	cmd := exec.Command("git", "-C", root, "archive", "--output", archive, commit)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("there is no commit %s to upgrade from; fetch the history, as with: git fetch --unshallow\n%s", commit, out)
+	}
+	output(t, "tar", "-xf", archive, "-C", dir)
+	if err := os.Remove(archive); err != nil {
+		t.Fatal(err)
+	}
+	output(t, "go", "build", "-C", dir, "-buildvcs=false", "-o", filepath.Join(dir, "bin")+"/", "./cmd/controller")
+	return dir
+}
+
+// output runs a program and returns what it writes.
+func output(t *testing.T, name string, args ...string) string {
+	t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
