@@ -57,7 +57,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 				func(now state) bool { return now.linode.Made != 4 || len(drifting(now)) > 0 })
 
 			after := versioned(t, tt.tier, tt.next)
-			mustContain(t, spaced(s.run("lkeplan", "diff", "--base", "live", after)),
+			mustContain(t, spaced(s.ends(3, "diff", "--base", "live", after)),
 				"2 of 2 nodes replaced (Kubernetes "+tt.kubelets[0], "→ "+tt.next+")", "4 of 4 nodes would be replaced")
 			s.ends(3, "apply", after)
 			s.run("lkeplan", "apply", "--allow", "max_rolled_nodes:*", after)
