@@ -14,8 +14,9 @@ import (
 )
 
 // noEffect finds arguments of a node class that LKE has no use for: those that
-// the class's own hash leaves out, except for the tags, which are set in place.
-// What rolls nodes and what does not is the hash's word, not a list of ours.
+// the class's own hash leaves out, except for the tags, which are set in place, and
+// the version of Kubernetes, which is compared with that of each node. What else
+// rolls nodes and what does not is the hash's word, not a list of ours.
 func noEffect(c *checker) {
 	for _, object := range c.in.Objects {
 		if object.Kind() != schemas.NodeClass.Object.Kind {
@@ -23,7 +24,7 @@ func noEffect(c *checker) {
 		}
 		spec := manifest.Map(object.Manifest, "spec")
 		for _, field := range slices.Sorted(maps.Keys(spec)) {
-			if field == "tags" || rolls(field, spec[field]) {
+			if field == "tags" || field == "lkeK8sVersion" || rolls(field, spec[field]) {
 				continue
 			}
 			c.report(object.Addr, "spec."+field,

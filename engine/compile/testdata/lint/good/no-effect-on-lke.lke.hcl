@@ -1,4 +1,5 @@
 node_class "web" {
-  tags            = ["env:prod"]
-  disk_encryption = "enabled"
+  tags               = ["env:prod"]
+  kubernetes_version = "1.34"
+  disk_encryption    = "enabled"
 }
