@@ -82,17 +82,15 @@ func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) 
 	if err != nil {
 		return nil, err
 	}
-	var list karpv1.NodeClaimList
-	err = p.chooser.Client.List(ctx, &list, client.UnsafeDisableDeepCopy,
-		client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})
-	if err != nil {
-		return nil, fmt.Errorf("list the NodeClaims of NodePool %q: %w", pool.Name, err)
-	}
-	claims := make([]*karpv1.NodeClaim, len(list.Items))
-	for i := range list.Items {
-		claims[i] = &list.Items[i]
-	}
-	return p.retired.Add(types, claims), nil
+	return p.retired.Add(pool.Name, types, func() ([]karpv1.NodeClaim, error) {
+		var claims karpv1.NodeClaimList
+		err := p.chooser.Client.List(ctx, &claims, client.UnsafeDisableDeepCopy,
+			client.MatchingLabels{karpv1.NodePoolLabelKey: pool.Name})
+		if err != nil {
+			return nil, fmt.Errorf("list the NodeClaims of NodePool %q: %w", pool.Name, err)
+		}
+		return claims.Items, nil
+	})
 }
 
 func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {

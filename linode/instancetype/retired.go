@@ -1,9 +1,10 @@
 package instancetype
 
 import (
-	"maps"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -18,36 +19,66 @@ import (
 // pkg/controllers/nodeclaim/disruption), and that is nobody's wish.
 type Retired struct {
 	mu    sync.Mutex
-	types map[string]*cloudprovider.InstanceType
+	types map[string]*cloudprovider.InstanceType // by plan
+	pools map[string]retiredOf
 }
 
-// Add returns types, and one for each plan type of the claims that is missing, as
-// the claims describe it. Nothing can be made of it. The types are not changed.
-func (r *Retired) Add(types []*cloudprovider.InstanceType, claims []*karpv1.NodeClaim) []*cloudprovider.InstanceType {
+// retiredOf are the types that nodes of one NodePool have.
+type retiredOf struct {
+	asked time.Time
+	types []*cloudprovider.InstanceType
+}
+
+// askEvery is how often the NodeClaims of a NodePool are looked at: new ones are of
+// types that the Set has.
+const askEvery = 5 * time.Minute
+
+// Add returns types, and one for each plan type that claims of the NodePool have and
+// that is missing. Nothing can be made of it. The types are not changed.
+func (r *Retired) Add(pool string, types []*cloudprovider.InstanceType,
+	claims func() ([]karpv1.NodeClaim, error)) ([]*cloudprovider.InstanceType, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	of, asked := r.pools[pool]
+	if !asked || time.Since(of.asked) >= askEvery {
+		list, err := claims()
+		if err != nil {
+			return nil, err
+		}
+		of = retiredOf{time.Now(), r.missing(types, list)}
+		if r.pools == nil {
+			r.pools = map[string]retiredOf{}
+		}
+		r.pools[pool] = of
+	}
+	if len(of.types) == 0 {
+		return types, nil
+	}
+	back := func(it *cloudprovider.InstanceType) bool { // on the price list again
+		return slices.ContainsFunc(types, func(other *cloudprovider.InstanceType) bool { return other.Name == it.Name })
+	}
+	return slices.Concat(types, slices.DeleteFunc(slices.Clone(of.types), back)), nil
+}
+
+// missing returns the types that claims have and a list lacks, in order of name.
+func (r *Retired) missing(types []*cloudprovider.InstanceType,
+	claims []karpv1.NodeClaim) (missing []*cloudprovider.InstanceType) {
 	known := make(map[string]bool, len(types))
 	for _, it := range types {
 		known[it.Name] = true
 	}
-	missing := map[string]*karpv1.NodeClaim{}
-	for _, nc := range claims {
-		if plan := nc.Labels[corev1.LabelInstanceTypeStable]; plan != "" && !known[plan] {
-			missing[plan] = nc
+	for i := range claims {
+		if plan := claims[i].Labels[corev1.LabelInstanceTypeStable]; plan != "" && !known[plan] {
+			known[plan] = true
+			missing = append(missing, r.of(plan, &claims[i]))
 		}
 	}
-	if len(missing) == 0 {
-		return types
-	}
-	types = slices.Clone(types)
-	for _, plan := range slices.Sorted(maps.Keys(missing)) {
-		types = append(types, r.of(plan, missing[plan]))
-	}
-	return types
+	slices.SortFunc(missing, func(a, b *cloudprovider.InstanceType) int { return strings.Compare(a.Name, b.Name) })
+	return missing
 }
 
 // of returns the type of a plan. It keeps its pointer, as those of a Set do.
 func (r *Retired) of(plan string, nc *karpv1.NodeClaim) *cloudprovider.InstanceType {
-	r.mu.Lock()
-	defer r.mu.Unlock()
 	if it := r.types[plan]; it != nil {
 		return it
 	}
