@@ -1,6 +1,7 @@
 package linode
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -84,7 +85,10 @@ func (n *NodeClass) settleVersion(ctx context.Context, class *linodev1alpha1.Lin
 	if err != nil {
 		return err
 	}
-	w := wish{kept: class.Status.KubernetesVersion, controlPlane: n.ControlPlane.Version()}
+	w := wish{
+		kept:         class.Status.KubernetesVersion,
+		controlPlane: cmp.Or(n.ControlPlane.Version(), class.Status.ControlPlaneVersion), // what LKE said last
+	}
 	if class.Spec.LKEK8sVersion != nil {
 		w.written = *class.Spec.LKEK8sVersion
 	}
