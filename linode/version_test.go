@@ -253,7 +253,8 @@ func TestNodePoolsFollowOneAnother(t *testing.T) {
 		want []string // whose turn it is
 	}{
 		{"it begins with the first", []upgrading{at("a", 3, long, 0), at("b", 3, long, 0)}, []string{"a"}},
-		{"the first goes on", []upgrading{at("a", 1, time.Minute, 5*time.Hour), at("b", 3, long, 5*time.Hour)}, []string{"a"}},
+		{"the first goes on", []upgrading{at("a", 1, time.Minute, 5*time.Hour), at("b", 3, long, 5*time.Hour)},
+			[]string{"a"}},
 		{"the first is through", []upgrading{at("a", 0, time.Minute, time.Hour), at("b", 3, long, time.Hour)},
 			[]string{"a", "b"}},
 		{"the first cannot go on", []upgrading{at("a", 3, long, time.Hour), at("b", 3, long, time.Hour),
