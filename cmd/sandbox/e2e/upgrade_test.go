@@ -67,9 +67,10 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 				}
 				return now.running == 4 && now.matched() && kubelets(now)[tt.kubelets[1]] == 4
 			})
-			if class := s.class(); class.Status.OutdatedNodes != 0 || class.Status.KubernetesVersion != tt.next {
-				t.Errorf("at the end the class says %+v", class.Status)
-			}
+			s.until("the class says so", 20*time.Second, func(state) bool {
+				class := s.class()
+				return class.Status.OutdatedNodes == 0 && class.Status.KubernetesVersion == tt.next
+			})
 			if made := s.stats().Made; made != 8 {
 				t.Errorf("%d machines were made, want 8", made)
 			}
