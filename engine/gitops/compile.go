@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,9 @@ type compiled struct {
 	// lastAppliedError says why this is the new revision and not the one that was
 	// last applied: that is not known, or no longer compiles. "" where this is not so.
 	lastAppliedError string
+	// appliedBy is the version of another release that applied these very files last;
+	// "" where it was this one, or they have changed since.
+	appliedBy string
 }
 
 // digest names the files that were read.
@@ -90,6 +94,9 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the files that were compiled: %v", err)
 		}
 		if digest == record.Digest {
+			if by := to.NodePlan.Status.LastAppliedBy; by != w.Version {
+				head.appliedBy = by
+			}
 			return head, nil
 		}
 	}
@@ -105,6 +112,31 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 		return head, nil
 	}
 	return compiled{Answer: answer, request: req}, nil
+}
+
+// refuseRelease blocks a plan that replaces nodes although the files are those that
+// another release of this program applied: this one makes something else of them, and
+// nobody has seen that in a pull request. What others have set in the cluster is not
+// its doing.
+func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
+	set := func(change plan.Change, f plan.Field) bool {
+		return slices.ContainsFunc(p.Drift,
+			func(d plan.Drift) bool { return d.Key() == change.Key() && d.Path == f.Path })
+	}
+	var rolled []string
+	for _, change := range p.Changes {
+		if slices.ContainsFunc(change.Fields, func(f plan.Field) bool { return f.Effect == plan.Roll && !set(change, f) }) {
+			rolled = append(rolled, change.Addr)
+		}
+	}
+	if c.appliedBy == "" || len(rolled) == 0 {
+		return nil
+	}
+	return []plan.Verdict{{
+		Guard: "new_release", Status: plan.Blocked,
+		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace nodes: it makes "+
+			"something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
+	}}
 }
 
 // refuseUnknown blocks a plan that changes something while the files that were last

@@ -190,3 +190,58 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 		})
 	}
 }
+
+// TestANewReleaseDoesNotRollWithoutACommit: where it makes something else of the very
+// files that another one applied, the change waits for approval.
+func TestANewReleaseDoesNotRollWithoutACommit(t *testing.T) {
+	const field = "spec.template.metadata.labels[team]"
+	roll := plan.Change{
+		Addr: "pool.web", Kind: "NodePool", Name: "web", Action: plan.Update, Effect: plan.Roll,
+		Fields: []plan.Field{{Path: field, Effect: plan.Roll}},
+	}
+	inPlace := plan.Change{
+		Addr: "pool.web", Kind: "NodePool", Name: "web", Action: plan.Update, Effect: plan.InPlace,
+		Fields: []plan.Field{{Path: "spec.weight", Effect: plan.InPlace}},
+	}
+	edited := []plan.Drift{{Kind: "NodePool", Name: "web", Path: field}}
+	same, other := map[string]string{"main.lke.hcl": "a"}, map[string]string{"main.lke.hcl": "b"}
+	for name, tt := range map[string]struct {
+		files  map[string]string // that were last applied
+		by     string
+		change plan.Change
+		drift  []plan.Drift
+		want   bool
+	}{
+		"another release":                       {same, "0.3.0", roll, nil, true},
+		"the same release":                      {same, "0.4.0", roll, nil, false},
+		"a release that did not say its number": {same, "", roll, nil, false},
+		"a commit":                              {other, "0.3.0", roll, nil, false},
+		"somebody has edited the field":         {same, "0.3.0", roll, edited, false},
+		"no node is replaced":                   {same, "0.3.0", inPlace, nil, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			root := t.TempDir()
+			if err := write(root, same); err != nil {
+				t.Fatal(err)
+			}
+			w := &Worker{Compiler: &asks{}, Records: recorded{path: ".", files: tt.files}, Version: "0.4.0"}
+			np := &lkeplanv1alpha1.NodePlan{}
+			np.Status.LastAppliedBy = tt.by
+			rev := &revision{target: target{NodePlan: np}}
+			head := compiled{request: compile.Request{Root: root, Dir: "."}}
+			head.Read = []string{"main.lke.hcl"}
+			var err error
+			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
+				t.Fatal(err)
+			}
+			p := &judged{ours: owned{}}
+			p.Plan.Current, p.Plan.Changes, p.Plan.Drift = new(catalog.Money), []plan.Change{tt.change}, tt.drift
+			if err := w.judge(t.Context(), rev, p); err != nil {
+				t.Fatal(err)
+			}
+			if p.Plan.Refused() != tt.want {
+				t.Errorf("refused: %v, want %v: %+v", p.Plan.Refused(), tt.want, p.Plan.Verdicts)
+			}
+		})
+	}
+}

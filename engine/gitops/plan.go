@@ -68,7 +68,7 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	if err != nil {
 		return err
 	}
-	p.Plan.Verdicts = append(verdicts, rev.base.refuseUnknown(*p)...)
+	p.Plan.Verdicts = slices.Concat(verdicts, rev.base.refuseUnknown(*p), rev.base.refuseRelease(p.Plan, w.Version))
 	if rev.base.PolicyCount == 0 {
 		return nil
 	}

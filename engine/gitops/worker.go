@@ -188,6 +188,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
 	}
+	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	if np.Spec.Wait {

@@ -58,6 +58,10 @@ type NodePlanStatus struct {
 	// +optional
 	LastAppliedDigest string `json:"lastAppliedDigest,omitempty"`
 
+	// LastAppliedBy is the version of lkeplan that applied it.
+	// +optional
+	LastAppliedBy string `json:"lastAppliedBy,omitempty"`
+
 	// Inventory are the objects that were applied.
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
