@@ -37,7 +37,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 			s.installCRDs()
 			s.startController()
 			before := versioned(t, tt.tier, tt.written)
-			s.run("lkeplan", "apply", before)
+			s.run("lkeplan", "apply", "--yes", before)
 			s.kube(workload("a", 2)+"\n---\n"+workload("b", 2), "apply", "-f", "-")
 			s.until("each pool has its nodes", 2*time.Minute, func(now state) bool {
 				return now.running == 4 && now.matched() && kubelets(now)[tt.kubelets[0]] == 4
@@ -59,8 +59,8 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 			after := versioned(t, tt.tier, tt.next)
 			mustContain(t, spaced(s.ends(3, "diff", "--base", "live", after)),
 				"2 of 2 nodes replaced (Kubernetes "+tt.kubelets[0], "→ "+tt.next+")", "4 of 4 nodes would be replaced")
-			s.ends(3, "apply", after)
-			s.run("lkeplan", "apply", "--allow", "max_rolled_nodes:*", after)
+			s.ends(3, "apply", "--yes", after)
+			s.run("lkeplan", "apply", "--yes", "--allow", "max_rolled_nodes:*", after)
 			s.until("pools follow one after another", 5*time.Minute, func(now state) bool {
 				if drifts := drifting(now); drifts["a"] && drifts["b"] {
 					t.Fatalf("both pools roll at a time: %s", now)
