@@ -24,7 +24,7 @@ func TestCallsThatAreDoneLateOrDoLess(t *testing.T) {
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 
 	s.late("POST", "/lke/clusters/*/pools")
