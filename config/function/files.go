@@ -79,6 +79,6 @@ func fileFunctions(files Files) []row {
 			"The files below a directory that a pattern fits, as a set of paths from there. In a pattern, * is any " +
 				"text without a slash, ** any directories, ? a character, [a-z] one of several, {a,b} one of " +
 				"several texts. Only files that a configuration can read are found: .hcl, .json, .yaml, .yml, .txt, " +
-				".tpl, .tftpl, .csv and .toml, and no links."},
+				".tpl, .tftpl, .csv and .toml. A link or a file of more than 256 KiB among them is an error."},
 	}
 }

@@ -275,7 +275,10 @@ func (p *publisher) refuses(what, reason, says string, publish func() (revision 
 // recovers waits until a revision is applied without help.
 func (p *publisher) recovers(from, revision string, weight int) {
 	p.t.Helper()
-	np := p.reached(revision, lkeplanv1alpha1.ReasonSucceeded)
+	// The conditions of a status are written before the rest of it.
+	np := p.untilPlan("fleet", "revision "+revision+" is applied", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return np.Status.LastAppliedRevision == revision && because(lkeplanv1alpha1.ReasonSucceeded)(np)
+	})
 	if conditions.IsReconciling(np) || conditions.IsStalled(np) || len(np.Status.Inventory) != 3 {
 		p.t.Errorf("after %s: %+v", from, np.Status)
 	}
