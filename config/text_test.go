@@ -24,15 +24,17 @@ func TestOneCauseOneError(t *testing.T) {
 		want       string
 	}{
 		{name: "UTF-16", data: wide, want: "Text in UTF-16: The file is text in UTF-16. Save it as UTF-8."},
-		{name: "UTF-16 without a mark", data: wide[2:], want: "Text in UTF-16: The file is text in UTF-16. Save it as UTF-8."},
+		{name: "UTF-16 without a mark", data: wide[2:],
+			want: "Text in UTF-16: The file is text in UTF-16. Save it as UTF-8."},
 		{name: "Latin-1", data: []byte("# caf\xe9\n" + cluster), want: "Not text in UTF-8: The file is not text in UTF-8."},
 		{name: "a large file", data: []byte(strings.Repeat("# comment\n", 3<<20)),
 			want: "File too large: a.lke.hcl has 31457280 bytes, and 262144 is the limit."},
-		{name: "a merge conflict in JSON", file: "a.lke.json", data: []byte("{\n<<<<<<< HEAD\n}\n"), want: "Merge conflict: "},
+		{name: "a merge conflict in JSON", file: "a.lke.json", data: []byte("{\n<<<<<<< HEAD\n}\n"),
+			want: "Merge conflict: "},
 		{name: "a word for a number", vars: []config.Var{{Name: "max", Value: "lots"}},
 			data: []byte(cluster + "variable \"max\" {\n  type = number\n}\n"),
-			want: "Wrong type for variable: The variable \"max\", declared at a.lke.hcl:5, does not take this value: a number is " +
-				"required."},
+			want: "Wrong type for variable: The variable \"max\", declared at a.lke.hcl:5, does not take this value: a number " +
+				"is required."},
 		{name: "a reference in JSON's quotes", file: "a.lke.json",
 			data: []byte(`{"cluster":{"name":"a","region":"us-ord"},"pool":{"a":{"node_class":"node_class.d"}}}`),
 			want: "Not a node class: The argument node_class takes a reference to a node_class block, such as " +

@@ -24,8 +24,8 @@ func Reference(functions []Function) string {
 	w.line("A directory is compiled as a whole: all files named `*.lke.hcl`, or `*.lke.json` for the same in JSON. " +
 		"Files named `*.auto.lkevars.hcl`, or `*.auto.lkevars.json`, set variables.")
 	w.line("An argument that is null counts as left out, so that a value may be absent. Where something is decided, or " +
-		"bounded by a `guards` block, null is an error: `enabled`, `for_each`, conditions, required arguments. An empty map " +
-		"or set in `for_each` makes nothing.")
+		"bounded by a `guards` block, null is an error: `enabled`, `for_each`, conditions, required arguments. An empty " +
+		"map or set in `for_each` makes nothing.")
 	w.line("Blocks inside of others can be repeated: `dynamic \"budget\" { for_each = var.windows content { nodes = " +
 		"budget.value } }` writes a `budget` for each element, which `content` sees as `budget.key` and `budget.value`.")
 	w.line("## Blocks")

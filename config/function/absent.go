@@ -4,13 +4,15 @@ package function
 // that are not here, by name.
 func Absent() map[string]string {
 	const (
-		pure   = "A directory compiles to the same objects whenever it is compiled: pass the value in as a variable."
-		plain  = "Encoded text has no use here: write it as it is."
-		secret = "No secret belongs into a configuration."
+		variable = "The environment is not read: declare a variable, and set it with --var NAME=VALUE or a file."
+		paths    = "Paths are from the directory of the file that they are in, as in file(\"teams.yaml\")."
+		pure     = "A directory compiles to the same objects whenever it is compiled: pass the value in as a variable."
+		plain    = "Encoded text has no use here: write it as it is."
+		secret   = "No secret belongs into a configuration."
 	)
 	return map[string]string{
-		"env":                    "The environment is not read: declare a variable, and set it with --var NAME=VALUE or a file.",
-		"getenv":                 "The environment is not read: declare a variable, and set it with --var NAME=VALUE or a file.",
+		"env":                    variable,
+		"getenv":                 variable,
 		"templatefile":           "Write templatestring(file(path), values).",
 		"yamlencode":             "Objects are written as HCL, or field by field with the argument manifest.",
 		"timestamp":              pure,
@@ -18,8 +20,8 @@ func Absent() map[string]string {
 		"formatdate":             pure,
 		"timeadd":                pure,
 		"uuid":                   pure,
-		"abspath":                "Paths are from the directory of the file that they are in, as in file(\"teams.yaml\").",
-		"pathexpand":             "Paths are from the directory of the file that they are in, as in file(\"teams.yaml\").",
+		"abspath":                paths,
+		"pathexpand":             paths,
 		"base64encode":           plain,
 		"base64decode":           plain,
 		"filebase64":             plain,

@@ -45,6 +45,7 @@ func help(w io.Writer, name string) error {
 		_, err := fmt.Fprintf(w, "There is no function %q.%s\n", name, eval.DidYouMean(name, names))
 		return err
 	}
-	_, err = fmt.Fprintf(w, "%s\n%s\n", about, strings.Join(diag.Wrap("Functions: "+strings.Join(names, ", ")+".", 80), "\n"))
+	all := diag.Wrap("Functions: "+strings.Join(names, ", ")+".", 80)
+	_, err = fmt.Fprintf(w, "%s\n%s\n", about, strings.Join(all, "\n"))
 	return err
 }
