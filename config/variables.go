@@ -196,7 +196,7 @@ func (c *compiler) evaluateInput(block *hcl.Block, in input, ty constraint) (cty
 func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, problem string) (cty.Value,
 	hcl.Diagnostics) {
 	v, ctx, diags := scope.Value(expr)
-	if diags = append(diags, unknownAttributes(expr, c.ty)...); diags.HasErrors() {
+	if diags = append(diags, decode.UnknownAttributes(expr, c.ty)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
 	v, err := c.convert(v)

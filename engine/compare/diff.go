@@ -7,6 +7,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -25,20 +26,20 @@ func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.Stat
 }
 
 // offers are the plans that the cluster's region sells.
-func offers(cluster config.Cluster, prices *catalog.Catalog) []plan.Offer {
+func offers(cluster config.Cluster, prices *catalog.Catalog) []price.Offer {
 	tier := catalog.Tier(cmp.Or(cluster.Tier, string(catalog.Standard)))
-	var offers []plan.Offer
+	var offers []price.Offer
 	for _, it := range instancetype.New(prices, cluster.Region, tier).List() {
 		if len(it.Offerings.Available()) == 0 {
 			continue
 		}
-		price, _ := prices.Price(it.Name, cluster.Region)
-		offers = append(offers, plan.Offer{
+		sold, _ := prices.Price(it.Name, cluster.Region)
+		offers = append(offers, price.Offer{
 			Name:         it.Name,
 			Requirements: it.Requirements,
 			MilliCPU:     it.Capacity.Cpu().MilliValue(),
 			MemoryBytes:  it.Capacity.Memory().Value(),
-			Monthly:      price.PerMonth(),
+			Monthly:      sold.PerMonth(),
 		})
 	}
 	return offers

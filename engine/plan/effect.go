@@ -1,15 +1,14 @@
 package plan
 
 import (
-	"fmt"
 	"maps"
 	"reflect"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/engine/plan/price"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -108,11 +107,11 @@ func misfits(before, after map[string]any) (map[string]bool, error) {
 	if reflect.DeepEqual(lookup(before, requirements), lookup(after, requirements)) {
 		return nil, nil
 	}
-	old, err := requirementsOf(before)
+	old, err := price.Requirements(before)
 	if err != nil {
 		return nil, err
 	}
-	wanted, err := requirementsOf(after)
+	wanted, err := price.Requirements(after)
 	if err != nil {
 		return nil, err
 	}
@@ -126,14 +125,6 @@ func misfits(before, after map[string]any) (map[string]bool, error) {
 		misfit[key] = !old.Has(key) || have.String() != both.String()
 	}
 	return misfit, nil
-}
-
-func requirementsOf(obj map[string]any) (scheduling.Requirements, error) {
-	var pool karpv1.NodePool
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool); err != nil {
-		return nil, fmt.Errorf("read the requirements: %w", err)
-	}
-	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...), nil
 }
 
 func classEffects(before, after map[string]any) (func(string) (Effect, bool), error) {

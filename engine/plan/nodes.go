@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
+	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -172,7 +173,7 @@ func held(nodes []Node) []Held {
 // noRoom says which limit of a pool leaves no room for a replacement of any plan
 // type next to its nodes: Karpenter creates the replacement before the old node
 // goes.
-func (j judge) noRoom(nodes []Node, offers []Offer) string {
+func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
 	if j.pool == nil || len(offers) == 0 {
 		return ""
 	}
@@ -190,8 +191,8 @@ func (j judge) noRoom(nodes []Node, offers []Offer) string {
 		if name == "cpu" {
 			total = limit.MilliValue()
 		}
-		fits := slices.ContainsFunc(admitted(offers, j.requirements), func(o Offer) bool {
-			return used[name]+o.size(name) <= total
+		fits := slices.ContainsFunc(price.Admitted(offers, j.requirements), func(o price.Offer) bool {
+			return used[name]+o.Size(name) <= total
 		})
 		if !fits {
 			return fmt.Sprintf("limits.%s = %s leaves no room for one more node next to the %d there are", name, limit.String(),

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
+	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -34,7 +35,7 @@ type State struct {
 	// nil where no cluster was asked.
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
-	Offers    []Offer
+	Offers    []price.Offer
 	Nodes     []Node    // nil where no cluster was asked
 	Now       time.Time // when budgets and expiry are judged; zero: they are not
 }
@@ -49,7 +50,7 @@ type Plan struct {
 	Verdicts   []Verdict // what guards and policies say; sorted by guard and address
 	// Before and After bound what all pools together cost in a month. Current is
 	// what the live nodes cost; nil where no cluster was asked.
-	Before, After Cost
+	Before, After price.Cost
 	Current       *catalog.Money
 	Nodes         int // in the cluster; 0 where none was asked
 	// Rolling are the pools whose nodes are not what the live objects ask for yet,
@@ -113,7 +114,7 @@ type Change struct {
 	Because []string
 	// Before and After bound what a pool costs in a month; nil where there is no
 	// pool. Current is what its nodes cost; nil where no cluster was asked.
-	Before, After *Cost
+	Before, After *price.Cost
 	Current       *catalog.Money
 	// Impact is what becomes of a pool's nodes; nil for other kinds.
 	Impact *Impact

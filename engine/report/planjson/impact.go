@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -133,12 +134,12 @@ type monthlyCost struct {
 	CeilingAfter  *amount `json:"ceiling_after"`
 }
 
-func costOf(before, after *plan.Cost, current *catalog.Money) *cost {
+func costOf(before, after *price.Cost, current *catalog.Money) *cost {
 	c := &cost{Currency: "USD"}
 	if current != nil {
 		c.Monthly.Current = amountOf(*current)
 	}
-	bounds := func(c *plan.Cost) (floor, ceiling *amount) {
+	bounds := func(c *price.Cost) (floor, ceiling *amount) {
 		switch {
 		case c == nil:
 			return nil, nil

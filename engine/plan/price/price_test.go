@@ -1,4 +1,4 @@
-package plan
+package price
 
 import (
 	"slices"
@@ -53,7 +53,7 @@ func TestCeiling(t *testing.T) {
 			pool := config.Object{Defaulted: map[string]any{"kind": "NodePool", "spec": spec}}
 			pool.Manifest = pool.Defaulted
 			var total Cost
-			_, err := State{Objects: []config.Object{pool}, Offers: offers}.costs(&total)
+			_, err := Of([]config.Object{pool}, offers, &total)
 			if err != nil || total.Ceiling.String() != tt.want {
 				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
 			}
@@ -101,7 +101,7 @@ func TestCeilingOfSeveralPools(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			var total Cost
-			_, err := State{Objects: append(slices.Clone(three), tt.limits...), Offers: offers}.costs(&total)
+			_, err := Of(append(slices.Clone(three), tt.limits...), offers, &total)
 			if err != nil || total.Ceiling.String() != tt.want {
 				t.Errorf("ceiling = %s, %v; want %s", total.Ceiling, err, tt.want)
 			}

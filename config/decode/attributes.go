@@ -1,4 +1,4 @@
-package config
+package decode
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 )
 
-// unknownAttributes finds the attributes that an object is written with and
+// UnknownAttributes finds the attributes that an object is written with and
 // that the type of a variable does not have. Conversion would drop them, and
 // with them whatever a misspelt optional attribute was to say. Objects that
 // come from elsewhere may well have more than is asked for.
-func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics) {
+func UnknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics) {
 	switch {
 	case ty.IsObjectType(), ty.IsMapType():
 		pairs, mapDiags := hcl.ExprMap(expr)
@@ -25,7 +25,7 @@ func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 		}
 		for _, pair := range pairs {
 			if ty.IsMapType() {
-				diags = append(diags, unknownAttributes(pair.Value, ty.ElementType())...)
+				diags = append(diags, UnknownAttributes(pair.Value, ty.ElementType())...)
 				continue
 			}
 			key, keyDiags := pair.Key.Value(nil)
@@ -34,7 +34,7 @@ func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 			}
 			name := key.AsString()
 			if ty.HasAttribute(name) {
-				diags = append(diags, unknownAttributes(pair.Value, ty.AttributeType(name))...)
+				diags = append(diags, UnknownAttributes(pair.Value, ty.AttributeType(name))...)
 				continue
 			}
 			names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
@@ -45,7 +45,7 @@ func unknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 	case ty.IsListType(), ty.IsSetType():
 		items, _ := hcl.ExprList(expr)
 		for _, item := range items {
-			diags = append(diags, unknownAttributes(item, ty.ElementType())...)
+			diags = append(diags, UnknownAttributes(item, ty.ElementType())...)
 		}
 	}
 	return diags

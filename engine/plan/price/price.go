@@ -1,0 +1,171 @@
+// Package price says what pools can cost in a month: at least, and at most within
+// their own limits and those over several of them.
+//
+// It is pure: objects and offers go in, amounts come out. It knows no change and no
+// node that is there.
+package price
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Offer is a plan that nodes can be made of, in the region of a cluster.
+type Offer struct {
+	Name         string
+	Requirements scheduling.Requirements // what the labels of such a node are
+	MilliCPU     int64
+	MemoryBytes  int64
+	Monthly      catalog.Money // of a node that stays for a month
+}
+
+// Size is how much of a limited resource a node of the plan takes up; CPUs are
+// thousandths.
+func (o Offer) Size(name string) int64 {
+	switch name {
+	case "cpu":
+		return o.MilliCPU
+	case "memory":
+		return o.MemoryBytes
+	case "nodes":
+		return 1
+	}
+	return 0
+}
+
+// Ceiling is the most that something can cost in a month.
+type Ceiling struct {
+	Monthly   catalog.Money
+	Unlimited bool // nothing limits it
+}
+
+func (c Ceiling) plus(other Ceiling) Ceiling {
+	sum := c.Monthly + other.Monthly
+	return Ceiling{Monthly: sum, Unlimited: c.Unlimited || other.Unlimited || sum < 0}
+}
+
+// String writes the amount: $1,152, or that there is none.
+func (c Ceiling) String() string {
+	if c.Unlimited {
+		return "unlimited"
+	}
+	return "$" + grouped(c.Monthly)
+}
+
+// grouped writes dollars, rounded up, with a comma at each thousand.
+func grouped(m catalog.Money) string {
+	digits := strconv.FormatInt(int64((m+catalog.Dollar-1)/catalog.Dollar), 10)
+	for i := len(digits) - 3; i > 0; i -= 3 {
+		digits = digits[:i] + "," + digits[i:]
+	}
+	return digits
+}
+
+// Cost bounds what pools cost in a month.
+type Cost struct {
+	Floor   catalog.Money // of the nodes that are always there: those of static pools
+	Ceiling Ceiling
+}
+
+// Plus adds the bounds of other pools.
+func (c Cost) Plus(other Cost) Cost {
+	return Cost{Floor: c.Floor + other.Floor, Ceiling: c.Ceiling.plus(other.Ceiling)}
+}
+
+// Of tells what each pool among objects costs at least and at most in a month, and
+// adds it up. The limits of the objects count.
+func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]Cost, error) {
+	each := map[manifest.Key]Cost{}
+	limits, err := limitsOfSeveral(objects)
+	if err != nil {
+		return nil, err
+	}
+	var pools []pricedPool
+	for _, o := range objects {
+		if o.Kind() != "NodePool" {
+			continue
+		}
+		requirements, err := Requirements(o.Defaulted)
+		if err != nil {
+			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
+		}
+		allowed := Admitted(offers, requirements)
+		c, highest := boundsOf(o.Defaulted, allowed), ratesOf(allowed)
+		for _, l := range limits {
+			if l.covers(o.Name()) {
+				c.Ceiling = c.Ceiling.or(l.bound(highest))
+			}
+		}
+		each[o.Key()] = c
+		total.Floor += c.Floor
+		pools = append(pools, pricedPool{o.Name(), highest, c.Ceiling})
+	}
+	total.Ceiling = together(pools, limits)
+	return each, nil
+}
+
+// Requirements are those of a NodePool.
+func Requirements(obj map[string]any) (scheduling.Requirements, error) {
+	var pool karpv1.NodePool
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, &pool); err != nil {
+		return nil, fmt.Errorf("read the requirements: %w", err)
+	}
+	return scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...), nil
+}
+
+// boundsOf tells what the nodes of a NodePool cost at least and at most, of the
+// offers that it allows. For the ceiling, each limit is filled with the plan that
+// costs most for what the limit counts. It is not reached where the limits fit no
+// such mix. The floor is that of a static pool with its cheapest plan.
+func boundsOf(pool map[string]any, allowed []Offer) Cost {
+	cost := Cost{Ceiling: Ceiling{Unlimited: true}}
+	highest := ratesOf(allowed)
+	for name, limit := range limitsOf(pool) {
+		bound := Ceiling{Monthly: highest.fill(name, limit)}
+		if counts(name) && (cost.Ceiling.Unlimited || bound.Monthly < cost.Ceiling.Monthly) {
+			cost.Ceiling = bound
+		}
+	}
+	replicas, _ := manifest.Lookup(pool, "spec", "replicas")
+	if replicas, static := replicas.(int64); static && len(allowed) > 0 {
+		cheapest := slices.MinFunc(allowed, func(a, b Offer) int { return cmp.Compare(a.Monthly, b.Monthly) })
+		cost.Floor = cheapest.Monthly * catalog.Money(replicas)
+	}
+	return cost
+}
+
+// Admitted are the offers that requirements allow.
+func Admitted(offers []Offer, requirements scheduling.Requirements) []Offer {
+	return slices.DeleteFunc(slices.Clone(offers), func(o Offer) bool { return o.Requirements.Intersects(requirements) != nil })
+}
+
+func counts(name string) bool { return Offer{MilliCPU: 1, MemoryBytes: 1}.Size(name) > 0 }
+
+// limitsOf returns the limits of a pool; of a static pool, whose number of
+// nodes is fixed, that number.
+func limitsOf(pool map[string]any) map[string]resource.Quantity {
+	written := map[string]any{}
+	maps.Copy(written, manifest.Map(pool, "spec", "limits"))
+	if replicas, static := manifest.Lookup(pool, "spec", "replicas"); static && replicas != nil {
+		written["nodes"] = replicas
+	}
+	limits := map[string]resource.Quantity{}
+	for name, raw := range written {
+		if q, err := resource.ParseQuantity(fmt.Sprint(raw)); err == nil {
+			limits[name] = q
+		}
+	}
+	return limits
+}

@@ -1,0 +1,64 @@
+package price
+
+import (
+	"math"
+	"math/bits"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// A rate is an offer as a price for so much of a resource.
+type rate struct {
+	monthly catalog.Money
+	size    int64
+}
+
+// above reports whether as much costs more at a than at b.
+func (a rate) above(b rate) bool {
+	high, low := bits.Mul64(uint64(a.monthly), uint64(b.size))
+	otherHigh, otherLow := bits.Mul64(uint64(b.monthly), uint64(a.size))
+	return high > otherHigh || high == otherHigh && low > otherLow
+}
+
+// rates are the highest rates of several offers, by resource.
+type rates map[string]rate
+
+func ratesOf(offers []Offer) rates {
+	highest := rates{}
+	for _, o := range offers {
+		for _, name := range []string{"nodes", "cpu", "memory"} {
+			if size := o.Size(name); size > 0 {
+				highest.add(rates{name: {o.Monthly, size}})
+			}
+		}
+	}
+	return highest
+}
+
+func (all rates) add(more rates) {
+	for name, r := range more {
+		if had, ok := all[name]; !ok || r.above(had) {
+			all[name] = r
+		}
+	}
+}
+
+// fill is what an amount of a resource costs in a month at the highest rate.
+func (all rates) fill(name string, amount resource.Quantity) catalog.Money {
+	r, ok := all[name]
+	total := amount.Value()
+	if name == "cpu" {
+		total = amount.MilliValue()
+	}
+	if !ok || total <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(r.monthly), uint64(total))
+	if high >= uint64(r.size) {
+		return math.MaxInt64
+	}
+	cost, _ := bits.Div64(high, low, uint64(r.size))
+	return catalog.Money(min(cost, math.MaxInt64))
+}
