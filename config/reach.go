@@ -1,113 +1,13 @@
 package config
 
 import (
-	"bytes"
-	"io/fs"
-	"maps"
-	"path"
-	"slices"
-	"strings"
-
-	"github.com/hashicorp/hcl/v2"
-	"github.com/hashicorp/hcl/v2/hclsyntax"
-	"github.com/zclconf/go-cty/cty"
-
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Reach is what a module compiles from, as far as that can be told before anything is
-// evaluated: never less than it reads.
-type Reach struct {
-	Directories []string // of which all files of configuration and values are read, sorted
-	Files       []string // that expressions ask for by name, sorted
-	// Open tells that more files may be read: which they are has to be worked out.
-	Open bool
-}
-
 // Reach returns what the module compiles from.
-func (m *Module) Reach() Reach {
-	directories, files := map[string]bool{}, map[string]bool{}
-	r := Reach{}
-	for _, dir := range m.tree.Directories() {
-		directories[dir] = true
-	}
-	for name, file := range m.Files {
-		asked, open := asksFor(name, file)
-		r.Open = r.Open || open
-		for _, f := range asked {
-			files[path.Join(path.Dir(name), f)] = true
-		}
-	}
-	r.Directories, r.Files = slices.Sorted(maps.Keys(directories)), slices.Sorted(maps.Keys(files))
-	return r
-}
+func (m *Module) Reach() load.Reach { return m.tree.Reach() }
 
 // IsCluster reports whether the module is the configuration of a cluster, and not one
 // that others call.
 func (m *Module) IsCluster() bool { return len(m.tree.Root.Blocks.OfType(schemas.Cluster.Type)) > 0 }
-
-// asksFor lists the files that expressions of a file name. It is open where the name
-// is worked out, or where a template may ask for more.
-func asksFor(name string, file *hcl.File) (files []string, open bool) {
-	if !bytes.Contains(file.Bytes, []byte("file")) && !bytes.Contains(file.Bytes, []byte("template")) {
-		return nil, false
-	}
-	if strings.HasSuffix(name, ".json") {
-		return nil, true
-	}
-	parsed, diags := hclsyntax.ParseConfig(file.Bytes, name, hcl.InitialPos)
-	if diags.HasErrors() {
-		return nil, true
-	}
-	_ = hclsyntax.VisitAll(parsed.Body.(*hclsyntax.Body), func(node hclsyntax.Node) hcl.Diagnostics {
-		call, ok := node.(*hclsyntax.FunctionCallExpr)
-		if !ok || !strings.Contains(call.Name, "file") && !strings.Contains(call.Name, "template") {
-			return nil
-		}
-		if literal, known := written(call); known && (call.Name == "file" || call.Name == "fileexists") {
-			files = append(files, literal)
-		} else {
-			open = true
-		}
-		return nil
-	})
-	return files, open
-}
-
-// written is the first argument of a call, where it is text that is written out.
-func written(call *hclsyntax.FunctionCallExpr) (string, bool) {
-	if len(call.Args) == 0 {
-		return "", false
-	}
-	text, ok := call.Args[0].(*hclsyntax.TemplateExpr)
-	if !ok || !text.IsStringLiteral() {
-		return "", false
-	}
-	v, diags := text.Value(nil)
-	if diags.HasErrors() || v.Type() != cty.String {
-		return "", false
-	}
-	return v.AsString(), true
-}
-
-// Belongs reports whether a file of a directory, by its name, is part of the
-// configuration.
-func Belongs(name string) bool { return load.Belongs(name) }
-
-// Directories lists the directories with files of configuration, at and below one.
-func Directories(fsys fs.FS, below string) (found []string, err error) {
-	err = fs.WalkDir(fsys, below, func(name string, d fs.DirEntry, err error) error {
-		switch {
-		case err != nil:
-			return err
-		case d.IsDir() && name != below && strings.HasPrefix(d.Name(), "."):
-			return fs.SkipDir
-		case !d.IsDir() && load.Configures(d.Name()) && !slices.Contains(found, path.Dir(name)):
-			found = append(found, path.Dir(name))
-		}
-		return nil
-	})
-	slices.Sort(found)
-	return found, err
-}

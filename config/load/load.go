@@ -12,9 +12,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"path"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -196,9 +194,6 @@ func setsVariables(name string) bool {
 
 // hidden are files that an editor keeps beside those of people.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasPrefix(name, "#") }
-
-// Directories are the root directory and those of all modules.
-func (t *Tree) Directories() []string { return slices.Collect(maps.Keys(t.directories)) }
 
 func unreadable(name string, err error) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.Error("Cannot read configuration", fmt.Sprintf("%s: %s.", name, cause(err)))}

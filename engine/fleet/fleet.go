@@ -7,13 +7,18 @@ package fleet
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
 	"path"
+	"runtime"
 	"slices"
 
+	"k8s.io/client-go/util/workqueue"
+
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/load"
 )
 
 // Find lists the directories of clusters at and below a directory of a file system,
@@ -23,13 +28,17 @@ func Find(fsys fs.FS, below string) (found []string, err error) {
 	if info, err := fs.Stat(fsys, below); err != nil || !info.IsDir() {
 		return nil, nil // nothing is there, in this commit
 	}
-	directories, err := config.Directories(fsys, below)
+	directories, err := load.Directories(fsys, below)
 	if err != nil {
 		return nil, fmt.Errorf("look for clusters in %s: %w", below, err)
 	}
-	for _, dir := range directories {
-		module, diags := config.Load(fsys, config.Options{Dir: dir})
-		if module.IsCluster() || diags.HasErrors() {
+	clusters := make([]bool, len(directories))
+	workqueue.ParallelizeUntil(context.Background(), runtime.GOMAXPROCS(0), len(directories), func(i int) {
+		module, diags := config.Load(fsys, config.Options{Dir: directories[i]})
+		clusters[i] = module.IsCluster() || diags.HasErrors()
+	})
+	for i, dir := range directories {
+		if clusters[i] {
 			found = append(found, dir)
 		}
 	}
@@ -40,7 +49,7 @@ func Find(fsys fs.FS, below string) (found []string, err error) {
 func Has(fsys fs.FS, dir string) bool {
 	entries, err := fs.ReadDir(fsys, dir)
 	return err == nil && slices.ContainsFunc(entries, func(e fs.DirEntry) bool {
-		return !e.IsDir() && config.Belongs(e.Name())
+		return !e.IsDir() && load.Belongs(e.Name())
 	})
 }
 
@@ -85,7 +94,7 @@ func listed(fsys fs.FS, dir string) (names []string, err error) {
 		return nil, nil
 	}
 	for _, e := range entries {
-		if !e.IsDir() && config.Belongs(e.Name()) {
+		if !e.IsDir() && load.Belongs(e.Name()) {
 			names = append(names, path.Join(dir, e.Name()))
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/engine/compile"
 )
 
@@ -150,7 +151,7 @@ func (r recorder) Open(name string) (fs.File, error) {
 func TestNothingIsReadBeyondTheReach(t *testing.T) {
 	compiled := 0
 	for root, fsys := range map[string]fs.FS{"examples": os.DirFS("../../examples"), "fixture": repository()} {
-		dirs, err := config.Directories(fsys, ".")
+		dirs, err := load.Directories(fsys, ".")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +166,7 @@ func TestNothingIsReadBeyondTheReach(t *testing.T) {
 			compile.Dir(t.Context(), r, compile.Options{Options: config.Options{Dir: dir}})
 			for _, name := range slices.Sorted(maps.Keys(r.read)) {
 				known := slices.Contains(reach.Directories, name) || slices.Contains(reach.Files, name) ||
-					slices.Contains(reach.Directories, path.Dir(name)) && config.Belongs(path.Base(name))
+					slices.Contains(reach.Directories, path.Dir(name)) && load.Belongs(path.Base(name))
 				if !known && !reach.Open {
 					t.Errorf("%s: %s reads %s, and its reach is %s", root, dir, name, strings.Join(append(reach.Directories, reach.Files...), ", "))
 				}

@@ -55,18 +55,21 @@ func (d *Comparison) several(ctx context.Context, s Selection, detailed bool) (a
 	if err != nil {
 		return nil, nil, err
 	}
-	for _, m := range members {
-		reached := true
-		if s.Affected {
-			if reached, err = m.Reached(); err != nil {
-				return nil, nil, fmt.Errorf("%s: %w", m.Dir, err)
-			}
+	reached, errs := make([]bool, len(members)), make([]error, len(members))
+	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(members), func(i int) {
+		if reached[i] = true; s.Affected {
+			reached[i], errs[i] = members[i].Reached()
 		}
-		if !reached {
+	})
+	for i, m := range members {
+		switch {
+		case errs[i] != nil:
+			return nil, nil, fmt.Errorf("%s: %w", m.Dir, errs[i])
+		case reached[i]:
+			all = append(all, d.of(m, allowed[m.Dir]))
+		default:
 			unreached = append(unreached, m.Dir)
-			continue
 		}
-		all = append(all, d.of(m, allowed[m.Dir]))
 	}
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(all), func(i int) { all[i].run(ctx, detailed) })
 	return withoutRenamed(all), unreached, ctx.Err()
