@@ -152,7 +152,7 @@ func afterWrite(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// stamp writes finalizer and hash. When the hash function has changed, the new hash
+// stamp writes finalizer and hash, and which cluster this is. When the hash function has changed, the new hash
 // is written on the claims first: they must not drift for that reason.
 func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
@@ -163,6 +163,8 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	}
 	controllerutil.AddFinalizer(class, linodev1alpha1.Finalizer)
 	stampWith(&class.ObjectMeta, class.Hash())
+	metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationCluster,
+		fmt.Sprintf("%d/%s", n.Cluster.ID, n.Cluster.Label))
 	if equality.Semantic.DeepEqual(stored, class) {
 		return nil
 	}

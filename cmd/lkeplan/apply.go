@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,6 +73,8 @@ func newApply(env *env) *cobra.Command {
 		},
 	}
 	a.Flags(cmd)
+	cmd.Flags().StringVar(&a.Nodes, "cluster", "",
+		"`NAME` of the cluster, where it is meant though it is not that of the directory")
 	cmd.Flags().BoolVar(&a.Prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "apply without asking")
@@ -140,11 +143,11 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return err
 	}
 	head := saved.Result
-	now, err := compare.Live(ctx, head, compare.LiveView(cluster), compare.LiveOptions{
+	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)), compare.LiveOptions{
 		Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune,
 	})
 	if err != nil {
-		return err
+		return comparison.Another(err)
 	}
 	if err := saved.Fresh(now.Plan); err != nil {
 		fmt.Fprintln(a.Env.Stderr, "lkeplan:", err)
@@ -188,6 +191,7 @@ func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) erro
 // execute does what the comparison says, and waits for what comes of it.
 func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head compile.Result,
 	found compare.Comparison) error {
+	fmt.Fprintf(a.Env.Stderr, "Applying to the cluster %s (%s)\n", head.Cluster.Name, cluster.Place())
 	deleted, err := apply.Run(ctx, apply.TakingBack(cluster, a.taken), found, a.show)
 	if err != nil {
 		return err

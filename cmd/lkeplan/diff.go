@@ -81,7 +81,8 @@ func newDiff(env *env) *cobra.Command {
 		"`BASE` to compare with: git:REF, dir:PATH, plan:FILE, snapshot:FILE or live (default: where the branch "+
 			"left the trunk)")
 	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
-		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE")
+		"`CLUSTER` whose nodes are counted, for a base without: live or snapshot:FILE; for such a base, the name of "+
+			"the cluster, where it is not that of the directory")
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"with a cluster as the base: list what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")

@@ -91,7 +91,7 @@ func TestTheBaseIsRightOrAnErrorSaysWhatToType(t *testing.T) {
 				t.Parallel()
 				at := s.Make(t)
 				change := append([]string{"diff"}, s.Args...)
-				prune := []string{"diff", "--base", "snapshot:" + cluster, "--prune"}
+				prune := []string{"diff", "--base", "snapshot:" + cluster, "--prune", "--cluster", "sandbox"}
 				if len(s.Args) > 1 {
 					prune = append(prune, "--guards", s.Args[1])
 				}

@@ -74,6 +74,8 @@ func newPlan(env *env) *cobra.Command {
 		},
 	}
 	d.Flags(cmd)
+	cmd.Flags().StringVar(&d.Nodes, "cluster", "",
+		"`NAME` of the cluster, where it is meant though it is not that of the directory")
 	cmd.Flags().BoolVar(&d.Prune, "prune", false,
 		"delete what was applied from this directory and is no longer in it")
 	cmd.Flags().BoolVar(&detailed, "detailed-exitcode", false, "exit with 2 if there are changes")
@@ -118,6 +120,7 @@ func (f *planFile) save(d *comparison.Comparison, found comparison.Compared) err
 	}
 	var b bytes.Buffer
 	plan := compare.Save(found.Head, found.Rules, found.Plan, flags.Version(), d.Prune, d.Allow, time.Now())
+	plan.OtherCluster = d.Nodes
 	if err := plan.Write(&b); err != nil {
 		return err
 	}

@@ -118,6 +118,9 @@ func read(fsys fs.FS, name string) ([]byte, error) {
 	if errors.Is(err, syscall.ELOOP) {
 		return nil, errors.New("a link that is not followed; put a file there")
 	}
+	if _, lstatErr := fs.Lstat(fsys, name); errors.Is(err, fs.ErrNotExist) && lstatErr == nil {
+		return nil, errors.New("a link, and nothing is where it leads")
+	}
 	if err != nil {
 		return nil, err
 	}

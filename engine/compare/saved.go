@@ -24,10 +24,13 @@ type Saved struct {
 	// Result is the configuration that the plan was made from, but for its guards:
 	// they are those of what was last applied. No plan is judged by its own.
 	compile.Result
-	Before  int       `json:"before"` // objects that were last applied
-	Prune   bool      `json:"prune"`
-	Allowed []string  `json:"allowed"`
-	Plan    plan.Plan `json:"plan"`
+	Before int  `json:"before"` // objects that were last applied
+	Prune  bool `json:"prune"`
+	// OtherCluster is the name of the cluster where that is not the directory's, and it is
+	// meant all the same.
+	OtherCluster string    `json:"other_cluster,omitempty"`
+	Allowed      []string  `json:"allowed"`
+	Plan         plan.Plan `json:"plan"`
 }
 
 // savedVersion is the version of the form. Another major one is not read.

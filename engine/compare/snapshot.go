@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -87,7 +88,9 @@ func redacted(obj map[string]any) map[string]any {
 	ours := set(managed)
 	for _, part := range []string{"annotations", "labels"} {
 		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
-			func(name string, _ any) bool { return !ours[part+" "+name] && name != kube.InventoryLabel })
+			func(name string, _ any) bool {
+				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster
+			})
 	}
 	return obj
 }

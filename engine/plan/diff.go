@@ -124,6 +124,11 @@ func deleted(o config.Object) Change {
 	return c
 }
 
+// inventory is the path of the label that says which directory an object was applied
+// from. An object that another directory has applied changes hands; that a first apply
+// puts the label on is no news.
+const inventory = "metadata.labels[lkeplan.dev/part-of]"
+
 // updated compares the objects as the API server would store them: a default
 // that is written out is no change.
 func updated(old, o config.Object) (Change, error) {
@@ -145,7 +150,7 @@ func updated(old, o config.Object) (Change, error) {
 	paths := maps.Clone(before)
 	maps.Copy(paths, after)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if equal(before[path], after[path]) || byController(path) {
+		if equal(before[path], after[path]) || byController(path) && (path != inventory || before[path] == nil) {
 			continue
 		}
 		effect, partial := effects(path)

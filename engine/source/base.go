@@ -84,6 +84,14 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 		}
 		return s.revision(head, why)
 	}
+	if pushed, known := s.before(); known && !s.submodule {
+		before, err := s.commit(pushed.name)
+		if err != nil {
+			return Revision{}, s.incomplete(fmt.Errorf("%.12s, the commit before this push by %s, is not in this clone", pushed.name,
+				pushed.by))
+		}
+		return s.revision(before, fmt.Sprintf("the commit before this push to %s, named by %s", to.name, pushed.by))
+	}
 	why := fmt.Sprintf("the commit before, because this one is in %s, %s", to.name, to.why)
 	if len(head.parents) == 0 {
 		return Revision{

@@ -15,6 +15,7 @@ type system struct {
 	// change are the variables by which it says where a change goes, the surest first;
 	// trunk names the default branch, where it knows no change.
 	change, trunk []word
+	before        []word // the commit that a push to the trunk found there
 	whole         string // how to have it check out all history
 }
 
@@ -37,7 +38,7 @@ func systems() []system {
 			change: []word{commit("CI_MERGE_REQUEST_TARGET_BRANCH_SHA"), commit("CI_MERGE_REQUEST_DIFF_BASE_SHA"),
 				branch("CI_MERGE_REQUEST_TARGET_BRANCH_NAME"), commit("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_SHA"),
 				branch("CI_EXTERNAL_PULL_REQUEST_TARGET_BRANCH_NAME")},
-			trunk: []word{branch("CI_DEFAULT_BRANCH")}, whole: `set the variable GIT_DEPTH: "0"`},
+			trunk: []word{branch("CI_DEFAULT_BRANCH")}, before: []word{commit("CI_COMMIT_BEFORE_SHA")}, whole: `set the variable GIT_DEPTH: "0"`},
 		{name: "Bitbucket Pipelines", mark: "BITBUCKET_BUILD_NUMBER",
 			change: []word{branch("BITBUCKET_PR_DESTINATION_BRANCH"), commit("BITBUCKET_PR_DESTINATION_COMMIT")},
 			whole:  "clone with depth: full"},
@@ -49,7 +50,8 @@ func systems() []system {
 			whole: "clone without the option of shallow clones, and with the target branch in the refspec"},
 		{name: "Drone", mark: "DRONE",
 			change: []word{{name: "DRONE_TARGET_BRANCH", only: "DRONE_BUILD_EVENT=pull_request"}},
-			trunk:  []word{branch("DRONE_REPO_BRANCH")}, whole: "clone with depth: 0"},
+			trunk:  []word{branch("DRONE_REPO_BRANCH")},
+			before: []word{{name: "DRONE_COMMIT_BEFORE", commit: true, only: "DRONE_BUILD_EVENT=push"}}, whole: "clone with depth: 0"},
 		{name: "Woodpecker", mark: "CI=woodpecker", change: []word{branch("CI_COMMIT_TARGET_BRANCH")},
 			trunk: []word{branch("CI_REPO_DEFAULT_BRANCH")}, whole: "clone with partial: false and depth: 0"},
 		{name: "Travis CI", mark: "TRAVIS", change: []word{{name: "TRAVIS_BRANCH", only: "TRAVIS_EVENT_TYPE=pull_request"}},
@@ -83,7 +85,7 @@ func (s *Source) ci() system {
 func (s *Source) said(words []word) (points []point) {
 	for _, w := range words {
 		value := s.getenv(w.name)
-		if value == "" || value == "false" || w.only != "" && !s.present(w.only) {
+		if strings.Trim(value, "0") == "" || value == "false" || w.only != "" && !s.present(w.only) {
 			continue
 		}
 		points = append(points, point{
@@ -95,6 +97,7 @@ func (s *Source) said(words []word) (points []point) {
 
 // githubEvent is what GitHub says of the change in a file.
 type githubEvent struct {
+	Before      string `json:"before"`
 	PullRequest struct {
 		Base struct {
 			SHA string `json:"sha"`
@@ -124,6 +127,20 @@ func (s *Source) event() (e githubEvent) {
 		return githubEvent{}
 	}
 	return e
+}
+
+// before returns the commit that the push of HEAD found in the trunk, where the CI system
+// knows it. A push may have several commits, of which no one judges another.
+func (s *Source) before() (point, bool) {
+	if points := s.said(s.ci().before); len(points) > 0 {
+		return points[0], true
+	}
+	if s.getenv("GITHUB_ACTIONS") != "" {
+		if sha := s.event().Before; strings.Trim(sha, "0") != "" {
+			return point{name: sha, commit: true, by: "GITHUB_EVENT_PATH"}, true
+		}
+	}
+	return point{}, false
 }
 
 var githubMerge = regexp.MustCompile(`^refs/pull/[0-9]+/merge$`)

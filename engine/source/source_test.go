@@ -85,6 +85,9 @@ func TestARevisionIsTheCommitAndNotTheWorkingTree(t *testing.T) {
 func TestTreeIsAFileSystem(t *testing.T) {
 	repo := t.TempDir()
 	write(t, repo, map[string]string{"a.lke.hcl": "a", "sub/b.lke.hcl": "b", "sub/deep/c.lke.hcl": "c"})
+	if err := os.Symlink("sub/b.lke.hcl", filepath.Join(repo, "link.lke.hcl")); err != nil {
+		t.Fatal(err)
+	}
 	gitRun(t, repo, "init", "-q")
 	gitRun(t, repo, "add", "-A")
 	gitRun(t, repo, "commit", "-qm", "all")
@@ -92,7 +95,7 @@ func TestTreeIsAFileSystem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := fstest.TestFS(head(t, s).FS, "a.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
+	if err := fstest.TestFS(head(t, s).FS, "a.lke.hcl", "link.lke.hcl", "sub/b.lke.hcl", "sub/deep/c.lke.hcl"); err != nil {
 		t.Error(err)
 	}
 }

@@ -132,6 +132,48 @@ func (t treeFS) find(name string) (at string, found entry, err error) {
 	return at, found, nil
 }
 
+// entry returns what a path names, where it is a link the link itself.
+func (t treeFS) entry(op, name string) (entry, error) {
+	fail := func(err error) (entry, error) { return entry{}, &fs.PathError{Op: op, Path: name, Err: err} }
+	if !fs.ValidPath(name) {
+		return fail(fs.ErrInvalid)
+	}
+	if name == "." {
+		return entry{name: ".", mode: modeTree, id: t.id}, nil
+	}
+	_, dir, err := t.find(path.Dir(name))
+	if err != nil {
+		return fail(err)
+	}
+	e, err := t.child(dir, path.Base(name))
+	if err != nil {
+		return fail(err)
+	}
+	return e, nil
+}
+
+// Lstat implements fs.ReadLinkFS.
+func (t treeFS) Lstat(name string) (fs.FileInfo, error) {
+	e, err := t.entry("lstat", name)
+	if err != nil {
+		return nil, err
+	}
+	return treeEntry{e, t}.Info()
+}
+
+// ReadLink implements fs.ReadLinkFS.
+func (t treeFS) ReadLink(name string) (string, error) {
+	e, err := t.entry("readlink", name)
+	if err != nil {
+		return "", err
+	}
+	if e.mode != modeLink {
+		return "", &fs.PathError{Op: "readlink", Path: name, Err: fs.ErrInvalid}
+	}
+	o, err := t.object(e.id)
+	return string(o.data), err
+}
+
 // child is the entry of a name in a directory.
 func (t treeFS) child(dir entry, name string) (entry, error) {
 	if dir.mode != modeTree {

@@ -33,6 +33,9 @@ type Options struct {
 // version of lkeplan. What lies outside of the file system cannot be read, not
 // even through symbolic links.
 func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
+	if err := isDirectory(dir); err != nil {
+		return nil, compile.Options{}, err
+	}
 	root, below := o.place(filepath.Clean(dir))
 	opts := compile.Options{Options: config.Options{Dir: below, Version: version}}
 	var err error
@@ -50,6 +53,21 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 		return nil, opts, fmt.Errorf("open %s: %w", root, files.Cause(err))
 	}
 	return opened.FS(), opts, o.ask(opened.FS(), &opts)
+}
+
+// isDirectory says what is wrong with a path that is none.
+func isDirectory(path string) error {
+	info, err := os.Stat(path)
+	if to, linkErr := os.Readlink(path); err != nil && linkErr == nil {
+		return fmt.Errorf("open %s: it is a link to %s, and there is nothing", path, to)
+	}
+	switch {
+	case err != nil:
+		return fmt.Errorf("open %s: %w", path, files.Cause(err))
+	case !info.IsDir():
+		return fmt.Errorf("%s is a file; name the directory that it is in: %s", path, filepath.Dir(path))
+	}
+	return nil
 }
 
 // Place returns the root that a directory is read in and the directory within it, as

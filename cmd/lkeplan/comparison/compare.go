@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -17,7 +16,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"
@@ -135,7 +133,7 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	default:
 		var view compare.View
 		kind, file, _ := strings.Cut(d.Nodes, ":")
-		if view, _, err = d.view(&c, kind, file); d.member != nil && errors.Is(err, fs.ErrNotExist) {
+		if view, _, err = d.view(&c, kind, file, c.Base.Cluster.Name); d.member != nil && errors.Is(err, fs.ErrNotExist) {
 			c.Plan, err = compare.Revisions(c.Base, head, prices, now)
 			c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so its nodes are not counted.")
 			break
@@ -169,7 +167,7 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	live compare.LiveOptions) (against plan.Revision, err error) {
 	kind, name, _ := strings.Cut(d.Base, ":")
-	view, against, err := d.view(c, kind, name)
+	view, against, err := d.view(c, kind, name, d.Nodes)
 	if err != nil {
 		return against, err
 	}
@@ -181,33 +179,7 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 	}
 	found, err := compare.Live(ctx, c.Head, view, live)
 	c.Plan, c.Targets = found.Plan, found.Targets
-	return against, err
-}
-
-// view opens the cluster, or a snapshot of it.
-func (d *Comparison) view(c *Compared, kind, name string) (compare.View, plan.Revision, error) {
-	switch kind {
-	case "live":
-		if d.member != nil {
-			d.Access.Context = c.Head.Cluster.Name
-		}
-		cluster, err := kube.Connect(d.Access)
-		if err != nil {
-			return nil, plan.Revision{}, err
-		}
-		c.Cluster = cluster
-		return compare.LiveView(cluster), plan.Revision{Kind: "live", Ref: cluster.Place()}, nil
-	case "snapshot":
-		if d.member != nil {
-			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
-		}
-		snapshot, err := base.Snapshot(name)
-		if err != nil {
-			return nil, plan.Revision{}, err
-		}
-		return snapshot.View(), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
-	}
-	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
+	return against, Another(err)
 }
 
 func (d *Comparison) headRevision() plan.Revision {

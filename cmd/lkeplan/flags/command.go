@@ -28,5 +28,5 @@ func CommandLine(cmd *cobra.Command, name string, flags, args []string) []string
 
 // Shared are the flags that say what is compiled, and where the cluster is.
 func Shared() []string {
-	return []string{"var", "var-file", "catalog", "kubeconfig", "context"}
+	return []string{"var", "var-file", "catalog", "kubeconfig", "context", "cluster", "guards"}
 }

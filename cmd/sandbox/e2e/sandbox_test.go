@@ -87,8 +87,18 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 }
 
 // command returns a program that runs with the environment of the sandbox;
-// overrides replace or, where empty, remove variables.
+// overrides replace or, where empty, remove variables. Directories of testdata are
+// copied, so that no plan depends on the history of this repository.
 func (s *sandbox) command(path string, overrides map[string]string, args ...string) *exec.Cmd {
+	args = slices.Clone(args)
+	for i, arg := range args {
+		if info, err := os.Stat(arg); err == nil && info.IsDir() && strings.HasPrefix(arg, "testdata/") {
+			args[i] = s.t.TempDir()
+			if err := os.CopyFS(args[i], os.DirFS(arg)); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
 	cmd := exec.Command(path, args...)
 	cmd.Env = []string{"HOME=" + s.t.TempDir(), "PATH=" + os.Getenv("PATH")}
 	for key, value := range s.env {

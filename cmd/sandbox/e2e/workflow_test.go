@@ -32,7 +32,8 @@ func newDeployment(t *testing.T, s *sandbox) *deployment {
 	d := &deployment{t: t, repo: t.TempDir(), origin: t.TempDir()}
 	d.runner = &ci.Runner{
 		Dir: t.TempDir(), Checkout: d.origin, Fetch: "refs/heads/main", Here: here, Path: t.TempDir(),
-		GitHub:    map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{}},
+		GitHub: map[string]any{"event_name": "push", "repository": "acme/fleet", "event": map[string]any{
+			"repository": map[string]any{"default_branch": "main"}}},
 		Secrets:   map[string]any{"KUBECONFIG_READ": string(kubeconfig), "KUBECONFIG_WRITE": string(kubeconfig)},
 		Vars:      map[string]any{"LKEPLAN_VERSION": "v0.3.0"},
 		Inputs:    map[string]any{"allow": ""},

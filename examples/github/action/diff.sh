@@ -5,18 +5,9 @@
 set -euo pipefail
 
 reports=$(mktemp -d "$RUNNER_TEMP/lkeplan.XXXXXX")
-base=$BASE
-if [[ -z $base && -n ${GITHUB_BASE_REF:-} ]]; then
-  if ! commit=$(git merge-base "refs/remotes/origin/$GITHUB_BASE_REF" HEAD); then
-    echo "::error title=lkeplan::The commit where the branch begins is not here; check out with fetch-depth: 0."
-    exit 1
-  fi
-  base=git:$commit
-fi
-
 arguments=(-o github --out github-summary --out github-output)
 arguments+=(--out "markdown=$reports/comment.md" --out "json=$reports/plan.json" --out "text=$reports/plan.txt" --out "html=$reports/plan.html")
-if [[ -n $base ]]; then arguments+=(--base "$base"); fi
+if [[ -n $BASE ]]; then arguments+=(--base "$BASE"); fi
 if [[ -n $SNAPSHOT ]]; then arguments+=(--cluster "snapshot:$SNAPSHOT"); fi
 while IFS= read -r permission; do
   if [[ -n $permission ]]; then arguments+=(--allow "$permission"); fi

@@ -31,5 +31,9 @@ const (
 	AnnotationHashVersion = Group + "/linodenodeclass-hash-version"
 )
 
+// AnnotationCluster is what the controller writes on each LinodeNodeClass: the id and the
+// label of the LKE cluster, as 584692/prod. By it a directory of another cluster is known.
+const AnnotationCluster = "lkeplan.dev/lke-cluster"
+
 // Finalizer keeps a LinodeNodeClass while NodeClaims use it.
 const Finalizer = Group + "/termination"

@@ -121,6 +121,27 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	tr.passes(tr.run("pull-request.yml", "plan", prod))
 }
 
+// TestPullRequestOnADefaultCheckoutFails where it deletes a protected pool and its
+// guard: the one commit that is there does not say what was before.
+func TestPullRequestOnADefaultCheckoutFails(t *testing.T) {
+	t.Parallel()
+	for workflow, fork := range map[string]bool{"pull-request.yml": false, "fork-plan.yml": true} {
+		tr := newTrial(t)
+		tr.installed()
+		tr.plain = true
+		tr.write("clusters/prod/main.lke.hcl", strings.ReplaceAll(protected, "max_deleted_pools = 0", "protected = [pool.web]"))
+		tr.commit("Protect the pool")
+		tr.git("-C", tr.repo, "push", "--quiet", tr.origin, "main")
+		tr.write("clusters/prod/main.lke.hcl", protected[:strings.Index(protected, "\npool")])
+		tr.propose(fork)
+		res := tr.fails("Plan", tr.run(workflow, "plan", prod))
+		tr.contains(res.Log, "main, which GITHUB_BASE_REF names, is not in this clone; check out with fetch-depth: 0",
+			"No plan could be made")
+	}
+}
+
+var protected = clusterFile("prod", "720h")
+
 // TestPullRequestFromAForkIsNotForThisWorkflow, and the other way around: each pull
 // request is planned once.
 func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
@@ -355,8 +376,12 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 	tr.propose(false)
 	for _, version := range []string{"", "latest", "main", "v1", "v1.2.3 -x", "-modfile=x", hostile, "v1.2.3\nx"} {
 		tr.runner.Vars["LKEPLAN_VERSION"] = version
-		tr.fails("lkeplan/lkeplan/examples/github/setup@0000000000000000000000000000000000000000",
-			tr.run("pull-request.yml", "plan", prod))
+		res := tr.fails("setup", tr.run("pull-request.yml", "plan", prod))
+		for _, step := range []string{"Validate", "Code scanning", "Plan", "Reports"} {
+			if strings.Contains(res.Log, "== "+step+"\n") {
+				t.Errorf("%s runs though nothing is installed:\n%s", step, res.Log)
+			}
+		}
 		clear(tr.runner.Artifacts)
 	}
 	if text, err := os.ReadFile(asked); err == nil {

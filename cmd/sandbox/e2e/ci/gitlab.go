@@ -2,6 +2,7 @@ package ci
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -124,6 +125,29 @@ func (j GitLabJob) extended(base GitLabJob) GitLabJob {
 		j.BeforeScript = base.BeforeScript
 	}
 	return j
+}
+
+// Checkout makes a clone for a job as GitLab's runner does: of one reference, detached, as
+// deep as GIT_DEPTH says, and by default twenty commits; 0 fetches all branches.
+func (t Template) Checkout(name, dir, origin, ref string) error {
+	fetch := []string{"fetch", "--quiet", "origin", "+" + ref + ":" + ref}
+	if depth := cmp.Or(t.Jobs[name].Variables["GIT_DEPTH"], "20"); depth == "0" {
+		fetch = append(fetch, "+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*")
+	} else {
+		fetch = slices.Insert(fetch, 1, "--depth="+depth)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet", dir}, {"remote", "add", "origin", "file://" + origin}, fetch,
+		{"checkout", "--quiet", "--detach", ref},
+	} {
+		if args[0] != "init" {
+			args = slices.Insert(args, 0, "-C", dir)
+		}
+		if out, err := exec.Command("git", args...).CombinedOutput(); err != nil {
+			return fmt.Errorf("git %s: %s", strings.Join(args, " "), out)
+		}
+	}
+	return nil
 }
 
 // Run runs a job in a directory, with the variables that GitLab sets. The job's

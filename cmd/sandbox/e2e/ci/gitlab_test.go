@@ -15,6 +15,7 @@ type merges struct {
 	*trial
 	template ci.Template
 	base     string
+	work     string // where the last job ran
 }
 
 func newMerges(t *testing.T) *merges {
@@ -35,13 +36,20 @@ func newMerges(t *testing.T) *merges {
 // missing.
 func (m *merges) job(name string, code int) string {
 	m.t.Helper()
-	log, got, err := m.template.Run(name, m.repo, map[string]string{
-		"CI_MERGE_REQUEST_DIFF_BASE_SHA": m.base, "CI_MERGE_REQUEST_TITLE": hostile, "CI_COMMIT_REF_NAME": hostile,
+	const ref = "refs/merge-requests/7/head"
+	m.git("-C", m.repo, "push", "--quiet", "--force", m.origin, "HEAD:"+ref)
+	m.work = m.t.TempDir()
+	if err := m.template.Checkout(name, m.work, m.origin, ref); err != nil {
+		m.t.Fatal(err)
+	}
+	log, got, err := m.template.Run(name, m.work, map[string]string{
+		"CI_MERGE_REQUEST_DIFF_BASE_SHA": m.base, "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_DEFAULT_BRANCH": "main",
+		"CI_MERGE_REQUEST_TITLE": hostile, "CI_COMMIT_REF_NAME": hostile,
 	})
 	if err != nil || got != code {
 		m.t.Fatalf("%s exits with %d, want %d: %v\n%s", name, got, code, err, log)
 	}
-	if _, err := os.Stat(filepath.Join(m.repo, "pwned")); err == nil {
+	if _, err := os.Stat(filepath.Join(m.work, "pwned")); err == nil {
 		m.t.Error("a hostile name was executed")
 	}
 	return log
@@ -50,7 +58,7 @@ func (m *merges) job(name string, code int) string {
 // report reads one of the reports of a job.
 func (m *merges) report(name string, into any) {
 	m.t.Helper()
-	text, err := os.ReadFile(filepath.Join(m.repo, ".lkeplan", name))
+	text, err := os.ReadFile(filepath.Join(m.work, ".lkeplan", name))
 	if err != nil {
 		m.t.Fatal(err)
 	}
@@ -76,7 +84,7 @@ func TestMergeRequestHasReports(t *testing.T) {
 		t.Errorf("code quality says %v", quality)
 	}
 	for _, name := range m.template.Jobs["lkeplan:diff:prod"].Artifacts.Paths {
-		if info, err := os.Stat(filepath.Join(m.repo, name)); err != nil || info.Size() == 0 {
+		if info, err := os.Stat(filepath.Join(m.work, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is not there: %v", name, err)
 		}
 	}
@@ -101,6 +109,27 @@ func TestMergeRequestThatAGuardRefuses(t *testing.T) {
 	m.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
 	m.commit("Delete a pool")
 	m.contains(m.job("lkeplan:diff:prod", 3), "LKEPLAN_ALLOW", "Refused by max_deleted_pools.")
+}
+
+// TestMergeRequestOnAShallowCheckoutFails where it deletes a pool and its guard: however
+// deep the clone is, nothing passes that was not compared.
+func TestMergeRequestOnAShallowCheckoutFails(t *testing.T) {
+	m := newMerges(t)
+	whole := clusterFile("prod", "720h")
+	without, _, _ := strings.Cut(whole, "\npool")
+	m.write("clusters/prod/main.lke.hcl", strings.ReplaceAll(without, "max_deleted_pools = 0", "max_deleted_pools = 9"))
+	m.commit("Delete a pool")
+	for depth, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"1": {1, `main, which CI_MERGE_REQUEST_TARGET_BRANCH_NAME names, is not in this clone; set the variable GIT_DEPTH: "0"`},
+		"":  {3, "Refused by max_deleted_pools."}, // twenty commits
+		"0": {3, "Refused by max_deleted_pools."},
+	} {
+		m.template.Jobs["lkeplan:diff:prod"].Variables["GIT_DEPTH"] = depth
+		m.contains(m.job("lkeplan:diff:prod", want.code), want.says)
+	}
 }
 
 func TestTemplateTakesOneVersionAlone(t *testing.T) {

@@ -137,18 +137,23 @@ func (j *run) steps(s *scope, steps []Step) error {
 		if err != nil {
 			return fmt.Errorf("step %q: %w", step.label(), err)
 		}
-		outputs := open{}
+		outputs, outcome := open{}, "skipped"
 		if runs {
 			outputs, err = j.step(s, step)
+			outcome = "success"
 		}
-		switch failed := errors.Is(err, errFailed); {
+		failed := errors.Is(err, errFailed)
+		switch {
 		case failed && !step.ContinueOnError:
 			s.failed = cmp.Or(s.failed, step.label())
 		case err != nil && !failed:
 			return fmt.Errorf("step %q: %w", step.label(), err)
 		}
+		if failed {
+			outcome = "failure"
+		}
 		if step.ID != "" {
-			s.steps[step.ID] = map[string]any{"outputs": outputs}
+			s.steps[step.ID] = map[string]any{"outputs": outputs, "outcome": outcome}
 		}
 	}
 	return nil

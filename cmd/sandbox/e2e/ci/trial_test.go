@@ -23,6 +23,7 @@ type trial struct {
 	origin string
 	forge  string
 	runner *ci.Runner
+	plain  bool // workflows check out as actions/checkout does if it is told nothing
 }
 
 func newTrial(t *testing.T) *trial {
@@ -126,11 +127,12 @@ func (tr *trial) propose(fork bool) {
 		push = append(push, head+":refs/heads/"+branch)
 	}
 	tr.git(push...)
+	merge := tr.git("-C", tr.repo, "rev-parse", "HEAD")
 	tr.git("-C", tr.repo, "checkout", "--quiet", branch)
 	tr.runner.GitHub = map[string]any{
 		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "99", "token": "t",
 		"event_name": "pull_request", "base_ref": "main", "head_ref": branch, "ref": "refs/pull/7/merge",
-		"event": map[string]any{"pull_request": map[string]any{
+		"sha": merge, "event": map[string]any{"pull_request": map[string]any{
 			"number": 7, "title": hostile, "labels": []any{},
 			"head": map[string]any{"sha": head, "ref": branch, "repo": map[string]any{"full_name": repository}},
 		}},
@@ -167,6 +169,11 @@ func (tr *trial) run(workflow, job string, matrix map[string]any) ci.Result {
 	w, err := ci.ReadWorkflow(filepath.Join(tr.runner.Here, "examples/github/workflows", workflow))
 	if err != nil {
 		tr.t.Fatal(err)
+	}
+	for _, step := range w.Jobs[job].Steps {
+		if tr.plain && strings.HasPrefix(step.Uses, "actions/checkout@") {
+			delete(step.With, "fetch-depth")
+		}
 	}
 	needs := map[string]map[string]string{"clusters": {"directories": `["clusters/prod"]`}}
 	res, err := tr.runner.Job(w, job, matrix, needs)

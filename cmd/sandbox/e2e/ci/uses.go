@@ -1,6 +1,7 @@
 package ci
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -77,10 +78,10 @@ func (j *run) composite(outer *scope, dir string, with map[string]any) (open, er
 // is checked out, and with one commit unless the depth says otherwise.
 func (j *run) checkout(with map[string]any) error {
 	fetch := []string{"fetch", "--quiet", "--no-tags"}
-	if with["fetch-depth"] == "0" {
+	if depth := cmp.Or(written(with["fetch-depth"]), "1"); depth == "0" {
 		fetch = append(fetch, "origin", "+refs/heads/*:refs/remotes/origin/*")
 	} else {
-		fetch = append(fetch, "--depth=1", "origin")
+		fetch = append(fetch, "--depth="+depth, "origin")
 	}
 	branch, isBranch := strings.CutPrefix(j.Fetch, "refs/heads/")
 	local := strings.Replace(j.Fetch, "refs/", "refs/remotes/", 1)

@@ -1,0 +1,57 @@
+package compare
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// TestAnotherClusterIsNotCompared: what a cluster says of itself is believed before what
+// its kubeconfig is called.
+func TestAnotherClusterIsNotCompared(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := func(owner string) cluster {
+		return cluster{"NodePool": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web",
+			"labels": {"lkeplan.dev/part-of": "` + owner + `"}}}`}}
+	}
+	class := func(record string) cluster {
+		return cluster{"LinodeNodeClass": {`{"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass",
+			"metadata": {"name": "x", "annotations": {"lkeplan.dev/lke-cluster": "` + record + `"}}}`}}
+	}
+	node := func(region string) cluster {
+		return cluster{"NodeClaim": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "web-a",
+			"labels": {"topology.kubernetes.io/region": "` + region + `"}}, "spec": {"nodeClassRef": {"name": "x"}, "requirements": [], "resources": {}}}`}}
+	}
+	head := compiled(t, "node_class \"default\" {}\n") // of the cluster dev in us-ord
+	for name, tt := range map[string]struct {
+		in    cluster
+		names []string
+		want  string
+	}{
+		"empty":                      {cluster{}, nil, ""},
+		"its own":                    {pool("dev"), nil, ""},
+		"of nobody":                  {pool(""), nil, ""},
+		"of a NodePlan":              {pool("nodeplan.flux-system.dev"), nil, ""},
+		"of another":                 {pool("prod"), nil, "NodePool web was applied from the directory of the cluster prod"},
+		"of another, by its name":    {pool("prod"), []string{"prod"}, ""},
+		"of another, by a wrong one": {pool("prod"), []string{"staging"}, "NodePool web was applied from the directory of the cluster prod"},
+		"recorded as its own":        {class("584692/dev"), nil, ""},
+		"recorded as another": {class("584692/prod"), nil, "its controller calls it prod, by the annotation " +
+			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
+		"in its region":  {node("us-ord"), nil, ""},
+		"in another one": {node("us-sea"), nil, "its node web-a is in us-sea, not in us-ord"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := Tied(LiveView(tt.in), Tie{Names: append([]string{"dev"}, tt.names...), Region: "us-ord", Place: "context x"})
+			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
+			var other OtherClusterError
+			if errors.As(err, &other); other.Evidence != tt.want || (err != nil) != (tt.want != "") {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
