@@ -121,7 +121,7 @@ func (c *compiler) removals() (removals []Removal) {
 // few returns the blocks of a type of which there cannot be many.
 func (c *compiler) few(table schemas.Block) hcl.Blocks {
 	blocks := c.dir.Blocks.OfType(table.Type)
-	if len(blocks) > maxMoves {
+	if len(blocks) > MaxMoves {
 		c.report(tooMany(blocks[0])...)
 		return nil
 	}

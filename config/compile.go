@@ -17,8 +17,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// maxObjects bounds what one directory may compile to.
-const maxObjects = 10_000
+// MaxObjects bounds what one directory may compile to.
+const MaxObjects = 10_000
 
 // Compile evaluates the module. Diagnostics are sorted by place; objects that
 // are in error are left out, so what is returned along with errors is not the
@@ -149,7 +149,7 @@ func (c *compiler) roots() map[string]eval.Root {
 
 // report notes what is wrong, and in which module.
 func (c *compiler) report(diags ...*hcl.Diagnostic) {
-	c.diags = append(c.diags, c.located(diags)...)
+	c.diags = diag.Append(c.diags, c.located(diags)...)
 }
 
 // located notes that diagnostics are from this module. The same mistake in a

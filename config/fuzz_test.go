@@ -47,9 +47,11 @@ func FuzzLoad(f *testing.F) {
 	} {
 		f.Add([]byte(text), false)
 	}
-	for _, h := range hostile {
-		if len(h.text) < 2000 {
-			f.Add([]byte(h.text), h.file != "")
+	for _, h := range configtest.Hostiles() {
+		for name, text := range h.Files {
+			if len(text) < 2000 {
+				f.Add([]byte(text), filepath.Ext(name) == ".json")
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, src []byte, json bool) {

@@ -17,8 +17,8 @@ import (
 // The limits of modules. Ten directories that call each other twice would
 // compile to a thousand modules, each with all the names in it.
 const (
-	maxModules = 1000
-	maxNames   = 100_000
+	MaxModules = 1000
+	MaxNames   = 100_000
 )
 
 // A moduleCall is a module block, and what it compiled to once its node has a
@@ -87,12 +87,12 @@ func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope 
 // roomForModule reports that the limits of a configuration are reached.
 func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
 	switch {
-	case len(all.compilers) > maxModules:
+	case len(all.compilers) > MaxModules:
 		return hcl.Diagnostics{diag.At("Too many modules",
-			fmt.Sprintf("A configuration calls modules %d times at most.", maxModules), at)}
-	case all.names > maxNames:
+			fmt.Sprintf("A configuration calls modules %d times at most.", MaxModules), at)}
+	case all.names > MaxNames:
 		return hcl.Diagnostics{diag.At("Too many modules",
-			fmt.Sprintf("The modules of a configuration have %d names in sum at most.", maxNames), at)}
+			fmt.Sprintf("The modules of a configuration have %d names in sum at most.", MaxNames), at)}
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (c *compiler) checkArguments(block *hcl.Block, arguments hcl.Attributes) (d
 		if declared[attr.Name] == nil {
 			diags = append(diags, diag.At("Unknown argument",
 				fmt.Sprintf("The module in %s has no variable %q.%s", called.Path, attr.Name,
-					eval.DidYouMean(attr.Name, names)), attr.NameRange))
+					c.run.DidYouMean(attr.Name, slices.Values(names))), attr.NameRange))
 		}
 	}
 	for _, name := range names {

@@ -22,12 +22,12 @@ type move struct {
 	fromText, toText string
 }
 
-// maxMoves bounds each of moved, import and removed blocks, as each of them
+// MaxMoves bounds each of moved, import and removed blocks, as each of them
 // looks at all objects.
-const maxMoves = 500
+const MaxMoves = 500
 
 // MaxImports is how many import blocks a directory can have.
-const MaxImports = maxMoves
+const MaxImports = MaxMoves
 
 // within reports whether t is at an address or below it. An address without a
 // key stands for all elements.
@@ -95,7 +95,7 @@ func (all *compilation) moveTo(t trail) (move, bool) {
 // are those within the module.
 func (c *compiler) declareMoves() {
 	blocks := c.dir.Blocks.OfType(schemas.Moved.Type)
-	if len(c.moves)+len(blocks) > maxMoves {
+	if len(c.moves)+len(blocks) > MaxMoves {
 		c.report(tooMany(blocks[0])...)
 		return
 	}
@@ -131,7 +131,7 @@ func (c *compiler) declareMoves() {
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Too many blocks",
-		fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", maxMoves,
+		fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", MaxMoves,
 			block.Type), block.DefRange)}
 }
 

@@ -47,7 +47,13 @@ func (c *compiler) declareObjects(table schemas.Block) *eval.Table {
 		objects = append(objects, o)
 	}
 	c.objects = append(c.objects, objects...)
-	t.Whole = func() cty.Value { return c.allOf(objects) }
+	all := cty.DynamicVal
+	t.Whole = func() cty.Value {
+		if !all.IsKnown() {
+			all = c.allOf(objects)
+		}
+		return all
+	}
 	return t
 }
 
@@ -73,9 +79,9 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 	if diags.HasErrors() || !on {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
-	if c.instances >= maxObjects {
+	if c.instances >= MaxObjects {
 		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects",
-			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), o.block.DefRange)}
+			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), o.block.DefRange)}
 	}
 	return c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
 		diags := c.compileInstance(o, scope, key)
@@ -179,9 +185,9 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each",
 			"One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
-	if len(elements)+c.instances > maxObjects {
+	if len(elements)+c.instances > MaxObjects {
 		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects",
-			fmt.Sprintf("A directory compiles to %d objects at most.", maxObjects), attr.Expr)}
+			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), attr.Expr)}
 	}
 	return elements, nil
 }
@@ -217,6 +223,7 @@ func mapOfSet(set cty.Value) cty.Value {
 // compileInstance adds one instance to the object's. An instance in error is
 // added too, so that its name is still taken.
 func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string) hcl.Diagnostics {
+	c.run.Meter.Object()
 	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)

@@ -53,11 +53,11 @@ type constraint struct {
 	defaults *typeexpr.Defaults
 }
 
-func (c constraint) convert(v cty.Value) (cty.Value, error) {
-	if c.defaults != nil && !v.IsNull() && v.IsKnown() {
-		v = c.defaults.Apply(v)
+func (c constraint) convert(v cty.Value, m *meter.Meter) (cty.Value, error) {
+	if c.defaults != nil {
+		v = m.Fill(v, c.defaults)
 	}
-	return meter.Convert(v, c.ty)
+	return m.Convert(v, c.ty)
 }
 
 // undeclared is the summary of the error about a value that no variable takes.
@@ -74,7 +74,7 @@ func (c *compiler) declareVariables() *eval.Table {
 		if table.Nodes[name] == nil {
 			c.report(diag.Error(undeclared,
 				fmt.Sprintf("There is no variable %q, which %s sets.%s",
-					name, c.inputs[name].source, eval.DidYouMean(name, slices.Collect(maps.Keys(table.Nodes))))))
+					name, c.inputs[name].source, c.run.DidYouMean(name, maps.Keys(table.Nodes)))))
 		}
 	}
 	return table
@@ -196,10 +196,10 @@ func (c *compiler) evaluateInput(block *hcl.Block, in input, ty constraint) (cty
 func (c constraint) evaluate(expr hcl.Expression, scope *eval.Scope, summary, problem string) (cty.Value,
 	hcl.Diagnostics) {
 	v, ctx, diags := scope.Value(expr)
-	if diags = append(diags, decode.UnknownAttributes(expr, c.ty)...); diags.HasErrors() {
+	if diags = append(diags, decode.UnknownAttributes(expr, c.ty, scope)...); diags.HasErrors() {
 		return cty.DynamicVal, diags
 	}
-	v, err := c.convert(v)
+	v, err := c.convert(v, scope.Meter())
 	if err != nil {
 		if ctx == nil { // it is made from a secret, and the error may show some of it
 			return cty.DynamicVal, hcl.Diagnostics{diag.AtExpression(summary, problem+".", expr)}

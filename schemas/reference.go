@@ -15,8 +15,15 @@ type Function struct {
 	Result    string // of the example
 }
 
+// A Bound is a limit of what a configuration may have.
+type Bound struct {
+	What    string
+	Most    string
+	Instead string // what to do about more
+}
+
 // Reference is the reference of the language in Markdown, made from the table.
-func Reference(functions []Function) string {
+func Reference(functions []Function, bounds []Bound) string {
 	w := &reference{}
 	w.line("# Reference")
 	w.line("Every block, argument, requirement and function. This page is the output of `lkeplan docs`, which is " +
@@ -34,7 +41,20 @@ func Reference(functions []Function) string {
 	}
 	w.requirements()
 	w.functions(functions)
+	w.bounds(bounds)
 	return w.String()
+}
+
+func (w *reference) bounds(bounds []Bound) {
+	w.line("## Limits")
+	w.line("Whoever can open a pull request can have a configuration compiled. So what one may cost is bounded: " +
+		"a second of processor time and 300 MiB for a file of any content, besides half a millisecond and 50 KiB for " +
+		"each object. Work that is more than that ends with an error that says where.")
+	var rows [][]string
+	for _, b := range bounds {
+		rows = append(rows, []string{b.What, b.Most, b.Instead})
+	}
+	w.table([]string{"what", "at most", "instead"}, rows)
 }
 
 // A reference is a page that is being written.

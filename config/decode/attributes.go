@@ -3,7 +3,6 @@ package decode
 import (
 	"fmt"
 	"maps"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -16,7 +15,7 @@ import (
 // that the type of a variable does not have. Conversion would drop them, and
 // with them whatever a misspelt optional attribute was to say. Objects that
 // come from elsewhere may well have more than is asked for.
-func UnknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics) {
+func UnknownAttributes(expr hcl.Expression, ty cty.Type, scope *eval.Scope) (diags hcl.Diagnostics) {
 	switch {
 	case ty.IsObjectType(), ty.IsMapType():
 		pairs, mapDiags := hcl.ExprMap(expr)
@@ -25,7 +24,7 @@ func UnknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 		}
 		for _, pair := range pairs {
 			if ty.IsMapType() {
-				diags = append(diags, UnknownAttributes(pair.Value, ty.ElementType())...)
+				diags = append(diags, UnknownAttributes(pair.Value, ty.ElementType(), scope)...)
 				continue
 			}
 			key, keyDiags := pair.Key.Value(nil)
@@ -34,18 +33,17 @@ func UnknownAttributes(expr hcl.Expression, ty cty.Type) (diags hcl.Diagnostics)
 			}
 			name := key.AsString()
 			if ty.HasAttribute(name) {
-				diags = append(diags, UnknownAttributes(pair.Value, ty.AttributeType(name))...)
+				diags = append(diags, UnknownAttributes(pair.Value, ty.AttributeType(name), scope)...)
 				continue
 			}
-			names := slices.Sorted(maps.Keys(ty.AttributeTypes()))
 			diags = append(diags, diag.AtExpression("Unknown attribute",
 				fmt.Sprintf("The type of the variable has no attribute %q.%s", name,
-					eval.DidYouMean(name, names)), pair.Key))
+					scope.DidYouMean(name, maps.Keys(ty.AttributeTypes()))), pair.Key))
 		}
 	case ty.IsListType(), ty.IsSetType():
 		items, _ := hcl.ExprList(expr)
 		for _, item := range items {
-			diags = append(diags, UnknownAttributes(item, ty.ElementType())...)
+			diags = append(diags, UnknownAttributes(item, ty.ElementType(), scope)...)
 		}
 	}
 	return diags

@@ -106,6 +106,7 @@ func (p place) set(path string, v any) {
 // object reads the block of an object: its dynamic blocks are expanded, and
 // what is not a plain argument is done at the end.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
+	d.scope.Begin(body.MissingItemRange())
 	ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
 	if diags.HasErrors() {
 		d.fail(diags...)
@@ -168,6 +169,9 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 	d.fail(diags...)
 	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
 	kind := kindOf(arg.Kind)
+	if !d.scope.Spend(kind.work(v)) {
+		return cty.DynamicVal, true
+	}
 	v, err := meter.Convert(v, kind.ty)
 	switch {
 	case err != nil:

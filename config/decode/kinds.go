@@ -25,34 +25,49 @@ type kind struct {
 	// reports what the value's type does not rule out, where its own words
 	// are better than those of the CRD. Nil is not written at all.
 	encode func(d *decoder, v cty.Value, src source) any
+
+	refers bool // it takes references to objects
+}
+
+// field is what an element costs that becomes a field with an origin, as the meter
+// counts.
+const field = 60
+
+// work is what it costs to write a value. References have large values, and
+// little is written of them.
+func (k kind) work(v cty.Value) int {
+	if k.refers {
+		return meter.Length(v) * field
+	}
+	return meter.Size(v) * field
 }
 
 func kindOf(k schemas.Kind) kind {
 	if known, ok := kinds[k]; ok {
 		return known
 	}
-	return kind{cty.DynamicPseudoType, "any value", (*decoder).json}
+	return kind{cty.DynamicPseudoType, "any value", (*decoder).json, false}
 }
 
 // kinds has a row for each kind of value that is not passed on as it is.
 var kinds = map[schemas.Kind]kind{
-	schemas.String:    {cty.String, "text", (*decoder).text},
-	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth},
-	schemas.Number:    {cty.Number, "a whole number", (*decoder).number},
-	schemas.ID:        {cty.Number, "the number Linode gave it", (*decoder).id},
-	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration},
-	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings},
-	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings},
-	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap},
+	schemas.String:    {cty.String, "text", (*decoder).text, false},
+	schemas.Bool:      {cty.Bool, "true or false", (*decoder).truth, false},
+	schemas.Number:    {cty.Number, "a whole number", (*decoder).number, false},
+	schemas.ID:        {cty.Number, "the number Linode gave it", (*decoder).id, false},
+	schemas.Duration:  {cty.String, `a duration such as "720h"`, (*decoder).duration, false},
+	schemas.Strings:   {cty.List(cty.String), "a list of strings", (*decoder).strings, false},
+	schemas.Tags:      {cty.Set(cty.String), "a list of strings", (*decoder).strings, false},
+	schemas.StringMap: {cty.Map(cty.String), "a map of strings", (*decoder).stringMap, false},
 	schemas.Quantities: {cty.Map(cty.String), `a map of amounts such as { cpu = 400, memory = "1600Gi" }`,
-		(*decoder).quantities},
-	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints},
-	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
-	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap},
-	schemas.PoolRefs:     {cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs},
-	schemas.Quantity:     {cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity},
-	schemas.Money:        {cty.String, "an amount of US dollars", (*decoder).money},
-	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef},
+		(*decoder).quantities, false},
+	schemas.Taints:       {cty.List(cty.String), `a list such as ["team=web:NoSchedule"]`, (*decoder).taints, false},
+	schemas.Requirements: {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap, false},
+	schemas.Selector:     {cty.DynamicPseudoType, "a map of requirements", (*decoder).requirementMap, false},
+	schemas.PoolRefs:     {cty.DynamicPseudoType, "a list of references such as [pool.general]", (*decoder).poolRefs, true},
+	schemas.Quantity:     {cty.String, `an amount such as 400 or "1600Gi"`, (*decoder).quantity, false},
+	schemas.Money:        {cty.String, "an amount of US dollars", (*decoder).money, false},
+	schemas.NodeClassRef: {cty.DynamicPseudoType, "a reference such as node_class.default", (*decoder).nodeClassRef, true},
 }
 
 // A source is where an argument's value comes from.

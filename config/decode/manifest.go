@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -24,7 +25,7 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
 	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
-	if !v.IsWhollyKnown() {
+	if !d.scope.Spend(meter.Size(v)*field) || !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return
 	}

@@ -14,17 +14,32 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// reference is what a reference to an object comes to: whatever has a kind and
-// a name, such as node_class.NAME.
-var reference = cty.Object(map[string]cty.Type{"kind": cty.String, "name": cty.String})
-
-// refer reads a reference.
+// refer reads a reference to an object: whatever has a kind and a name, such as
+// node_class.NAME. What else it has is not looked at.
 func refer(v cty.Value) (kind, name string, ok bool) {
-	ref, err := meter.Convert(v, reference)
-	if err != nil || ref.IsNull() || ref.GetAttr("kind").IsNull() || ref.GetAttr("name").IsNull() {
+	if v.IsNull() || !v.IsKnown() {
 		return "", "", false
 	}
-	return ref.GetAttr("kind").AsString(), ref.GetAttr("name").AsString(), true
+	kind, hasKind := textOf(v, "kind")
+	name, hasName := textOf(v, "name")
+	return kind, name, hasKind && hasName
+}
+
+// textOf reads an attribute, or an element of a map.
+func textOf(v cty.Value, key string) (text string, ok bool) {
+	switch ty := v.Type(); {
+	case ty.IsObjectType() && ty.HasAttribute(key):
+		v = v.GetAttr(key)
+	case ty.IsMapType() && v.HasIndex(cty.StringVal(key)).True():
+		v = v.Index(cty.StringVal(key))
+	default:
+		return "", false
+	}
+	v, err := meter.Convert(v, cty.String)
+	if err != nil || v.IsNull() {
+		return "", false
+	}
+	return v.AsString(), true
 }
 
 // nodeClassRef takes whatever has a kind and a name: node_class.NAME, or an

@@ -44,16 +44,23 @@ func contextOf(file *hcl.File, offset int) string {
 	return OneLine(nav.ContextString(offset))
 }
 
+// maxExpression is the longest expression that is searched for references, in
+// bytes. More do not help.
+const maxExpression = 2000
+
 // values lists what the expression's references stood for, as far as it is
 // short enough to help.
 func values(d *hcl.Diagnostic) []string {
 	if d.Expression == nil || d.EvalContext == nil {
 		return nil
 	}
+	if at := d.Expression.Range(); at.End.Byte-at.Start.Byte > maxExpression {
+		return nil
+	}
 	var list []string
 	for _, reference := range d.Expression.Variables() {
 		v, diags := reference.TraverseAbs(d.EvalContext)
-		if diags.HasErrors() || !v.IsWhollyKnown() || v.ContainsMarked() {
+		if diags.HasErrors() || !v.IsKnown() {
 			continue
 		}
 		list = append(list, fmt.Sprintf("%s is %s", written(reference), short(v)))
@@ -78,13 +85,17 @@ func short(v cty.Value) string {
 			text = text[:60] + "..."
 		}
 		return OneLine(text)
-	case v.Type().IsObjectType() || v.Type().IsMapType():
+	case (v.Type().IsObjectType() || v.Type().IsMapType()) && v.LengthInt() <= maxNames:
 		return object(v)
 	case v.Type().IsCapsuleType():
 		return v.Type().FriendlyName()
 	}
 	return fmt.Sprintf("%s with %d elements", v.Type().FriendlyNameForConstraint(), v.LengthInt())
 }
+
+// maxNames is how many names an object may have that are shown by the first of
+// them.
+const maxNames = 100
 
 // object shows the names in an object.
 func object(v cty.Value) string {

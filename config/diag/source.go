@@ -27,6 +27,48 @@ func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
 		Expression: expr}
 }
 
+// The limits of what is kept: nobody reads more, and each mistake in a list, a
+// module or a loop may be there a million times.
+const (
+	MaxKept   = 1000 // errors, and as many warnings
+	maxDetail = 4000 // bytes of one message
+)
+
+// Append adds diagnostics to a list as long as it is not too long: where it is,
+// no more of their severity are kept. What is said at length is cut.
+func Append(list hcl.Diagnostics, more ...*hcl.Diagnostic) hcl.Diagnostics {
+	if len(list)+len(more) <= MaxKept {
+		list = append(list, more...)
+	} else {
+		list = appendSome(list, more)
+	}
+	for _, d := range list[len(list)-min(len(list), len(more)):] {
+		d.Detail = cut(d.Detail, maxDetail)
+	}
+	return list
+}
+
+func appendSome(list, more hcl.Diagnostics) hcl.Diagnostics {
+	kept := map[hcl.DiagnosticSeverity]int{}
+	for _, d := range list {
+		kept[d.Severity]++
+	}
+	for _, d := range more {
+		if kept[d.Severity]++; kept[d.Severity] <= MaxKept {
+			list = append(list, d)
+		}
+	}
+	return list
+}
+
+// cut shortens text to so many bytes, and says so.
+func cut(text string, length int) string {
+	if len(text) <= length {
+		return text
+	}
+	return strings.ToValidUTF8(text[:length], "") + " ... (cut)"
+}
+
 // Sort orders by place, so that the output never depends on the
 // order of evaluation, and drops repetitions.
 func Sort(diags hcl.Diagnostics) hcl.Diagnostics {

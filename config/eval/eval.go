@@ -17,14 +17,15 @@ import (
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 )
 
-// maxChain is the longest chain of names that refer to one another.
-const maxChain = 500
+// MaxChain is the longest chain of names that refer to one another.
+const MaxChain = 500
 
 // A Run is one evaluation of one configuration: it collects the diagnostics of
 // all names and knows which of them are being worked out.
@@ -36,7 +37,9 @@ type Run struct {
 	// them, the cause before what is made from it.
 	Unknown []*Node
 
-	busy []*Node
+	references  map[hclsyntax.Expression][]hcl.Traversal // of expressions that were evaluated
+	busy        []*Node
+	suggestions int // asked for so far
 }
 
 // A Node is a name and the way to its value.
@@ -67,7 +70,7 @@ func (r *Run) Value(n *Node) cty.Value {
 		return n.value
 	}
 	if diags := r.enter(n); diags.HasErrors() {
-		r.Diags = append(r.Diags, diags...)
+		r.Diags = diag.Append(r.Diags, diags...)
 		return cty.DynamicVal
 	}
 	value, diags := n.Eval()
@@ -89,7 +92,7 @@ func (r *Run) usesSecret() {
 }
 
 func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
-	r.Diags = append(r.Diags, diags...)
+	r.Diags = diag.Append(r.Diags, diags...)
 	if diags.HasErrors() {
 		value = cty.DynamicVal
 	} else if !value.IsWhollyKnown() {
@@ -98,14 +101,32 @@ func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
 	n.value, n.done = value, true
 }
 
+// referencesOf is what an expression refers to. To find that out, the whole
+// expression is walked, and what is repeated would be walked often.
+func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
+	native, ok := expr.(hclsyntax.Expression)
+	if !ok {
+		return expr.Variables()
+	}
+	found, known := r.references[native]
+	if !known {
+		if r.references == nil {
+			r.references = map[hclsyntax.Expression][]hcl.Traversal{}
+		}
+		found = native.Variables()
+		r.references[native] = found
+	}
+	return found
+}
+
 // enter notes that n is being worked out, unless it already is.
 func (r *Run) enter(n *Node) hcl.Diagnostics {
 	if i := slices.Index(r.busy, n); i >= 0 {
 		return cycle(r.busy[i:])
 	}
-	if len(r.busy) == maxChain {
+	if len(r.busy) == MaxChain {
 		return hcl.Diagnostics{diag.At("Chain of references too long",
-			fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", maxChain), n.Range)}
+			fmt.Sprintf("More than %d names refer to one another in a chain that ends here.", MaxChain), n.Range)}
 	}
 	r.busy = append(r.busy, n)
 	return nil

@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"strings"
@@ -12,20 +13,38 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/meter"
+)
+
+// Names beyond these are not compared: it would take longer than the rest of a
+// compilation.
+const (
+	maxLength      = 100 // of a name, in bytes
+	maxNames       = 10_000
+	maxSuggestions = 50 // of one run
 )
 
 // Suggest returns the name that was probably meant, or "". Names are tried in
 // order of likeness, then alphabetically.
 func Suggest(given string, names []string) string {
+	if len(given) > maxLength || len(names) > maxNames {
+		return ""
+	}
 	best, bestDistance := "", 3
-	for _, name := range slices.Sorted(slices.Values(names)) {
+	for _, name := range names {
+		if abs(len(name)-len(given)) > 4*bestDistance { // a character has four bytes at most
+			continue
+		}
 		d := levenshtein.Distance(strings.ToLower(given), strings.ToLower(name), nil)
-		if d < bestDistance && d < len(name) && (d < 2 || akin(given, name)) {
+		likelier := d < bestDistance || d == bestDistance && name < best
+		if likelier && d < 3 && d < len(name) && (d < 2 || akin(given, name)) {
 			best, bestDistance = name, d
 		}
 	}
 	return best
 }
+
+func abs(n int) int { return max(n, -n) }
 
 // akin reports whether two names begin or end alike, so that they may be one name
 // with two mistakes.
@@ -68,10 +87,19 @@ func (s *Scope) unknownRoot(reference hcl.Traversal) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Unknown name", detail, reference.SourceRange())}
 }
 
-func (t *Table) unknownName(name string, at hcl.Range) hcl.Diagnostics {
-	names := slices.Sorted(maps.Keys(t.Nodes))
+func (s *Scope) unknownName(t *Table, name string, at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Unknown reference",
-		fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name, DidYouMean(name, names)), at)}
+		fmt.Sprintf("There is no %s named %q in this directory.%s", t.Noun, name,
+			s.run.DidYouMean(name, maps.Keys(t.Nodes))), at)}
+}
+
+// DidYouMean is the function of this name for what may be wrong very often: there is
+// a suggestion for the first mistakes of a run only.
+func (r *Run) DidYouMean(given string, names iter.Seq[string]) string {
+	if r.suggestions++; r.suggestions > maxSuggestions {
+		return ""
+	}
+	return DidYouMean(given, slices.Collect(names))
 }
 
 func mixed(root string, at hcl.Range) hcl.Diagnostics {
@@ -90,7 +118,7 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 			if advice := s.run.Advice[name]; advice != "" {
 				d.Detail += " " + advice
 			} else {
-				d.Detail += DidYouMean(name, slices.Collect(maps.Keys(s.functions)))
+				d.Detail += s.run.DidYouMean(name, maps.Keys(s.functions))
 			}
 		}
 		missing := d.Summary == "Unsupported attribute" || d.Summary == "Invalid index"
@@ -98,14 +126,17 @@ func (s *Scope) Explain(diags hcl.Diagnostics) hcl.Diagnostics {
 			continue
 		}
 		for _, reference := range d.Expression.Variables() {
-			d.Detail += attributeHint(reference, d)
+			d.Detail += s.attributeHint(reference, d)
 		}
 	}
 	return diags
 }
 
 // attributeHint looks for the step of a reference that a diagnostic is about.
-func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
+func (s *Scope) attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
+	if s.run.suggestions >= maxSuggestions {
+		return ""
+	}
 	for i, step := range reference {
 		name, at := "", hcl.Range{}
 		switch step := step.(type) {
@@ -124,7 +155,7 @@ func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
 			return ""
 		}
 		there := attributes(parent)
-		return DidYouMean(name, there) + whatIsThere(there)
+		return s.run.DidYouMean(name, slices.Values(there)) + whatIsThere(there)
 	}
 	return ""
 }
@@ -132,6 +163,8 @@ func attributeHint(reference hcl.Traversal, d *hcl.Diagnostic) string {
 // attributes are the names that a value has values under.
 func attributes(v cty.Value) (names []string) {
 	switch ty := v.Type(); {
+	case meter.Length(v) > maxNames:
+		return nil
 	case ty.IsObjectType():
 		return slices.Sorted(maps.Keys(ty.AttributeTypes()))
 	case !ty.IsMapType() || !v.IsKnown():

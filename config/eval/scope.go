@@ -2,6 +2,7 @@ package eval
 
 import (
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 
@@ -65,30 +66,58 @@ func (s *Scope) Private() *Scope {
 // evaluated in, for use in further diagnostics. The value is unknown where the
 // expression, or something it refers to, is in error.
 func (s *Scope) Value(expr hcl.Expression) (cty.Value, *hcl.EvalContext, hcl.Diagnostics) {
-	ctx, diags := s.Context(expr.Variables())
+	at, references := expr.Range(), s.run.referencesOf(expr)
+	s.run.Meter.Begin(at)
+	ctx, diags := s.Context(references)
 	if diags.HasErrors() {
 		return cty.DynamicVal, ctx, diags
 	}
-	s.run.Meter.Begin(expr.Range())
-	value, diags := expr.Value(ctx)
 	shown := ctx
-	secrets := s.secretsAmong(expr.Variables())
+	secrets := s.secretsAmong(references)
 	if len(secrets) > 0 {
 		s.run.usesSecret()
 		shown = nil // the values of the references would be shown with a diagnostic
 	}
+	s.run.Meter.Begin(at) // once more: other expressions were evaluated
+	if !s.run.Meter.Spend(evaluation + at.End.Byte - at.Start.Byte) {
+		return cty.DynamicVal, shown, nil
+	}
+	value, diags := expr.Value(ctx)
 	if diags.HasErrors() && len(secrets) > 0 {
 		return cty.DynamicVal, shown, hcl.Diagnostics{diag.At("Error with a secret",
-			"This expression refers to a value from a Secret, so what is wrong with it is not shown.", expr.Range())}
+			"This expression refers to a value from a Secret, so what is wrong with it is not shown.", at)}
 	}
 	if diags.HasErrors() {
-		return cty.DynamicVal, ctx, s.Explain(diags)
+		return cty.DynamicVal, ctx, s.Explain(diag.Append(nil, diags...))
 	}
-	if diags := tooLarge(value, expr); diags.HasErrors() {
-		return cty.DynamicVal, shown, diags
+	size := meter.Size(value)
+	if size > meter.MaxSize {
+		return cty.DynamicVal, shown, hcl.Diagnostics{tooLarge(expr)}
+	}
+	if !s.run.Meter.Spend(size * element) {
+		return cty.DynamicVal, shown, nil
 	}
 	return value, shown, nil
 }
+
+// What the meter counts besides what the expression does.
+const (
+	evaluation = 40 // to look names up and make a context; and one for each byte of the expression
+	element    = 3  // of the value: to find out how large it is
+	perName    = 40 // of all names below a root
+)
+
+// DidYouMean is that of the run.
+func (s *Scope) DidYouMean(given string, names iter.Seq[string]) string {
+	return s.run.DidYouMean(given, names)
+}
+
+// Meter is that of the run.
+func (s *Scope) Meter() *meter.Meter { return s.run.Meter }
+
+// Spend has the meter count work that is done with a value, and reports whether
+// it may be done. Where not, the value counts as unknown.
+func (s *Scope) Spend(work int) bool { return s.run.Meter.Spend(work) }
 
 // Begin tells the meter that the evaluation of what stands in one place begins.
 // Value does it by itself; it is for bodies that evaluate as they are read.
@@ -136,7 +165,7 @@ func (s *Scope) lookup(reference hcl.Traversal, uses map[string]use) hcl.Diagnos
 		case !named:
 			u.whole = &at
 		case root.Table.Nodes[name] == nil:
-			return root.Table.unknownName(name, at)
+			return s.unknownName(root.Table, name, at)
 		default:
 			if u.names == nil {
 				u.names = map[string]bool{}
@@ -180,6 +209,9 @@ func (s *Scope) value(root Root, u use) cty.Value {
 	}
 	names := u.names
 	if u.whole != nil {
+		if !s.run.Meter.Spend(len(root.Table.Nodes) * perName) {
+			return cty.DynamicVal
+		}
 		names = map[string]bool{}
 		for name := range root.Table.Nodes {
 			names[name] = true
@@ -192,11 +224,8 @@ func (s *Scope) value(root Root, u use) cty.Value {
 	return cty.ObjectVal(values)
 }
 
-func tooLarge(value cty.Value, expr hcl.Expression) hcl.Diagnostics {
-	if meter.Size(value) <= meter.MaxSize {
-		return nil
-	}
-	return hcl.Diagnostics{diag.At("Value too large",
+func tooLarge(expr hcl.Expression) *hcl.Diagnostic {
+	return diag.At("Value too large",
 		fmt.Sprintf("This value has more than %d elements or four times as many characters.", meter.MaxSize),
-		expr.Range())}
+		expr.Range())
 }

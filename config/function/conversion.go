@@ -30,19 +30,19 @@ func toFunc(ty cty.Type) function.Function {
 	})
 }
 
-// decoding checks text before it is decoded.
+// decoding checks text before it is decoded. To find out the type of the result, the
+// library decodes the text, and does so again for its value; so the type is left
+// open until there is a value.
 func decoding(f function.Function, check func(text string) error) function.Function {
 	return function.New(&function.Spec{
 		Params: f.Params(),
-		Type: func(args []cty.Value) (cty.Type, error) {
-			if args[0].IsKnown() {
-				if err := check(args[0].AsString()); err != nil {
-					return cty.DynamicPseudoType, err
-				}
+		Type:   function.StaticReturnType(cty.DynamicPseudoType),
+		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) {
+			if err := check(args[0].AsString()); err != nil {
+				return cty.NilVal, err
 			}
-			return f.ReturnTypeForValues(args)
+			return f.Call(args)
 		},
-		Impl: func(args []cty.Value, _ cty.Type) (cty.Value, error) { return f.Call(args) },
 	})
 }
 

@@ -18,7 +18,13 @@ func fixed(cost int) meter.Cost {
 	return func([]cty.Value) int { return cost }
 }
 
-func flattenCost(args []cty.Value) int { return 10 * meter.Size(args[0]) }
+// textCost counts the characters of an argument, for functions that read it with
+// so much care.
+func textCost(each int) meter.Cost {
+	return func(args []cty.Value) int { return each * 4 * meter.Size(args[0]) }
+}
+
+func flattenCost(args []cty.Value) int { return 80 * meter.Size(args[0]) }
 
 func distinctCost(args []cty.Value) int {
 	return meter.Length(args[0]) * meter.Size(args[0])
@@ -33,11 +39,30 @@ func joinCost(args []cty.Value) int {
 }
 
 func replaceCost(args []cty.Value) int {
-	return meter.Size(args[0]) * meter.Size(args[2])
+	cost := meter.Size(args[0]) * meter.Size(args[2])
+	if !text(args[1]) {
+		return cost
+	}
+	if old, ok := pattern(args[1].AsString()); ok {
+		cost = min(cost+regexAllCost([]cty.Value{cty.StringVal(old), args[0]}), math.MaxInt32)
+	}
+	return cost
+}
+
+// unionCost counts the elements that all sets have in sum, and those that would be
+// compared with one another in a set of all of them.
+func unionCost(args []cty.Value) int {
+	var all []cty.Value
+	for _, set := range args {
+		if meter.Length(set) > 0 && !set.Type().IsObjectType() && !set.Type().IsMapType() {
+			all = append(all, set.AsValueSlice()...)
+		}
+	}
+	return 20*len(all) + 2*meter.Collisions(all)
 }
 
 func productCost(args []cty.Value) int {
-	const elements = 20
+	const elements = 40
 	product := elements * len(args)
 	for _, set := range args {
 		product = min(product*meter.Length(set), math.MaxInt32)

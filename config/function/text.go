@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -24,9 +23,11 @@ var textParam = function.Parameter{Name: "text", Type: cty.String}
 // replaceFunc replaces matches of a regular expression where what is replaced is
 // written between slashes, as Terraform's does.
 var replaceFunc = returning(cty.String, func(args []cty.Value) (cty.Value, error) {
-	old := args[1].AsString()
-	if len(old) > 1 && strings.HasPrefix(old, "/") && strings.HasSuffix(old, "/") {
-		return stdlib.RegexReplace(args[0], cty.StringVal(old[1:len(old)-1]), args[2])
+	if old, ok := pattern(args[1].AsString()); ok {
+		if err := checkPattern(old); err != nil {
+			return cty.NilVal, function.NewArgError(1, err)
+		}
+		return stdlib.RegexReplace(args[0], cty.StringVal(old), args[2])
 	}
 	return stdlib.Replace(args[0], args[1], args[2])
 }, textParam, function.Parameter{Name: "old", Type: cty.String}, function.Parameter{Name: "new", Type: cty.String})

@@ -27,8 +27,8 @@ func (r Reader) Text(name string) (string, error) {
 		return "", fmt.Errorf("%q cannot be read: %w", name, cause(err))
 	case len(data) > syntax.MaxFileSize:
 		return "", fmt.Errorf("%q has more than %d bytes", name, syntax.MaxFileSize)
-	case t.textSize()+len(data) > maxBytes:
-		return "", fmt.Errorf("with %q, more than %d MiB are read in sum", name, maxBytes>>20)
+	case t.textSize()+len(data) > MaxBytes:
+		return "", fmt.Errorf("with %q, more than %d MiB are read in sum", name, MaxBytes>>20)
 	case !utf8.Valid(data):
 		return "", fmt.Errorf("%q is not text in UTF-8", name)
 	}

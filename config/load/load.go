@@ -27,8 +27,8 @@ import (
 
 // The limits of a directory.
 const (
-	maxFiles = 200
-	maxBytes = 8 << 20
+	MaxFiles = 200
+	MaxBytes = 8 << 20
 )
 
 // A Directory is what is in the files of one module. It is read once, however
@@ -95,7 +95,7 @@ func (t *Tree) readBlocks(names listing, dir *Directory) (diags hcl.Diagnostics)
 		if fileDiags.HasErrors() {
 			contentDiags = nil // what could be read may look wrong for what could not
 		}
-		diags = append(append(diags, fileDiags...), contentDiags...)
+		diags = diag.Append(diag.Append(diags, fileDiags...), contentDiags...)
 	}
 	return diags
 }
@@ -175,10 +175,10 @@ func discover(fsys fs.FS, dir string) (listing, hcl.Diagnostics) {
 		return files, hcl.Diagnostics{diag.Error("No configuration files",
 			fmt.Sprintf("The directory %q has no files named *.lke.hcl or *.lke.json. Directories within it are not "+
 				"read.", dir))}
-	case len(files.config)+len(files.vars) > maxFiles, files.size > maxBytes:
+	case len(files.config)+len(files.vars) > MaxFiles, files.size > MaxBytes:
 		return listing{}, hcl.Diagnostics{diag.Error("Too many configuration files",
 			fmt.Sprintf("The directory %q has more than %d files, or more than %d MiB. Split it by cluster.", dir,
-				maxFiles, maxBytes>>20))}
+				MaxFiles, MaxBytes>>20))}
 	}
 	return files, nil
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// maxDirectories bounds the directories of a configuration.
-const maxDirectories = 100
+// MaxDirectories bounds the directories of a configuration.
+const MaxDirectories = 100
 
 // A call is a module block on the way from the root to a directory.
 type call struct {
@@ -53,14 +53,14 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 	called := &Directory{Path: dir, Calls: map[*hcl.Block]*Directory{}}
 	t.directories[dir] = called
 	at := block.DefRange
-	if len(t.directories) > maxDirectories {
+	if len(t.directories) > MaxDirectories {
 		return called, hcl.Diagnostics{diag.At("Too many modules",
-			fmt.Sprintf("A configuration has %d directories at most.", maxDirectories), at)}
+			fmt.Sprintf("A configuration has %d directories at most.", MaxDirectories), at)}
 	}
 	names, diags := discover(t.fsys, dir)
-	if t.size += names.size; t.size > maxBytes {
+	if t.size += names.size; t.size > MaxBytes {
 		return called, hcl.Diagnostics{diag.At("Too many configuration files",
-			fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, maxBytes>>20), at)}
+			fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, MaxBytes>>20), at)}
 	}
 	for _, d := range diags {
 		d.Subject = &at // without a file there is no other place for it

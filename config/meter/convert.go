@@ -3,6 +3,7 @@ package meter
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/convert"
@@ -95,9 +96,38 @@ func convertList(v cty.Value, ty cty.Type) (cty.Value, error) {
 	case !alike:
 		return convert.Convert(v, ty)
 	case ty.IsSetType():
+		if Collisions(elements) > maxCollisions {
+			return cty.DynamicVal, errors.New("too many elements are alike for a set")
+		}
 		return cty.SetVal(elements), nil
 	}
 	return cty.ListVal(elements), nil
+}
+
+// maxCollisions bounds the pairs of elements of a set that have one hash. The
+// library compares all of them, and its hash is one that anybody can make equal
+// for as many texts as they like.
+const maxCollisions = 100_000
+
+// Collisions is how many pairs of different elements would be compared with one
+// another in a set of them.
+func Collisions(elements []cty.Value) (pairs int) {
+	alike := map[int][]cty.Value{}
+	for _, element := range elements {
+		if !element.IsWhollyKnown() {
+			continue
+		}
+		hash := element.Hash()
+		if slices.ContainsFunc(alike[hash], element.RawEquals) {
+			continue // a repetition, which the set will not have
+		}
+		pairs += len(alike[hash])
+		alike[hash] = append(alike[hash], element)
+		if pairs > maxCollisions {
+			break
+		}
+	}
+	return pairs
 }
 
 // alike reports whether there are elements and all have one type. Where they

@@ -62,6 +62,7 @@ func untyped(params []function.Parameter) []function.Parameter {
 		}
 		// An argument of unknown type is unknown, and an untyped null is null.
 		params[i].AllowDynamicType = params[i].AllowDynamicType || params[i].AllowNull
+		params[i].AllowMarked = true // nothing is marked; to look for marks takes long
 	}
 	return params
 }
@@ -89,17 +90,16 @@ func (w wrapper) function(params []function.Parameter, variadic *function.Parame
 }
 
 func (w wrapper) resultType(args []cty.Value) (cty.Type, error) {
-	work := 1
-	for _, arg := range args {
-		work += Size(arg) * elementSeen
+	for _, arg := range args { // even to look at them takes time
+		if !w.meter.Spend(1 + Size(arg)*elementSeen) {
+			return cty.DynamicPseudoType, nil
+		}
 	}
-	if work <= perExpression {
-		work += w.cost(args)
-	}
-	if work > perExpression {
+	cost := w.cost(args)
+	if cost > perExpression {
 		return cty.DynamicPseudoType, errTooLarge
 	}
-	if !w.meter.spend(work) {
+	if !w.meter.Spend(cost) {
 		return cty.DynamicPseudoType, nil
 	}
 	args, err := w.convert(args)

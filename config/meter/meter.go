@@ -21,14 +21,20 @@ import (
 // The limits of evaluation. A unit of work is one element that is looked at
 // once, about 50 ns.
 const (
-	perExpression = 2_000_000  // about 100 ms
-	inAll         = 40_000_000 // about 2 s
+	perExpression = 5_000_000 // about 250 ms
+	inAll         = 6_000_000 // about 300 ms
+	perObject     = 5_000     // that each object may take besides
 
 	roundOfLoop = 200 // what a round of a loop costs besides its body
-	elementSeen = 4   // what an element costs that a function is called with
-	elementMade = 10  // what a new element of a list costs
+	elementSeen = 15  // what an element costs that a function is called with
+	elementMade = 15  // what a new element of a list costs
+	converted   = 80  // what an element costs that gets another type
 	compared    = 40  // what an element costs that an operator compares
 )
+
+// Rounds is how many rounds of loops an expression may have, if little is done in
+// each.
+const Rounds = perExpression / roundOfLoop
 
 // A Meter counts the work of one compilation. It is not safe for use by several
 // goroutines.
@@ -48,8 +54,12 @@ func New() *Meter {
 // Begin is called before each expression that is evaluated as a whole.
 func (m *Meter) Begin(expression hcl.Range) {
 	m.expression = expression
-	m.left = max(0, min(perExpression, m.leftInAll))
+	m.left = min(perExpression, m.leftInAll)
 }
+
+// Object is called before each object that is compiled: many of them may take more
+// time than few.
+func (m *Meter) Object() { m.leftInAll += perObject }
 
 // Overrun returns a diagnostic for each expression that was stopped. The
 // expression itself may have none, as try(...) swallows errors.
@@ -59,20 +69,26 @@ func (m *Meter) Overrun() hcl.Diagnostics {
 
 func (m *Meter) stopped() bool { return m.left < 0 }
 
-// spend takes n units and reports whether they were there.
-func (m *Meter) spend(n int) bool {
+// Spend takes n units and reports whether they were there.
+func (m *Meter) Spend(n int) bool {
 	if m.stopped() {
 		return false // and is reported already
 	}
+	exhausted := m.leftInAll < 0
 	m.left -= n
 	m.leftInAll -= n
-	if !m.stopped() {
+	switch {
+	case !m.stopped():
 		return true
+	case m.leftInAll >= 0:
+		m.overrun = diag.Append(m.overrun, diag.At("Too much work",
+			"Evaluating this expression takes more steps than a configuration may. Look for loops over long "+
+				"lists, above all inside other loops.", m.expression))
+	case !exhausted: // what follows is not evaluated either, and needs no message
+		m.overrun = diag.Append(m.overrun, diag.At("Too much work",
+			"Up to here, evaluating the configuration takes more steps than it may. Look for loops over long lists, "+
+				"and for large values that are used often.", m.expression))
 	}
-	at := m.expression
-	m.overrun = append(m.overrun, diag.At("Too much work",
-		"Evaluating this expression takes more steps than a configuration may. Look for loops over long "+
-			"lists, above all inside other loops.", at))
 	return false
 }
 
@@ -85,12 +101,12 @@ type charged struct {
 }
 
 // Value evaluates the expression.
-func (e charged) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
+func (e *charged) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 	if e.meter.stopped() {
 		return cty.DynamicVal, nil
 	}
 	v, diags := e.Expression.Value(ctx)
-	if !e.meter.spend(e.cost(v)) {
+	if !e.meter.Spend(e.cost(v)) {
 		return cty.DynamicVal, diags
 	}
 	return v, diags
@@ -98,12 +114,12 @@ func (e charged) Value(ctx *hcl.EvalContext) (cty.Value, hcl.Diagnostics) {
 
 // UnwrapExpression lets static analysis, such as that of type expressions, see
 // the original.
-func (e charged) UnwrapExpression() hcl.Expression {
+func (e *charged) UnwrapExpression() hcl.Expression {
 	return e.Expression
 }
 
 func (m *Meter) charge(e hclsyntax.Expression, cost func(cty.Value) int) hclsyntax.Expression {
-	return charged{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, m, cost}
+	return &charged{&hclsyntax.ParenthesesExpr{Expression: e, SrcRange: e.Range()}, m, cost}
 }
 
 // Operand lets an argument of a function or an operator be evaluated only while

@@ -32,6 +32,14 @@ func size(v cty.Value, limit int) int {
 		return 1
 	}
 	sum := 1
+	if v.Type().IsObjectType() { // in any order, which takes less time
+		for name := range v.Type().AttributeTypes() {
+			if sum += size(v.GetAttr(name), limit-sum); sum > limit {
+				break
+			}
+		}
+		return sum
+	}
 	for it := v.ElementIterator(); it.Next() && sum <= limit; {
 		_, element := it.Element()
 		sum += size(element, limit-sum)

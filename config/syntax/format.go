@@ -7,6 +7,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/hashicorp/hcl/v2/hclwrite"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 )
 
 // Format returns a file of native syntax in the canonical format: only white
@@ -17,13 +19,16 @@ func Format(name string, src []byte) ([]byte, *hcl.File, hcl.Diagnostics) {
 	if len(src) > MaxFileSize {
 		return nil, file, tooLarge(name, len(src), MaxFileSize, "bytes or more")
 	}
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	if diags := checkNesting(tokens); diags.HasErrors() {
-		return nil, file, diags
+	if signs := countSigns(src); signs > MaxSigns {
+		return nil, file, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	tokens, diags := scan(name, src)
 	if diags.HasErrors() {
 		return nil, file, diags
+	}
+	file, diags = hclsyntax.ParseConfig(src, name, hcl.InitialPos)
+	if diags.HasErrors() {
+		return nil, file, diag.Append(nil, diags...)
 	}
 	return settle(src, tokens), file, nil
 }

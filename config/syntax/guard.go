@@ -12,9 +12,12 @@ import (
 
 // Loops within loops and lists beyond these are in no honest configuration.
 const (
-	maxLoops    = 3
-	maxElements = 10_000
+	MaxLoops    = 3
+	MaxElements = 10_000
 )
+
+// dynamic is the type of blocks that are repeated as a body is read.
+const dynamic = "dynamic"
 
 // guard checks what is evaluated for numbers and loops that are too large, and
 // attaches the meter to everything that repeats work or multiplies data. It
@@ -31,6 +34,10 @@ type guardian struct {
 // Enter is called before a node's children are visited.
 func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	switch e := node.(type) {
+	case *hclsyntax.Block:
+		if each := e.Body.Attributes["for_each"]; e.Type == dynamic && each != nil {
+			each.Expr = g.meter.Loop(each.Expr)
+		}
 	case *hclsyntax.LiteralValueExpr:
 		if !meter.NumbersInRange(e.Val) {
 			return hcl.Diagnostics{diag.At("Number out of range",
@@ -40,9 +47,9 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 	case *hclsyntax.ForExpr:
 		g.loops++
 		e.CollExpr = g.meter.Loop(e.CollExpr)
-		if g.loops > maxLoops {
+		if g.loops > MaxLoops {
 			return hcl.Diagnostics{diag.At("Too many nested loops",
-				fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", maxLoops),
+				fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", MaxLoops),
 				e.SrcRange)}
 		}
 	case *hclsyntax.SplatExpr:
@@ -85,11 +92,11 @@ func (g *guardian) Exit(node hclsyntax.Node) hcl.Diagnostics {
 }
 
 func tooManyElements(n int, at hcl.Range) hcl.Diagnostics {
-	if n <= maxElements {
+	if n <= MaxElements {
 		return nil
 	}
 	return hcl.Diagnostics{diag.At("List too long",
-		fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, maxElements), at)}
+		fmt.Sprintf("%d elements are written out here, and %d is the limit.", n, MaxElements), at)}
 }
 
 // repeatedKeys finds keys that are written twice in one object. HCL keeps the

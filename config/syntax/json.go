@@ -13,7 +13,8 @@ import (
 // they are evaluated, where nothing can check or count them.
 type nativeBody struct {
 	hcl.Body
-	file *jsonFile
+	file    *jsonFile
+	dynamic bool // its for_each repeats a block
 }
 
 // A jsonFile keeps the expressions of one file that are translated already, by
@@ -37,7 +38,7 @@ func (b nativeBody) Content(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Diagn
 // PartialContent is that of the JSON body, converted.
 func (b nativeBody) PartialContent(schema *hcl.BodySchema) (*hcl.BodyContent, hcl.Body, hcl.Diagnostics) {
 	content, remain, diags := b.Body.PartialContent(schema)
-	return content, nativeBody{remain, b.file}, append(diags, b.convert(content)...)
+	return content, nativeBody{remain, b.file, b.dynamic}, append(diags, b.convert(content)...)
 }
 
 // JustAttributes are those of the JSON body, converted.
@@ -48,7 +49,7 @@ func (b nativeBody) JustAttributes() (hcl.Attributes, hcl.Diagnostics) {
 
 func (b nativeBody) convert(content *hcl.BodyContent) hcl.Diagnostics {
 	for _, block := range content.Blocks {
-		block.Body = nativeBody{block.Body, b.file}
+		block.Body = nativeBody{block.Body, b.file, block.Type == dynamic}
 	}
 	return b.convertAttributes(content.Attributes)
 }
@@ -57,6 +58,9 @@ func (b nativeBody) convertAttributes(attrs hcl.Attributes) (diags hcl.Diagnosti
 	for _, attr := range attrs {
 		t := b.file.translate(attr.Expr)
 		attr.Expr = t.expr
+		if loop, ok := t.expr.(hclsyntax.Expression); ok && b.dynamic && attr.Name == "for_each" {
+			attr.Expr = b.file.meter.Loop(loop)
+		}
 		diags = append(diags, t.diags...)
 	}
 	return diags
@@ -122,8 +126,12 @@ func template(text string, at hcl.Range) (hclsyntax.Expression, hcl.Diagnostics)
 	start := at.Start
 	start.Byte++ // the opening quote
 	start.Column++
-	tokens, _ := hclsyntax.LexTemplate([]byte(text), at.Filename, start)
-	if diags := checkNesting(tokens); diags.HasErrors() {
+	diags := checkComments(at.Filename, []byte(text))
+	if !diags.HasErrors() {
+		tokens, _ := hclsyntax.LexTemplate([]byte(text), at.Filename, start)
+		diags = checkTokens(tokens)
+	}
+	if diags.HasErrors() {
 		return &hclsyntax.LiteralValueExpr{Val: cty.DynamicVal, SrcRange: at}, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(text), at.Filename, start)

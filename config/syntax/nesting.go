@@ -12,8 +12,8 @@ import (
 // The limits of recursion, in the parser and in what walks its trees. People
 // nest about ten deep, and chain about ten operators.
 const (
-	maxNesting = 100
-	maxChain   = 1000
+	MaxNesting = 100
+	MaxChain   = 1000
 )
 
 // A nesting counts how deep the parser would recurse at the present token:
@@ -41,7 +41,7 @@ func checkNesting(tokens hclsyntax.Tokens) hcl.Diagnostics {
 		if token.Type == hclsyntax.TokenTemplateControl && i+1 < len(tokens) {
 			n.directive(string(tokens[i+1].Bytes))
 		}
-		if n.depth() > maxNesting || n.levels[len(n.levels)-1].chain > maxChain {
+		if n.depth() > MaxNesting || n.levels[len(n.levels)-1].chain > MaxChain {
 			return tooDeep(token.Range)
 		}
 	}
@@ -128,7 +128,7 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 		case c == '}' || c == ']':
 			depth--
 		}
-		if depth > maxNesting {
+		if depth > MaxNesting {
 			pos.Byte = i
 			return tooDeep(hcl.Range{Filename: name, Start: pos, End: pos})
 		}
@@ -139,5 +139,5 @@ func checkJSONNesting(name string, src []byte) hcl.Diagnostics {
 func tooDeep(at hcl.Range) hcl.Diagnostics {
 	return hcl.Diagnostics{diag.At("Nested too deeply",
 		fmt.Sprintf("Brackets, templates and conditionals nest more than %d deep here, or more than %d "+
-			"operators follow one another. Move parts into locals.", maxNesting, maxChain), at)}
+			"operators follow one another. Move parts into locals.", MaxNesting, MaxChain), at)}
 }

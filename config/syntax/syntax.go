@@ -27,9 +27,9 @@ import (
 // 500, so it is room for 500 pools.
 const MaxFileSize = 256 << 10
 
-// maxSigns is how many characters of a file may be brackets or operators. A
+// MaxSigns is how many characters of a file may be brackets or operators. A
 // file that consists of them takes ten times as long to read as any other.
-const maxSigns = 80_000
+const MaxSigns = 80_000
 
 // Parse reads one file; a name ending in .json is JSON, any other is native
 // syntax. The evaluation of what is in it is counted by the meter. Where there
@@ -53,15 +53,14 @@ func Parse(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnost
 }
 
 func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
-	if signs := countSigns(src); signs > maxSigns {
-		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, maxSigns, "brackets and operators")
+	if signs := countSigns(src); signs > MaxSigns {
+		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	tokens, _ := hclsyntax.LexConfig(src, name, hcl.InitialPos)
-	if diags := checkNesting(tokens); diags.HasErrors() {
+	if _, diags := scan(name, src); diags.HasErrors() {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
 	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
-	diags = append(diags, guard(file.Body.(*hclsyntax.Body), meter)...)
+	diags = diag.Append(diag.Append(nil, diags...), guard(file.Body.(*hclsyntax.Body), meter)...)
 	return file, diags
 }
 
@@ -70,15 +69,18 @@ func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diag
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
 	file, diags := json.Parse(src, name)
-	file.Body = nativeBody{file.Body, &jsonFile{meter, map[int]translated{}}}
+	file.Body = nativeBody{file.Body, &jsonFile{meter, map[int]translated{}}, false}
 	return file, diags
 }
 
 // ParseExpression reads an expression that is not in a file, such as the value
 // of a flag; name stands for it in messages.
 func ParseExpression(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
+	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
+		return nil, diags
+	}
 	tokens, _ := hclsyntax.LexExpression([]byte(src), name, hcl.InitialPos)
-	if diags := checkNesting(tokens); diags.HasErrors() {
+	if diags := checkTokens(tokens); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseExpression([]byte(src), name, hcl.InitialPos)
@@ -106,11 +108,14 @@ func Unfinished(src string) bool {
 
 // ParseTemplate reads text with interpolations, as it stands in quotes or in a file.
 func ParseTemplate(name, src string, meter *meter.Meter) (hcl.Expression, hcl.Diagnostics) {
-	if signs := countSigns([]byte(src)); signs > maxSigns || len(src) > MaxFileSize {
-		return nil, tooLarge(name, max(signs, len(src)), maxSigns, "brackets and operators, or bytes,")
+	if signs := countSigns([]byte(src)); signs > MaxSigns || len(src) > MaxFileSize {
+		return nil, tooLarge(name, max(signs, len(src)), MaxSigns, "brackets and operators, or bytes,")
+	}
+	if diags := checkComments(name, []byte(src)); diags.HasErrors() {
+		return nil, diags
 	}
 	tokens, _ := hclsyntax.LexTemplate([]byte(src), name, hcl.InitialPos)
-	if diags := checkNesting(tokens); diags.HasErrors() {
+	if diags := checkTokens(tokens); diags.HasErrors() {
 		return nil, diags
 	}
 	expr, diags := hclsyntax.ParseTemplate([]byte(src), name, hcl.InitialPos)

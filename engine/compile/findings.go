@@ -98,9 +98,9 @@ func clusterRange(files map[string]*hcl.File, argument string) *hcl.Range {
 // silence drops the warnings that a comment is about, and finds comments that
 // are not what they should be.
 func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]string) hcl.Diagnostics {
-	kept := found
+	var complaints hcl.Diagnostics
 	complain := func(i diag.Ignore, name, message string) {
-		kept = append(kept, &hcl.Diagnostic{
+		complaints = diag.Append(complaints, &hcl.Diagnostic{
 			Severity: hcl.DiagWarning,
 			Summary:  titles[name],
 			Detail:   message + more(name),
@@ -108,14 +108,21 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 			Extra:    RuleName(name),
 		})
 	}
+	rules := map[string][]*hcl.Diagnostic{} // warnings that are not silenced so far
+	for _, d := range found {
+		if name, ok := d.Extra.(RuleName); ok && d.Severity == hcl.DiagWarning {
+			rules[string(name)] = append(rules[string(name)], d)
+		}
+	}
+	silenced := map[*hcl.Diagnostic]bool{}
 	for _, i := range ignores {
 		rule, known := lint.Lookup(i.Name)
-		used := false
-		kept = slices.DeleteFunc(slices.Clone(kept), func(d *hcl.Diagnostic) bool {
-			match := d.Severity == hcl.DiagWarning && d.Extra == RuleName(i.Name) && i.Covers(d.Subject)
-			used = used || match
-			return match
+		before := len(rules[i.Name])
+		rules[i.Name] = slices.DeleteFunc(rules[i.Name], func(d *hcl.Diagnostic) bool {
+			silenced[d] = silenced[d] || i.Covers(d.Subject)
+			return silenced[d]
 		})
+		used := len(rules[i.Name]) < before
 		switch {
 		case i.Name == "":
 			complain(i, lint.IgnoreUnknown, "The comment does not say what to ignore. Write: lkeplan:ignore NAME reason.")
@@ -131,5 +138,6 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 				fmt.Sprintf("Say behind %s why it is right here: whoever reads it next wants to know.", i.Name))
 		}
 	}
-	return kept
+	kept := slices.DeleteFunc(slices.Clone(found), func(d *hcl.Diagnostic) bool { return silenced[d] })
+	return append(kept, complaints...)
 }
