@@ -68,14 +68,17 @@ func ignoresIn(name string, src []byte, body *hclsyntax.Body) []Ignore {
 		}
 		ignores = append(ignores, ignore)
 	}
-	for n := range ignores {
-		if ignores[n].first == 0 { // above: of several comments, all are about what follows
-			ignores[n].first = ignores[n].Range.Start.Line + 1
-			for commented[ignores[n].first] {
-				ignores[n].first++
+	after := map[int]int{} // the line that is not a comment only, by lines before it
+	for n := range slices.Backward(ignores) {
+		i := &ignores[n]
+		if i.first == 0 { // above: of several comments, all are about what follows
+			i.first = i.Range.Start.Line + 1
+			for commented[i.first] {
+				i.first = max(i.first+1, after[i.first])
 			}
+			after[i.Range.Start.Line] = i.first
 		}
-		ignores[n].last = lastLine(body, ignores[n].first)
+		i.last = lastLine(body, i.first)
 	}
 	return ignores
 }

@@ -30,7 +30,7 @@ func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
 // The limits of what is kept: nobody reads more, and each mistake in a list, a
 // module or a loop may be there a million times.
 const (
-	MaxKept   = 1000 // errors, and as many warnings
+	MaxKept   = 400  // errors, and as many warnings
 	maxDetail = 4000 // bytes of one message
 )
 

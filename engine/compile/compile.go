@@ -83,7 +83,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))
+	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))...)
 }
 
 // Files compiles files that are in no directory yet. The error is that they could

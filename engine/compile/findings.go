@@ -114,9 +114,14 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 			rules[string(name)] = append(rules[string(name)], d)
 		}
 	}
+	known := map[string]lint.Rule{}
+	for _, rule := range lint.Rules() {
+		known[rule.Name] = rule
+	}
+	names := lint.Names()
 	silenced := map[*hcl.Diagnostic]bool{}
 	for _, i := range ignores {
-		rule, known := lint.Lookup(i.Name)
+		rule, isKnown := known[i.Name]
 		before := len(rules[i.Name])
 		rules[i.Name] = slices.DeleteFunc(rules[i.Name], func(d *hcl.Diagnostic) bool {
 			silenced[d] = silenced[d] || i.Covers(d.Subject)
@@ -126,8 +131,8 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 		switch {
 		case i.Name == "":
 			complain(i, lint.IgnoreUnknown, "The comment does not say what to ignore. Write: lkeplan:ignore NAME reason.")
-		case !known:
-			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, lint.Names())))
+		case !isKnown:
+			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, names)))
 		case rule.Fatal:
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
 		case !used:
