@@ -56,15 +56,16 @@ func heap() int64 {
 }
 
 // Within fails a test for which a function costs more than it may. The function
-// returns how many objects it has compiled. A machine may be busy: what is over the
-// bound is measured again.
+// returns how many objects it has compiled. A busy machine counts up to half as much
+// again for the same work, as its processors share caches: that much is allowed, and
+// what is over it is measured again.
 func Within(t *testing.T, do func() (objects int)) Cost {
 	t.Helper()
 	var objects int
 	run := func() { objects = do() }
 	cost := CostOf(run)
 	bound := Cost{maxCPU + time.Duration(objects)*perObjectCPU, maxHeap + int64(objects)*perObjectHeap}
-	over := func() bool { return cost.CPU > bound.CPU || cost.Heap > bound.Heap }
+	over := func() bool { return cost.CPU > bound.CPU*3/2 || cost.Heap > bound.Heap }
 	for range 2 {
 		if over() {
 			again := CostOf(run)

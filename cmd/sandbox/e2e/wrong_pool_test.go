@@ -92,7 +92,7 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.startController()
-	s.run("lkeplan", "apply", "testdata/four")
+	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
 	ours := func(now state) bool { // without the foreign slot
