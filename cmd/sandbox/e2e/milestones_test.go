@@ -138,7 +138,8 @@ func (s *sandbox) requests(metrics string) (all, ours float64) {
 // limit of ten a second may delay.
 func (s *sandbox) requeued(metrics string) float64 {
 	s.t.Helper()
-	return s.metric(metrics, `workqueue_retries_total{controller="nodeclaim.lifecycle"`)
+	const reconciled = `controller_runtime_reconcile_total{controller="nodeclaim.lifecycle",result=`
+	return s.metric(metrics, reconciled+`"requeue"`) + s.metric(metrics, reconciled+`"error"`)
 }
 
 // metric adds up the controller's metrics whose lines begin so.
