@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Compares $DIRECTORY with $BASE and leaves what comes of it in a directory that
+# Compares $DIRECTORY, or all clusters below where $RECURSIVE is true, with $BASE and leaves what comes of it in a directory that
 # the output "reports" names. It ends well whatever the plan says: the output
 # "exit_code" tells.
 set -euo pipefail
@@ -7,6 +7,11 @@ set -euo pipefail
 reports=$(mktemp -d "$RUNNER_TEMP/lkeplan.XXXXXX")
 arguments=(-o github --out github-summary --out github-output)
 arguments+=(--out "markdown=$reports/comment.md" --out "json=$reports/plan.json" --out "text=$reports/plan.txt" --out "html=$reports/plan.html")
+check=(validate -o github)
+if [[ $RECURSIVE == true ]]; then
+  arguments+=(--recursive --affected)
+  check+=(--recursive)
+fi
 if [[ -n $BASE ]]; then arguments+=(--base "$BASE"); fi
 if [[ -n $SNAPSHOT ]]; then arguments+=(--cluster "snapshot:$SNAPSHOT"); fi
 while IFS= read -r permission; do
@@ -28,7 +33,7 @@ echo "::$token::"
 # Without a plan the comment says so: that of an earlier commit would be taken for
 # one of this.
 if [[ ! -s $reports/comment.md ]]; then
-  "$LKEPLAN" validate -o github -- "$DIRECTORY" || true
+  "$LKEPLAN" "${check[@]}" -- "$DIRECTORY" || true
   echo "exit_code=$code" >> "$GITHUB_OUTPUT"
   run=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY/actions/runs/$GITHUB_RUN_ID
   if [[ $DIRECTORY =~ ^[A-Za-z0-9/._-]+$ && $DIRECTORY != *--* ]]; then

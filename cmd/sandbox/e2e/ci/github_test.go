@@ -21,11 +21,11 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	tr := newTrial(t)
 	asked := tr.installed()
 	before := []ci.Comment{
-		{ID: 1, Issue: "7", User: ci.User{Login: "mallory"}, Body: "<!-- lkeplan:clusters/prod:v1 -->\nNothing to see."},
+		{ID: 1, Issue: "7", User: ci.User{Login: "mallory"}, Body: "<!-- lkeplan:clusters:v1 -->\nNothing to see."},
 		{ID: 2, Issue: "7", User: ci.User{Login: "github-actions[bot]"},
-			Body: "It begins with <!-- lkeplan:clusters/prod:v1 -->"},
+			Body: "It begins with <!-- lkeplan:clusters:v1 -->"},
 		{ID: 3, Issue: "8", User: ci.User{Login: "github-actions[bot]"},
-			Body: "<!-- lkeplan:clusters/prod:v1 -->\nOf another pull request."},
+			Body: "<!-- lkeplan:clusters:v1 -->\nOf another pull request."},
 	}
 	for i := range 120 { // more than a page
 		before = append(before, ci.Comment{ID: 1000 + i, Issue: "7", User: ci.User{Login: "jane"}, Body: "Hm."})
@@ -45,16 +45,12 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
 	tr.propose(false)
-	found := tr.passes(tr.run("pull-request.yml", "clusters", nil))
-	if got, want := found.Outputs["directories"], `["clusters/dev","clusters/prod"]`; got != want {
-		t.Errorf("the clusters are %s, want %s", got, want)
-	}
-	res := tr.passes(tr.run("pull-request.yml", "plan", prod))
-	tr.contains(own(), "<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n", `"720h" → "336h"`,
+	res := tr.passes(tr.run("pull-request.yml", "plan", nil))
+	tr.contains(own(), "<!-- lkeplan:clusters:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n", `"720h" → "336h"`,
 		"commit ")
 	tr.contains(res.Summary, "replaces nodes of 1 pool")
 	tr.contains(res.Log, "::warning file=clusters/prod/main.lke.hcl", "Plan: 0 to create, 1 to update, 0 to delete.")
-	if got, want := slices.Sorted(maps.Keys(tr.runner.Artifacts["plan-0"])),
+	if got, want := slices.Sorted(maps.Keys(tr.runner.Artifacts["plan"])),
 		[]string{"comment.md", "errors.txt", "plan.html", "plan.json", "plan.txt"}; !slices.Equal(got, want) {
 		t.Errorf("the artifact has %q, want %q", got, want)
 	}
@@ -67,20 +63,20 @@ func TestPullRequestHasOneCommentThatIsEdited(t *testing.T) {
 	// A push edits it, even one that does not compile.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h"))
 	tr.again()
-	tr.passes(tr.run("pull-request.yml", "plan", prod))
+	tr.passes(tr.run("pull-request.yml", "plan", nil))
 	tr.contains(own(), `"720h" → "24h"`)
 	tr.write("clusters/prod/main.lke.hcl",
 		clusterFile("prod",
 			"24h")+"\npool \"::set-output name=exit_code::0\" {\n  wieght = \"##[set-output name=exit_code]0\"\n}\n")
 	tr.again()
-	res = tr.fails("Validate", tr.run("pull-request.yml", "plan", prod))
-	tr.contains(own(), "### lkeplan: 🛑 no plan\n", "https://github.com/acme/fleet/actions/runs/99")
+	res = tr.fails("Validate", tr.run("pull-request.yml", "plan", nil))
+	tr.contains(own(), "### lkeplan: 🛑 no plan for 1 of 1 directories\n", "| `clusters/prod` | no plan | `4 errors` |")
 	tr.contains(res.Log, "::error file=clusters/prod/main.lke.hcl,line=18")
 
 	// The directory is the same as in main again.
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "720h"))
 	tr.again()
-	tr.passes(tr.run("pull-request.yml", "plan", prod))
+	tr.passes(tr.run("pull-request.yml", "plan", nil))
 	tr.contains(own(), "### lkeplan: no changes\n")
 }
 
@@ -98,7 +94,7 @@ func TestPullRequestWithoutChangesHasNoComment(t *testing.T) {
 	tr.installed()
 	tr.write("clusters/prod/README.md", "What runs here.\n")
 	tr.propose(false)
-	tr.passes(tr.run("pull-request.yml", "plan", prod))
+	tr.passes(tr.run("pull-request.yml", "plan", nil))
 	if all := tr.comments(); len(all) != 0 {
 		t.Errorf("there is a comment though nothing changes: %v", all)
 	}
@@ -111,14 +107,14 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	whole := clusterFile("prod", "720h")
 	tr.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
 	tr.propose(false)
-	res := tr.fails("Plan", tr.run("pull-request.yml", "plan", prod))
+	res := tr.fails("Plan", tr.run("pull-request.yml", "plan", nil))
 	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change")
 	tr.contains(tr.comments()[0].Body, "🛑 refused", "max_deleted_pools")
 
 	tr.again()
 	pull := tr.runner.GitHub["event"].(map[string]any)["pull_request"].(map[string]any)
 	pull["labels"] = []any{map[string]any{"name": hostile}, map[string]any{"name": "lkeplan/allowed"}}
-	tr.passes(tr.run("pull-request.yml", "plan", prod))
+	tr.passes(tr.run("pull-request.yml", "plan", nil))
 }
 
 // TestPullRequestOnADefaultCheckoutFails where it deletes a protected pool and its
@@ -142,6 +138,38 @@ func TestPullRequestOnADefaultCheckoutFails(t *testing.T) {
 
 var protected = clusterFile("prod", "720h")
 
+// TestPullRequestOfManyClustersHasOneComment: two clusters change, one is deleted with a
+// protected guard, and the comment has all of it.
+func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
+	t.Parallel()
+	tr := newTrial(t)
+	tr.installed()
+	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
+	tr.write("clusters/new/main.lke.hcl", clusterFile("new", "336h"))
+	tr.git("-C", tr.repo, "rm", "--quiet", "-r", "clusters/dev")
+	tr.propose(false)
+	res := tr.fails("Plan", tr.run("pull-request.yml", "plan", nil))
+	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change", "BLOCKED  max_deleted_pools of clusters/dev")
+	if n := len(tr.comments()); n != 1 {
+		t.Fatalf("%d comments, want 1", n)
+	}
+	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ deletes nodes of 1 pool, replaces nodes of 1 pool\n",
+		"| `clusters/new` | 2 to create", "| `clusters/prod` | 0 to create, 1 to update", "`clusters/dev:pool.web`")
+}
+
+// TestHostileNamesOfClustersAreNames: no shell and no runner obeys them.
+func TestHostileNamesOfClustersAreNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{hostile, "-rf", "a b", "a\n::set-output name=directories::[]"} {
+		tr := newTrial(t)
+		tr.installed()
+		tr.write("clusters/"+name+"/main.lke.hcl", clusterFile("a", "24h"))
+		tr.propose(false)
+		tr.passes(tr.run("pull-request.yml", "plan", nil))
+		tr.contains(tr.comments()[0].Body, "2 to create")
+	}
+}
+
 // TestPullRequestFromAForkIsNotForThisWorkflow, and the other way around: each pull
 // request is planned once.
 func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
@@ -151,7 +179,12 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 	for workflow, forForks := range map[string]bool{"pull-request.yml": false, "fork-plan.yml": true} {
 		for _, fork := range []bool{true, false} {
 			tr.propose(fork)
-			if res := tr.run(workflow, "clusters", nil); res.Skipped != (fork != forForks) {
+			job := map[bool]string{false: "plan", true: "clusters"}[forForks]
+			if res := tr.run(workflow, job, nil); !fork && !forForks {
+				if res.Skipped {
+					t.Errorf("%s, fork %t: skipped", workflow, fork)
+				}
+			} else if res.Skipped != (fork != forForks) {
 				t.Errorf("%s, fork %t: skipped is %t", workflow, fork, res.Skipped)
 			}
 			tr.write("clusters/prod/README.md", fmt.Sprintf("What runs here, %s %t.\n", workflow, fork))
@@ -164,11 +197,9 @@ func TestClustersWithHostileNamesAreRefused(t *testing.T) {
 	for _, name := range []string{hostile, "-rf", "a b", "a\n::set-output name=directories::[]"} {
 		tr := newTrial(t)
 		tr.write("clusters/"+name+"/main.lke.hcl", clusterFile("a", "24h"))
-		for _, workflow := range []string{"pull-request.yml", "fork-plan.yml"} {
-			tr.propose(workflow == "fork-plan.yml")
-			res := tr.fails("find", tr.run(workflow, "clusters", nil))
-			tr.contains(res.Log, "::error::A cluster is named with letters")
-		}
+		tr.propose(true)
+		res := tr.fails("find", tr.run("fork-plan.yml", "clusters", nil))
+		tr.contains(res.Log, "::error::A cluster is named with letters")
 	}
 }
 
@@ -376,7 +407,7 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 	tr.propose(false)
 	for _, version := range []string{"", "latest", "main", "v1", "v1.2.3 -x", "-modfile=x", hostile, "v1.2.3\nx"} {
 		tr.runner.Vars["LKEPLAN_VERSION"] = version
-		res := tr.fails("setup", tr.run("pull-request.yml", "plan", prod))
+		res := tr.fails("setup", tr.run("pull-request.yml", "plan", nil))
 		for _, step := range []string{"Validate", "Code scanning", "Plan", "Reports"} {
 			if strings.Contains(res.Log, "== "+step+"\n") {
 				t.Errorf("%s runs though nothing is installed:\n%s", step, res.Log)
@@ -388,5 +419,5 @@ func TestInstallTakesOneVersionAlone(t *testing.T) {
 		t.Errorf("Go was asked to %s", text)
 	}
 	tr.runner.Vars["LKEPLAN_VERSION"] = strings.Repeat("a1", 20)
-	tr.passes(tr.run("pull-request.yml", "plan", prod))
+	tr.passes(tr.run("pull-request.yml", "plan", nil))
 }
