@@ -7,9 +7,10 @@ TIMEOUT ?= 20m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 5
 # RACE=-race has the unit tests of packages with goroutines look for data races; make
-# check does. The other packages are slower with it, and have no races to find.
+# check does. The other packages are slower with it, and have no races to find; tests of
+# engine/compile and engine/confine bound time and memory, which it takes a lot of.
 RACE       ?=
-GOROUTINES := ./engine/... ./kube/... ./linode/... ./cmd/controller
+GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
 .PHONY: build unit test check model demo bench regression notification lint generate generated fuzz help
@@ -20,12 +21,13 @@ build: ## build lkeplan, controller and sandbox into bin/
 
 unit: ## run the unit tests: no control plane, what did not change is not run again
 	$(GO) test $(RACE) -timeout $(TIMEOUT) $(GOROUTINES)
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -vxF "$$($(GO) list $(GOROUTINES))")
+	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(GOROUTINES))")
 	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
 
 test: unit build ## run all tests, the end-to-end tests in a sandbox included
 	$(SANDBOX) build flux
 	$(GO) test ./linode/fleet -run '^TestADay$$' -args -hours 24
+	$(GO) test ./engine/compile -run '^TestCost$$' -args -every 1
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 

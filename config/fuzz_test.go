@@ -15,6 +15,8 @@ import (
 	"github.com/lkeplan/lkeplan/config/configtest"
 )
 
+const cluster = configtest.Cluster
+
 // FuzzLoad compiles whatever it is given, which has modules and files to call
 // and is one itself: it must not crash, must end soon, and must do the same
 // each time.

@@ -88,10 +88,10 @@ func (c *compiler) compileModule(m *moduleCall, arguments hcl.Attributes, scope 
 func (all *compilation) roomForModule(at hcl.Range) hcl.Diagnostics {
 	switch {
 	case len(all.compilers) > MaxModules:
-		return hcl.Diagnostics{diag.At("Too many modules",
+		return hcl.Diagnostics{diag.Limit("Too many modules",
 			fmt.Sprintf("A configuration calls modules %d times at most.", MaxModules), at)}
 	case all.names > MaxNames:
-		return hcl.Diagnostics{diag.At("Too many modules",
+		return hcl.Diagnostics{diag.Limit("Too many modules",
 			fmt.Sprintf("The modules of a configuration have %d names in sum at most.", MaxNames), at)}
 	}
 	return nil

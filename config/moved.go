@@ -130,7 +130,7 @@ func (c *compiler) declareMoves() {
 }
 
 func tooMany(block *hcl.Block) hcl.Diagnostics {
-	return hcl.Diagnostics{diag.At("Too many blocks",
+	return hcl.Diagnostics{diag.Limit("Too many blocks",
 		fmt.Sprintf("There can be %d %s blocks. Remove those that have done their work.", MaxMoves,
 			block.Type), block.DefRange)}
 }

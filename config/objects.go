@@ -80,7 +80,7 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 		return cty.NullVal(cty.DynamicPseudoType), diags
 	}
 	if c.instances >= MaxObjects {
-		return cty.DynamicVal, hcl.Diagnostics{diag.At("Too many objects",
+		return cty.DynamicVal, hcl.Diagnostics{diag.Limit("Too many objects",
 			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), o.block.DefRange)}
 	}
 	return c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
@@ -164,6 +164,10 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 	if diags.HasErrors() {
 		return nil, diags
 	}
+	if n, ok := length(v); ok && n+c.instances > MaxObjects {
+		return nil, hcl.Diagnostics{diag.Limit("Too many objects",
+			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), attr.Expr.Range())}
+	}
 	if !v.IsKnown() || v.Type().IsSetType() && !v.IsWhollyKnown() {
 		c.undecided(v, attr.Expr)
 		return nil, nil
@@ -185,11 +189,17 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each",
 			"One of the keys is empty, and the key is a part of the object's name.", attr.Expr)}
 	}
-	if len(elements)+c.instances > MaxObjects {
-		return nil, hcl.Diagnostics{diag.AtExpression("Too many objects",
-			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), attr.Expr)}
-	}
 	return elements, nil
+}
+
+// length is how many elements a map, object or set has. It is asked before any of
+// them is read: to walk a set sorts it.
+func length(v cty.Value) (n int, ok bool) {
+	ty := v.Type()
+	if v, _ = v.Unmark(); !v.IsKnown() || v.IsNull() || !ty.IsMapType() && !ty.IsObjectType() && !ty.IsSetType() {
+		return 0, false
+	}
+	return v.LengthInt(), true
 }
 
 // notIterable says why for_each does not take a value; "" where it does.

@@ -2,6 +2,7 @@ package diag_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -110,5 +111,26 @@ func TestCount(t *testing.T) {
 		if got := diag.Count(diags); got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// TestALimitIsKept: what follows from a limit does not hide that it was reached.
+func TestALimitIsKept(t *testing.T) {
+	var list hcl.Diagnostics
+	for n := range 2 * diag.MaxKept {
+		list = diag.Append(list, diag.At(fmt.Sprintf("Mistake %d", n), "", hcl.Range{}))
+	}
+	list = diag.Append(list, diag.Limit("Too many modules", "first", hcl.Range{}), diag.Limit("Too many modules", "second", hcl.Range{}))
+	list = diag.Append(list, diag.Limit("Too much work", "", hcl.Range{}), diag.At("Mistake", "", hcl.Range{}))
+	if len(list) != diag.MaxKept {
+		t.Errorf("%d are kept", len(list))
+	}
+	var last []string
+	for _, d := range list[len(list)-3:] {
+		last = append(last, d.Summary+" "+d.Detail)
+	}
+	want := []string{fmt.Sprintf("Mistake %d ", diag.MaxKept-3), "Too many modules first", "Too much work "}
+	if d := cmp.Diff(want, last); d != "" {
+		t.Error(d)
 	}
 }

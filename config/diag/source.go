@@ -21,6 +21,16 @@ func At(summary, detail string, at hcl.Range) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: &at}
 }
 
+// Limit is an error about a limit that a configuration has reached. Others may
+// follow from it, so it is kept where they are many.
+func Limit(summary, detail string, at hcl.Range) *hcl.Diagnostic {
+	d := At(summary, detail, at)
+	d.Extra = limit{}
+	return d
+}
+
+type limit struct{}
+
 // AtExpression is an error about the value of an expression.
 func AtExpression(summary, detail string, expr hcl.Expression) *hcl.Diagnostic {
 	return &hcl.Diagnostic{Severity: hcl.DiagError, Summary: summary, Detail: detail, Subject: expr.Range().Ptr(),
@@ -35,7 +45,8 @@ const (
 )
 
 // Append adds diagnostics to a list as long as it is not too long: where it is,
-// no more of their severity are kept. What is said at length is cut.
+// no more of their severity are kept, but for the first error about each limit,
+// which takes the place of another. What is said at length is cut.
 func Append(list hcl.Diagnostics, more ...*hcl.Diagnostic) hcl.Diagnostics {
 	if len(list)+len(more) <= MaxKept {
 		list = append(list, more...)
@@ -50,15 +61,42 @@ func Append(list hcl.Diagnostics, more ...*hcl.Diagnostic) hcl.Diagnostics {
 
 func appendSome(list, more hcl.Diagnostics) hcl.Diagnostics {
 	kept := map[hcl.DiagnosticSeverity]int{}
+	limits := map[string]bool{}
 	for _, d := range list {
 		kept[d.Severity]++
+		if isLimit(d) {
+			limits[d.Summary] = true
+		}
 	}
 	for _, d := range more {
-		if kept[d.Severity]++; kept[d.Severity] <= MaxKept {
+		kept[d.Severity]++
+		first := isLimit(d) && !limits[d.Summary]
+		if first {
+			limits[d.Summary] = true
+		}
+		switch {
+		case kept[d.Severity] <= MaxKept:
 			list = append(list, d)
+		case first:
+			list = append(withoutOne(list), d)
 		}
 	}
 	return list
+}
+
+// withoutOne drops the last error that is about no limit.
+func withoutOne(list hcl.Diagnostics) hcl.Diagnostics {
+	for n, d := range slices.Backward(list) {
+		if d.Severity == hcl.DiagError && !isLimit(d) {
+			return slices.Delete(list, n, n+1)
+		}
+	}
+	return list
+}
+
+func isLimit(d *hcl.Diagnostic) bool {
+	_, is := d.Extra.(limit)
+	return is
 }
 
 // cut shortens text to so many bytes, and says so.

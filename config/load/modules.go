@@ -54,12 +54,12 @@ func (t *Tree) called(dir string, block *hcl.Block) (*Directory, hcl.Diagnostics
 	t.directories[dir] = called
 	at := block.DefRange
 	if len(t.directories) > MaxDirectories {
-		return called, hcl.Diagnostics{diag.At("Too many modules",
+		return called, hcl.Diagnostics{diag.Limit("Too many modules",
 			fmt.Sprintf("A configuration has %d directories at most.", MaxDirectories), at)}
 	}
 	names, diags := discover(t.fsys, dir)
 	if t.size += names.size; t.size > MaxBytes {
-		return called, hcl.Diagnostics{diag.At("Too many configuration files",
+		return called, hcl.Diagnostics{diag.Limit("Too many configuration files",
 			fmt.Sprintf("With the files in %s, the configuration has more than %d MiB.", dir, MaxBytes>>20), at)}
 	}
 	for _, d := range diags {

@@ -81,11 +81,11 @@ func (m *Meter) Spend(n int) bool {
 	case !m.stopped():
 		return true
 	case m.leftInAll >= 0:
-		m.overrun = diag.Append(m.overrun, diag.At("Too much work",
+		m.overrun = diag.Append(m.overrun, diag.Limit("Too much work",
 			"Evaluating this expression takes more steps than a configuration may. Look for loops over long "+
 				"lists, above all inside other loops.", m.expression))
 	case !exhausted: // what follows is not evaluated either, and needs no message
-		m.overrun = diag.Append(m.overrun, diag.At("Too much work",
+		m.overrun = diag.Append(m.overrun, diag.Limit("Too much work",
 			"Up to here, evaluating the configuration takes more steps than it may. Look for loops over long lists, "+
 				"and for large values that are used often.", m.expression))
 	}

@@ -48,7 +48,7 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 		g.loops++
 		e.CollExpr = g.meter.Loop(e.CollExpr)
 		if g.loops > MaxLoops {
-			return hcl.Diagnostics{diag.At("Too many nested loops",
+			return hcl.Diagnostics{diag.Limit("Too many nested loops",
 				fmt.Sprintf("For expressions nest more than %d deep here. Move the inner ones into locals.", MaxLoops),
 				e.SrcRange)}
 		}

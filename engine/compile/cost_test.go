@@ -2,6 +2,7 @@ package compile_test
 
 import (
 	"context"
+	"flag"
 	"io"
 	"math/bits"
 	"strings"
@@ -23,7 +24,10 @@ import (
 func TestCost(t *testing.T) {
 	var warm hcl.Diagnostics // reads what is read once in a process
 	everything(t, configtest.Hostile{Files: map[string]string{"main.lke.hcl": "pool \"a\" {}\n"}}.FS(), &warm)
-	for _, h := range configtest.Hostiles() {
+	for n, h := range configtest.Hostiles() {
+		if n%*every != 0 {
+			continue
+		}
 		t.Run(h.Name, func(t *testing.T) {
 			var diags hcl.Diagnostics
 			configtest.Within(t, func() int { return everything(t, h.FS(), &diags) })
@@ -40,6 +44,8 @@ func TestCost(t *testing.T) {
 		})
 	}
 }
+
+var every = flag.Int("every", 8, "TestCost takes one of so many hostile directories; 1 is all")
 
 // mostText is what messages may have in sum, in bytes, in any format.
 const mostText = 2 << 20
@@ -76,7 +82,7 @@ func everything(t *testing.T, files fstest.MapFS, diags *hcl.Diagnostics) int {
 // through everything. What costs more than what was seen before is kept, and changed
 // further.
 func FuzzCost(f *testing.F) {
-	for _, h := range configtest.Hostiles() {
+	for _, h := range fuzzed() {
 		for first, name := range []string{"main.lke.hcl", "main.lke.json"} {
 			if text := h.Files[name]; text != "" && len(text) < 1000 {
 				f.Add(append([]byte{byte(first)}, text...))
@@ -103,6 +109,15 @@ func FuzzCost(f *testing.F) {
 		var diags hcl.Diagnostics
 		steps(configtest.Within(t, func() int { return everything(t, files, &diags) }))
 	})
+}
+
+// fuzzed is the hostile directories to begin with, where TestCost has not been
+// through them.
+func fuzzed() []configtest.Hostile {
+	if flag.Lookup("test.fuzz").Value.String() == "" {
+		return nil
+	}
+	return configtest.Hostiles()
 }
 
 // steps has a branch for each power of two of a cost, so that the fuzzer, which

@@ -378,7 +378,10 @@ func TestWhatARestartCosts(t *testing.T) {
 				r.start("standard")
 				r.want(tt.then)
 				time.Sleep(2 * time.Minute)
-				if n := len(r.book.ended); n > tt.ended {
+				r.book.mu.Lock()
+				n := len(r.book.ended)
+				r.book.mu.Unlock()
+				if n > tt.ended {
 					t.Errorf("%d claims have lost their machines, at most %d may", n, tt.ended)
 				}
 				time.Sleep(20 * time.Minute)
