@@ -46,7 +46,7 @@ func TestGuards(t *testing.T) {
 	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: unknown: Nodes would be deleted, and how many is not known without a " +
-		"cluster; add --cluster."
+		"cluster: add --cluster live, or --cluster snapshot:FILE."
 	tests := []struct {
 		name       string
 		base, head string
@@ -88,7 +88,7 @@ func TestGuards(t *testing.T) {
 		{name: "nodes that are not counted", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
-				"cluster; add --cluster."}},
+				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
 		{name: "more nodes than may be deleted", base: three + "guards {\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
@@ -104,8 +104,8 @@ func TestGuards(t *testing.T) {
 		{name: "a policy about what is not known",
 			base: three + "policy \"few\" {\n  condition     = plan.nodes.rolled < 1\n  error_message = \"Too many.\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
-			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster; " +
-				"add --cluster."}},
+			want: []string{"policy.few: unknown: It is about nodes or their cost, which are not known without a cluster: " +
+				"add --cluster live, or --cluster snapshot:FILE."}},
 	}
 	prices, err := catalog.Embedded()
 	if err != nil {

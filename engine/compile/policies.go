@@ -31,7 +31,8 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	decided, diags := policy.Evaluate(value)
 	if !decided {
 		v.Status, v.Detail = plan.Unknown,
-			"It is about nodes or their cost, which are not known without a cluster; add --cluster."
+			"It is about nodes or their cost, which are not known without a cluster: "+
+				"add --cluster live, or --cluster snapshot:FILE."
 	}
 	for _, d := range diags {
 		if d.Severity == hcl.DiagError {

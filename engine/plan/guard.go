@@ -109,7 +109,8 @@ func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, 
 	switch {
 	case p.Current == nil && concerned:
 		v.Status = Unknown
-		v.Detail = fmt.Sprintf("Nodes would be %s, and how many is not known without a cluster; add --cluster.", verb)
+		v.Detail = fmt.Sprintf("Nodes would be %s, and how many is not known without a cluster: add "+
+			"--cluster live, or --cluster snapshot:FILE.", verb)
 	case most.Exceeds(nodes, p.Nodes):
 		v.Status, v.Actual = Blocked, fmt.Sprintf("%d of %d", nodes, p.Nodes)
 		v.Detail = fmt.Sprintf("%d of %d nodes would be %s, and at most %s may be in one change.", nodes, p.Nodes, verb,

@@ -51,17 +51,17 @@ func policy() string {
 // view is what the page shows. All of it is text, which the template escapes.
 type view struct {
 	Report
-	Policy string
-	CSS    template.CSS // ours
-	Title  string
-	Tone   string // good, warn or bad
-	Tiles  []tile
-	Guards []plan.Verdict // those that have something to say
-	Passed int
-	Cost   *costChart
-	Week   *weekChart
-	Groups []group
-	Dirs   []part // of several, those that there is something to say of
+	Policy  string
+	CSS     template.CSS // ours
+	Title   string
+	Tone    string // good, warn or bad
+	Tiles   []tile
+	Guards  []plan.Verdict // those that have something to say
+	Guarded string
+	Cost    *costChart
+	Week    *weekChart
+	Groups  []group
+	Dirs    []part // of several, those that there is something to say of
 }
 
 type tile struct{ Label, Value, Note, Tone string }
@@ -90,7 +90,7 @@ func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
 		Dirs: r.overview(), Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
-		Tiles: tiles(s), Passed: r.passed(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
+		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:

@@ -172,8 +172,8 @@ func (c *comment) guards() {
 		c.printf("\n")
 		separator = ""
 	}
-	if n := c.passed(); n > 0 {
-		c.printf("\n%s passed.\n", count(n, "guard"))
+	if guards := c.guarded(); guards != "" {
+		c.printf("\nGuards: %s.\n", guards)
 	}
 }
 

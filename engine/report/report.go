@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -129,12 +130,19 @@ func (r Report) refusing() (names []string) {
 	return names
 }
 
-// passed counts the guards and policies that have nothing to say.
-func (r Report) passed() (n int) {
+// guarded counts the guards and policies that have nothing to say, and those that
+// cannot tell; "" where there are none.
+func (r Report) guarded() string {
+	n := map[plan.Status]int{}
 	for _, v := range r.Verdicts {
-		if v.Status == plan.Passed {
-			n++
-		}
+		n[v.Status]++
 	}
-	return n
+	var parts []string
+	if passed := n[plan.Passed]; passed > 0 {
+		parts = append(parts, fmt.Sprint(passed, " passed"))
+	}
+	if unknown := n[plan.Unknown]; unknown > 0 {
+		parts = append(parts, fmt.Sprint(unknown, " not known"))
+	}
+	return strings.Join(parts, ", ")
 }

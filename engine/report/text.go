@@ -192,8 +192,8 @@ func (p *text) summary(r Report, o Options) {
 	switch {
 	case r.Refused():
 		p.Sentence(0, page.In(p.Bad, "Refused by "+plainly.list(r.refusing())+"."))
-	case r.passed() > 0:
-		p.Sentence(0, page.Plainly(fmt.Sprintf("Guards: %d passed.", r.passed())))
+	case r.guarded() != "":
+		p.Sentence(0, page.Plainly("Guards: "+r.guarded()+"."))
 	}
 }
 

@@ -327,8 +327,10 @@ func (v voice) verdict(d plan.Verdict) string {
 		text += " of " + v(d.Addr)
 	}
 	switch {
-	case d.Limit != "":
+	case d.Limit != "" && d.Actual != "":
 		text += fmt.Sprintf(": at most %s, is %s", v(d.Limit), v(d.Actual))
+	case d.Limit != "":
+		text += ": at most " + v(d.Limit)
 	case d.Actual != "":
 		text += ": is " + v(d.Actual)
 	}

@@ -137,7 +137,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n"), "refs/heads/main")
 	refused := d.plan("Plan")
 	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
-	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web"
+	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web max_deleted_nodes:pool.web"
 	planned = d.plan("")
 	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "1 deleted")
 	if left := s.pools(); len(left) > 0 {
