@@ -67,6 +67,8 @@ func poolLabels(nc *karpv1.NodeClaim, pool *karpv1.NodePool) map[string]string {
 
 // Reserved reports whether LKE keeps a key of labels and taints to itself. The
 // provider does not send such keys.
+//
+// Unverified: that LKE refuses them.
 func Reserved(key string) bool {
 	return strings.Contains(key, "kubernetes.io") || strings.Contains(key, "linode.com")
 }

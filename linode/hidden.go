@@ -17,6 +17,8 @@ import (
 // nodes, for about a minute. A machine that is not listed may be in one of them, but
 // only in one of its own pool, whose number is in the name of its Node. Pools of
 // others hide what they like.
+//
+// Unverified: that the number in the name of a Node is that of its pool.
 
 // shown returns the machine with the instance; nil where the pools do not show it.
 func (p *Provider) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {

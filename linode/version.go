@@ -80,6 +80,9 @@ func (w wish) first() string {
 
 // settleVersion writes into the status of a class which version its nodes get, how
 // many have another, and where the control plane is.
+//
+// Unverified: that pools on Enterprise, and machines everywhere, keep their version until
+// they are recycled or replaced, also when the control plane is upgraded.
 func (n *NodeClass) settleVersion(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	claims, err := n.claims(ctx, class.Name)
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 const importHelp = `Read NodePools, LinodeNodeClasses, NodeOverlays, CapacityBuffers and
@@ -97,12 +98,15 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, comments := i.describe(objects, present)
+	cluster, comments := i.describe(objects, present.Cluster)
 	imported, err := adopt.Import(ctx, objects, cluster, comments)
 	if err != nil {
 		return err
 	}
-	if present.Name != "" { // the directory has such a block already
+	if err := unclaimed(present, imported.Compiled); err != nil {
+		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
+	}
+	if present.Cluster.Name != "" { // the directory has such a block already
 		imported.Files = imported.Files[1:]
 	}
 	if err := i.write(imported.Files); err != nil {
@@ -157,18 +161,45 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 	return objects, nil
 }
 
-// present is the cluster that the directory to write to is for already.
-func (i *importation) present(ctx context.Context) (config.Cluster, error) {
+// present is what the directory to write to compiles to already: nothing, where it
+// has no configuration.
+func (i *importation) present(ctx context.Context) (compile.Result, error) {
 	if i.outDir == "" {
-		return config.Cluster{}, nil
+		return compile.Result{}, nil
 	}
 	if _, err := os.Stat(i.outDir); errors.Is(err, fs.ErrNotExist) {
-		return config.Cluster{}, nil
+		return compile.Result{}, nil
 	} else if err != nil {
-		return config.Cluster{}, fmt.Errorf("--out-dir %s: %w", i.outDir, files.Cause(err))
+		return compile.Result{}, fmt.Errorf("--out-dir %s: %w", i.outDir, files.Cause(err))
 	}
-	compiled, _ := compile.Dir(ctx, os.DirFS(i.outDir), compile.Options{})
-	return compiled.Cluster, nil
+	compiled, diags := compile.Dir(ctx, os.DirFS(i.outDir), compile.Options{})
+	if len(compiled.Files) == 0 || !diags.HasErrors() {
+		return compiled, nil
+	}
+	if err := flags.Report(i.env, compiled, diags); err != nil && !errors.Is(err, flags.ErrReported) {
+		return compile.Result{}, err
+	}
+	return compile.Result{}, fmt.Errorf("--out-dir %s has errors, so it is not known what it has already; mend it first",
+		i.outDir)
+}
+
+// unclaimed checks that what is imported is not in the directory already, as an
+// object or as an address.
+func unclaimed(present, imported compile.Result) error {
+	objects, addresses := map[manifest.Key]config.Addr{}, map[config.Addr]bool{}
+	for _, o := range present.Objects {
+		objects[o.Key()], addresses[o.Addr] = o.Addr, true
+	}
+	for _, o := range imported.Objects {
+		if addr, has := objects[o.Key()]; has {
+			return fmt.Errorf("%s compiles to %s already; import what it does not have, or into another directory", addr,
+				o.Key())
+		}
+		if addresses[o.Addr] {
+			return fmt.Errorf("%s is there already, for another object; rename that block first, with a moved block", o.Addr)
+		}
+	}
+	return nil
 }
 
 // describe says which cluster the directory is for, and in comments what of it

@@ -12,6 +12,9 @@ import (
 // Landlock returns the version of Landlock that the kernel has; 0: it has none, or
 // does not let this process use it. Files are restricted from 1, TCP from 4, and
 // abstract sockets from 6.
+//
+// Unverified: that the nodes of LKE have it, and that the seccomp profile of their
+// container runtime allows its system calls.
 func Landlock() int {
 	version, err := landlockCall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if err != nil {

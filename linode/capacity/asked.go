@@ -7,6 +7,7 @@ import (
 )
 
 // lateness is how long after a call without an answer its effect may still come.
+// Unverified: the number, and that a call is never done later.
 const lateness = 2 * time.Minute
 
 // Outcome is what became of a call to LKE.

@@ -37,6 +37,8 @@ func (s *scene) locate(old Memory) {
 // mayBe reports whether LKE has the machine of a claim, or may have it in a slot that it
 // does not list: of the pool that listed it last, or, where no list ever did, of any pool
 // that can be the claim's.
+//
+// Unverified: that a slot which was listed once stays listed until it is gone.
 func (s *scene) mayBe(c Claim) bool {
 	if s.listed[c.Instance] {
 		return true

@@ -61,6 +61,8 @@ func (g Group) CanKeep(t Traits) bool {
 // unlike returns the names of what differs that only new nodes get: LKE changes it
 // in place, and the nodes that a pool has keep what they were made with until
 // somebody recycles them (API: node pools, firewall_id and k8s_version).
+//
+// Unverified: that such a change touches no node.
 func (g Group) unlike(t Traits) (fields []string) {
 	if g.FirewallID != 0 && g.FirewallID != t.FirewallID {
 		fields = append(fields, "firewall")

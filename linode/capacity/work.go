@@ -138,6 +138,8 @@ func (g *group) shrink(s *scene, work *Work, surplus int) {
 // wholePools replaces the deletion of every slot of a pool by the deletion of
 // the pool. LKE keeps no empty pools, so the last slot cannot go by itself. A pool that
 // is not ours goes where each of its slots was a claim's.
+//
+// Unverified: that to delete a pool is the same as to delete its last slot.
 func (g *group) wholePools(s *scene, work *Work) {
 	for _, p := range g.pools {
 		if doom := s.memory.asked.pools[p.ID]; doom.mayGo(s.now) && doom.mayAsk(s.now) {

@@ -40,8 +40,8 @@ import (
 // label keeps Karpenter from adding the taints again: otherwise a startup taint
 // that an agent has removed would come back.
 //
-// How long a Node on LKE keeps the uninitialized taint was never measured. Where
-// it loses the taint too early, pods may land before the Node has its labels and
+// Unverified: that a Node on LKE joins with the uninitialized taint and keeps it for
+// long enough, and that LKE leaves a foreign taint alone. Where it loses one too early, pods may land before the Node has its labels and
 // taints; nothing else goes wrong.
 type Controller struct {
 	client  client.Client

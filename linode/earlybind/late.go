@@ -44,6 +44,7 @@ func (c *Controller) registerAgain(ctx context.Context, claim *karpv1.NodeClaim)
 
 // identifyAfter is how long the cloud controller has to write a Node's provider id.
 // Karpenter knows the Node by it, and takes the machine away after 15 minutes without.
+// Unverified: that the cloud controller takes a Node with an id that somebody else wrote.
 const identifyAfter = time.Minute
 
 // identify writes the provider id that the cloud controller should have written. Until

@@ -82,6 +82,8 @@ func (t Timing) withDefaults() Timing {
 // policy is what the decision goes by. Cloud Manager allows 100 nodes in a pool and 250 in
 // a standard cluster, and 500 on Enterprise; the API takes 1 to 100 in one request on
 // standard.
+//
+// Unverified: all four numbers.
 func (t Timing) policy(tier string) capacity.Policy {
 	p := capacity.Policy{
 		Grace: t.Grace, Keep: t.Keep, SlotTimeout: t.SlotTimeout, Quick: t.Quick, Idle: t.Idle,

@@ -2,7 +2,6 @@ package fleet
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -46,66 +45,6 @@ func (p inProcess) RoundTrip(r *http.Request) (resp *http.Response, err error) {
 		return nil, err
 	}
 	return w.Result(), nil
-}
-
-// book is a Claims in memory.
-type book struct {
-	mu          sync.Mutex
-	claims      map[string]capacity.Claim
-	nodes       map[int]capacity.Node
-	gaveUp      map[string]string
-	ended       []string
-	warned      []string
-	warnedPools []string
-}
-
-func newBook() *book {
-	return &book{claims: map[string]capacity.Claim{}, nodes: map[int]capacity.Node{}, gaveUp: map[string]string{}}
-}
-
-func (b *book) List(context.Context) ([]capacity.Claim, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return slices.Collect(maps.Values(b.claims)), nil
-}
-
-func (b *book) Bind(_ context.Context, bind capacity.Bind) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	c, ok := b.claims[bind.UID]
-	if !ok {
-		return errors.New("not found")
-	}
-	c.Instance = bind.Instance
-	b.claims[bind.UID] = c
-	return nil
-}
-
-func (b *book) GiveUp(_ context.Context, uid, reason string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.gaveUp[uid] = reason
-	c := b.claims[uid]
-	c.Leaving = true
-	b.claims[uid] = c
-	return nil
-}
-
-func (b *book) End(_ context.Context, uid string, instance int, _ string) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if c, ok := b.claims[uid]; ok && c.Instance == instance {
-		b.ended = append(b.ended, uid)
-		c.Leaving = true
-		b.claims[uid] = c
-	}
-	return nil
-}
-
-func (b *book) Warn(_ context.Context, uid, reason, _ string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.warned = append(b.warned, uid+" "+reason)
 }
 
 // rig is a Fleet in front of a simulated LKE.
@@ -430,9 +369,7 @@ func TestAPlanWithoutCapacityIsNotOffered(t *testing.T) {
 				start := time.Now()
 				r.want(3)
 				r.until("the claims are given up", func() bool {
-					r.book.mu.Lock()
-					defer r.book.mu.Unlock()
-					return len(r.book.gaveUp) == 3
+					return len(r.seen().gaveUp) == 3
 				})
 				if took := time.Since(start); took > within {
 					t.Errorf("took %s, want less than %s", took, within)
@@ -473,9 +410,7 @@ func TestOnlyTheRestIsGivenUp(t *testing.T) {
 		}
 		r.until("100 claims have machines, and the rest is given up", func() bool {
 			given := bound()
-			r.book.mu.Lock()
-			defer r.book.mu.Unlock()
-			return given == 100 && len(r.book.gaveUp) == 5
+			return given == 100 && len(r.seen().gaveUp) == 5
 		})
 	})
 }
@@ -489,11 +424,11 @@ func TestARefusedPoolWarnsAndBlocksNothing(t *testing.T) {
 		})
 		r.want(1)
 		r.until("the claim has a machine", r.bound)
-		if len(r.book.gaveUp) > 0 {
-			t.Errorf("a validation error was taken for missing capacity: %v", r.book.gaveUp)
+		if len(r.seen().gaveUp) > 0 {
+			t.Errorf("a validation error was taken for missing capacity: %v", r.seen().gaveUp)
 		}
-		if len(r.book.warned) != 3 {
-			t.Errorf("warnings: %v, want one for each refusal", r.book.warned)
+		if len(r.seen().warned) != 3 {
+			t.Errorf("warnings: %v, want one for each refusal", r.seen().warned)
 		}
 	})
 }

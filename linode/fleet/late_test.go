@@ -95,9 +95,9 @@ func TestACallIsDoneLate(t *testing.T) {
 				}
 				time.Sleep(15 * time.Minute)
 				stats := r.sim.Stats()
-				if !r.bound() || stats.Slots != len(r.book.claims) || stats.Made > tt.made {
+				if !r.bound() || stats.Slots != len(r.seen().claims) || stats.Made > tt.made {
 					t.Errorf("%d slots for %d claims, bound: %v; %d machines were made, at most %d are needed",
-						stats.Slots, len(r.book.claims), r.bound(), stats.Made, tt.made)
+						stats.Slots, len(r.seen().claims), r.bound(), stats.Made, tt.made)
 				}
 			})
 		})
@@ -146,9 +146,7 @@ func TestPhantomsAreLeftForAnotherPlan(t *testing.T) {
 		r.inject(lkesim.Fault{NoCapacity: lkesim.Hidden, Plan: "g6-standard-4"})
 		r.want(2)
 		r.until("both are given up", func() bool {
-			r.book.mu.Lock()
-			defer r.book.mu.Unlock()
-			return len(r.book.gaveUp) == 2
+			return len(r.seen().gaveUp) == 2
 		})
 		r.until("the pool is gone", func() bool { return r.sim.Stats().Pools == 0 })
 	})
@@ -198,9 +196,7 @@ func TestARecycleOfAllNodes(t *testing.T) {
 					t.Fatal(res, err)
 				}
 				r.until("all claims are ended", func() bool {
-					r.book.mu.Lock()
-					defer r.book.mu.Unlock()
-					return len(r.book.ended) == 50
+					return len(r.seen().ended) == 50
 				})
 				time.Sleep(20 * time.Second) // Karpenter's part
 				r.want(50)
@@ -223,9 +219,7 @@ func TestALostMachineEndsItsClaim(t *testing.T) {
 		r.sim.LoseInstance(r.sim.Instances()[0].ID, true)
 		start := time.Now()
 		r.until("it is ended", func() bool {
-			r.book.mu.Lock()
-			defer r.book.mu.Unlock()
-			return len(r.book.ended) == 1
+			return len(r.seen().ended) == 1
 		})
 		if took := time.Since(start); took > 90*time.Second {
 			t.Errorf("it was ended after %s", took)
@@ -257,7 +251,7 @@ func TestRoomForSomeMachines(t *testing.T) {
 					t.Errorf("seven machines took %s", took)
 				}
 				time.Sleep(time.Minute)
-				if n := len(r.book.gaveUp); n != tt.gaveUp {
+				if n := len(r.seen().gaveUp); n != tt.gaveUp {
 					t.Errorf("%d claims were given up", n)
 				}
 			})
@@ -273,8 +267,8 @@ func TestTheClustersOwnLimit(t *testing.T) {
 		r.want(260)
 		r.until("all are made", func() bool { return r.sim.Stats().Made == 250 })
 		time.Sleep(10 * time.Minute)
-		if diff := cmp.Diff(10, len(r.book.warned)); diff != "" || !strings.HasSuffix(r.book.warned[0], " ClusterFull") {
-			t.Errorf("warnings: %v", r.book.warned)
+		if diff := cmp.Diff(10, len(r.seen().warned)); diff != "" || !strings.HasSuffix(r.seen().warned[0], " ClusterFull") {
+			t.Errorf("warnings: %v", r.seen().warned)
 		}
 	})
 }
@@ -284,7 +278,7 @@ func TestAProviderIDThatIsPendingAgainIsStoredAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := grown(t, 1)
 		defer r.kill()
-		before := maps.Clone(r.book.claims)
+		before := r.seen().claims
 		r.book.mu.Lock()
 		for uid, c := range r.book.claims {
 			c.Instance = 0
@@ -293,7 +287,7 @@ func TestAProviderIDThatIsPendingAgainIsStoredAgain(t *testing.T) {
 		r.book.mu.Unlock()
 		r.running().Wake()
 		r.until("bound again", r.bound)
-		if diff := cmp.Diff(before, r.book.claims, cmp.AllowUnexported(capacity.Claim{})); diff != "" {
+		if diff := cmp.Diff(before, r.seen().claims, cmp.AllowUnexported(capacity.Claim{})); diff != "" {
 			t.Errorf("the claim (-before +after):\n%s", diff)
 		}
 	})
@@ -332,7 +326,7 @@ func TestARestoreWithoutClaims(t *testing.T) {
 		if stats := r.sim.Stats(); stats.Slots != 6 {
 			t.Errorf("%d machines are left", stats.Slots)
 		}
-		if said := r.book.warnedPools; len(said) != 1 || !strings.Contains(said[0], "6 Nodes") ||
+		if said := r.seen().warnedPools; len(said) != 1 || !strings.Contains(said[0], "6 Nodes") ||
 			!strings.Contains(said[0], "lkeplan.dev/orphaned=delete") {
 			t.Errorf("said: %q", said)
 		}
@@ -378,10 +372,7 @@ func TestWhatARestartCosts(t *testing.T) {
 				r.start("standard")
 				r.want(tt.then)
 				time.Sleep(2 * time.Minute)
-				r.book.mu.Lock()
-				n := len(r.book.ended)
-				r.book.mu.Unlock()
-				if n > tt.ended {
+				if n := len(r.seen().ended); n > tt.ended {
 					t.Errorf("%d claims have lost their machines, at most %d may", n, tt.ended)
 				}
 				time.Sleep(20 * time.Minute)
@@ -389,9 +380,9 @@ func TestWhatARestartCosts(t *testing.T) {
 				maps.DeleteFunc(r.book.claims, func(_ string, c capacity.Claim) bool { return c.Leaving })
 				r.book.mu.Unlock()
 				stats := r.sim.Stats()
-				if !r.bound() || stats.Slots != len(r.book.claims) || stats.Made > tt.made {
+				if !r.bound() || stats.Slots != len(r.seen().claims) || stats.Made > tt.made {
 					t.Errorf("%d slots for %d claims, bound: %v; %d machines were made, at most %d may be", stats.Slots,
-						len(r.book.claims), r.bound(), stats.Made, tt.made)
+						len(r.seen().claims), r.bound(), stats.Made, tt.made)
 				}
 			})
 		})

@@ -65,9 +65,7 @@ func TestWhatWasEditedByHandIsPutRight(t *testing.T) {
 					t.Errorf("%d instances were made and %d deleted", stats.Made, stats.Deleted)
 				}
 				r.until("it is reported", func() bool {
-					r.book.mu.Lock()
-					defer r.book.mu.Unlock()
-					warned := r.book.warnedPools
+					warned := r.seen().warnedPools
 					return len(warned) == 1 && strings.Contains(warned[0], "web LKEPoolOutOfStep: LKE node pool") &&
 						strings.Contains(warned[0], what)
 				})
@@ -139,9 +137,7 @@ func TestACountChangedByHand(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.until("the claim says that its machine is gone", func() bool {
-			r.book.mu.Lock()
-			defer r.book.mu.Unlock()
-			return len(r.book.ended) == 1
+			return len(r.seen().ended) == 1
 		})
 	})
 }
@@ -206,7 +202,7 @@ func TestTwoClustersInOneAccount(t *testing.T) {
 		r.until("both have their machines", func() bool { return r.bound() && other.bound() })
 		disjoint(t, r, other)
 		before := r.sim.PoolsOf(77)
-		for _, uid := range slices.Sorted(maps.Keys(other.book.claims)) {
+		for _, uid := range slices.Sorted(maps.Keys(other.seen().claims)) {
 			other.book.mu.Lock()
 			delete(other.book.claims, uid) // somebody took all finalizers away
 			other.book.mu.Unlock()
@@ -231,10 +227,10 @@ func disjoint(t *testing.T, rigs ...*rig) {
 				}
 			}
 		}
-		if len(own) != len(r.book.claims) {
-			t.Errorf("cluster %d has %d instances for %d claims", r.cluster, len(own), len(r.book.claims))
+		if len(own) != len(r.seen().claims) {
+			t.Errorf("cluster %d has %d instances for %d claims", r.cluster, len(own), len(r.seen().claims))
 		}
-		for uid, c := range r.book.claims {
+		for uid, c := range r.seen().claims {
 			if !own[c.Instance] {
 				t.Errorf("claim %s of cluster %d has Linode %d, which is not in it", uid, r.cluster, c.Instance)
 			}

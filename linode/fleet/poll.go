@@ -18,6 +18,9 @@ type snapshot struct {
 }
 
 // poll lists all pools of the cluster.
+//
+// Unverified: that the count of a pool shows a change as soon as the call that made
+// it was answered.
 func (f *Fleet) poll(ctx context.Context) (snapshot, error) {
 	asked := time.Now()
 	pools, err := f.cfg.API.Pools(ctx, f.cfg.Cluster.ID)

@@ -29,13 +29,11 @@ func TestAClaimSaysThatItsMachineIsNotDeleted(t *testing.T) {
 				return r.drop(uid)
 			})
 		}
-		r.book.mu.Lock()
-		defer r.book.mu.Unlock()
-		said := slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(r.book.warned)), func(s string) bool {
+		said := slices.Compact(slices.DeleteFunc(slices.Sorted(slices.Values(r.seen().warned)), func(s string) bool {
 			return s != "claim-001 LKEDeleteFailed" && s != "claim-002 LKEDeleteFailed"
 		}))
 		if len(said) != 2 {
-			t.Errorf("the events are %v", r.book.warned)
+			t.Errorf("the events are %v", r.seen().warned)
 		}
 	})
 }

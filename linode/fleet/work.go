@@ -165,6 +165,8 @@ func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string)
 }
 
 // shrink deletes slots and pools.
+//
+// Unverified: that a slot without an instance can be deleted.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
@@ -236,6 +238,9 @@ func (f *Fleet) mend(ctx context.Context, mends []capacity.Mend) {
 }
 
 // poolChange is the request that corrects a pool.
+//
+// Unverified: that tags, labels, taints and the autoscaler change without touching the
+// nodes of the pool or its count.
 func poolChange(m capacity.Mend) lkeapi.PoolChange {
 	whole := poolSpec(m.Group, 0, lkeapi.Cluster{Tier: string(catalog.Enterprise)}) // others have neither of the two
 	var change lkeapi.PoolChange

@@ -20,6 +20,8 @@ const ResourceGPU corev1.ResourceName = schemas.GPU
 // ResourceVPU is what pods request when they need a video card of an accelerated
 // plan. NETINT's device plugin gives this name to the Quadra cards that Linode
 // has.
+//
+// Unverified: that it does so on LKE.
 const ResourceVPU corev1.ResourceName = schemas.VPU
 
 // describe describes a plan type to Karpenter.

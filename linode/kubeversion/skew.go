@@ -12,8 +12,9 @@ const mostBehind = 3
 // ended are the days on which the Kubernetes project ends minor versions, as
 // kubernetes.io/releases has them. LKE keeps a version until shortly before that
 // day, and then upgrades the clusters that have it
-// (techdocs.akamai.com/cloud-computing/docs/lke-versioning-and-life-cycle-policy);
-// on which day its API does not say.
+// (techdocs.akamai.com/cloud-computing/docs/lke-versioning-and-life-cycle-policy).
+//
+// Unverified: on which day. Its API does not say.
 var ended = map[string]time.Time{
 	"1.31": time.Date(2025, time.November, 11, 0, 0, 0, 0, time.UTC),
 	"1.32": time.Date(2026, time.February, 28, 0, 0, 0, 0, time.UTC),

@@ -94,8 +94,9 @@ func ClassOf(err error) Class {
 
 // classOfReasons reads a 400. A reason with a field is about the request,
 // whatever its words: taking it for capacity would black out a plan because of
-// a bad tag. The texts for capacity are those of older API answers; what LKE
-// says today was never recorded.
+// a bad tag.
+//
+// Unverified: the texts for capacity, which are those of older API answers.
 func classOfReasons(reasons []Reason) Class {
 	class := ClassValidation
 	for _, r := range reasons {

@@ -11,6 +11,9 @@ import (
 // Standing is how the Linode API answers of late: whether it does, and whether it
 // takes the token. Only calls for clusters count: a token may lack the right to read
 // firewalls and be good for all that nodes need. It is safe for concurrent use.
+//
+// Unverified: that a refused token is always answered with 401 or 403, and that the next
+// good answer means that it works again.
 type Standing struct {
 	changed chan struct{}
 

@@ -158,6 +158,8 @@ func (st *state) vanish(i *instance, at time.Time) {
 // recycle replaces the instance of a slot; so does LKE when somebody deletes the instance itself. That the slot keeps
 // its id, shows null meanwhile, and gets the new instance only after the old one is gone, is an assumption. The other
 // way, a new slot beside the old one's end, is a matter of configuration.
+//
+// Unverified: which of the two LKE does.
 func (st *state) recycle(sl *slot, now time.Time) {
 	if st.cfg.RecycleNewSlots {
 		st.remove(sl, now)

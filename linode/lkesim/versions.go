@@ -18,8 +18,10 @@ func versions(tier catalog.Tier) []string {
 func newestVersion(tier catalog.Tier) string { return versions(tier)[0] }
 
 // version is the one that a machine is made of, and keeps until it is recycled: its pool's on Enterprise, else the
-// control plane's, which somebody may have upgraded since the pool's other machines were made. That a control plane
-// does not go back, and that pools are not ahead of it, are inferences from what Kubernetes supports.
+// control plane's, which somebody may have upgraded since the pool's other machines were made.
+//
+// Unverified: that a control plane does not go back, and that pools are not ahead of it; what Kubernetes supports
+// suggests it.
 func (p *pool) version() string {
 	if p.EnterpriseFields != nil {
 		return p.EnterpriseFields.KubernetesVersion
