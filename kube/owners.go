@@ -144,6 +144,12 @@ func Owners(live map[string]any) (owners []Owner) {
 	return owners
 }
 
+// Applied reports whether lkeplan has applied an object: that the object looks as it
+// would be applied says nothing.
+func Applied(live map[string]any) bool {
+	return slices.ContainsFunc((&unstructured.Unstructured{Object: live}).GetManagedFields(), isOurs)
+}
+
 // setters are the field managers besides us that set fields of the spec.
 func setters(entries []metav1.ManagedFieldsEntry) (names []string) {
 	for _, e := range entries {

@@ -101,11 +101,10 @@ func objectOf(c plan.Change) map[string]any {
 	return map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind, "metadata": metadata}
 }
 
-// Detach ends the management of all objects of an owner, the value of their
-// inventory label: they are orphaned, or deleted, pools before their classes. Where
-// the objects of one kind may not be listed, those of the others are detached all
-// the same, and the error says so.
-func Detach(ctx context.Context, to ender, view compare.View, owner string, remove bool) error {
+// Orphan ends the management of all objects of an owner, the value of their inventory
+// label: they stay without it. Where the objects of one kind may not be listed, those of
+// the others are orphaned all the same, and the error says so.
+func Orphan(ctx context.Context, to ender, view compare.View, owner string) error {
 	var changes []plan.Change
 	var forbidden error
 	for _, kind := range compare.Kinds() {
@@ -119,7 +118,7 @@ func Detach(ctx context.Context, to ender, view compare.View, owner string, remo
 		}
 		for _, obj := range objects {
 			if manifest.Label(obj, kube.InventoryLabel) == owner {
-				changes = append(changes, endOf(obj, remove))
+				changes = append(changes, orphaned(obj))
 			}
 		}
 	}
@@ -127,14 +126,10 @@ func Detach(ctx context.Context, to ender, view compare.View, owner string, remo
 	return cmp.Or(err, forbidden)
 }
 
-func endOf(obj map[string]any, remove bool) plan.Change {
+func orphaned(obj map[string]any) plan.Change {
 	key := manifest.KeyOf(obj)
-	c := plan.Change{
+	return plan.Change{
 		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: manifest.UID(obj), Action: plan.Forget,
 	}
-	if remove {
-		c.Action = plan.Delete
-	}
-	return c
 }

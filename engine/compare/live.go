@@ -37,6 +37,9 @@ type LiveOptions struct {
 	// Prune puts objects into the plan that were applied from an earlier state of
 	// the configuration and are no longer in it.
 	Prune bool
+	// Spare reports whether such an object is left as it is, and is not in the plan; nil
+	// for none.
+	Spare func(config.Object) bool
 	// Predict says what applying a desired object makes of the live one, which is
 	// nil where there is none; nil works it out locally.
 	Predict Predictor
@@ -79,7 +82,11 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	after := before
 	after.Removed = head.Removed
 	addTargets(&before, &after, head, targets)
-	if over := leftOver(head, objects); opts.Prune {
+	over := leftOver(head, objects)
+	if opts.Spare != nil {
+		over = slices.DeleteFunc(over, opts.Spare)
+	}
+	if opts.Prune {
 		before.Objects = append(before.Objects, over...)
 	} else {
 		for _, o := range over {

@@ -156,10 +156,10 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	}}
 }
 
-// touchesOurs reports whether a plan changes or deletes objects that carry the
-// NodePlan's label already.
+// touchesOurs reports whether a plan changes or deletes objects that the NodePlan
+// has applied already.
 func (p judged) touchesOurs() bool {
 	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
-		return p.ours[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
+		return p.ours[c.Key()] && !p.received[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
 	})
 }

@@ -176,7 +176,7 @@ func TestAChangeWaitsWhileWhatWasLastAppliedIsNotKnown(t *testing.T) {
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{ours: owned{}}
+			p := &judged{ownership: ownership{ours: owned{}}}
 			if tt.ours {
 				p.ours[change.Key()] = true
 			}
@@ -234,7 +234,7 @@ func TestANewReleaseDoesNotRollWithoutACommit(t *testing.T) {
 			if rev.base, err = w.base(t.Context(), rev.target, t.TempDir(), head); err != nil {
 				t.Fatal(err)
 			}
-			p := &judged{ours: owned{}}
+			p := &judged{ownership: ownership{ours: owned{}}}
 			p.Plan.Current, p.Plan.Changes, p.Plan.Drift = new(catalog.Money), []plan.Change{tt.change}, tt.drift
 			if err := w.judge(t.Context(), rev, p); err != nil {
 				t.Fatal(err)

@@ -38,7 +38,7 @@ func TestAnEmptySource(t *testing.T) {
 		{name: "all would be deleted", live: []string{"a"}, status: []string{idA},
 			reason: lkeplanv1alpha1.ReasonGuarded, want: []string{idA}},
 		{name: "all would be deleted, and the status is lost", live: []string{"a"}, reason: lkeplanv1alpha1.ReasonGuarded},
-		{name: "all are being deleted, as was approved", live: []string{"a", "b"}, deleted: true,
+		{name: "all are being deleted, as was approved", live: []string{"a", "b"}, deleted: true, status: []string{idA, idB},
 			reason: lkeplanv1alpha1.ReasonSucceeded, want: []string{idA, idB}},
 		{name: "all are gone, as was approved", status: []string{idA}, reason: lkeplanv1alpha1.ReasonSucceeded},
 	}
@@ -52,8 +52,8 @@ func TestAnEmptySource(t *testing.T) {
 			source := scripted{result: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Cluster: config.Cluster{Name: "dev"}}}}}
 			source.result.Guards.MaxDeletedPools = 1
 			w := &Worker{
-				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
-				Records: none{}, Cache: nothing{}, Prices: prices,
+				Sources: source, Compiler: source, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
+				Records: none{}, Cache: nothing{}, Reader: nodePlansOf(np), Prices: prices,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 			}

@@ -40,16 +40,24 @@ type notice struct {
 // publish publishes the events that an outcome is worth. The outcome is settled
 // in np; before is the NodePlan as it was before that.
 func (r *Reconciler) publish(np, before *lkeplanv1alpha1.NodePlan, o outcome) {
-	for _, n := range notices(conditions.Get(before, meta.ReadyCondition), conditions.Get(np, meta.ReadyCondition), o) {
+	was := said{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
+	for _, n := range notices(was, conditions.Get(np, meta.ReadyCondition), o) {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 	}
 }
 
-// notices returns the events that an outcome is worth, where the condition Ready
-// was one thing, which is nil for a new NodePlan, and is another now. What is
+// said is what a NodePlan said last: the condition Ready, which is nil for a new one, of
+// a revision.
+type said struct {
+	ready    *metav1.Condition
+	revision string
+}
+
+// notices returns the events that an outcome is worth, where a NodePlan said one thing,
+// and the condition Ready is another now. What is
 // done gets two events: notification-controller sends one that sets the status of
 // a commit to nothing but the forge, and takes two of the same text for one.
-func notices(was, is *metav1.Condition, o outcome) (all []notice) {
+func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
 			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: shorten(o.corrected, maxEvent),
@@ -80,10 +88,11 @@ func notices(was, is *metav1.Condition, o outcome) (all []notice) {
 	return append(all, n, status)
 }
 
-// newsworthy reports whether an outcome says something that the condition Ready
-// did not say before.
-func newsworthy(was *metav1.Condition, o outcome) bool {
-	if was == nil {
+// newsworthy reports whether an outcome says something that was not said before. Of
+// another revision everything is new: its commit waits for a status.
+func newsworthy(last said, o outcome) bool {
+	was := last.ready
+	if was == nil || o.revision != "" && o.revision != last.revision {
 		return true
 	}
 	repeated := was.Reason == o.reason && was.Message == shorten(o.message, maxMessage)

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	std "cmp"
 	"testing"
 	"time"
 
@@ -35,6 +36,11 @@ func TestEventsAreNews(t *testing.T) {
 		created = applied + "\n1 to create"
 		back    = "NodePool web: spec.weight"
 	)
+	conflict := func(revision string) outcome {
+		o := stalled(lkeplanv1alpha1.ReasonConflict, "web is held by another")
+		o.revision = revision
+		return o
+	}
 	first := outcome{
 		reason: lkeplanv1alpha1.ReasonSucceeded, message: applied, event: created, news: true,
 		revision: "main@sha1:1", origin: "sha1:0",
@@ -77,12 +83,21 @@ func TestEventsAreNews(t *testing.T) {
 			{"Warning", "ApprovalPending", "the whole plan", map[string]string{rev: "main@sha1:4"}},
 		}},
 		{"the same plan", blocked, nil},
+		{"a conflict", conflict("main@sha1:5"), []notice{
+			{"Warning", "Conflict", "web is held by another", map[string]string{rev: "main@sha1:5"}},
+		}},
+		{"the same conflict of another commit", conflict("main@sha1:6"), []notice{
+			{"Warning", "Conflict", "web is held by another", map[string]string{rev: "main@sha1:6"}},
+		}},
+		{"the same conflict", conflict("main@sha1:6"), nil},
 	}
 	np := &lkeplanv1alpha1.NodePlan{}
 	for _, tt := range tests {
 		before := np.DeepCopy()
 		settle(np, tt.then)
-		got := notices(conditions.Get(before, meta.ReadyCondition), conditions.Get(np, meta.ReadyCondition), tt.then)
+		np.Status.LastAttemptedRevision = std.Or(tt.then.revision, np.Status.LastAttemptedRevision)
+		was := said{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
+		got := notices(was, conditions.Get(np, meta.ReadyCondition), tt.then)
 		for _, n := range got {
 			delete(n.metadata, tokenKey) // a time
 		}
@@ -103,7 +118,7 @@ func TestEventsAreDistinctAfterTheOppositeEvent(t *testing.T) {
 			t.Fatal(err)
 		}
 		ready := &metav1.Condition{Status: "True", LastTransitionTime: metav1.NewTime(moment)}
-		for _, n := range notices(nil, ready, done(lkeplanv1alpha1.ReasonSucceeded, "Applied").changed(true)) {
+		for _, n := range notices(said{}, ready, done(lkeplanv1alpha1.ReasonSucceeded, "Applied").changed(true)) {
 			if n.metadata[tokenKey] != at {
 				t.Errorf("the token is %q, want %q", n.metadata[tokenKey], at)
 			}

@@ -2,33 +2,45 @@ package gitops
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 // finalize deletes or orphans the objects of a deleted NodePlan, and removes its
-// finalizer.
+// finalizer. Where the guards refuse the deletion, the NodePlan stays until somebody
+// approves it, or has the objects orphaned.
 func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (ctrl.Result, error) {
 	if !controllerutil.ContainsFinalizer(np, Finalizer) {
 		return ctrl.Result{}, nil
 	}
-	if err := r.detach(ctx, np); err != nil && !refused(err) {
+	before := np.DeepCopy()
+	err := r.Worker.end(ctx, np)
+	switch o, waits := errors.AsType[outcome](err); {
+	case waits:
+		settle(np, o)
+		r.publish(np, before, o)
+		return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
+	case err != nil && !refused(err):
 		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be orphaned: %v", err))
 		return ctrl.Result{}, err
-	} else if err != nil {
-		// Its service account may be deleted already, with their namespace.
+	case err != nil: // its service account may be deleted already, with their namespace
 		r.Eventf(np, corev1.EventTypeWarning, lkeplanv1alpha1.ReasonPruneFailed, "its objects stay: %v", err)
 	}
-	r.Worker.Rivals.Forget(client.ObjectKeyFromObject(np))
 	controllerutil.RemoveFinalizer(np, Finalizer)
 	return ctrl.Result{}, nil
 }
@@ -39,15 +51,65 @@ func refused(err error) bool {
 		apierrors.IsInvalid(err) || meta.IsNoMatchError(err)
 }
 
-// detach deletes the objects of a NodePlan, or orphans them. A NodePlan that is
-// suspended or only plans deletes none.
-func (r *Reconciler) detach(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
-	to, err := r.Worker.Connect(np)
+// end ends the management of all objects of a NodePlan: what it has applied is deleted
+// where it says so, and whatever else carries its label stays, without the label. A
+// NodePlan that is suspended or only plans deletes nothing. The error is an outcome where
+// the NodePlan waits for somebody.
+func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
+	to, err := w.Connect(np)
 	if err != nil {
 		return err
 	}
-	label := inventoryLabel(np)
 	remove := np.Spec.DeletionPolicy == lkeplanv1alpha1.DeletionDelete && !np.Spec.Suspend &&
 		np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly
-	return apply.Detach(ctx, to, r.Worker.viewOf(to, compile.Result{Inventory: label}), label, remove)
+	if remove {
+		if err := w.remove(ctx, np, to); err != nil {
+			return err
+		}
+	}
+	label := inventoryLabel(np)
+	return apply.Orphan(ctx, to, sight.New(to, w.Cache, compile.Result{Inventory: label}), label)
+}
+
+// remove deletes what a NodePlan has applied, if the guards and policies that were last
+// applied let it.
+func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cluster) error {
+	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
+	if err != nil {
+		return fmt.Errorf("make a directory for what was last applied: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	rev := &revision{
+		Artifact: origin.Artifact{Revision: np.Status.LastAttemptedRevision},
+		np:       np, target: target{NodePlan: np}, cluster: to, ending: true,
+	}
+	vars, unread := w.Vars(ctx, np)
+	rev.target.vars = vars
+	nothing := compiled{request: compile.Request{Root: dir}}
+	if rev.base, err = w.base(ctx, rev.target, filepath.Join(dir, "base"), nothing); err != nil {
+		return err
+	}
+	if unread != nil {
+		rev.base.lastAppliedError = fmt.Sprintf("Its variables cannot be read: %v.", unread)
+	}
+	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, inventoryLabel(np)
+	p, err := w.compare(ctx, rev)
+	if err != nil {
+		return err
+	}
+	if err := w.judge(ctx, rev, &p); err != nil {
+		return err
+	}
+	if p.digest, err = p.Plan.Digest(); err != nil {
+		return err
+	}
+	allowed := approve(np, &p.Plan, p.digest)
+	if writePlan(np, p.Plan, rev.Revision, p.digest); !allowed {
+		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for approval: "+
+			"%s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s; to keep the objects, set "+
+			"spec.deletionPolicy to Orphan.", refusals(p.Plan), sentence(p.Plan), p.digest)
+		return Variables{Secrets: vars.Secrets}.mask(np, o)
+	}
+	_, err = apply.Run(ctx, to, compare.Comparison{Plan: p.Plan}, func(apply.Progress) {})
+	return err
 }

@@ -3,14 +3,23 @@ package gitops
 import (
 	"context"
 	"errors"
+	"slices"
+	"strings"
 	"testing"
+	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -36,6 +45,9 @@ func (c *pooled) ListLabelled(
 		return nil, nil
 	}
 	for _, name := range c.names {
+		if c.gone(name) {
+			continue
+		}
 		metadata := map[string]any{"name": name, "uid": "uid of " + name, "labels": map[string]any{label: value}}
 		if c.deleted {
 			metadata["deletionTimestamp"] = "2026-11-20T17:00:00Z"
@@ -43,6 +55,11 @@ func (c *pooled) ListLabelled(
 		objects = append(objects, map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": metadata})
 	}
 	return objects, nil
+}
+
+// gone reports whether a pool has been ended.
+func (c *pooled) gone(name string) bool {
+	return slices.ContainsFunc(c.ends, func(end string) bool { return strings.HasSuffix(end, " "+name) })
 }
 
 func (c *pooled) Delete(_ context.Context, obj map[string]any) error {
@@ -61,47 +78,75 @@ func (c *pooled) end(how string, obj map[string]any) error {
 	return nil
 }
 
-// TestObjectsOfADeletedNodePlan: they are deleted or orphaned, and where the API
-// server does not answer, the NodePlan stays until it does.
+// TestObjectsOfADeletedNodePlan: they are orphaned, or deleted if the guards let them,
+// and where the API server does not answer, the NodePlan stays until it does.
 func TestObjectsOfADeletedNodePlan(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
 	remove := lkeplanv1alpha1.NodePlanSpec{DeletionPolicy: lkeplanv1alpha1.DeletionDelete}
 	suspended, planOnly := remove, remove
 	suspended.Suspend, planOnly.Mode = true, lkeplanv1alpha1.ModePlanOnly
+	all := config.Guards{MaxDeletedPools: 2}
 	tests := []struct {
-		name   string
-		spec   lkeplanv1alpha1.NodePlanSpec
-		denied string
-		err    error
-		ends   []string
-		stays  bool
+		name    string
+		spec    lkeplanv1alpha1.NodePlanSpec
+		guards  config.Guards // that were last applied
+		applied []string      // by the NodePlan; else a and b
+		denied  string
+		err     error
+		ends    []string
+		waits   string
+		stays   bool
 	}{
 		{name: "they are orphaned", ends: []string{"orphan a", "orphan b"}},
-		{name: "they are deleted", spec: remove, ends: []string{"delete a", "delete b"}},
-		{name: "one kind must not be listed", spec: remove, denied: "CapacityBuffer", ends: []string{"delete a", "delete b"}},
+		{name: "they are deleted", spec: remove, guards: all, ends: []string{"delete a", "delete b"}},
+		{name: "a copy is not deleted", spec: remove, guards: all, applied: []string{"a"}, ends: []string{"delete a", "orphan b"}},
+		{name: "a guard refuses it", spec: remove, guards: config.Guards{MaxDeletedPools: 1}, stays: true,
+			waits: "2 pools would be deleted, and at most 1 may be in one change"},
+		{name: "a pool is protected", spec: remove, guards: config.Guards{MaxDeletedPools: 2, Protected: []string{"a"}}, stays: true,
+			waits: "pool.a is protected"},
+		{name: "one kind must not be listed", spec: remove, guards: all, denied: "CapacityBuffer",
+			ends: []string{"delete a", "delete b"}},
 		{name: "those of a suspended one stay", spec: suspended, ends: []string{"orphan a", "orphan b"}},
 		{name: "those of one that only plans stay", spec: planOnly, ends: []string{"orphan a", "orphan b"}},
-		{name: "the API server is away", spec: remove, err: errors.New("connection refused"), stays: true},
-		{name: "the account has no rights any more", spec: remove,
+		{name: "the API server is away", spec: remove, guards: all, err: errors.New("connection refused"), stays: true},
+		{name: "the account has no rights any more", spec: remove, guards: all,
 			err: apierrors.NewForbidden(schema.GroupResource{}, "a", errors.New("no binding"))},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
+			if tt.applied == nil {
+				tt.applied = []string{"a", "b"}
+			}
 			cluster := &pooled{names: []string{"a", "b"}, label: inventoryLabel(np), denied: tt.denied, err: tt.err}
+			for _, name := range tt.applied {
+				np.Status.Inventory = append(np.Status.Inventory,
+					lkeplanv1alpha1.InventoryEntry{ID: holding.ID("", name, "karpenter.sh", "NodePool"), UID: "uid of " + name})
+			}
+			compiler := &asks{answer: compile.Answer{Result: compile.Result{Compiled: config.Compiled{Guards: tt.guards}}}}
 			r := &Reconciler{
 				EventRecorder: &recorder{},
 				Worker: &Worker{
-					Rivals:  NewRivals(nil),
+					Compiler: compiler, Records: recorded{path: ".", files: map[string]string{"main.lke.hcl": ""}}, Prices: prices,
+					Cache: nothing{}, Reader: nodePlansOf(np), Scratch: t.TempDir(), Now: time.Now,
+					Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 					Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return cluster, nil },
 				},
 			}
 			_, err := r.finalize(t.Context(), np)
-			if stays := controllerutil.ContainsFinalizer(np, Finalizer); stays != tt.stays || (err != nil) != tt.stays {
+			stays, waits := controllerutil.ContainsFinalizer(np, Finalizer), tt.waits != ""
+			if stays != tt.stays || (err != nil) != (tt.stays && !waits) {
 				t.Errorf("the NodePlan stays: %v, with %v, want %v", stays, err, tt.stays)
 			}
 			if diff := cmp.Diff(tt.ends, cluster.ends); diff != "" {
 				t.Errorf("objects (-want +got):\n%s", diff)
+			}
+			if message := conditions.GetMessage(np, meta.ReadyCondition); waits && !strings.Contains(message, tt.waits) {
+				t.Errorf("it waits because %s", message)
 			}
 		})
 	}

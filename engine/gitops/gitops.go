@@ -15,6 +15,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -22,22 +23,11 @@ import (
 // Finalizer keeps a deleted NodePlan until its objects are deleted or orphaned.
 const Finalizer = "lkeplan.dev/finalizer"
 
-// Artifact is one revision of a source.
-type Artifact struct {
-	Revision string // as Flux writes it: main@sha1:1f2c…
-	Origin   string // the commit that it was made from; "" where the source does not say
-	Verified bool   // source-controller has verified its signature
-	// Fetch puts the files into an empty directory. It takes only regular files,
-	// of bounded number and size. It fails, and unpacks nothing, where they have
-	// another digest than the source says.
-	Fetch func(ctx context.Context, dir string) error
-}
-
-// Sources finds the sources of NodePlans.
+// Sources finds the sources of NodePlans; origin.Cluster is one.
 type Sources interface {
-	// Find returns the present revision of a NodePlan's source. The error is a
-	// stalled outcome where the NodePlan may not use the source.
-	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Artifact, error)
+	// Find returns the present revision of a NodePlan's source. The error is an
+	// origin.DeniedError where the NodePlan may not use the source.
+	Find(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (origin.Artifact, error)
 }
 
 // Compiler compiles a directory; compile.Child is one.

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -20,6 +20,7 @@ const (
 	byConfigMap = ".spec.configMapRef" // and those of variablesFrom
 	byPlanFor   = ".spec.planFor"
 	byInventory = ".inventoryLabel" // of their objects
+	byContested = ".status.contested"
 )
 
 // addIndexes adds the indexes of NodePlans to a cache.
@@ -29,6 +30,7 @@ func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 		byConfigMap: configMapKeys,
 		byPlanFor:   planForKeys,
 		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{inventoryLabel(np)} },
+		byContested: contestedKeys,
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
 			return keys(obj.(*lkeplanv1alpha1.NodePlan))
@@ -41,16 +43,15 @@ func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 }
 
 func sourceKeys(np *lkeplanv1alpha1.NodePlan) []string {
-	ref := np.Spec.SourceRef
-	if ref == nil {
+	if np.Spec.SourceRef == nil {
 		return nil
 	}
-	return []string{indexKey(ref.Kind, cmp.Or(ref.Namespace, np.Namespace), ref.Name)}
+	return []string{origin.Key(np)}
 }
 
 func configMapKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
 	if np.Spec.ConfigMapRef != nil {
-		keys = append(keys, indexKey("ConfigMap", np.Namespace, np.Spec.ConfigMapRef.Name))
+		keys = append(keys, origin.Key(np))
 	}
 	for _, from := range np.Spec.VariablesFrom {
 		if from.Kind == "ConfigMap" {
@@ -59,6 +60,13 @@ func configMapKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
 	}
 	slices.Sort(keys)
 	return slices.Compact(keys)
+}
+
+func contestedKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
+	for _, c := range np.Status.Contested {
+		keys = append(keys, c.ID)
+	}
+	return keys
 }
 
 func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {

@@ -74,6 +74,21 @@ func (o outcome) changed(news bool) outcome {
 	return o
 }
 
+// mostNoted bounds how many lines a message notes.
+const mostNoted = 10
+
+// noting returns the outcome with lines at the end of its message.
+func (o outcome) noting(lines []string) outcome {
+	for i, line := range lines {
+		if i == mostNoted {
+			o.message += fmt.Sprintf("\nAnd so do %d more.", len(lines)-i)
+			break
+		}
+		o.message += "\n" + line
+	}
+	return o
+}
+
 // maxMessage bounds the message of a condition, in bytes.
 const maxMessage = 20_000
 

@@ -6,66 +6,85 @@ import (
 	"slices"
 	"strings"
 
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// owned has the keys of live objects that carry the NodePlan's inventory label.
+// owned has the keys of live objects that a NodePlan may change by force.
 type owned map[manifest.Key]bool
 
-// refuseForeign refuses to change objects that somebody else has applied, and
-// fields that others have set in objects that this NodePlan has not applied yet.
-func refuseForeign(p plan.Plan, ours owned) error {
-	var lines []string
+// ownership is whose the live objects are that have to do with a revision.
+type ownership struct {
+	ours     owned // that the NodePlan has applied, or takes over from one that gives them up
+	received owned // of these, those that it takes over
+	// contested are those that another NodePlan holds, and refused says of these, and of
+	// those of others, why nothing is applied.
+	contested []lkeplanv1alpha1.ContestedEntry
+	refused   []string
+	undecided bool // whether another NodePlan gives them up is not known yet
+}
+
+// ownershipOf sorts the objects by whose they are: those that the revision declares, and
+// those that carry the NodePlan's label.
+func (w *Worker) ownershipOf(ctx context.Context, rev *revision, p judged, inventory holding.Inventory) ownership {
+	o := ownership{ours: owned{}, received: owned{}}
+	for _, obj := range p.labelled {
+		if inventory.Has(obj) {
+			o.ours[manifest.KeyOf(obj)] = true
+		}
+	}
+	for i, t := range p.Targets {
+		if t.Live == nil {
+			continue
+		}
+		key := manifest.KeyOf(t.Live)
+		switch inventory.Declared(t.Live, rev.head.Inventory, rev.head.Imports) {
+		case holding.Ours:
+			o.ours[key] = true
+		case holding.Foreign:
+			delete(o.ours, key)
+			o.refused = append(o.refused, fmt.Sprintf("%s was made by %s: to take it over, add import { to = %s, id = %q }, "+
+				"each on a line of its own", key, holding.Maker(t.Live), rev.head.Objects[i].Addr, key.Name))
+		case holding.Held:
+			by := holding.HolderOf(t.Live)
+			switch why, undecided := w.keeps(ctx, rev, t.Live); {
+			case why == "":
+				o.ours[key], o.received[key] = true, true
+			default:
+				id := holding.EntryOf(t.Live).ID
+				o.contested = append(o.contested, lkeplanv1alpha1.ContestedEntry{ID: id, Holder: by})
+				o.refused = append(o.refused, fmt.Sprintf("%s is held by NodePlan %s, %s", key, by, why))
+				o.undecided = o.undecided || undecided
+			}
+		}
+	}
+	return o
+}
+
+// refuseForeign refuses to change objects of others, and fields that others have set in
+// objects that this NodePlan has not applied yet.
+func refuseForeign(p plan.Plan, o ownership) error {
+	lines := slices.Clone(o.refused)
 	for _, c := range p.Changes {
-		if ours[c.Key()] {
+		if o.ours[c.Key()] {
 			continue
 		}
 		for _, conflict := range c.Conflicts {
-			lines = append(lines, fmt.Sprintf("%s of %s was set by %q", conflict.Path, c.Key(), conflict.Owner))
+			if conflict.Holder == "" {
+				lines = append(lines, fmt.Sprintf("%s of %s was set by %q: have the owner give the field up, or remove it "+
+					"from the source", conflict.Path, c.Key(), conflict.Owner))
+			}
 		}
 	}
 	if len(lines) == 0 {
 		return nil
 	}
-	return stalled(lkeplanv1alpha1.ReasonConflict,
-		"nothing is applied: %s. Have the owner give the field up, or remove it from the source.", strings.Join(lines, "; "))
-}
-
-// refuseMoved refuses to delete objects that another NodePlan declares now: their
-// nodes would be deleted with them, and made again.
-func (w *Worker) refuseMoved(np *lkeplanv1alpha1.NodePlan, p plan.Plan) error {
-	var lines []string
-	for _, c := range p.Changes {
-		if c.Action != plan.Delete {
-			continue
-		}
-		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
-			lines = append(lines, fmt.Sprintf("%s would be deleted, and NodePlan %s declares it: "+
-				"to hand it over, add removed { from = %s, delete = false }, each on a line of its own", c.Key(), other, c.Addr))
-		}
-	}
-	if len(lines) == 0 {
-		return nil
-	}
-	return stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; "))
-}
-
-// notifyOrphaned notifies the NodePlans that declare objects that the plan has
-// orphaned.
-func (w *Worker) notifyOrphaned(np *lkeplanv1alpha1.NodePlan, p plan.Plan) {
-	for _, c := range p.Changes {
-		if c.Action != plan.Forget {
-			continue
-		}
-		for _, other := range w.Rivals.Others(client.ObjectKeyFromObject(np), c.Key()) {
-			w.Rivals.notify(other)
-		}
-	}
+	refused := stalled(lkeplanv1alpha1.ReasonConflict, "nothing is applied: %s.", strings.Join(lines, "; "))
+	refused.stalled, refused.failed = !o.undecided, o.undecided
+	return refused
 }
 
 // forcing applies our own objects by force.

@@ -8,17 +8,22 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // judged is a plan that the guards and policies have judged, with what the
 // cluster had of the NodePlan's objects when it was made.
 type judged struct {
 	compare.Comparison
+	ownership
 	digest   string
-	ours     owned
-	deleting []map[string]any // of ours, those that are deleted already
+	labelled []map[string]any  // that carry the NodePlan's label
+	applied  holding.Inventory // by the NodePlan
+	stays    []string          // what is left over and stays, and why
 }
 
 // plan works out what a revision changes, and has the guards judge it. It fails
@@ -29,10 +34,8 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", rev.Revision, err)
 	}
 	if !rev.planOnly() { // a NodePlan that only plans shows the conflicts
-		if err := refuseForeign(p.Plan, p.ours); err != nil {
-			return p, err
-		}
-		if err := w.refuseMoved(rev.np, p.Plan); err != nil {
+		rev.np.Status.Contested = p.contested
+		if err := refuseForeign(p.Plan, p.ownership); err != nil {
 			return p, err
 		}
 	}
@@ -47,24 +50,40 @@ func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
 
 // compare works out the plan, without the fields that others may set.
 func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
-	spec, view := rev.target.Spec, w.view(rev)
+	view, left := sight.New(rev.cluster, w.Cache, rev.head), w.leftovers(rev)
+	asking, cancel := context.WithTimeout(ctx, timeout(rev.np)) // other NodePlans have to be compiled for some answers
+	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
-		Prune:  spec.Prune == nil || *spec.Prune,
-		Ignore: ignored(spec.DriftIgnore),
+		Prune:  left.prune,
+		Ignore: ignored(rev.target.Spec.DriftIgnore),
+		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
 	})
-	ours, deleting := view.found()
-	return judged{Comparison: found, ours: ours, deleting: deleting}, err
+	if err != nil {
+		return judged{}, err
+	}
+	p := judged{Comparison: found, labelled: view.Found(), applied: left.inventory, stays: left.stays}
+	p.ownership = w.ownershipOf(asking, rev, p, left.inventory)
+	for i := range p.Plan.Changes { // that another NodePlan gives an object up is no conflict
+		if c := &p.Plan.Changes[i]; p.ours[c.Key()] {
+			c.Conflicts = slices.DeleteFunc(c.Conflicts, func(c plan.Conflict) bool { return c.Holder != "" })
+		}
+	}
+	return p, ctx.Err()
 }
 
 // judge asks the guards in the source that was last applied, those of the
 // NodePlan, and the policies. How many objects there are the cluster says: a
 // status may have been lost, and may list objects that are gone since.
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
-	verdicts, err := p.Plan.Judge(plan.Bounds{
+	bounds := plan.Bounds{
 		Guards: stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
-		Before: len(p.ours) - len(p.deleting), After: len(rev.head.Objects),
-	})
+		Before: p.alive(), After: len(rev.head.Objects),
+	}
+	if rev.ending { // that nothing is left is no mistake
+		bounds.Before = 0
+	}
+	verdicts, err := p.Plan.Judge(bounds)
 	if err != nil {
 		return err
 	}
@@ -82,6 +101,16 @@ func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	}
 	p.Plan.Verdicts = append(p.Plan.Verdicts, answer.Verdicts...)
 	return nil
+}
+
+// alive is how many objects with the NodePlan's label are not deleted yet.
+func (p judged) alive() (n int) {
+	for _, obj := range p.labelled {
+		if !manifest.Deleted(obj) {
+			n++
+		}
+	}
+	return n
 }
 
 // stricter joins the guards of the source with those of the NodePlan, for a

@@ -8,7 +8,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -58,7 +57,7 @@ func plannedFor(np *lkeplanv1alpha1.NodePlan) (at client.ObjectKey, forAnother b
 // planned is the outcome of a NodePlan that only plans. It is news where the plan
 // differs from the one before.
 func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePlanStatus) (outcome, error) {
-	o := plannedOutcome(p.Plan, p.ours).changed(planDiffers(before, &rev.np.Status))
+	o := plannedOutcome(p).changed(planDiffers(before, &rev.np.Status))
 	var err error
 	if o.event, err = comment(rev.target.NodePlan, p.Plan, p.digest); err != nil {
 		return o, failed(lkeplanv1alpha1.ReasonApplyFailed, "write the plan of revision %s: %v", rev.Revision, err)
@@ -68,15 +67,15 @@ func (w *Worker) planned(rev *revision, p judged, before *lkeplanv1alpha1.NodePl
 
 // plannedOutcome is ready, also where guards or conflicts would stop the plan. Then
 // the event is a warning, by which the status of the commit is a failure.
-func plannedOutcome(p plan.Plan, ours owned) outcome {
-	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p))
-	if err := refuseForeign(p, ours); err != nil {
+func plannedOutcome(p judged) outcome {
+	o := done(lkeplanv1alpha1.ReasonPlanned, "%s", sentence(p.Plan))
+	if err := refuseForeign(p.Plan, p.ownership); err != nil {
 		o.refused, o.message = lkeplanv1alpha1.ReasonConflict, o.message+"; as it is, "+err.Error()
 	}
-	if p.Refused() {
-		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p)
+	if p.Plan.Refused() {
+		o.refused, o.message = lkeplanv1alpha1.ReasonGuarded, o.message+"; it would wait for approval: "+refusals(p.Plan)
 	}
-	return o
+	return o.noting(p.stays)
 }
 
 // planDiffers reports whether a plan, or a verdict on it, differs from before.

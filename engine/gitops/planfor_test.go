@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -117,7 +118,7 @@ func (a valuesOf) Compile(_ context.Context, req compile.Request) (compile.Answe
 func TestLastAppliedFilesHaveTheirOwnVariables(t *testing.T) {
 	compiler := valuesOf{map[string]string{}}
 	w := &Worker{
-		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+		Sources: scripted{}, Compiler: compiler, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
 		Records: recorded{files: map[string]string{}},
 		Cache:   nodePlansOf(nodePlan("a", "fleet")),
 		Vars: func(_ context.Context, np *lkeplanv1alpha1.NodePlan) (Variables, error) {
@@ -154,10 +155,10 @@ func TestAPlanThatWouldBeRefusedIsReadyAndWarns(t *testing.T) {
 		{"one that sets back a field", plan.Plan{Changes: []plan.Change{contested}}, owned{update.Key(): true},
 			"", "1 to update"},
 		{"one that takes a field from others", plan.Plan{Changes: []plan.Change{contested}}, nil,
-			lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit".`},
+			lkeplanv1alpha1.ReasonConflict, `1 to update; as it is, nothing is applied: spec.weight of NodePool web was set by "kubectl-edit": have`},
 	}
 	for _, tt := range tests {
-		o := plannedOutcome(tt.plan, tt.ours)
+		o := plannedOutcome(judged{Comparison: compare.Comparison{Plan: tt.plan}, ownership: ownership{ours: tt.ours}})
 		ready := o.reason == lkeplanv1alpha1.ReasonPlanned && !o.stalled && !o.failed
 		if !ready || o.refused != tt.refused || !strings.HasPrefix(o.message, tt.says) {
 			t.Errorf("%s: %+v", tt.name, o)

@@ -43,9 +43,6 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	began := time.Now()
 	np := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
-		if client.IgnoreNotFound(err) == nil {
-			r.Worker.Rivals.Forget(req.NamespacedName) // somebody may have removed its finalizer
-		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	patcher := patch.NewSerialPatcher(np, r.Client)

@@ -12,15 +12,13 @@ import (
 	"github.com/fluxcd/pkg/runtime/metrics"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/semaphore"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -62,12 +60,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
-	again := make(chan event.GenericEvent, 1024)
-	work, err := worker(mgr, o, func(np types.NamespacedName) {
-		again <- event.GenericEvent{Object: &lkeplanv1alpha1.NodePlan{
-			ObjectMeta: metav1.ObjectMeta{Namespace: np.Namespace, Name: np.Name},
-		}}
-	})
+	work, err := worker(mgr, o)
 	if err != nil {
 		return err
 	}
@@ -78,12 +71,11 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
 	}
-	return watch(mgr, r, o.Concurrent, again)
+	return watch(mgr, r, o.Concurrent)
 }
 
-// worker returns the Worker of a manager's cluster. It calls notify for NodePlans
-// that are to be reconciled again because of another one.
-func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (*Worker, error) {
+// worker returns the Worker of a manager's cluster.
+func worker(mgr manager.Manager, o Options) (*Worker, error) {
 	budget := semaphore.NewWeighted(childMemory)
 	compiler := o.Compiler
 	if compiler == nil {
@@ -96,7 +88,7 @@ func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
 	return &Worker{
-		Sources: ClusterSources{
+		Sources: origin.Cluster{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
 		},
@@ -104,8 +96,8 @@ func worker(mgr manager.Manager, o Options, notify func(types.NamespacedName)) (
 		Connect:       (&connections{cfg: mgr.GetConfig(), account: o.ServiceAccount}).connect,
 		Vars:          ReadVariables(uncached),
 		Records:       ClusterRecords{uncached},
-		Rivals:        NewRivals(notify),
 		Cache:         mgr.GetClient(),
+		Reader:        uncached,
 		Cluster:       o.Cluster,
 		Version:       o.Version,
 		Prices:        o.Prices,

@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -64,7 +65,7 @@ const mostListed = 100
 // pools says how many nodes of each pool are outdated, and when the next one may
 // be replaced.
 func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkeplanv1alpha1.PoolStatus, error) {
-	rolling, err := compare.Rolling(ctx, w.view(rev), rev.head)
+	rolling, err := compare.Rolling(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head)
 	if err != nil {
 		return nil, err
 	}

@@ -1,22 +1,31 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Worker does the work of a reconciliation. It changes the status of the
@@ -28,8 +37,8 @@ type Worker struct {
 	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // as the account that applies the plan
 	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
 	Records  Records
-	Rivals   *Rivals
-	Cache    client.Reader // of nodes, NodeClaims, pods and their disruption budgets
+	Cache    client.Reader // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
+	Reader   client.Reader // of NodePlans, without a cache
 	Cluster  string        // the label of the LKE cluster
 	Version  string        // of this program, for required_version
 	Prices   *catalog.Catalog
@@ -51,7 +60,7 @@ type Records interface {
 // revision is one revision of a source while it is reconciled. The fields are set
 // step by step.
 type revision struct {
-	Artifact
+	origin.Artifact
 	np      *lkeplanv1alpha1.NodePlan // its status is written
 	target  target                    // the NodePlan that it is planned for
 	files   string                    // the directory that it was fetched into
@@ -59,13 +68,21 @@ type revision struct {
 	cluster Cluster                   // as the account of the NodePlan
 	head    compile.Result
 	base    compiled // what was last applied
+	ending  bool     // the NodePlan is deleted, and all that it has applied with it
+	// declared is what other NodePlans declare at this revision, as far as it was asked.
+	declared map[client.ObjectKey]declaration
 }
 
 func (r *revision) planOnly() bool { return r.np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly }
 
 // Work reconciles a NodePlan with the cluster.
 func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome {
-	artifact, err := w.Sources.Find(ctx, np)
+	finding, cancel := context.WithTimeout(ctx, timeout(np))
+	defer cancel()
+	artifact, err := w.Sources.Find(finding, np)
+	if denied, ok := errors.AsType[origin.DeniedError](err); ok {
+		return stalled(lkeplanv1alpha1.ReasonAccessDenied, "%v", denied)
+	}
 	if err != nil {
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
@@ -121,9 +138,6 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if err := w.compile(ctx, rev, vars); err != nil {
 		return outcome{}, err
 	}
-	if err := w.refuseRivals(rev); err != nil {
-		return outcome{}, err
-	}
 	var err error
 	if rev.cluster, err = w.Connect(rev.np); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
@@ -172,16 +186,15 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
 		agreed.Plan.Changes[i].Conflicts = nil
 	}
-	deleted, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
+	_, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
 		if step.Event != apply.Event(kube.Unchanged) {
 			changed++
 		}
 	})
-	np.Status.Inventory = inventory(rev.head, np.Status.Inventory, append(deleted, p.deleting...), err == nil)
-	if err != nil {
+	listErr := w.takeInventory(ctx, rev, p, changed > 0 || err != nil)
+	if err = cmp.Or(err, listErr); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
 	}
-	w.notifyOrphaned(np, p.Plan)
 	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
@@ -192,13 +205,36 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	if np.Spec.Wait {
-		if err := apply.WaitReady(applying, w.view(rev), rev.head.Manifests(), func(apply.Progress) {}); err != nil {
+		if err := apply.WaitReady(applying, sight.New(rev.cluster, w.Cache, rev.head), rev.head.Manifests(), func(apply.Progress) {}); err != nil {
 			return outcome{}, failed(lkeplanv1alpha1.ReasonHealthCheckFailed,
 				"revision %s is applied, and not ready yet: %v", rev.Revision, err).changed(news)
 		}
 	}
-	o := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision).changed(news)
-	o.event = o.message + "\n" + sentence(p.Plan)
+	o := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision)
+	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message
+	o = o.noting(p.stays)
+	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	o.corrected = corrections(p.Plan, p.ours)
 	return o, nil
+}
+
+// takeInventory writes down which objects the NodePlan has in the cluster: as they were
+// read for the plan, or as they are after something was changed.
+func (w *Worker) takeInventory(ctx context.Context, rev *revision, p judged, changed bool) error {
+	labelled := p.labelled
+	if changed {
+		view := sight.New(rev.cluster, w.Cache, rev.head)
+		for _, kind := range compare.Kinds() {
+			if _, err := view.List(ctx, kind); err != nil && !apierrors.IsForbidden(err) {
+				return fmt.Errorf("list what was applied: %w", err)
+			}
+		}
+		labelled = view.Found()
+	}
+	declared := owned{}
+	for _, m := range rev.head.Manifests() {
+		declared[manifest.KeyOf(m)] = true
+	}
+	rev.np.Status.Inventory = p.applied.After(labelled, func(key manifest.Key) bool { return declared[key] })
+	return nil
 }

@@ -13,12 +13,12 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -31,9 +31,9 @@ type scripted struct {
 	result                        compile.Answer
 }
 
-func (s scripted) Find(context.Context, *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s scripted) Find(context.Context, *lkeplanv1alpha1.NodePlan) (origin.Artifact, error) {
 	fetch := func(context.Context, string) error { return s.fetchErr }
-	return Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: fetch}, s.findErr
+	return origin.Artifact{Revision: "main@sha1:1", Verified: s.verified, Fetch: fetch}, s.findErr
 }
 
 func (s scripted) Compile(context.Context, compile.Request) (compile.Answer, error) {
@@ -74,7 +74,7 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			w := &Worker{
-				Sources: tt.source, Compiler: tt.source, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+				Sources: tt.source, Compiler: tt.source, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
 				Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 				Records: none{},
 				Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) { return nil, errors.New("no cluster") },
@@ -109,60 +109,6 @@ func TestPathsStayWithinTheSource(t *testing.T) {
 	} {
 		if got := within(path); got != want || !filepath.IsLocal(got) {
 			t.Errorf("within(%q) = %q, want %q", path, got, want)
-		}
-	}
-}
-
-// Two objects that NodePlans may declare.
-var (
-	web = manifest.Key{Kind: "NodePool", Name: "web"}
-	db  = manifest.Key{Kind: "NodePool", Name: "db"}
-)
-
-func TestRivalsFindOutAboutEachOther(t *testing.T) {
-	var notified []types.NamespacedName
-	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other) })
-	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	type holders = map[manifest.Key][]types.NamespacedName
-	if rivals := r.Declare(a, []manifest.Key{web, db}); len(rivals) > 0 {
-		t.Errorf("the first has rivals: %v", rivals)
-	}
-	for _, who := range []types.NamespacedName{b, b} {
-		if diff := cmp.Diff(holders{web: {a}}, r.Declare(who, []manifest.Key{web})); diff != "" {
-			t.Errorf("rivals of %s (-want +got):\n%s", who, diff)
-		}
-	}
-	if diff := cmp.Diff(holders{web: {b}}, r.Declare(a, []manifest.Key{web})); diff != "" {
-		t.Errorf("rivals of the first, reconciled again (-want +got):\n%s", diff)
-	}
-	notified = nil
-	if r.Forget(b); !slices.Equal(notified, []types.NamespacedName{a}) {
-		t.Errorf("forgetting b notifies %v, want %v", notified, a)
-	}
-	if rivals := r.Declare(a, []manifest.Key{web}); len(rivals) > 0 {
-		t.Errorf("rivals of nobody: %v", rivals)
-	}
-}
-
-func TestRivalsAreNotifiedWhenTheyBeginAndCeaseToShare(t *testing.T) {
-	var notified []string
-	r := NewRivals(func(other types.NamespacedName) { notified = append(notified, other.Name) })
-	a, b := types.NamespacedName{Namespace: "x", Name: "a"}, types.NamespacedName{Namespace: "x", Name: "b"}
-	for _, step := range []struct {
-		who     types.NamespacedName
-		objects []manifest.Key
-		want    []string
-	}{
-		{a, []manifest.Key{web}, nil},
-		{b, []manifest.Key{db}, nil},
-		{b, []manifest.Key{db, web}, []string{"a"}},
-		{a, []manifest.Key{web}, nil}, // as before
-		{b, []manifest.Key{db}, []string{"a"}},
-	} {
-		notified = nil
-		r.Declare(step.who, step.objects)
-		if !slices.Equal(notified, step.want) {
-			t.Errorf("when %s declares %v, %v are notified, want %v", step.who, step.objects, notified, step.want)
 		}
 	}
 }
@@ -253,19 +199,6 @@ func TestMessagesAreCutAtWords(t *testing.T) {
 	}
 }
 
-func TestAPlanForAPullRequestIsNoRival(t *testing.T) {
-	web := config.Object{Manifest: map[string]any{"kind": "NodePool", "metadata": map[string]any{"name": "web"}}}
-	head := compile.Result{Compiled: config.Compiled{Objects: []config.Object{web}}}
-	w := &Worker{Rivals: NewRivals(nil)}
-	applies, plans := &lkeplanv1alpha1.NodePlan{}, &lkeplanv1alpha1.NodePlan{}
-	applies.Name, plans.Name, plans.Spec.Mode = "fleet", "pr-7", lkeplanv1alpha1.ModePlanOnly
-	for _, np := range []*lkeplanv1alpha1.NodePlan{applies, plans, applies} {
-		if err := w.refuseRivals(&revision{np: np, head: head}); err != nil {
-			t.Errorf("%s: %v", np.Name, err)
-		}
-	}
-}
-
 // failing compiles the new revision, and not what was last applied.
 type failing struct{ scripted }
 
@@ -280,7 +213,7 @@ func TestNoRevisionPassesWhileTheGuardsLastAppliedCannotBeRead(t *testing.T) {
 	var source scripted
 	source.result.Cluster.Name = "dev"
 	w := &Worker{
-		Sources: source, Compiler: failing{source}, Cluster: "dev", Scratch: t.TempDir(), Rivals: NewRivals(nil), Now: time.Now,
+		Sources: source, Compiler: failing{source}, Cluster: "dev", Scratch: t.TempDir(), Now: time.Now,
 		Records: recorded{path: ".", files: map[string]string{"old.lke.hcl": ""}},
 		Vars:    func(context.Context, *lkeplanv1alpha1.NodePlan) (Variables, error) { return Variables{}, nil },
 		Connect: func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {

@@ -105,8 +105,9 @@ func (s *sandbox) planOnly() {
 	}
 }
 
-// TestNodePlansShareNothingAndWait: two NodePlans with the same object both stop and
-// name each other until one drops it, and one that depends on another waits.
+// TestNodePlansShareNothingAndWait: of two NodePlans with the same object the one that
+// holds it goes on, and the other names it until one drops it. One that depends on
+// another waits.
 func TestNodePlansShareNothingAndWait(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
@@ -128,25 +129,40 @@ func TestNodePlansShareNothingAndWait(t *testing.T) {
 
 	s.kube("", "patch", "nodeplan", "two", "--type=json", "-p", `[{"op":"remove","path":"/spec/dependsOn"}]`)
 	s.source("two", strings.ReplaceAll(fleet("", "b", "a"), "default", "second"))
-	for plan, other := range map[string]string{"one": "two", "two": "one"} {
-		np := s.untilPlan(plan, "it is in conflict", because(lkeplanv1alpha1.ReasonConflict))
-		mustContain(t, conditions.GetMessage(np, meta.ReadyCondition), "NodePool a", "default/"+other)
-		if !conditions.IsStalled(np) {
-			t.Errorf("NodePlan %s is in conflict and not stalled", plan)
-		}
-	}
+	newcomer := s.untilPlan("two", "it is in conflict", because(lkeplanv1alpha1.ReasonConflict))
+	mustContain(t, conditions.GetMessage(newcomer, meta.ReadyCondition), "NodePool a is held by NodePlan default/one")
+	s.source("one", strings.ReplaceAll(fleet("", "a"), "= 10", "= 20"))
+	s.untilPlan("one", "it goes on", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
+			s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.spec.weight}") == "20"
+	})
 	s.source("two", strings.ReplaceAll(fleet("", "b"), "default", "second"))
-	for _, plan := range []string{"one", "two"} {
-		s.untilPlan(plan, "it is ready again", because(lkeplanv1alpha1.ReasonSucceeded))
-	}
+	s.untilPlan("two", "it is ready again", because(lkeplanv1alpha1.ReasonSucceeded))
 	if got := s.pools(); len(got) != 2 {
 		t.Errorf("pools %v, want a and b", got)
 	}
+	s.leavesACopy()
 	s.movesAPool()
 }
 
-// movesAPool shows that a pool moves from one NodePlan to another without being
-// deleted.
+// leavesACopy shows that a copy of a pool, with its label, is reported and stays.
+func (s *sandbox) leavesACopy() {
+	s.t.Helper()
+	pool := s.kube("", "get", "nodepool", "b", "-o", "yaml", "--show-managed-fields")
+	s.kube(strings.Replace(pool, "name: b", "name: b-copy", 1), "create", "-f", "-")
+	s.kube("", "annotate", "nodeplan", "two", "reconcile.fluxcd.io/requestedAt=copied", "--overwrite")
+	s.untilPlan("two", "it reports the copy", func(np *lkeplanv1alpha1.NodePlan) bool {
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
+			strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "NodePool b-copy stays")
+	})
+	if got := s.pools(); len(got) != 3 {
+		s.t.Errorf("pools %v, want a, b and its copy", got)
+	}
+	s.kube("", "delete", "nodepool", "b-copy")
+}
+
+// movesAPool shows that a pool moves from one source to another without being deleted,
+// where a removed block says so.
 func (s *sandbox) movesAPool() {
 	s.t.Helper()
 	uid := func() string { return s.kube("", "get", "nodepool", "a", "-o", "jsonpath={.metadata.uid}") }
@@ -155,12 +171,15 @@ func (s *sandbox) movesAPool() {
 	s.untilPlan("two", "it wants what the other has", because(lkeplanv1alpha1.ReasonConflict))
 	s.source("one", fleet(""))
 	s.untilPlan("one", "it does not delete what the other wants", func(np *lkeplanv1alpha1.NodePlan) bool {
-		return because(lkeplanv1alpha1.ReasonConflict)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
-			"removed { from = pool.a, delete = false }")
+		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition),
+			"add removed { from = pool.a, delete = false } to hand it over")
 	})
 	s.source("one", fleet("\nremoved {\n  from   = pool.a\n  delete = false\n}\n"))
 	for _, plan := range []string{"one", "two"} {
-		s.untilPlan(plan, "the pool has moved", because(lkeplanv1alpha1.ReasonSucceeded))
+		s.untilPlan(plan, "the pool has moved", func(np *lkeplanv1alpha1.NodePlan) bool {
+			return because(lkeplanv1alpha1.ReasonSucceeded)(np) &&
+				!strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "stays")
+		})
 	}
 	if after := uid(); after != before {
 		s.t.Errorf("the pool has the uid %s, and had %s: it was deleted", after, before)

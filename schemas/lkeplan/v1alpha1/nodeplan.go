@@ -115,7 +115,8 @@ type NodePlanSpec struct {
 	Prune *bool `json:"prune,omitempty"`
 
 	// DeletionPolicy says what happens to the objects when the NodePlan is deleted.
-	// If it is suspended, or its mode is PlanOnly, they stay in any case.
+	// Delete asks the guards that were last applied, and waits for approval where they
+	// refuse it. If it is suspended, or its mode is PlanOnly, they stay in any case.
 	// +optional
 	// +kubebuilder:validation:Enum=Orphan;Delete
 	// +kubebuilder:default=Orphan

@@ -62,9 +62,14 @@ type NodePlanStatus struct {
 	// +optional
 	LastAppliedBy string `json:"lastAppliedBy,omitempty"`
 
-	// Inventory are the objects that were applied.
+	// Inventory are the objects that were applied. No other is pruned.
 	// +optional
 	Inventory []InventoryEntry `json:"inventory,omitempty"`
+
+	// Contested are objects of the source that another NodePlan holds. Nothing is
+	// applied while there are any.
+	// +optional
+	Contested []ContestedEntry `json:"contested,omitempty"`
 
 	// Plan is the last plan; in the mode Apply the last one that was not empty.
 	// +optional
@@ -96,6 +101,19 @@ type InventoryEntry struct {
 
 	// Version of the API.
 	V string `json:"v"`
+
+	// UID of the object, which a copy of it does not have.
+	// +optional
+	UID string `json:"uid,omitempty"`
+}
+
+// ContestedEntry is an object that another NodePlan holds.
+type ContestedEntry struct {
+	// ID is namespace_name_group_kind, as in the inventory.
+	ID string `json:"id"`
+
+	// Holder is the NodePlan that holds it, as namespace/name.
+	Holder string `json:"holder"`
 }
 
 // PlanSummary is the effect of a plan.

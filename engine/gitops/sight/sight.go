@@ -1,10 +1,12 @@
-package gitops
+// Package sight is the cluster as one NodePlan sees it: the objects that carry its label or
+// are in its source, however many others there are, and all nodes and pods.
+//
+// It only reads.
+package sight
 
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 
@@ -22,27 +24,28 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// view is the cluster as one NodePlan sees it: the objects that carry its inventory
-// label or are in its source, however many others there are, and all nodes and
-// pods, from the controller's cache.
-type view struct {
+// Cluster is the cluster as the account of a NodePlan reads it; kube.Cluster is one.
+type Cluster interface {
+	Get(ctx context.Context, like map[string]any) (map[string]any, error)
+	ListLabelled(ctx context.Context, apiVersion, kind, label, value string) ([]map[string]any, error)
+}
+
+// View is the cluster as one NodePlan sees it. Nodes and pods are from the controller's
+// cache.
+type View struct {
 	cluster Cluster
 	cache   client.Reader
 	label   string                              // the value of the inventory label
 	desired map[schemas.Object][]map[string]any // in the source
 
 	mu       sync.Mutex
-	ours     owned
-	deleting map[manifest.Key]map[string]any // of ours, those that are deleted already
+	labelled []map[string]any // that were found
 }
 
-// view returns the cluster as a revision is compared with it.
-func (w *Worker) view(rev *revision) *view { return w.viewOf(rev.cluster, rev.head) }
-
-func (w *Worker) viewOf(cluster Cluster, head compile.Result) *view {
-	v := &view{
-		cluster: cluster, cache: w.Cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
-		ours: owned{}, deleting: map[manifest.Key]map[string]any{},
+// New returns the cluster as what a configuration compiles to is compared with it.
+func New(cluster Cluster, cache client.Reader, head compile.Result) *View {
+	v := &View{
+		cluster: cluster, cache: cache, label: head.Inventory, desired: map[schemas.Object][]map[string]any{},
 	}
 	for _, m := range head.Manifests() {
 		kind := schemas.Object{APIVersion: manifest.APIVersion(m), Kind: manifest.Kind(m)}
@@ -52,15 +55,15 @@ func (w *Worker) viewOf(cluster Cluster, head compile.Result) *view {
 }
 
 // Objects implements compare.View. It may be called by several goroutines.
-func (v *view) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
-	objects, err := v.cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, v.label)
-	if meta.IsNoMatchError(err) && len(v.desired[kind]) == 0 {
-		return nil, nil
-	}
+func (v *View) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+	objects, err := v.List(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
-	labelled := v.remember(objects)
+	labelled := map[manifest.Key]bool{}
+	for _, obj := range objects {
+		labelled[manifest.KeyOf(obj)] = true
+	}
 	for _, m := range v.desired[kind] {
 		if labelled[manifest.KeyOf(m)] {
 			continue
@@ -76,30 +79,30 @@ func (v *view) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 	return objects, nil
 }
 
-func (v *view) remember(objects []map[string]any) owned {
+// List lists the objects of a kind with the inventory label, and remembers them.
+func (v *View) List(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+	objects, err := v.cluster.ListLabelled(ctx, kind.APIVersion, kind.Kind, kube.InventoryLabel, v.label)
+	if meta.IsNoMatchError(err) && len(v.desired[kind]) == 0 {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	labelled := owned{}
-	for _, obj := range objects {
-		key := manifest.KeyOf(obj)
-		labelled[key], v.ours[key] = true, true
-		if manifest.Deleted(obj) {
-			v.deleting[key] = obj
-		}
-	}
-	return labelled
+	v.labelled = append(v.labelled, objects...)
+	return objects, nil
 }
 
-// found returns the keys of the objects that carried the inventory label when
-// they were listed, and those of them that are deleted already and not gone yet.
-func (v *view) found() (owned, []map[string]any) {
+// Found returns the objects that carried the inventory label when they were listed.
+func (v *View) Found() []map[string]any {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.ours, slices.Collect(maps.Values(v.deleting))
+	return v.labelled
 }
 
 // Nodes implements compare.View.
-func (v *view) Nodes(ctx context.Context) ([]plan.Node, error) {
+func (v *View) Nodes(ctx context.Context) ([]plan.Node, error) {
 	var claims karpv1.NodeClaimList
 	var machines corev1.NodeList
 	for _, list := range []client.ObjectList{&claims, &machines} {
@@ -111,7 +114,7 @@ func (v *view) Nodes(ctx context.Context) ([]plan.Node, error) {
 }
 
 // Holds implements compare.View.
-func (v *view) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+func (v *View) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
 	var machines corev1.NodeList
 	var pods corev1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
@@ -125,4 +128,4 @@ func (v *view) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 }
 
 // Notes implements compare.View: what may not be read is an error.
-func (v *view) Notes() []string { return nil }
+func (v *View) Notes() []string { return nil }

@@ -1,4 +1,9 @@
-package gitops
+// Package origin finds what NodePlans are made from: a revision of one of Flux's sources,
+// of a ConfigMap, or of a Git repository that is asked directly; and whether two NodePlans
+// are made from the same.
+//
+// It fetches nothing by itself: files come by a Fetcher, in another process.
+package origin
 
 import (
 	"cmp"
@@ -22,9 +27,26 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// ClusterSources finds sources in a cluster: those of Flux's source-controller,
+// Artifact is one revision of a source.
+type Artifact struct {
+	Revision string // as Flux writes it: main@sha1:1f2c…
+	Origin   string // the commit that it was made from; "" where the source does not say
+	Verified bool   // source-controller has verified its signature
+	// Fetch puts the files into an empty directory. It takes only regular files,
+	// of bounded number and size. It fails, and unpacks nothing, where they have
+	// another digest than the source says.
+	Fetch func(ctx context.Context, dir string) error
+}
+
+// DeniedError says that a NodePlan may not use the source that it names.
+type DeniedError struct{ text string }
+
+// Error implements error.
+func (d DeniedError) Error() string { return d.text }
+
+// Cluster finds sources in a cluster: those of Flux's source-controller,
 // ConfigMaps, and repositories that are asked directly.
-type ClusterSources struct {
+type Cluster struct {
 	Cache         client.Reader // of Flux's sources
 	Reader        client.Reader // without a cache, for ConfigMaps and Secrets
 	Fetcher       Fetcher
@@ -40,8 +62,9 @@ type Fetcher interface {
 	Resolve(ctx context.Context, remote fetch.Remote, ref fetch.Ref) (fetch.Commit, error)
 }
 
-// Find implements Sources.
-func (s ClusterSources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+// Find returns the present revision of a NodePlan's source. The error is a DeniedError
+// where the NodePlan may not use it.
+func (s Cluster) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	switch {
 	case np.Spec.SourceRef != nil:
 		return s.flux(ctx, np)
@@ -53,32 +76,32 @@ func (s ClusterSources) Find(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 	return Artifact{}, errors.New("the NodePlan names no source") // the CRD forbids it
 }
 
-// fluxSource is what Flux's kinds of sources have in common.
-type fluxSource interface {
+// FluxSource is what Flux's kinds of sources have in common.
+type FluxSource interface {
 	client.Object
 	conditions.Getter
 	sourcev1.Source
 }
 
-// kindsOfSource are Flux's kinds of sources.
-func kindsOfSource() map[string]func() fluxSource {
-	return map[string]func() fluxSource{
-		sourcev1.GitRepositoryKind:    func() fluxSource { return &sourcev1.GitRepository{} },
-		sourcev1.OCIRepositoryKind:    func() fluxSource { return &sourcev1.OCIRepository{} },
-		sourcev1.BucketKind:           func() fluxSource { return &sourcev1.Bucket{} },
-		sourcev1.ExternalArtifactKind: func() fluxSource { return &sourcev1.ExternalArtifact{} },
+// Kinds are Flux's kinds of sources.
+func Kinds() map[string]func() FluxSource {
+	return map[string]func() FluxSource{
+		sourcev1.GitRepositoryKind:    func() FluxSource { return &sourcev1.GitRepository{} },
+		sourcev1.OCIRepositoryKind:    func() FluxSource { return &sourcev1.OCIRepository{} },
+		sourcev1.BucketKind:           func() FluxSource { return &sourcev1.Bucket{} },
+		sourcev1.ExternalArtifactKind: func() FluxSource { return &sourcev1.ExternalArtifact{} },
 	}
 }
 
 // flux finds the artifact of one of Flux's sources.
-func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s Cluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	ref := np.Spec.SourceRef
 	at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
 	if s.SameNamespace && at.Namespace != np.Namespace {
-		return Artifact{}, stalled(lkeplanv1alpha1.ReasonAccessDenied,
-			"%s %s is in another namespace, which this controller does not allow", ref.Kind, at)
+		return Artifact{}, DeniedError{fmt.Sprintf("%s %s is in another namespace, which this controller does not allow",
+			ref.Kind, at)}
 	}
-	source := kindsOfSource()[ref.Kind]()
+	source := Kinds()[ref.Kind]()
 	err := s.Cache.Get(ctx, at, source)
 	switch {
 	case apimeta.IsNoMatchError(err):
@@ -96,14 +119,14 @@ func (s ClusterSources) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) 
 	return Artifact{
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
-		Verified: verified(source),
+		Verified: Verified(source),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Artifact(ctx, *artifact, dir) },
 	}, nil
 }
 
 // configMap finds a ConfigMap, each key of which is a file. The revision is the
 // digest of all.
-func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s Cluster) configMap(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	at := client.ObjectKey{Namespace: np.Namespace, Name: np.Spec.ConfigMapRef.Name}
 	var source corev1.ConfigMap
 	err := s.Reader.Get(ctx, at, &source)
@@ -126,4 +149,9 @@ func (s ClusterSources) configMap(ctx context.Context, np *lkeplanv1alpha1.NodeP
 			return errors.Join(fetch.WriteFiles(dir, source.Data), fetch.WriteFiles(dir, source.BinaryData))
 		},
 	}, nil
+}
+
+// Verified reports whether source-controller has verified a source's signature.
+func Verified(s conditions.Getter) bool {
+	return conditions.IsTrue(s, sourcev1.SourceVerifiedCondition)
 }

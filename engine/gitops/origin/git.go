@@ -1,4 +1,4 @@
-package gitops
+package origin
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 
 // git finds the commit of a repository that a NodePlan names by its URL, for
 // clusters without Flux.
-func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
+func (s Cluster) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifact, error) {
 	login, err := s.login(ctx, np)
 	if err != nil {
 		return Artifact{}, err
@@ -23,9 +23,7 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 	if named := np.Spec.Git.Ref; named != nil {
 		ref = fetch.Ref(*named)
 	}
-	resolving, cancel := context.WithTimeout(ctx, timeout(np))
-	defer cancel()
-	commit, err := s.Fetcher.Resolve(resolving, remote, ref)
+	commit, err := s.Fetcher.Resolve(ctx, remote, ref)
 	if fetch.IsBadLogin(err) {
 		return Artifact{}, fmt.Errorf("use Secret %s: %w", np.Spec.Git.SecretRef.Name, err)
 	}
@@ -41,7 +39,7 @@ func (s ClusterSources) git(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (
 
 // login reads the Secret of a repository, which has the keys that Flux reads. It
 // returns nil where the NodePlan names none.
-func (s ClusterSources) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
+func (s Cluster) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetch.Login, error) {
 	if np.Spec.Git.SecretRef == nil {
 		return nil, nil
 	}

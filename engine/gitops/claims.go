@@ -1,0 +1,164 @@
+package gitops
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// declaration is what another NodePlan declares at a revision.
+type declaration struct {
+	objects map[manifest.Key]bool
+	err     error // it is not known
+}
+
+// keeps says why a NodePlan keeps a live object with its label, as the end of a sentence;
+// "" where it gives it up: it has the same source, and does not declare the object at this
+// revision. So a pool moves with one commit, whichever NodePlan sees it first. Where it is
+// undecided, another try may have another answer.
+func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) (why string, undecided bool) {
+	all, err := w.others(ctx, rev)
+	if err != nil {
+		return err.Error(), true
+	}
+	label := manifest.Label(live, kube.InventoryLabel)
+	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return inventoryLabel(&o) == label })
+	if i < 0 {
+		return fmt.Sprintf("which is not there: take the label %s off the object to let it go", kube.InventoryLabel), false
+	}
+	holder := &all[i]
+	switch {
+	case !w.sameOrigin(ctx, rev, holder):
+		return "of another source: remove it from one of them, and to hand it over add there a removed block with " +
+			"delete = false", false
+	case !holder.DeletionTimestamp.IsZero():
+		return "which is being deleted", true
+	case lost(rev, live):
+		return "which has taken it over at another revision", true
+	case !holding.InventoryOf(holder.Status.Inventory).Has(live):
+		return "whose status does not list it", true
+	}
+	switch d := w.declarationOf(ctx, rev, holder); {
+	case d.err != nil:
+		return fmt.Sprintf("and whether that still declares it is not known: %v", d.err), true
+	case d.objects[manifest.KeyOf(live)]:
+		return "which declares it as well: remove it from one of them", false
+	}
+	return "", false
+}
+
+// lost reports whether a NodePlan has had a live object, at this very revision: whoever
+// holds it now knows another one, and taking it back would begin a quarrel.
+func lost(rev *revision, live map[string]any) bool {
+	np := rev.target.NodePlan
+	return np.Status.LastAppliedRevision == rev.Revision && np.Status.ObservedGeneration == np.Generation &&
+		holding.InventoryOf(np.Status.Inventory).Has(live)
+}
+
+// claimed says which other NodePlan declares an object that this one no longer does, or
+// may declare it; "" where none does. Those of the same source are looked at as they are
+// at this revision, others as far as they have said that they wait for the object.
+func (w *Worker) claimed(ctx context.Context, rev *revision, o config.Object) string {
+	all, err := w.others(ctx, rev)
+	if err != nil {
+		return err.Error()
+	}
+	for i := range all {
+		other, name := &all[i], client.ObjectKeyFromObject(&all[i])
+		if other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly || !other.DeletionTimestamp.IsZero() {
+			continue
+		}
+		if rev.ending || !w.sameOrigin(ctx, rev, other) { // of one that is deleted there are no files to look at
+			if waitsFor(other, o.Manifest, rev.target.NodePlan) {
+				return fmt.Sprintf("NodePlan %s declares it, too. Say what becomes of it: add removed { from = %s, "+
+					"delete = false } to hand it over, or with true to have it deleted, each on a line of its own", name, o.Addr)
+			}
+			continue
+		}
+		switch d := w.declarationOf(ctx, rev, other); {
+		case d.err != nil:
+			return fmt.Sprintf("whether NodePlan %s, of the same source, declares it now is not known: %v. To have it deleted "+
+				"all the same, add removed { from = %s, delete = true }, each on a line of its own", name, d.err, o.Addr)
+		case d.objects[o.Key()]:
+			return fmt.Sprintf("NodePlan %s declares it now, and takes it over", name)
+		}
+	}
+	return ""
+}
+
+// waitsFor reports whether a NodePlan waits for an object that another one holds.
+func waitsFor(np *lkeplanv1alpha1.NodePlan, obj map[string]any, holder *lkeplanv1alpha1.NodePlan) bool {
+	id, name := holding.EntryOf(obj).ID, client.ObjectKeyFromObject(holder).String()
+	return slices.ContainsFunc(np.Status.Contested, func(c lkeplanv1alpha1.ContestedEntry) bool {
+		return c.ID == id && c.Holder == name
+	})
+}
+
+// others are the NodePlans besides the one that a revision is for, by name.
+func (w *Worker) others(ctx context.Context, rev *revision) ([]lkeplanv1alpha1.NodePlan, error) {
+	var list lkeplanv1alpha1.NodePlanList
+	if err := w.Cache.List(ctx, &list); err != nil {
+		return nil, fmt.Errorf("and the NodePlans of the cluster cannot be listed: %w", err)
+	}
+	all := slices.DeleteFunc(list.Items, func(o lkeplanv1alpha1.NodePlan) bool {
+		at := client.ObjectKeyFromObject(&o)
+		return at == client.ObjectKeyFromObject(rev.target.NodePlan) || at == client.ObjectKeyFromObject(rev.np)
+	})
+	slices.SortFunc(all, func(a, b lkeplanv1alpha1.NodePlan) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
+	return all, nil
+}
+
+// declarationOf compiles the directory of another NodePlan in the files of this revision,
+// once. Nothing of it is shown, for it may be of another namespace.
+func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) declaration {
+	at := client.ObjectKeyFromObject(other)
+	if known, ok := rev.declared[at]; ok {
+		return known
+	}
+	if rev.declared == nil {
+		rev.declared = map[client.ObjectKey]declaration{}
+	}
+	d := declaration{objects: map[manifest.Key]bool{}}
+	answer, err := w.compileFor(ctx, rev, other)
+	for _, o := range answer.Objects {
+		d.objects[o.Key()] = true
+	}
+	d.err = err
+	rev.declared[at] = d
+	return d
+}
+
+func (w *Worker) compileFor(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) (compile.Answer, error) {
+	if other.Spec.Suspend {
+		return compile.Answer{}, errors.New("it is suspended")
+	}
+	vars, err := w.Vars(ctx, other)
+	if err != nil {
+		return compile.Answer{}, errors.New("its variables cannot be read")
+	}
+	req := compile.Request{Root: rev.files, Dir: within(other.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	answer, err := w.Compiler.Compile(ctx, req)
+	if w.refuseUnfit(rev.Revision, answer, err) != nil {
+		return compile.Answer{}, fmt.Errorf("it does not compile at revision %s", rev.Revision)
+	}
+	return answer, nil
+}
+
+func (w *Worker) sameOrigin(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) bool {
+	return origin.Same(ctx, w.Cache, rev.target.NodePlan, rev.Revision, other)
+}

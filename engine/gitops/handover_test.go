@@ -1,0 +1,195 @@
+package gitops
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestTheHolderGoesOn when another NodePlan names what it holds: only the newcomer waits.
+func TestTheHolderGoesOn(t *testing.T) {
+	for _, source := range []string{"fleet", "another"} {
+		w := newWorld(t)
+		holder, newcomer := w.plan("platform", "a", "fleet"), w.plan("tenant", "b", source)
+		w.commit(map[string]string{"a": pools("a", "general"), "b": pools("b", "general")})
+		for range 2 {
+			if o := w.reconcile(holder); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+				t.Errorf("of %s: the holder ends with %s: %s", source, o.reason, o.message)
+			}
+			o := w.reconcile(newcomer)
+			if !o.stalled || o.reason != lkeplanv1alpha1.ReasonConflict || !strings.Contains(o.message, "held by NodePlan platform/a") {
+				t.Errorf("of %s: the newcomer ends with %+v", source, o)
+			}
+		}
+		if label, _ := w.holder("general"); label != "nodeplan.platform.a" {
+			t.Errorf("of %s: the pool is held by %q", source, label)
+		}
+	}
+}
+
+// TestAPoolMovesWithOneCommit between NodePlans of the same source, whichever sees the
+// commit first, and whether or not the other has seen it.
+func TestAPoolMovesWithOneCommit(t *testing.T) {
+	for name, steps := range map[string]string{
+		"the one that gives it first":                   "gt",
+		"the one that takes it first":                   "tg",
+		"the one that takes it, before the other knows": "t g",
+		"the one that gives it, before the other knows": "g t",
+		"again and again":                               "gggttgt",
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWorld(t)
+			gives, takes := w.plan("fleet", "a", "fleet"), w.plan("fleet", "b", "fleet")
+			w.commit(map[string]string{"a": pools("a", "general", "web"), "b": pools("b", "db")})
+			w.reconcile(gives)
+			w.reconcile(takes)
+			_, uid := w.holder("web")
+			w.commit(map[string]string{"a": pools("a", "general"), "b": pools("b", "db", "web")})
+			first, others, late := strings.Cut(steps, " ")
+			by := map[rune]*lkeplanv1alpha1.NodePlan{'g': gives, 't': takes}
+			if late { // the other one still sees the first commit, and is reconciled for another reason
+				w.seen[by[rune(others[0])].Name] = 0
+				w.reconcile(by[rune(first[0])])
+				w.reconcile(by[rune(others[0])])
+				if label, _ := w.holder("web"); first == "t" && label != inventoryLabel(takes) {
+					t.Errorf("%s takes it back", label)
+				}
+				clear(w.seen)
+			}
+			for _, step := range strings.ReplaceAll(steps, " ", "") + "gt" {
+				w.reconcile(by[step])
+			}
+			label, after := w.holder("web")
+			if label != "nodeplan.fleet.b" || after != uid || len(w.deleted) > 0 {
+				t.Errorf("it is held by %s, as %s, and was %s; deleted: %v", label, after, uid, w.deleted)
+			}
+			for _, np := range w.plans {
+				if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded || strings.Contains(o.message, "stays") {
+					t.Errorf("NodePlan %s ends with %s: %s", np.Name, o.reason, o.message)
+				}
+			}
+		})
+	}
+}
+
+// TestANewNodePlanTakesPoolsOver from one that a commit splits.
+func TestANewNodePlanTakesPoolsOver(t *testing.T) {
+	w := newWorld(t)
+	gives := w.plan("fleet", "a", "fleet")
+	w.commit(map[string]string{"a": pools("a", "general", "web")})
+	w.reconcile(gives)
+	takes := w.plan("fleet", "b", "fleet")
+	w.commit(map[string]string{"a": pools("a", "general"), "b": pools("b", "web")})
+	for _, np := range []*lkeplanv1alpha1.NodePlan{gives, takes, gives} {
+		if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+			t.Errorf("NodePlan %s ends with %s: %s", np.Name, o.reason, o.message)
+		}
+	}
+	if label, _ := w.holder("web"); label != inventoryLabel(takes) || len(w.deleted) > 0 {
+		t.Errorf("it is held by %q; deleted: %v", label, w.deleted)
+	}
+}
+
+// TestADeletionWaitsForWhoMayWantTheObject: for another NodePlan of the same source that
+// cannot be asked, and for one of another source that has asked for it. A removed block
+// has the object deleted all the same.
+func TestADeletionWaitsForWhoMayWantTheObject(t *testing.T) {
+	broken := strings.Replace(pools("b", "db"), "cpu = 4", "cpu = nosuch", 1)
+	tests := []struct {
+		name   string
+		source string // of the other NodePlan
+		other  string // its directory after the commit
+		change func(other *lkeplanv1alpha1.NodePlan)
+		says   string // "": the pool is deleted
+	}{
+		{name: "it does not want it", source: "fleet", other: pools("b", "db")},
+		{name: "it does not compile", source: "fleet", other: broken, says: "whether NodePlan fleet/b, of the same source, declares it now is not known"},
+		{name: "it is suspended", source: "fleet", other: pools("b", "db"), says: "it is suspended",
+			change: func(other *lkeplanv1alpha1.NodePlan) { other.Spec.Suspend = true }},
+		{name: "it only plans", source: "fleet", other: broken,
+			change: func(other *lkeplanv1alpha1.NodePlan) { other.Spec.Mode = lkeplanv1alpha1.ModePlanOnly }},
+		{name: "another source does not compile", source: "another", other: broken},
+		{name: "another source wants it", source: "another", other: pools("b", "db", "web"), says: "NodePlan fleet/b declares it, too"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			holds, other := w.plan("fleet", "a", "fleet"), w.plan("fleet", "b", tt.source)
+			w.commit(map[string]string{"a": pools("a", "general", "web"), "b": pools("b", "db")})
+			w.reconcile(holds)
+			w.reconcile(other)
+			if tt.change != nil {
+				tt.change(other)
+			}
+			w.commit(map[string]string{"a": pools("a", "general", "web"), "b": tt.other})
+			w.reconcile(other)
+			w.commit(map[string]string{"a": pools("a", "general"), "b": tt.other})
+			o := w.reconcile(holds)
+			gone := slices.Contains(w.deleted, "web")
+			if o.reason != lkeplanv1alpha1.ReasonSucceeded || gone != (tt.says == "") || !strings.Contains(o.message, tt.says) {
+				t.Errorf("deleted: %v; %s: %s", w.deleted, o.reason, o.message)
+			}
+			if tt.says == "" {
+				return
+			}
+			w.commit(map[string]string{"a": pools("a", "general") + "\nremoved {\n  from   = pool.web\n  delete = true\n}\n", "b": tt.other})
+			if w.reconcile(holds); !slices.Contains(w.deleted, "web") {
+				t.Errorf("a removed block does not have it deleted: %v", holds.Status.Conditions)
+			}
+		})
+	}
+}
+
+// TestPoolsThatAreDeclaredAreNeverDeleted moves pools between three NodePlans, by random
+// commits that they see in a random order and late: what the last commit declares keeps
+// its UID as long as every commit declares it, and in the end everything is where it
+// belongs.
+func TestPoolsThatAreDeclaredAreNeverDeleted(t *testing.T) {
+	const steps = 120
+	random := rand.New(rand.NewPCG(7, 13))
+	names := []string{"p", "q", "r", "s"}
+	w := newWorld(t)
+	plans := []*lkeplanv1alpha1.NodePlan{w.plan("fleet", "a", "fleet"), w.plan("fleet", "b", "fleet"), w.plan("other", "c", "fleet")}
+	where := map[string]int{}
+	commit := func() {
+		dirs := map[int][]string{}
+		for _, name := range names {
+			dirs[where[name]] = append(dirs[where[name]], name)
+		}
+		w.commit(map[string]string{"a": pools("a", dirs[0]...), "b": pools("b", dirs[1]...), "c": pools("c", dirs[2]...)})
+	}
+	commit()
+	uids := map[string]string{}
+	for step := range steps {
+		if random.IntN(4) == 0 {
+			where[names[random.IntN(len(names))]] = random.IntN(3)
+			commit()
+		}
+		np := plans[random.IntN(len(plans))]
+		if late := w.seen[np.Name]; late < len(w.commits)-1 { // no NodePlan sees an older commit again
+			w.seen[np.Name] = late + random.IntN(len(w.commits)-late)
+		}
+		w.reconcile(np)
+		for _, name := range names {
+			_, uid := w.holder(name)
+			if uids[name] != "" && uid != uids[name] {
+				t.Fatalf("step %d: pool %s was deleted when %s was reconciled", step, name, np.Name)
+			}
+			uids[name] = uid
+		}
+	}
+	clear(w.seen)
+	for range 3 {
+		for _, np := range plans {
+			w.reconcile(np)
+		}
+	}
+	for _, name := range names {
+		if label, _ := w.holder(name); label != inventoryLabel(plans[where[name]]) {
+			t.Errorf("pool %s is held by %s, and belongs to %s", name, label, plans[where[name]].Name)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package holding
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Standing is what a live object is to a NodePlan.
+type Standing int
+
+// The standings.
+const (
+	// Ours was applied by the NodePlan: what others set in it is set back.
+	Ours Standing = iota
+	// Free is nobody's: it was applied by lkeplan and given up since, or an import block
+	// says that it may be taken over.
+	Free
+	// Held is another NodePlan's.
+	Held
+	// Foreign was made by somebody else, or carries a copy of the label.
+	Foreign
+)
+
+// Declared is what a live object is to the NodePlan with this inventory and value of the
+// inventory label, where the NodePlan declares it.
+//
+// An object with the label that lkeplan has applied is the NodePlan's even if it is in no
+// inventory: the controller may have ended before it wrote the status. That values are
+// equal makes nothing anybody's.
+func (i Inventory) Declared(live map[string]any, label string, imports []config.Import) Standing {
+	switch owner := manifest.Label(live, kube.InventoryLabel); {
+	case owner == label && (i.Has(live) || kube.Applied(live)):
+		return Ours
+	case owner != label && strings.HasPrefix(owner, kube.NodePlanOwner+"."):
+		return Held
+	case kube.Applied(live) || named(imports, manifest.KeyOf(live)):
+		return Free
+	}
+	return Foreign
+}
+
+func named(imports []config.Import, object manifest.Key) bool {
+	for _, i := range imports {
+		if i.Kind == object.Kind && i.Name == object.Name {
+			return true
+		}
+	}
+	return false
+}
+
+// Maker says who has made an object that lkeplan has not applied.
+func Maker(live map[string]any) string {
+	owners := kube.Owners(live)
+	if len(owners) == 0 {
+		return "somebody else"
+	}
+	maker := owners[0].Tool
+	if owners[0].What != "" {
+		maker += fmt.Sprintf(" (%s)", owners[0].What)
+	}
+	return maker
+}
+
+// HolderOf is the NodePlan that an inventory label names, as namespace/name; as much of
+// it as fits into a label.
+func HolderOf(live map[string]any) string {
+	name, _ := strings.CutPrefix(manifest.Label(live, kube.InventoryLabel), kube.NodePlanOwner+".")
+	return cmp.Or(strings.Replace(name, ".", "/", 1), "nobody") // a namespace has no dot
+}

@@ -1,0 +1,70 @@
+// Package holding decides which objects of a cluster a NodePlan holds: which of them it
+// may change, take over and delete.
+//
+// The inventory label of an object says whose it claims to be, and anybody can copy a
+// label. What a NodePlan has applied is in the inventory of its status, by UID, which
+// nobody can copy; only that is ever deleted. The package is pure: objects go in,
+// decisions come out. It asks no cluster.
+package holding
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Inventory is what a NodePlan has applied: UIDs by the IDs in its status.
+type Inventory map[string]string
+
+// InventoryOf reads the inventory of a status.
+func InventoryOf(entries []lkeplanv1alpha1.InventoryEntry) Inventory {
+	inventory := Inventory{}
+	for _, e := range entries {
+		inventory[e.ID] = e.UID
+	}
+	return inventory
+}
+
+// Has reports whether a live object is in the inventory. Entries without a UID are from
+// releases that kept none, and stand for the object of that name until the next apply.
+func (i Inventory) Has(obj map[string]any) bool {
+	uid, listed := i[EntryOf(obj).ID]
+	return listed && (uid == "" || uid == manifest.UID(obj))
+}
+
+// After returns the entries of a NodePlan that has applied objects, sorted: of the live
+// objects with its label those that it declares, and those that it had applied before and
+// that are still there.
+func (i Inventory) After(labelled []map[string]any, declares func(manifest.Key) bool) []lkeplanv1alpha1.InventoryEntry {
+	entries := map[string]lkeplanv1alpha1.InventoryEntry{}
+	for _, obj := range labelled {
+		if i.Has(obj) || declares(manifest.KeyOf(obj)) && kube.Applied(obj) {
+			e := EntryOf(obj)
+			entries[e.ID] = e
+		}
+	}
+	return slices.SortedFunc(maps.Values(entries), func(a, b lkeplanv1alpha1.InventoryEntry) int {
+		return strings.Compare(a.ID, b.ID)
+	})
+}
+
+// EntryOf names an object as Flux's inventories do: namespace_name_group_kind.
+func EntryOf(obj map[string]any) lkeplanv1alpha1.InventoryEntry {
+	key := manifest.KeyOf(obj)
+	gv, _ := schema.ParseGroupVersion(manifest.APIVersion(obj)) // the API server has read it before
+	return lkeplanv1alpha1.InventoryEntry{
+		ID: ID(key.Namespace, key.Name, gv.Group, key.Kind), V: gv.Version, UID: manifest.UID(obj),
+	}
+}
+
+// ID is how inventories name an object.
+func ID(namespace, name, group, kind string) string {
+	return fmt.Sprintf("%s_%s_%s_%s", namespace, name, group, kind)
+}

@@ -1,0 +1,83 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// leftovers decides what becomes of objects that carry a NodePlan's label and are no
+// longer in its source.
+type leftovers struct {
+	worker    *Worker
+	rev       *revision
+	prune     bool
+	inventory holding.Inventory
+	current   bool     // the inventory is not older than the last status
+	stays     []string // what stays, and why
+}
+
+func (w *Worker) leftovers(rev *revision) *leftovers {
+	return &leftovers{
+		worker: w, rev: rev, prune: rev.ending || rev.target.Spec.Prune == nil || *rev.target.Spec.Prune,
+		inventory: holding.InventoryOf(rev.target.Status.Inventory),
+	}
+}
+
+// spare reports whether an object is left as it is: the NodePlan has not applied it, or
+// another one may want it. A removed block says what becomes of it all the same, but
+// nothing has a copy deleted.
+func (l *leftovers) spare(ctx context.Context, o config.Object) bool {
+	removal := l.removal(o)
+	if removal != nil && !removal.Delete {
+		return false // it is orphaned
+	}
+	applied, err := l.applied(ctx, o.Manifest)
+	why := ""
+	switch {
+	case err != nil:
+		why = fmt.Sprintf("whether this NodePlan has applied it is not known: %v", err)
+	case !applied:
+		why = "it carries the label of this NodePlan, which has not applied it. Delete it, or take the label off"
+	case removal == nil && l.prune:
+		why = l.worker.claimed(ctx, l.rev, o)
+	}
+	if why != "" {
+		l.stays = append(l.stays, fmt.Sprintf("%s stays: %s.", o.Key(), why))
+	}
+	return why != ""
+}
+
+func (l *leftovers) removal(o config.Object) *config.Removal {
+	for i, r := range l.rev.head.Removed {
+		if r.Key() == o.Key() {
+			return &l.rev.head.Removed[i]
+		}
+	}
+	return nil
+}
+
+// applied reports whether the NodePlan has applied an object. The NodePlan may come from
+// a cache that has not seen the last status yet, so it is read again before the answer
+// is no.
+func (l *leftovers) applied(ctx context.Context, obj map[string]any) (bool, error) {
+	if l.inventory.Has(obj) {
+		return true, nil
+	}
+	if l.current {
+		return false, nil
+	}
+	var now lkeplanv1alpha1.NodePlan
+	if err := l.worker.Reader.Get(ctx, client.ObjectKeyFromObject(l.rev.target.NodePlan), &now); err != nil {
+		return false, err
+	}
+	if l.current = true; now.UID == l.rev.target.UID {
+		l.inventory = holding.InventoryOf(now.Status.Inventory)
+	}
+	return l.inventory.Has(obj), nil
+}

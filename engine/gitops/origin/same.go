@@ -1,0 +1,85 @@
+package origin
+
+import (
+	"cmp"
+	"context"
+	"strings"
+
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Key names the object in the cluster that a NodePlan is made from, as
+// kind/namespace/name; "" where that is a Git URL.
+func Key(np *lkeplanv1alpha1.NodePlan) string {
+	switch {
+	case np.Spec.SourceRef != nil:
+		ref := np.Spec.SourceRef
+		return ref.Kind + "/" + cmp.Or(ref.Namespace, np.Namespace) + "/" + ref.Name
+	case np.Spec.ConfigMapRef != nil:
+		return "ConfigMap/" + np.Namespace + "/" + np.Spec.ConfigMapRef.Name
+	}
+	return ""
+}
+
+// Same reports whether another NodePlan is made from what a revision of one is of: the
+// same source, or the same reference or commit of the same repository.
+func Same(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan, revision string,
+	other *lkeplanv1alpha1.NodePlan) bool {
+	if key := Key(np); key != "" && key == Key(other) {
+		return true
+	}
+	a, b := repositoryOf(ctx, cache, np), repositoryOf(ctx, cache, other)
+	if a.url == "" || a.url != b.url {
+		return false
+	}
+	_, commit, ok := strings.Cut(revision, "@")
+	return a.ref == b.ref || ok && strings.HasSuffix(other.Status.LastAttemptedRevision, "@"+commit)
+}
+
+// repository is where a NodePlan's source comes from; empty where it is no Git repository.
+type repository struct{ url, ref string }
+
+func repositoryOf(ctx context.Context, cache client.Reader, np *lkeplanv1alpha1.NodePlan) repository {
+	switch ref := np.Spec.SourceRef; {
+	case np.Spec.Git != nil:
+		named := lkeplanv1alpha1.GitRef{}
+		if np.Spec.Git.Ref != nil {
+			named = *np.Spec.Git.Ref
+		}
+		return repository{sameURL(np.Spec.Git.URL), refOf(named.Commit, "", named.Tag, cmp.Or(named.Branch, "main"))}
+	case ref != nil && ref.Kind == sourcev1.GitRepositoryKind:
+		var source sourcev1.GitRepository
+		at := client.ObjectKey{Namespace: cmp.Or(ref.Namespace, np.Namespace), Name: ref.Name}
+		if cache.Get(ctx, at, &source) != nil {
+			return repository{}
+		}
+		named := sourcev1.GitRepositoryRef{}
+		if source.Spec.Reference != nil {
+			named = *source.Spec.Reference
+		}
+		special := cmp.Or(named.Name, named.SemVer)
+		return repository{sameURL(source.Spec.URL), refOf(named.Commit, special, named.Tag, cmp.Or(named.Branch, "master"))}
+	}
+	return repository{}
+}
+
+// refOf names what is checked out, by what wins over what.
+func refOf(commit, special, tag, branch string) string {
+	switch {
+	case commit != "":
+		return "commit " + commit
+	case special != "":
+		return special
+	case tag != "":
+		return "tag " + tag
+	}
+	return "branch " + branch
+}
+
+// sameURL spells a repository's URL as others may have spelled it.
+func sameURL(url string) string {
+	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
+}

@@ -1,0 +1,160 @@
+package gitops
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// copyOf is a pool under another name, as kubectl get -o yaml | sed | kubectl apply makes
+// it: with the label, and even with the field managers.
+func (w *world) copyOf(pool, name string) {
+	obj := runtime.DeepCopyJSON(w.objects[manifest.Key{Kind: "NodePool", Name: pool}])
+	metadata := manifest.Ensure(obj, "metadata")
+	metadata["name"] = name
+	delete(metadata, "uid")
+	w.put(obj)
+}
+
+// TestACopyOfAPoolIsNotPruned, and is reported, once.
+func TestACopyOfAPoolIsNotPruned(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("fleet", "a", "fleet")
+	w.commit(map[string]string{"a": pools("a", "general", "web")})
+	w.reconcile(np)
+	w.copyOf("general", "general-copy")
+	before := np.DeepCopy()
+	o := w.reconcile(np)
+	if o.reason != lkeplanv1alpha1.ReasonSucceeded || !o.news || !strings.Contains(o.message, "NodePool general-copy stays") ||
+		!strings.Contains(o.event, "NodePool general-copy stays") {
+		t.Errorf("news: %v; %s: %s", o.news, o.reason, o.message)
+	}
+	if o := w.reconcile(np); o.news {
+		t.Errorf("it is reported again: %s", o.message)
+	}
+	for _, commit := range []string{pools("a", "general"), pools("a"), pools("a", "general"),
+		pools("a", "general") + "\nremoved {\n  from   = pool.general-copy\n  delete = true\n}\n"} {
+		w.commit(map[string]string{"a": commit})
+		w.reconcile(np)
+	}
+	if slices.Contains(w.deleted, "general-copy") || !slices.Contains(w.deleted, "web") {
+		t.Errorf("deleted: %v", w.deleted)
+	}
+	if len(before.Status.Inventory) != 3 || len(np.Status.Inventory) != 2 {
+		t.Errorf("inventory %v, and later %v", before.Status.Inventory, np.Status.Inventory)
+	}
+}
+
+// TestOnlyWhatWasAppliedIsPruned, also by an old inventory without UIDs, from a cache
+// that lags, and after the controller was killed between an apply and its status.
+func TestOnlyWhatWasAppliedIsPruned(t *testing.T) {
+	tests := []struct {
+		name   string
+		change func(w *world, np *lkeplanv1alpha1.NodePlan)
+		pruned bool
+	}{
+		{"as it is", func(*world, *lkeplanv1alpha1.NodePlan) {}, true},
+		{"an inventory without UIDs", func(_ *world, np *lkeplanv1alpha1.NodePlan) {
+			for i := range np.Status.Inventory {
+				np.Status.Inventory[i].UID = ""
+			}
+		}, true},
+		{"a cache that lags", func(w *world, np *lkeplanv1alpha1.NodePlan) {
+			now := np.DeepCopy()
+			w.worker.Reader = nodePlansOf(now)
+			np.Status.Inventory = nil
+		}, true},
+		{"a status that is lost", func(_ *world, np *lkeplanv1alpha1.NodePlan) { np.Status.Inventory = nil }, false},
+		{"another object of that name", func(w *world, _ *lkeplanv1alpha1.NodePlan) {
+			w.copyOf("web", "web")
+		}, false},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			np := w.plan("fleet", "a", "fleet")
+			w.commit(map[string]string{"a": pools("a", "general", "web")})
+			w.reconcile(np)
+			tt.change(w, np)
+			w.commit(map[string]string{"a": pools("a", "general")})
+			o := w.reconcile(np)
+			if pruned := slices.Contains(w.deleted, "web"); pruned != tt.pruned || pruned == strings.Contains(o.message, "web stays") {
+				t.Errorf("deleted: %v; %s: %s", w.deleted, o.reason, o.message)
+			}
+		})
+	}
+}
+
+// TestAnApplyThatWasCutOffIsTakenUp: what it has made is not taken for somebody else's.
+func TestAnApplyThatWasCutOffIsTakenUp(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("fleet", "a", "fleet")
+	w.commit(map[string]string{"a": pools("a", "general", "web")})
+	w.reconcile(np)
+	delete(w.objects, manifest.Key{Kind: "NodePool", Name: "web"})
+	np.Status = lkeplanv1alpha1.NodePlanStatus{}
+	clear(w.records)
+	if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded || len(np.Status.Inventory) != 3 {
+		t.Errorf("%s: %s; inventory %v", o.reason, o.message, np.Status.Inventory)
+	}
+}
+
+// TestEqualValuesAreNoOwnership: a pool that others have made is taken over only where an
+// import block says so, and is not pruned before that.
+func TestEqualValuesAreNoOwnership(t *testing.T) {
+	tests := []struct {
+		name     string
+		manager  string
+		labels   map[string]any
+		imported bool
+		says     string // "": it is adopted
+	}{
+		{name: "Helm's", manager: "helm", labels: map[string]any{"app.kubernetes.io/managed-by": "Helm"}, says: "was made by Helm"},
+		{name: "Flux's", manager: "kustomize-controller", says: "was made by Flux"},
+		{name: "a person's", manager: "kubectl-client-side-apply", says: "was made by kubectl"},
+		{name: "a person's, with the label", manager: "kubectl-create", says: "was made by kubectl",
+			labels: map[string]any{kube.InventoryLabel: "nodeplan.fleet.a"}},
+		{name: "Helm's, which may be taken over", manager: "helm", imported: true},
+		{name: "what lkeplan apply has made", manager: kube.FieldManager, labels: map[string]any{kube.InventoryLabel: "dev"}},
+		{name: "what another NodePlan has given up", manager: kube.FieldManager},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newWorld(t)
+			np := w.plan("fleet", "a", "fleet")
+			w.commit(map[string]string{"a": pools("a", "general")})
+			w.reconcile(np)
+			key := manifest.Key{Kind: "NodePool", Name: "general"}
+			theirs := runtime.DeepCopyJSON(w.objects[key])
+			metadata := manifest.Ensure(theirs, "metadata")
+			metadata["labels"] = tt.labels
+			for _, entry := range metadata["managedFields"].([]any) {
+				entry.(map[string]any)["manager"] = tt.manager
+				delete(manifest.Map(entry.(map[string]any), "fieldsV1"), "f:metadata")
+			}
+			w.objects = map[manifest.Key]map[string]any{key: theirs}
+			np.Status = lkeplanv1alpha1.NodePlanStatus{}
+			clear(w.records)
+			text := pools("a", "general")
+			if tt.imported {
+				text += "\nimport {\n  to = pool.general\n  id = \"general\"\n}\n"
+			}
+			w.commit(map[string]string{"a": text})
+			o := w.reconcile(np)
+			adopted := o.reason == lkeplanv1alpha1.ReasonSucceeded
+			if adopted != (tt.says == "") || !strings.Contains(o.message, tt.says) {
+				t.Errorf("%s: %s", o.reason, o.message)
+			}
+			w.commit(map[string]string{"a": pools("a")})
+			if w.reconcile(np); slices.Contains(w.deleted, "general") != adopted {
+				t.Errorf("adopted: %v; deleted: %v", adopted, w.deleted)
+			}
+		})
+	}
+}
