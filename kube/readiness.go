@@ -12,9 +12,14 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
+// registration is a condition of NodePools, which Karpenter sets to false when machines
+// that it has made have not become nodes several times.
+const registration = "NodeRegistrationHealthy"
+
 // Readiness reads the Ready condition of a live object for its present
 // generation, and says why it is not true: by the messages of the conditions
-// that it follows from, where they have any.
+// that it follows from, where they have any. A NodePool whose nodes do not register
+// is not ready, whatever that condition says, which does not follow from it.
 func Readiness(obj map[string]any) (ready bool, state string) {
 	var status struct {
 		Conditions []metav1.Condition `json:"conditions"`
@@ -30,6 +35,9 @@ func Readiness(obj map[string]any) (ready bool, state string) {
 		return false, "no controller has reported on it; is the lkeplan controller running?"
 	case cond.ObservedGeneration != 0 && cond.ObservedGeneration < generation:
 		return false, "the controller has not seen the change yet"
+	case meta.IsStatusConditionFalse(all, registration):
+		cond := meta.FindStatusCondition(all, registration)
+		return false, "its nodes do not register: " + cmp.Or(cond.Message, cond.Reason)
 	case cond.Status == metav1.ConditionTrue:
 		return true, ""
 	}

@@ -22,6 +22,11 @@ func TestReadinessSaysWhy(t *testing.T) {
 		{"not ready, with the cause elsewhere", []any{condition("Ready", "False", "ValidationSucceeded=False", 2),
 			condition("ValidationSucceeded", "False", "spec.tags: too long", 2)}, false, "spec.tags: too long"},
 		{"not ready, with its own message", []any{condition("Ready", "False", "waiting", 2)}, false, "waiting"},
+		{"ready, and no node registers", []any{condition("Ready", "True", "", 2),
+			condition("NodeRegistrationHealthy", "False", "machines join no cluster", 2)}, false,
+			"its nodes do not register: machines join no cluster"},
+		{"ready, and no node was made yet", []any{condition("Ready", "True", "", 2),
+			condition("NodeRegistrationHealthy", "Unknown", "", 2)}, true, ""},
 		{"not ready, with only a reason", []any{condition("Ready", "Unknown", "", 2)}, false, "R"},
 	}
 	for _, tt := range tests {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -33,6 +34,43 @@ func WaitReady(ctx context.Context, in compare.View, objects []map[string]any, r
 			return false, "it has been deleted meanwhile"
 		}
 		return kube.Readiness(live)
+	})
+}
+
+// WaitNodes returns when all nodes that pools have now are nodes of the cluster and ready,
+// or gone. Machines that are made later are not waited for: with pods that come and go
+// there are always some.
+func WaitNodes(ctx context.Context, in compare.View, objects []map[string]any) error {
+	pools := map[string]bool{}
+	for _, obj := range objects {
+		if manifest.Kind(obj) == schemas.Pool.Object.Kind {
+			pools[manifest.Name(obj)] = true
+		}
+	}
+	var waiting map[string]bool // for these nodes; nil before the first poll
+	missing := map[string]int{} // by pool
+	return poll(ctx, pollNodes, func(ctx context.Context) (bool, error) {
+		nodes, err := in.Nodes(ctx)
+		if err != nil {
+			return false, err
+		}
+		left := map[string]bool{}
+		clear(missing)
+		for _, n := range nodes {
+			if pools[n.Pool] && !n.Leaving && (!n.Settled || n.Unready) && (waiting == nil || waiting[n.Name]) {
+				left[n.Name] = true
+				missing[n.Pool]++
+			}
+		}
+		waiting = left
+		return len(waiting) == 0, nil
+	}, func() error {
+		var errs []error
+		for _, pool := range slices.Sorted(maps.Keys(missing)) {
+			errs = append(errs,
+				fmt.Errorf("NodePool %s: nodes that have not joined, or are not ready: %d", pool, missing[pool]))
+		}
+		return errors.Join(errs...)
 	})
 }
 

@@ -71,13 +71,15 @@ func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
 // NodesOf are NodeClaims as a plan knows them, without what holds them. Claims and
 // nodes are only read, and what is returned shares their labels and annotations.
 func NodesOf(claims []karpv1.NodeClaim, machines []corev1.Node) []plan.Node {
-	kubelets := make(map[string]string, len(machines))
+	kubelets, unready := make(map[string]string, len(machines)), map[string]bool{}
 	for i := range machines {
 		kubelets[machines[i].Name] = machines[i].Status.NodeInfo.KubeletVersion
+		unready[machines[i].Name] = !ready(&machines[i])
 	}
 	nodes := make([]plan.Node, len(claims))
 	for i := range claims {
 		nodes[i] = nodeOf(&claims[i])
+		nodes[i].Unready = unready[nodes[i].Node]
 		nodes[i].Version = nodeclaim.VersionOf(&claims[i], kubelets[nodes[i].Node])
 	}
 	return nodes

@@ -143,7 +143,9 @@ func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkepla
 	return d
 }
 
-func (w *Worker) compileFor(ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan) (compile.Answer, error) {
+func (w *Worker) compileFor(
+	ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan,
+) (compile.Answer, error) {
 	if other.Spec.Suspend {
 		return compile.Answer{}, errors.New("it is suspended")
 	}

@@ -105,8 +105,8 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	}
 	allowed := approve(np, &p.Plan, p.digest)
 	if writePlan(np, p.Plan, rev.Revision, p.digest); !allowed {
-		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for approval: "+
-			"%s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s; to keep the objects, set "+
+		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for "+
+			"approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s; to keep the objects, set "+
 			"spec.deletionPolicy to Orphan.", refusals(p.Plan), sentence(p.Plan), p.digest)
 		return Variables{Secrets: vars.Secrets}.mask(np, o)
 	}

@@ -139,5 +139,6 @@ func (revised) Update(e event.UpdateEvent) bool {
 		return false
 	}
 	is, was := after.GetArtifact(), before.GetArtifact()
-	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest || origin.Verified(before) != origin.Verified(after)
+	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest ||
+		origin.Verified(before) != origin.Verified(after)
 }

@@ -205,7 +205,12 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	if np.Spec.Wait {
-		if err := apply.WaitReady(applying, sight.New(rev.cluster, w.Cache, rev.head), rev.head.Manifests(), func(apply.Progress) {}); err != nil {
+		view, objects := sight.New(rev.cluster, w.Cache, rev.head), rev.head.Manifests()
+		err := apply.WaitReady(applying, view, objects, func(apply.Progress) {})
+		if err == nil {
+			err = apply.WaitNodes(applying, view, objects)
+		}
+		if err != nil {
 			return outcome{}, failed(lkeplanv1alpha1.ReasonHealthCheckFailed,
 				"revision %s is applied, and not ready yet: %v", rev.Revision, err).changed(news)
 		}

@@ -33,6 +33,7 @@ type Node struct {
 	MilliCPU    int64             `json:"milli_cpu"`              // capacity
 	MemoryBytes int64             `json:"memory_bytes"`
 	Settled     bool              `json:"settled"`           // it counts for budgets: Karpenter has initialized it
+	Unready     bool              `json:"unready,omitempty"` // it has joined, and is not ready
 	Leaving     bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
 	Patient     bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
 	Holds       []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it

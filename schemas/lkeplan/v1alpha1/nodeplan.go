@@ -140,7 +140,8 @@ type NodePlanSpec struct {
 	// +optional
 	ServiceAccountName string `json:"serviceAccountName,omitempty"`
 
-	// Wait makes the NodePlan ready when all its objects are.
+	// Wait makes the NodePlan ready when all its objects are, and the nodes of its pools
+	// have joined and are ready.
 	// +optional
 	Wait bool `json:"wait,omitempty"`
 
