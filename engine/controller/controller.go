@@ -264,6 +264,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	return register(ctx, mgr,
 		fleet.NewTrigger(mgr.GetClient(), machines),
 		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
+		earlybind.NewDisowner(mgr.GetClient(), cluster.ID),
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, ControlPlane: control, Account: lke, Standing: linodes.standing,
 		}, events),

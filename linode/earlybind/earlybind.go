@@ -1,6 +1,8 @@
 // Package earlybind prepares Nodes when they join, before a pod can land on them:
 // it adds the taints and labels with which Karpenter wants a kubelet to register.
 //
+// When they have joined it takes the reference to their NodeClaim off them.
+//
 // It asks LKE for nothing itself and binds no machine to a NodeClaim; it finds the
 // claim that owns the machine of a Node.
 package earlybind

@@ -1,0 +1,69 @@
+package earlybind
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/karpenter/pkg/apis"
+
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Disowner takes the reference to its NodeClaim off each Node of the cluster.
+//
+// Karpenter writes it when it registers a Node, and reads it nowhere. Kubernetes does:
+// where the NodeClaims are gone, as after a restore without them, its garbage collector
+// deletes all their Nodes at once, and Karpenter drains them. Without the reference
+// what becomes of such Nodes is the fleet's decision.
+type Disowner struct {
+	client  client.Client
+	cluster int
+}
+
+// NewDisowner returns the controller for the Nodes of an LKE cluster.
+func NewDisowner(c client.Client, cluster int) *Disowner { return &Disowner{client: c, cluster: cluster} }
+
+// Register implements operatorpkg's Controller.
+func (d *Disowner) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("node.disowner").
+		For(&corev1.Node{}).
+		WithEventFilter(predicate.NewPredicateFuncs(func(o client.Object) bool {
+			return nodeclaim.IsNode(d.cluster, o.GetName()) && slices.ContainsFunc(o.GetOwnerReferences(), ofClaim)
+		})).
+		Complete(d)
+}
+
+// Reconcile takes the reference off one Node.
+func (d *Disowner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var node corev1.Node
+	if err := d.client.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	disowned := node.DeepCopy()
+	disowned.OwnerReferences = slices.DeleteFunc(disowned.OwnerReferences, ofClaim)
+	if len(disowned.OwnerReferences) == len(node.OwnerReferences) {
+		return ctrl.Result{}, nil
+	}
+	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
+	if err := d.client.Patch(ctx, disowned, patch); apierrors.IsConflict(err) {
+		return ctrl.Result{RequeueAfter: time.Second}, nil
+	} else if err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("take the owner off node %s: %w", node.Name, err))
+	}
+	return ctrl.Result{}, nil
+}
+
+func ofClaim(ref metav1.OwnerReference) bool {
+	gv, err := schema.ParseGroupVersion(ref.APIVersion)
+	return err == nil && gv.Group == apis.Group && ref.Kind == "NodeClaim"
+}
