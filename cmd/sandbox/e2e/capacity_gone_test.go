@@ -90,3 +90,21 @@ func (s *sandbox) clusterID() int {
 	}
 	return id
 }
+
+// cloudManager makes a call that Cloud Manager makes.
+func (s *sandbox) cloudManager(method, path, body string) {
+	s.t.Helper()
+	req, err := http.NewRequestWithContext(s.t.Context(), method, s.env["LINODE_URL"]+path, strings.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+s.env["LINODE_TOKEN"])
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		s.t.Fatalf("%s %s: %s", method, path, resp.Status)
+	}
+}

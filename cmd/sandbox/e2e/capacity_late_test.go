@@ -144,18 +144,5 @@ func (s *sandbox) loseFirst() {
 // recycleAll is the button of Cloud Manager.
 func (s *sandbox) recycleAll() {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost,
-		fmt.Sprintf("%s/v4/lke/clusters/%d/recycle", s.env["LINODE_URL"], s.clusterID()), nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.env["LINODE_TOKEN"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("recycle: %s", resp.Status)
-	}
+	s.cloudManager(http.MethodPost, "/v4/lke/clusters/"+s.env["LKE_CLUSTER_ID"]+"/recycle", "")
 }

@@ -111,21 +111,8 @@ node_class "default" {}
 // upgrade upgrades the control plane, as Cloud Manager does.
 func (s *sandbox) upgrade(version string) {
 	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodPut,
-		s.env["LINODE_URL"]+"/v4beta/lke/clusters/"+s.env["LKE_CLUSTER_ID"],
-		strings.NewReader(fmt.Sprintf(`{"k8s_version":%q}`, version)))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.env["LINODE_TOKEN"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("upgrade the control plane to %s: %s", version, resp.Status)
-	}
+	s.cloudManager(http.MethodPut, "/v4beta/lke/clusters/"+s.env["LKE_CLUSTER_ID"],
+		fmt.Sprintf(`{"k8s_version":%q}`, version))
 }
 
 // class is the class default.
