@@ -2,12 +2,15 @@ package config
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -30,6 +33,7 @@ type Removal struct {
 	Namespace string
 	Name      string // of the object in the cluster
 	Delete    bool   // otherwise it stays as it is, and is no longer managed
+	Prune     string // graceful or now: how a pool is deleted; "": as the guards say
 	Range     hcl.Range
 }
 
@@ -111,11 +115,38 @@ func (c *compiler) removals() (removals []Removal) {
 			r.Delete, diags = c.truth(attr)
 			c.report(diags...)
 		}
+		if attr := content.Attributes["prune"]; attr != nil {
+			var said bool
+			r.Prune, said = c.pace(attr, r)
+			ok = ok && said
+		}
 		if ok {
 			removals = append(removals, r)
 		}
 	}
 	return removals
+}
+
+// pace reads how a pool is deleted. The second result is false where that is in error,
+// which is reported.
+func (c *compiler) pace(attr *hcl.Attribute, r Removal) (string, bool) {
+	text, ok := c.text(attr)
+	if !ok {
+		return "", false
+	}
+	of := schemas.Paces()
+	switch {
+	case !slices.Contains(of, text):
+		c.report(diag.AtExpression("Unknown value",
+			fmt.Sprintf("%s is one of %s, and not %q.%s", attr.Name, strings.Join(of, ", "), text,
+				eval.DidYouMean(text, of)), attr.Expr))
+		return "", false
+	case r.Kind != schemas.Pool.Object.Kind || !r.Delete:
+		c.report(diag.AtExpression("Argument that means nothing here",
+			"Only a pool that is deleted goes gracefully or now.", attr.Expr))
+		return "", false
+	}
+	return text, true
 }
 
 // few returns the blocks of a type of which there cannot be many.

@@ -24,6 +24,7 @@ type Guards struct {
 	MaxDeletedPools int
 	MaxDeletedNodes Share // the zero Share where it is not written
 	MaxRolledNodes  Share
+	PruneNow        bool           // whether pools that are no longer declared go at once, with their nodes
 	Freezes         []Freeze       // sorted by name
 	Origins         decode.Origins `json:"-"` // of the arguments, by name
 }
@@ -70,6 +71,7 @@ func (c *compiler) guards() Guards {
 	fields := said.Fields
 	g.Origins = said.Origins
 	g.AllowEmpty, _ = fields["allow_empty"].(bool)
+	g.PruneNow = fields["prune"] == schemas.PruneNow
 	protected, _ := fields["protected"].([]any)
 	for _, name := range protected {
 		g.Protected = append(g.Protected, fmt.Sprint(name))

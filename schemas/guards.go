@@ -1,5 +1,14 @@
 package schemas
 
+// How a pool goes that is no longer declared.
+const (
+	PruneGracefully = "graceful" // it is deleted when it has given up its nodes
+	PruneNow        = "now"      // it is deleted with its nodes
+)
+
+// Paces are the values of the arguments prune.
+func Paces() []string { return []string{PruneGracefully, PruneNow} }
+
 // Guards bounds what one change may do.
 var Guards = Block{
 	Type: "guards",
@@ -12,10 +21,14 @@ var Guards = Block{
 		{Name: "max_deleted_pools", Path: "max_deleted_pools", Kind: Number, NotNull: true, Default: "1",
 			Doc: "The largest number of pools that a change deletes."},
 		{Name: "max_deleted_nodes", Path: "max_deleted_nodes", Kind: String, NotNull: true, Default: "0",
-			Doc: `The most nodes that go with deleted pools: a number, or a share of all nodes such as "10%". With the ` +
-				"default, a pool is deleted when it has no nodes any more."},
+			Doc: `The most nodes that go at once with deleted pools: a number, or a share of all nodes such as "10%". ` +
+				"Nodes of pools that go gracefully are not among them."},
 		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, NotNull: true, Default: "no limit",
-			Doc: `The most nodes that a change replaces: a number, or a share of all nodes such as "50%".`},
+			Doc: `The most nodes that a change replaces, or has pools give up: a number, or a share of all nodes such as "50%".`},
+		{Name: "prune", Path: "prune", Kind: String, NotNull: true, OneOf: Paces(), Default: "graceful",
+			Doc: `How a pool goes whose block is gone: "graceful" or "now". A graceful one makes no new nodes, gives up ` +
+				"those that it has within its own budgets, and is deleted when it has none left; until then a revert keeps " +
+				"what is left of it. With now it is deleted with its nodes, past its budgets."},
 		{Name: "allow_empty", Path: "allow_empty", Kind: Bool, NotNull: true, Default: "false",
 			Doc: "Whether a change may leave nothing in the directory that compiles to an object."},
 	},

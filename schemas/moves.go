@@ -37,5 +37,7 @@ var Removed = Block{
 			Doc: "The namespace that a buffer was in; of a buffer it is required, and other objects are in none."},
 		{Name: "delete", Kind: Bool, Default: "false",
 			Doc: "Whether the object is deleted. Otherwise it stays as it is and is no longer managed."},
+		{Name: "prune", Kind: String, OneOf: Paces(), Default: "that of guards",
+			Doc: `How a pool is deleted: "graceful" or "now", as in guards.`},
 	},
 }

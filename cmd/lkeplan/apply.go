@@ -42,7 +42,11 @@ all: if one of its fields or objects has changed since, the exit code is 4. It
 asks nothing.
 
 Objects that are not in the directory stay as they are, unless --prune is given
-and they were applied from it. Another run continues one that was interrupted.`
+and they were applied from it. A pool that has nodes is then condemned: it makes
+no new ones, gives up those that it has within its budgets, and the next run
+with --prune deletes it when it has none left, as --wait rolled does. Until then
+it is kept by declaring it again. With prune = "now" in the guards block, pools
+go at once. Another run continues one that was interrupted.`
 
 const applyExamples = `  lkeplan apply clusters/dev
   lkeplan apply --yes --wait none clusters/dev
@@ -125,7 +129,9 @@ func (a *application) directory(ctx context.Context) error {
 			return errors.New("nothing was applied")
 		}
 	}
-	return a.execute(ctx, found.Cluster, found.Head, compare.Comparison{Plan: found.Plan, Targets: found.Targets})
+	return a.execute(ctx, found.Cluster, found.Head, compare.Comparison{
+		Plan: found.Plan, Targets: found.Targets, Condemned: found.Condemned,
+	})
 }
 
 // saved carries out a plan that was saved.
@@ -144,7 +150,7 @@ func (a *application) saved(ctx context.Context, name string) error {
 	}
 	head := saved.Result
 	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)), compare.LiveOptions{
-		Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune,
+		Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
 	})
 	if err != nil {
 		return comparison.Another(err)
@@ -199,7 +205,7 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	if a.wait.Value != "none" {
 		view := compare.LiveView(cluster)
 		var unfinished apply.UnfinishedError
-		if err := a.await(ctx, view, head, deleted); errors.As(err, &unfinished) {
+		if err := a.await(ctx, cluster, view, head, deleted, found.Condemned); errors.As(err, &unfinished) {
 			return a.unfinished(ctx, view, head, unfinished)
 		} else if err != nil {
 			return err
@@ -210,19 +216,27 @@ func (a *application) execute(ctx context.Context, cluster *kube.Cluster, head c
 	if n := a.counts[apply.Deleted]; n > 0 {
 		text += fmt.Sprintf(", %d deleted", n)
 	}
+	if n := len(found.Condemned); n > 0 && a.wait.Value != "rolled" {
+		text += fmt.Sprintf("; %d condemned, apply with --prune again to delete what has given up its nodes", n)
+	}
 	fmt.Fprintf(a.Env.Stdout, "%s (%s)\n", text, time.Since(a.started).Round(100*time.Millisecond))
 	return nil
 }
 
 // await waits until objects are ready and, where that is asked for, all nodes
-// are as they should be and what was deleted is gone.
-func (a *application) await(ctx context.Context, in compare.View, head compile.Result, deleted []map[string]any) error {
+// are as they should be, condemned pools have given up theirs and are deleted, and what
+// was deleted is gone.
+func (a *application) await(ctx context.Context, cluster *kube.Cluster, in compare.View, head compile.Result,
+	deleted []map[string]any, condemned []compare.Target) error {
 	ctx, cancel := context.WithTimeout(ctx, a.patience())
 	defer cancel()
 	if err := apply.WaitReady(ctx, in, head.Manifests(), a.show); err != nil || a.wait.Value != "rolled" {
 		return err
 	}
 	if err := apply.WaitRolled(ctx, in, head, a.show); err != nil {
+		return err
+	}
+	if err := apply.Drain(ctx, cluster, in, condemned, a.show); err != nil {
 		return err
 	}
 	return apply.WaitGone(ctx, in, deleted, a.show)
@@ -283,6 +297,8 @@ func (a *application) show(p apply.Progress) {
 	switch p.Event {
 	case apply.Rolls:
 		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
+	case apply.Drains:
+		what = fmt.Sprintf("condemned, %d nodes are left", p.Of)
 	case apply.Event(kube.Changed):
 		for _, c := range a.taken[manifest.Key{Kind: p.Kind, Name: p.Name}] {
 			what += fmt.Sprintf("; %s taken back from %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -25,6 +26,7 @@ import (
 type executor interface {
 	applier
 	ender
+	ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error)
 }
 
 // ender ends the management of objects; kube.Cluster is one.
@@ -34,9 +36,10 @@ type ender interface {
 }
 
 // Run does what a comparison says: it applies the objects, node classes before
-// the pools that refer to them, and then deletes what is left over, pools before
-// their classes. It reports each step, and stops at the first that fails; to run
-// it again is to go on there. It returns the objects that are being deleted.
+// the pools that refer to them, condemns pools that have nodes to give up, and then
+// deletes what is left over, pools before their classes. It reports each step, and
+// stops at the first that fails; to run it again is to go on there. It returns the
+// objects that are being deleted.
 // Where others have set fields, nothing is applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {
@@ -52,7 +55,25 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err
 	}
+	if err := condemn(ctx, to, found.Condemned, report); err != nil {
+		return nil, err
+	}
 	return end(ctx, to, found.Plan.Changes, report)
+}
+
+// condemn has pools give up their nodes. Fields that others have set are taken
+// over: the pools go in any case.
+func condemn(ctx context.Context, to executor, pools []compare.Target, report func(Progress)) error {
+	for _, t := range pools {
+		if t.Unchanged {
+			continue
+		}
+		if _, err := to.ApplyForced(ctx, t.Desired, t.Live); err != nil {
+			return err
+		}
+		report(Progress{Kind: manifest.Kind(t.Desired), Name: manifest.Name(t.Desired), Event: Condemned})
+	}
+	return nil
 }
 
 // end deletes or orphans what a plan ends.
@@ -77,7 +98,7 @@ func end(ctx context.Context, to ender, changes []plan.Change,
 // ending are the changes that end an object, those of node classes last.
 func ending(changes []plan.Change) []plan.Change {
 	ends := slices.DeleteFunc(slices.Clone(changes), func(c plan.Change) bool {
-		return c.UID == "" || (c.Action != plan.Delete && c.Action != plan.Forget)
+		return c.UID == "" || c.Prune == prune.Condemn || (c.Action != plan.Delete && c.Action != plan.Forget)
 	})
 	slices.SortStableFunc(ends, func(a, b plan.Change) int {
 		return cmp.Compare(rank(a), rank(b))

@@ -31,8 +31,12 @@ const (
 	Ready    Event = "ready"
 	Deleted  Event = "deleted"  // it will be gone when nothing needs it any more
 	Orphaned Event = "orphaned" // it stays, and is no longer managed
-	Gone     Event = "gone"
-	Rolls    Event = "rolls"
+	// Condemned is of a pool that gives up its nodes from now on, to be deleted after
+	// them.
+	Condemned Event = "condemned"
+	Drains    Event = "drains" // a condemned pool has Of nodes left
+	Gone      Event = "gone"
+	Rolls     Event = "rolls"
 )
 
 // objects brings objects into a cluster, node classes before the pools that refer

@@ -22,7 +22,9 @@ func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time
 }
 
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
-	return plan.State{Objects: c.Objects, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now}
+	return plan.State{
+		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now,
+	}
 }
 
 // offers are the plans that the cluster's region sells.

@@ -43,6 +43,7 @@ func TestGuards(t *testing.T) {
 	const class = "node_class \"default\" {}\n"
 	three := class + pool("a", "720h") + pool("b", "720h") + pool("c", "720h")
 	nodes := []plan.Node{{Pool: "a"}, {Pool: "a"}, {Pool: "b"}, {Pool: "c"}}
+	const now = "guards {\n  prune = \"now\"\n}\n"
 	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: unknown: Nodes would be deleted, and how many is not known without a " +
@@ -56,13 +57,29 @@ func TestGuards(t *testing.T) {
 	}{
 		{name: "one pool without nodes may go", base: three, head: class + pool("a", "720h") + pool("b", "720h"),
 			nodes: nodes[:3]},
-		{name: "one pool with a node may not", base: three, head: class + pool("a", "720h") + pool("b", "720h"),
+		{name: "one pool with a node may give it up", base: three, head: class + pool("a", "720h") + pool("b", "720h"),
+			nodes: nodes},
+		{name: "one pool may give up nodes that nobody knows", base: three,
+			head: class + pool("a", "720h") + pool("b", "720h")},
+		{name: "not more nodes may be given up than may be replaced",
+			base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n", head: class + pool("b", "720h") + pool("c", "720h"),
 			nodes: nodes,
-			want:  []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
-		{name: "one pool may go of which nobody knows the nodes", base: three,
+			want:  []string{"max_rolled_nodes: blocked: 2 of 4 nodes would be replaced, and at most 25% may be in one change."}},
+		{name: "one pool with a node may not go at once", base: three + now,
+			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+		{name: "a change does not have its own pools go at once", base: three,
+			head: class + now + pool("a", "720h") + pool("b", "720h"), nodes: nodes},
+		{name: "unless it says so of the pool, and then it is asked", base: three, nodes: nodes,
+			head: class + pool("a", "720h") + pool("b", "720h") + "removed {\n  from   = pool.c\n  delete = true\n  prune  = \"now\"\n}\n",
+			want: []string{"max_deleted_nodes: blocked: 1 of 4 nodes would be deleted, and at most 0 may be in one change."}},
+		{name: "nor if the base has all pools go at once", base: three + now, nodes: nodes,
+			head: class + pool("a", "720h") + pool("b", "720h") +
+				"removed {\n  from   = pool.c\n  delete = true\n  prune  = \"graceful\"\n}\n"},
+		{name: "one pool may go at once of which nobody knows the nodes", base: three + now,
 			head: class + pool("a", "720h") + pool("b", "720h"), want: []string{uncounted}},
-		{name: "one pool with nodes may go where that is written",
-			base: three + "guards {\n  max_deleted_nodes = \"50%\"\n}\n",
+		{name: "one pool with nodes may go at once where that is written",
+			base: three + "guards {\n  prune = \"now\"\n  max_deleted_nodes = \"50%\"\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "two may not", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
@@ -89,7 +106,7 @@ func TestGuards(t *testing.T) {
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
 			want: []string{"max_rolled_nodes: unknown: Nodes would be replaced, and how many is not known without a " +
 				"cluster: add --cluster live, or --cluster snapshot:FILE."}},
-		{name: "more nodes than may be deleted", base: three + "guards {\n  max_deleted_nodes = 1\n}\n",
+		{name: "more nodes than may be deleted", base: three + "guards {\n  prune             = \"now\"\n  max_deleted_nodes = 1\n}\n",
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
 			want: []string{"max_deleted_nodes: blocked: 2 of 4 nodes would be deleted, and at most 1 may be in one change."}},
 		{name: "a freeze", base: three + weekend, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),

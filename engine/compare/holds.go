@@ -22,20 +22,20 @@ import (
 // own judgement of pods and PodDisruptionBudgets (karpenter v1.14.1,
 // ValidateNodeDisruptable and ValidatePodsDisruptable). Pods do not hold a node
 // that has a terminationGracePeriod.
-func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets []policyv1.PodDisruptionBudget,
-	now time.Time) ([]plan.Node, error) {
-	limits, err := pdb.NewLimits(context.Background(), lists{budgets: budgets})
+func Hold(nodes []plan.Node, found Holders, now time.Time) ([]plan.Node, error) {
+	limits, err := pdb.NewLimits(context.Background(), lists{budgets: found.Budgets})
 	if err != nil {
 		return nil, fmt.Errorf("read the PodDisruptionBudgets: %w", err)
 	}
-	byName := make(map[string]*corev1.Node, len(machines))
-	for i := range machines {
-		byName[machines[i].Name] = &machines[i]
+	byName := make(map[string]*corev1.Node, len(found.Machines))
+	for i := range found.Machines {
+		byName[found.Machines[i].Name] = &found.Machines[i]
 	}
 	on := map[string][]*corev1.Pod{}
-	for i := range pods {
-		on[pods[i].Spec.NodeName] = append(on[pods[i].Spec.NodeName], &pods[i])
+	for i := range found.Pods {
+		on[found.Pods[i].Spec.NodeName] = append(on[found.Pods[i].Spec.NodeName], &found.Pods[i])
 	}
+	elsewhere := found.places(nodes)
 	held := make([]plan.Node, len(nodes))
 	for i, n := range nodes {
 		if machine := byName[n.Node]; machine != nil {
@@ -47,9 +47,35 @@ func Hold(nodes []plan.Node, machines []corev1.Node, pods []corev1.Pod, budgets 
 		if n.Patient && n.Node != "" {
 			n.Holds = append(n.Holds, byPods(on[n.Node], limits, pace.ClockAt(now))...)
 		}
+		if n.Condemned && elsewhere != nil && n.Node != "" {
+			n.Holds = append(n.Holds, elsewhere.homeless(on[n.Node])...)
+		}
 		held[i] = n
 	}
 	return held, nil
+}
+
+// Holders are what may hold nodes.
+type Holders struct {
+	Machines []corev1.Node
+	Pods     []corev1.Pod
+	Budgets  []policyv1.PodDisruptionBudget
+	Pools    []karpv1.NodePool // of the whole cluster; nil where they are not known
+}
+
+// places are where the pods of condemned pools can go; nil where that is not known, or
+// no pool is condemned.
+func (h Holders) places(nodes []plan.Node) *places {
+	leaving := map[string]bool{}
+	for _, n := range nodes {
+		if n.Condemned {
+			leaving[n.Pool] = true
+		}
+	}
+	if len(leaving) == 0 || h.Pools == nil {
+		return nil
+	}
+	return placesOf(h.Pools, h.Machines, leaving)
 }
 
 // byPods are the holds of the pods on one node.

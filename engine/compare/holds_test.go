@@ -72,7 +72,7 @@ func TestHolds(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			nodes := []plan.Node{{Name: "web-abc", Node: "lke1-1", Patient: !tt.hasty}}
-			got, err := Hold(nodes, []corev1.Node{tt.machine}, tt.pods, tt.budgets, time.Now())
+			got, err := Hold(nodes, Holders{Machines: []corev1.Node{tt.machine}, Pods: tt.pods, Budgets: tt.budgets}, time.Now())
 			if err != nil {
 				t.Fatal(err)
 			}

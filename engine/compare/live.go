@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -40,6 +41,8 @@ type LiveOptions struct {
 	// Spare reports whether such an object is left as it is, and is not in the plan; nil
 	// for none.
 	Spare func(config.Object) bool
+	// PruneNow has pools among them go at once, with their nodes.
+	PruneNow bool
 	// Predict says what applying a desired object makes of the live one, which is
 	// nil where there is none; nil works it out locally.
 	Predict Predictor
@@ -52,6 +55,8 @@ type LiveOptions struct {
 type Comparison struct {
 	Plan    plan.Plan
 	Targets []Target // of the objects of head, in their order
+	// Condemned are pools that head does not declare and that have nodes to give up.
+	Condemned []Target
 }
 
 // Live says what applying head to a cluster does: to its objects, field by
@@ -74,11 +79,16 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 			return Comparison{}, err
 		}
 	}
+	if opts.Predict, err = predictor(opts.Predict); err != nil {
+		return Comparison{}, err
+	}
 	targets, err := targetsOf(ctx, head, live, opts.Predict)
 	if err != nil {
 		return Comparison{}, err
 	}
-	before := plan.State{Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now}
+	before := plan.State{
+		PruneNow: opts.PruneNow, Offers: offers(head.Cluster, opts.Prices), Nodes: nodes, Now: opts.Now,
+	}
 	after := before
 	after.Removed = head.Removed
 	addTargets(&before, &after, head, targets)
@@ -86,18 +96,22 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	if opts.Spare != nil {
 		over = slices.DeleteFunc(over, opts.Spare)
 	}
-	if opts.Prune {
-		before.Objects = append(before.Objects, over...)
-	} else {
+	if !opts.Prune {
 		for _, o := range over {
 			notes = append(notes,
 				fmt.Sprintf("%s was applied from here and is no longer in the directory; --prune deletes it.", o.Key()))
 		}
+		over = nil
 	}
-	p, err := diff(ctx, before, after, liveOf(head, live), cluster, notes)
+	before.Objects = append(before.Objects, over...)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
+	if err != nil {
+		return Comparison{}, err
+	}
 	p.Drift = drift
 	addUpgrades(&p, head, live)
-	return Comparison{p, targets}, err
+	found := Comparison{Plan: p, Targets: targets}
+	return found, found.condemn(ctx, over, nodes, opts.Predict, opts.Now)
 }
 
 // addUpgrades puts into a plan where the control plane is, next to the versions that
@@ -120,7 +134,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
 	live := index(objects)
-	p, err := diff(ctx, before, after, liveOf(head, live), cluster, notes)
+	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
 	if err != nil {
 		return p, err
 	}
@@ -143,10 +157,10 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 		return p, err
 	}
 	p.Notes = append(p.Notes, notes...)
-	if p.Rolling = plan.UnderWay(p.Rolling); p.Summary().NodesRolled == 0 && len(p.Rolling) == 0 {
+	if p.Rolling = plan.UnderWay(p.Rolling); len(p.Rolling) == 0 && !moves(p.Summary()) {
 		return p, nil
 	}
-	held, more, err := cluster.Holds(ctx, after.Nodes, after.Now)
+	held, more, err := cluster.Holds(ctx, condemnedNodes(p, after.Nodes), after.Now)
 	if err != nil {
 		return p, err
 	}
@@ -158,6 +172,9 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 	p.Rolling = plan.UnderWay(p.Rolling)
 	return p, p.SetImpact(before, after)
 }
+
+// moves reports whether nodes are replaced, in their pool or elsewhere.
+func moves(s plan.Summary) bool { return s.NodesRolled+s.NodesDrained > 0 }
 
 // read lists the objects of the kinds that head has, or of all kinds, and the
 // nodes. Of a kind that head does not have, it is no error that this user may
@@ -246,10 +263,11 @@ func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog
 	return plan.UnderWay(all), err
 }
 
-// liveOf are the objects of head as the cluster has them.
+// liveOf are the objects of head as the cluster has them. That one is condemned is no
+// matter: head takes that back.
 func liveOf(head compile.Result, live map[manifest.Key]map[string]any) (objects []config.Object) {
 	for _, o := range head.Objects {
-		if o.Defaulted = live[o.Key()]; o.Defaulted != nil {
+		if o.Defaulted = prune.Unmarked(live[o.Key()]); o.Defaulted != nil {
 			objects = append(objects, o)
 		}
 	}

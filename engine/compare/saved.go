@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -136,6 +137,8 @@ func staleness(planned, now plan.Change) string {
 		return fmt.Sprintf("it was to %s, and would %s now", becomes(planned.Action), becomes(now.Action))
 	case planned.UID != now.UID:
 		return "it has been deleted and created again"
+	case now.Action == plan.Delete && now.Prune == prune.AtOnce && now.Effect == plan.DeleteNodes && planned.Prune != now.Prune:
+		return "it was to give up its nodes first, and would go at once"
 	}
 	if text := difference(planned, now); text != "" {
 		return "it is not as it was" + text

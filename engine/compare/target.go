@@ -35,18 +35,23 @@ type Target struct {
 	conflicts []plan.Conflict
 }
 
+// predictor is the one that is given, or the local one.
+func predictor(given Predictor) (Predictor, error) {
+	if given != nil {
+		return given, nil
+	}
+	validator, err := kube.BuiltinValidator()
+	if err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error) {
+		return validator.Predict(live, desired)
+	}, nil
+}
+
 // targetsOf predicts what head makes of the live objects, on all processors.
 func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]map[string]any,
 	predict Predictor) ([]Target, error) {
-	if predict == nil {
-		validator, err := kube.BuiltinValidator()
-		if err != nil {
-			return nil, err
-		}
-		predict = func(_ context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error) {
-			return validator.Predict(live, desired)
-		}
-	}
 	targets, errs := make([]Target, len(head.Objects)), make([]error, len(head.Objects))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(targets), func(i int) {
 		o := head.Objects[i]

@@ -125,11 +125,12 @@ func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]pl
 	machines, nodesErr := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
 	pods, podsErr := listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod")
 	budgets, budgetsErr := listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
+	pools, poolsErr := listOf[karpv1.NodePool](ctx, l.cluster, "karpenter.sh/v1", "NodePool")
 	if err := cmp.Or(noted("nodes", nodesErr), noted("pods", podsErr),
-		noted("poddisruptionbudgets", budgetsErr)); err != nil {
+		noted("poddisruptionbudgets", budgetsErr), noted("nodepools", poolsErr)); err != nil {
 		return nil, nil, err
 	}
-	held, err := Hold(nodes, machines, pods, budgets, now)
+	held, err := Hold(nodes, Holders{Machines: machines, Pods: pods, Budgets: budgets, Pools: pools}, now)
 	return held, notes, err
 }
 

@@ -53,7 +53,7 @@ func PolicyValue(p plan.Plan) cty.Value {
 		current = dollars(*p.Current)
 		nodes = map[string]cty.Value{
 			"total": number(p.Nodes), "created": cty.NumberIntVal(0),
-			"deleted": number(s.NodesDeleted), "rolled": number(s.NodesRolled),
+			"deleted": number(s.NodesDeleted), "rolled": number(s.NodesRolled + s.NodesDrained),
 		}
 	}
 	ceiling := cty.NullVal(cty.Number)

@@ -95,9 +95,9 @@ func newsworthy(last said, o outcome) bool {
 	if was == nil || o.revision != "" && o.revision != last.revision {
 		return true
 	}
-	repeated := was.Reason == o.reason && was.Message == shorten(o.message, maxMessage)
+	repeated := was.Reason == o.reason && (o.working || was.Message == shorten(o.message, maxMessage))
 	if repeated && (!o.news || o.stalled) {
 		return false
 	}
-	return o.news || o.warns() || was.Status != metav1.ConditionTrue
+	return o.news || o.working || o.warns() || was.Status != metav1.ConditionTrue
 }

@@ -14,13 +14,14 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// outcome is how a reconciliation has ended. It is done, or it is stalled until
-// somebody changes something, or it has failed and is tried again soon. The last
-// two are errors, by which a step ends a reconciliation early.
+// outcome is how a reconciliation has ended. It is done, or goes on by itself, or it
+// is stalled until somebody changes something, or it has failed and is tried again
+// soon. The last two are errors, by which a step ends a reconciliation early.
 type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
+	working bool // it takes its time, and nobody has to do anything
 	stalled bool
 	failed  bool
 	news    bool // something has changed, and an event says so
@@ -93,8 +94,8 @@ func (o outcome) noting(lines []string) outcome {
 const maxMessage = 20_000
 
 // settle writes the outcome into the conditions, as kstatus reads them: Ready
-// where it is done, Stalled where only a change helps, and Reconciling where it is
-// tried again. Healthy stays what it was last found to be, where the NodePlan
+// where it is done, Stalled where only a change helps, and Reconciling where it goes on
+// or is tried again. Healthy stays what it was last found to be, where the NodePlan
 // waits for its objects.
 func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	message := shorten(o.message, maxMessage)
@@ -108,6 +109,10 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 		conditions.Delete(plan, meta.StalledCondition)
 		conditions.MarkReconciling(plan, meta.ProgressingWithRetryReason, "%s", message)
 		conditions.MarkFalse(plan, meta.ReadyCondition, o.reason, "%s", message)
+	case o.working:
+		conditions.Delete(plan, meta.StalledCondition)
+		conditions.MarkReconciling(plan, o.reason, "%s", message)
+		conditions.MarkUnknown(plan, meta.ReadyCondition, o.reason, "%s", message)
 	default:
 		conditions.Delete(plan, meta.StalledCondition)
 		conditions.Delete(plan, meta.ReconcilingCondition)
@@ -116,7 +121,7 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	switch {
 	case !plan.Spec.Wait:
 		conditions.Delete(plan, lkeplanv1alpha1.ConditionHealthy)
-	case o.reason == lkeplanv1alpha1.ReasonSucceeded:
+	case o.reason == lkeplanv1alpha1.ReasonSucceeded, o.reason == lkeplanv1alpha1.ReasonPruning:
 		conditions.MarkTrue(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "all objects are ready")
 	case o.reason == lkeplanv1alpha1.ReasonHealthCheckFailed:
 		conditions.MarkFalse(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "%s", message)

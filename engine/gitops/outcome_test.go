@@ -14,6 +14,8 @@ import (
 // the other.
 func TestConditionsFollowTheOutcomes(t *testing.T) {
 	np := &lkeplanv1alpha1.NodePlan{}
+	prunes := done(lkeplanv1alpha1.ReasonPruning, "d")
+	prunes.working = true
 	for _, step := range []struct {
 		wait                                bool
 		outcome                             outcome
@@ -24,6 +26,9 @@ func TestConditionsFollowTheOutcomes(t *testing.T) {
 		{true, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b"), "False", "", "True", "True"},
 		{true, failed(lkeplanv1alpha1.ReasonHealthCheckFailed, "c"), "False", "True", "", "False"},
 		{true, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", "True"},
+		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
+		{false, stalled(lkeplanv1alpha1.ReasonCompileFailed, "b"), "False", "", "True", ""},
+		{true, prunes, "Unknown", "True", "", "True"},
 		{false, done(lkeplanv1alpha1.ReasonSucceeded, "c"), "True", "", "", ""},
 	} {
 		np.Spec.Wait = step.wait

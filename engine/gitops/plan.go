@@ -55,7 +55,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	defer cancel()
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
-		Prune:  left.prune,
+		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
 		Ignore: ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
 	})

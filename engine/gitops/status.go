@@ -117,6 +117,9 @@ func sentence(p plan.Plan) string {
 	if s.NodesDeleted > 0 {
 		text += fmt.Sprintf("; %d nodes deleted with %s", s.NodesDeleted, strings.Join(s.Deleted, ", "))
 	}
+	if s.NodesDrained > 0 {
+		text += fmt.Sprintf("; %d nodes given up by %s", s.NodesDrained, strings.Join(s.Condemned, ", "))
+	}
 	if s.NodesRolled > 0 {
 		text += fmt.Sprintf("; %d nodes replaced in %s", s.NodesRolled, strings.Join(s.Rolled, ", "))
 	}

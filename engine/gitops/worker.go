@@ -181,7 +181,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	defer cancel()
 	changed := 0
 	to := forcing{rev.cluster, p.ours}
-	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets}
+	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets, Condemned: p.Condemned}
 	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
 	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
 		agreed.Plan.Changes[i].Conflicts = nil
@@ -198,6 +198,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
+	before := np.Status.Pools
 	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
 	}
@@ -220,7 +221,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	o = o.noting(p.stays)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	o.corrected = corrections(p.Plan, p.ours)
-	return o, nil
+	return pruning(np, o, p.Plan, before), nil
 }
 
 // takeInventory writes down which objects the NodePlan has in the cluster: as they were

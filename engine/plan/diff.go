@@ -8,6 +8,8 @@ import (
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -29,8 +31,11 @@ func Diff(base, head State) (Plan, error) {
 		p.Changes = append(p.Changes, c)
 	}
 	for _, o := range base.Objects {
-		if _, stays := after[o.Key()]; !stays {
-			p.Changes = append(p.Changes, gone(o, head.Removed))
+		if _, stays := after[o.Key()]; stays {
+			continue
+		}
+		if c := gone(o, base, head); c.Prune != prune.Draining { // Rolling says how far it is
+			p.Changes = append(p.Changes, c)
 		}
 	}
 	p.fanOut(after)
@@ -101,15 +106,26 @@ func created(o config.Object) Change {
 
 // gone is what becomes of an object that the head does not have: it is deleted,
 // unless a removed block says that it stays.
-func gone(o config.Object, removed []config.Removal) Change {
-	for _, r := range removed {
-		if r.Key() == o.Key() && !r.Delete {
+func gone(o config.Object, base, head State) Change {
+	now := base.PruneNow
+	for _, r := range head.Removed {
+		if r.Key() != o.Key() {
+			continue
+		}
+		if !r.Delete {
 			c := changeOf(o, Forget)
 			c.UID = manifest.UID(o.Defaulted)
 			return c
 		}
+		if r.Prune != "" {
+			now = r.Prune == schemas.PruneNow
+		}
 	}
-	return deleted(o)
+	c := deleted(o)
+	if c.Kind == "NodePool" && !now {
+		c.condemn(o, head.Nodes)
+	}
+	return c
 }
 
 // deleted is the end of an object. The nodes of a NodePool go with it, at once
@@ -122,6 +138,21 @@ func deleted(o config.Object) Change {
 		c.Effect = DeleteNodes
 	}
 	return c
+}
+
+// condemn has a pool that goes give up its nodes first. Without a cluster they are not
+// known, and it is as if it had some.
+func (c *Change) condemn(o config.Object, nodes []Node) {
+	c.Prune = prune.Condemn
+	if nodes != nil {
+		c.Prune = prune.Next(o.Defaulted, len(byPool(nodes)[c.Name]))
+	}
+	switch c.Prune {
+	case prune.Condemn:
+		c.Effect = Roll
+	case prune.Drained:
+		c.Effect = None
+	}
 }
 
 // inventory is the path of the label that says which directory an object was applied
@@ -138,7 +169,10 @@ func updated(old, o config.Object) (Change, error) {
 	if before := old.Addr.String(); before != c.Addr {
 		c.Previous = before
 	}
-	effects, err := effectsOf(old.Defaulted, o.Defaulted)
+	if _, condemned := prune.Read(old.Defaulted); condemned { // its nodes are what they were before
+		c.Prune = prune.Reprieve
+	}
+	effects, err := effectsOf(prune.Unmarked(old.Defaulted), o.Defaulted)
 	if err != nil {
 		return c, err
 	}

@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Digest names what the plan does to objects, as sha256 and 64 hexadecimal
@@ -19,6 +21,7 @@ func (p Plan) Digest() (string, error) {
 	type change struct {
 		Kind, Namespace, Name, UID string
 		Action                     Action
+		Prune                      prune.Stage `json:",omitempty"`
 		Fields                     []field
 	}
 	changes := make([]change, 0, len(p.Changes))
@@ -26,7 +29,7 @@ func (p Plan) Digest() (string, error) {
 		if c.Action == Keep {
 			continue
 		}
-		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, nil}
+		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, c.Prune, nil}
 		for _, f := range c.Fields {
 			short.Fields = append(short.Fields, field{f.Path, f.Before, f.After})
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Bounds are what a plan is judged by.
@@ -36,7 +37,8 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	verdicts = append(verdicts,
 		p.share(MaxDeletedNodes, p.deletedNodes(b.Guards), len(s.Deleted) > 0, s.NodesDeleted, b.Guards)...)
 	verdicts = append(verdicts,
-		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled) > 0, s.NodesRolled, b.Guards)...)
+		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled)+len(s.Condemned) > 0, s.NodesRolled+s.NodesDrained,
+			b.Guards)...)
 	for _, f := range b.Guards.Freezes {
 		v, err := p.frozen(f)
 		if err != nil {
@@ -64,7 +66,8 @@ func (b Bounds) empty() Verdict {
 
 func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 	for _, c := range p.Changes {
-		if c.Kind == "NodePool" && c.Action == Delete && slices.Contains(g.Protected, c.Name) {
+		judged := c.Prune == prune.Drained // when it was condemned
+		if c.Kind == "NodePool" && c.Action == Delete && !judged && slices.Contains(g.Protected, c.Name) {
 			verdicts = append(verdicts, Verdict{
 				Guard: ProtectedPool, Addr: c.Addr, Status: Blocked, Source: g.Origins.Find(ProtectedPool).Range,
 				Detail: fmt.Sprintf("%s is protected, and would be deleted.", c.Addr),
@@ -75,7 +78,8 @@ func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 }
 
 func (p Plan) deletedPools(g config.Guards) Verdict {
-	deleted := len(p.Summary().Deleted)
+	s := p.Summary()
+	deleted := len(s.Deleted) + len(s.Condemned)
 	v := Verdict{
 		Guard: MaxDeletedPools, Status: Passed, Source: g.Origins.Find(MaxDeletedPools).Range,
 		Limit: fmt.Sprint(g.MaxDeletedPools), Actual: fmt.Sprint(deleted),
@@ -130,7 +134,7 @@ func (p Plan) frozen(f config.Freeze) (Verdict, error) {
 	}
 	s := p.Summary()
 	began := schedule.Next(p.Now.UTC().Add(-f.Duration))
-	if p.Now.IsZero() || began.After(p.Now) || len(s.Rolled)+len(s.Deleted) == 0 {
+	if p.Now.IsZero() || began.After(p.Now) || len(s.Rolled)+len(s.Deleted)+len(s.Condemned) == 0 {
 		return v, nil
 	}
 	v.Status = Blocked
@@ -232,7 +236,7 @@ func (p *Plan) Permit() {
 func (p Plan) gravest(guard string) string {
 	deletes := guard == MaxDeletedPools || guard == MaxDeletedNodes
 	for _, c := range p.Changes {
-		if c.Effect == DeleteNodes || (c.Effect == Roll && !deletes) {
+		if c.Effect == DeleteNodes || c.Prune == prune.Condemn || (c.Effect == Roll && !deletes) {
 			return c.Addr
 		}
 	}

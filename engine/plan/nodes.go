@@ -13,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -37,6 +38,7 @@ type Node struct {
 	Leaving     bool              `json:"leaving,omitempty"` // it counts against budgets: deleted, or not ready
 	Patient     bool              `json:"patient"`           // it waits for its pods: it has no terminationGracePeriod
 	Holds       []Hold            `json:"holds,omitempty"`   // what keeps Karpenter from replacing it
+	Condemned   bool              `json:"-"`                 // its pool is, or is to be
 }
 
 // Impact is what becomes of the nodes of a pool. Where no cluster was asked,
@@ -46,6 +48,9 @@ type Impact struct {
 	Of      int  // nodes of the pool
 	Rolled  int  // that are replaced for the change, and not already before it
 	Deleted int  // that go with the pool, at once
+	// Elsewhere tells that it is nodes of other pools that replace those that are
+	// rolled: the pool is condemned.
+	Elsewhere bool
 	// Upgrade is the old and the new version of Kubernetes of the rolled nodes:
 	// v1.33.4+lke2 → v1.34.1+lke1; "" where it stays the same.
 	Upgrade string
@@ -72,6 +77,7 @@ const (
 	HeldByPDB          HoldReason = "pdb"            // a PodDisruptionBudget allows no eviction
 	HeldByDoNotDisrupt HoldReason = "do-not-disrupt" // the annotation of a pod, or of the node
 	NoRoom             HoldReason = "limits"         // the pool's limits leave no room for a replacement
+	NoOtherPlace       HoldReason = "no-other-place" // of a condemned pool: a pod fits no other pool and no other node
 )
 
 // Held is a hold and how many of the rolled nodes it is on.
@@ -103,11 +109,17 @@ func (p *Plan) SetImpact(base, head State) error {
 		}
 		key := c.Key()
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
-		if c.Action == Delete {
+		asks, was := after[key], before[key]
+		was.condemned = false // of one that is declared again, the nodes are judged as if it had never been
+		switch {
+		case c.Prune == prune.Condemn:
+			asks, was = before[key], judge{}
+			asks.condemned = true
+		case c.Action == Delete:
 			c.Impact.Deleted = c.Impact.Of
 			continue
 		}
-		if err := c.Impact.roll(after[key], before[key], pools[c.Name], head); err != nil {
+		if err := c.Impact.roll(asks, was, pools[c.Name], head); err != nil {
 			return fmt.Errorf("%s: %w", c.Addr, err)
 		}
 		if c.Effect != Roll {
@@ -135,7 +147,9 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 			im.Expiring++
 		}
 	}
-	im.Rolled, im.Upgrade = len(rolled), after.upgraded(rolled)
+	if im.Rolled, im.Elsewhere = len(rolled), after.condemned; !im.Elsewhere {
+		im.Upgrade = after.upgraded(rolled)
+	}
 	if after.pool != nil && !head.Now.IsZero() && (im.Rolled > 0 || !im.Known) {
 		if settled == 0 {
 			settled = len(nodes) // they will count when they are ready
@@ -175,7 +189,7 @@ func held(nodes []Node) []Held {
 // type next to its nodes: Karpenter creates the replacement before the old node
 // goes.
 func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
-	if j.pool == nil || len(offers) == 0 {
+	if j.pool == nil || j.condemned || len(offers) == 0 {
 		return ""
 	}
 	used := map[string]int64{"nodes": int64(len(nodes))}
@@ -210,6 +224,7 @@ type judge struct {
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
 	versions     map[string]string // of Kubernetes, that nodes are to have, by class
+	condemned    bool              // it is to have no nodes at all
 }
 
 func judges(s State) (map[manifest.Key]judge, error) {
@@ -229,11 +244,13 @@ func judges(s State) (map[manifest.Key]judge, error) {
 			continue
 		}
 		pool := &karpv1.NodePool{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o.Defaulted, pool); err != nil {
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(prune.Unmarked(o.Defaulted), pool); err != nil {
 			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
 		}
+		_, condemned := prune.Read(o.Defaulted)
 		all[o.Key()] = judge{
-			pool: pool, hash: pool.Hash(), classes: classes, versions: versions,
+			condemned: condemned,
+			pool:      pool, hash: pool.Hash(), classes: classes, versions: versions,
 			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
 		}
 	}
@@ -244,8 +261,8 @@ func judges(s State) (map[manifest.Key]judge, error) {
 // were made in another way are not compared, as Karpenter and the provider
 // compare none.
 func (j judge) drifted(n Node) bool {
-	if j.pool == nil {
-		return false
+	if j.pool == nil || j.condemned {
+		return j.condemned
 	}
 	same := func(versionKey, version, hashKey, hash string) bool {
 		return n.Annotations[versionKey] != version || n.Annotations[hashKey] == hash

@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -31,6 +32,9 @@ type (
 // are applied.
 type State struct {
 	Objects []config.Object
+	// PruneNow has pools that are in this state, and no longer in the next one, go at
+	// once, with their nodes.
+	PruneNow bool
 	// Conflicts are fields that somebody else has set to another value, by object;
 	// nil where no cluster was asked.
 	Conflicts map[manifest.Key][]Conflict
@@ -110,6 +114,8 @@ type Change struct {
 	Fields   []Field // sorted by path
 	Effect   Effect  // the gravest of the fields'
 	Partial  bool    // of a Roll: only nodes that do not match any more
+	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
+	Prune prune.Stage
 	// Because names what rolls the pool without a change of its own: its class.
 	Because []string
 	// Before and After bound what a pool costs in a month; nil where there is no
@@ -191,7 +197,7 @@ type Effect string
 const (
 	None        Effect = "none"         // nothing that anybody acts on
 	InPlace     Effect = "in_place"     // takes effect at once; every node stays
-	Roll        Effect = "roll"         // nodes are replaced, within the budgets
+	Roll        Effect = "roll"         // nodes are replaced, in their pool or elsewhere, within the budgets
 	DeleteNodes Effect = "delete_nodes" // nodes go at once, past all budgets
 )
 
@@ -212,10 +218,11 @@ type Field struct {
 type Summary struct {
 	Create, Update, Delete, Move, Forget int
 	NodesRolled, NodesDeleted            int // where a cluster was asked
+	NodesDrained                         int // that condemned pools give up; where a cluster was asked
 	Conflicts                            int // fields for which an apply is refused
-	// Rolled and Deleted are the pools whose nodes roll, or go at once, by
-	// address.
-	Rolled, Deleted []string
+	// Rolled, Deleted and Condemned are the pools whose nodes roll, go at once, or go
+	// before the pool does, by address.
+	Rolled, Deleted, Condemned []string
 }
 
 // Empty reports whether the plan changes nothing.
@@ -244,12 +251,16 @@ func (p Plan) Summary() Summary {
 			s.Move++
 		}
 		s.Conflicts += len(c.Conflicts)
-		if c.Impact != nil {
+		if c.Impact != nil && c.Prune == prune.Condemn {
+			s.NodesDrained += c.Impact.Rolled
+		} else if c.Impact != nil {
 			s.NodesRolled += c.Impact.Rolled
 			s.NodesDeleted += c.Impact.Deleted
 		}
 		switch {
 		case c.Kind != "NodePool":
+		case c.Prune == prune.Condemn:
+			s.Condemned = append(s.Condemned, c.Addr)
 		case c.Effect == Roll:
 			s.Rolled = append(s.Rolled, c.Addr)
 		case c.Effect == DeleteNodes:

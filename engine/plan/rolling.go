@@ -3,6 +3,8 @@ package plan
 import (
 	"cmp"
 	"slices"
+
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Rolling is how far the nodes of a pool are what the pool and its class ask for.
@@ -11,6 +13,9 @@ type Rolling struct {
 	Of         int    // nodes of the pool
 	Outdated   int    // that are still to be replaced
 	Joining    int    // the others that are no nodes of the cluster yet
+	// Condemned is since when the pool gives up its nodes, to be deleted after them, and
+	// how many it had then; nil where it does not.
+	Condemned *prune.Sentence
 	// Pace is how the budgets spread what is left; nil where nothing is, or the
 	// time is not known.
 	Pace *Pace
@@ -39,10 +44,14 @@ func Rolls(s State) ([]Rolling, error) {
 		if err := im.roll(asks, judge{}, nodes, s); err != nil {
 			return nil, err
 		}
-		rolling = append(rolling, Rolling{
+		r := Rolling{
 			Addr: o.Addr.String(), Pool: o.Name(), Of: len(nodes), Outdated: im.Rolled, Joining: asks.joining(nodes),
 			Pace: im.Pace, Holds: im.Holds,
-		})
+		}
+		if sentence, condemned := prune.Read(o.Defaulted); condemned {
+			r.Condemned = &sentence
+		}
+		rolling = append(rolling, r)
 	}
 	slices.SortFunc(rolling, func(a, b Rolling) int { return cmp.Compare(a.Pool, b.Pool) })
 	return rolling, nil

@@ -58,7 +58,9 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 		{"adds", fmt.Sprint(s.Create)}, {"updates", fmt.Sprint(s.Update)},
 		{"destroys", fmt.Sprint(s.Delete)}, {"moves", fmt.Sprint(s.Move)},
 		{"nodes_rolled", fmt.Sprint(s.NodesRolled)}, {"nodes_deleted", fmt.Sprint(s.NodesDeleted)},
+		{"nodes_drained", fmt.Sprint(s.NodesDrained)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
+		{"pools_condemned", lists(s.Condemned)},
 		{"cost_delta", costDelta(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
 		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {

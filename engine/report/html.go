@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 var (
@@ -195,6 +196,10 @@ func objectOf(c plan.Change) objectView {
 	switch {
 	case c.Effect == plan.DeleteNodes:
 		o.Effect = "deletes nodes"
+	case c.Prune == prune.Condemn:
+		o.Effect = "gives up nodes"
+	case c.Prune == prune.Drained:
+		o.Effect = "deleted"
 	case c.Effect == plan.Roll:
 		o.Effect = "rolls nodes"
 	case c.Action == plan.Create:

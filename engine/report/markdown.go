@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/page"
 )
@@ -91,7 +92,7 @@ func (c *comment) write(target string) string {
 // verdict is what a reviewer must know before anything else.
 func verdict(r Report) string {
 	text := headline(r)
-	if s := r.Summary(); len(s.Deleted)+len(s.Rolled) > 0 {
+	if s := r.Summary(); len(s.Deleted)+len(s.Rolled)+len(s.Condemned) > 0 {
 		text = "⚠️ " + text
 	}
 	if r.Refused() {
@@ -232,7 +233,8 @@ func (c *comment) names() {
 		is   func(plan.Change) bool
 	}{
 		{"**Deletes, with all nodes,**", func(ch plan.Change) bool { return ch.Effect == plan.DeleteNodes }},
-		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll }},
+		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == prune.Condemn }},
+		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != prune.Condemn }},
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
 	} {
 		var addrs []string
@@ -251,6 +253,8 @@ func action(c plan.Change) string {
 	switch {
 	case c.Action == plan.Create:
 		return "created"
+	case c.Prune == prune.Condemn:
+		return "**condemned**"
 	case c.Action == plan.Delete:
 		return "**deleted**"
 	case c.Action == plan.Forget:
@@ -273,12 +277,14 @@ func nodes(c plan.Change) string {
 	case c.Effect != plan.Roll:
 		return "stay"
 	case known && c.Impact.Pace != nil && c.Impact.Rolled > 0:
-		text = fmt.Sprintf("**%d of %d replaced**", c.Impact.Rolled, c.Impact.Of)
+		text = fmt.Sprintf("**%d of %d %s**", c.Impact.Rolled, c.Impact.Of, replaced(c.Impact))
 		if !c.Impact.Pace.Never {
 			text += fmt.Sprintf(", %d at a time", min(c.Impact.Pace.Wave, c.Impact.Rolled))
 		}
 	case known:
 		text = code.consequence(c.Impact)
+	case c.Prune == prune.Condemn:
+		text = "**all given up**, within the budgets"
 	case c.Kind == "LinodeNodeClass":
 		text = "**all replaced** in the pools that use it"
 	case c.Partial:

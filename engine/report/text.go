@@ -213,6 +213,9 @@ func (v voice) nodes(s plan.Summary, all bool) string {
 	if len(s.Deleted) > 0 {
 		parts = append(parts, amount(s.NodesDeleted)+"deleted with "+v.list(s.Deleted))
 	}
+	if len(s.Condemned) > 0 {
+		parts = append(parts, amount(s.NodesDrained)+"given up by "+v.list(s.Condemned))
+	}
 	if n := len(s.Rolled); n > mostRolled && !all {
 		parts = append(parts, fmt.Sprintf("%sreplaced in %d pools, %s and %d more", amount(s.NodesRolled), n,
 			v.list(s.Rolled[:mostRolled]), n-mostRolled))

@@ -8,6 +8,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 )
 
@@ -81,6 +82,9 @@ func headline(r Report) string {
 	if n := len(s.Rolled); n > 0 {
 		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
 	}
+	if n := len(s.Condemned); n > 0 {
+		parts = append(parts, fmt.Sprintf("has %s give up %s", count(n, "pool"), nodes(s.NodesDrained)))
+	}
 	if len(parts) == 0 && !r.Empty() {
 		parts = append(parts, "no node is replaced or deleted")
 	}
@@ -115,7 +119,13 @@ func (v voice) headline(c plan.Change) string {
 	case plan.Create:
 		return "created"
 	case plan.Delete:
-		if c.Effect == plan.DeleteNodes {
+		switch {
+		case c.Prune == prune.Condemn:
+			return "condemned: it makes no new nodes, gives up those that it has within its budgets, and is deleted when it has " +
+				"none left"
+		case c.Prune == prune.Drained:
+			return "deleted; it has given up all of its nodes"
+		case c.Effect == plan.DeleteNodes:
 			return "deleted, and all its nodes with it, at once and past its budgets"
 		}
 		return "deleted; it goes when no node uses it any more"
@@ -123,6 +133,9 @@ func (v voice) headline(c plan.Change) string {
 		return "no longer managed; the object stays as it is, and so do its nodes"
 	case plan.Update:
 		parts = append(parts, "updated")
+	}
+	if c.Prune == prune.Reprieve {
+		parts = append(parts, "no longer condemned: it keeps the nodes that it has left")
 	}
 	if c.Previous != "" {
 		parts = append(parts, "moved from "+v(c.Previous)+", the object stays")
@@ -173,11 +186,11 @@ func (v voice) consequence(im *plan.Impact) string {
 	case im.Rolled == 0:
 		return fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	case im.Pace == nil:
-		return fmt.Sprintf("%d of %d nodes replaced%s", im.Rolled, im.Of, v.upgrade(im))
+		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im))
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be replaced%s, but %s", im.Rolled, im.Of, v.upgrade(im), v.when(im.Pace))
+		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im), v.when(im.Pace))
 	}
-	text := fmt.Sprintf("%d of %d nodes replaced%s, %d at a time", im.Rolled, im.Of, v.upgrade(im),
+	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))
 	if im.Pace.Waves > 1 {
 		text += fmt.Sprintf(", at least %d turns", im.Pace.Waves)
@@ -186,6 +199,14 @@ func (v voice) consequence(im *plan.Impact) string {
 		text += "; " + hold
 	}
 	return text
+}
+
+// replaced says what is done to nodes that roll.
+func replaced(im *plan.Impact) string {
+	if im.Elsewhere {
+		return "given up"
+	}
+	return "replaced"
 }
 
 // upgrade says what becomes of the nodes' version of Kubernetes; "" where it stays.
@@ -222,7 +243,14 @@ func (v voice) when(p *plan.Pace) string {
 // progress says how far the nodes of a pool are what it asks for.
 func (v voice) progress(r plan.Rolling) string {
 	var parts []string
-	if r.Outdated > 0 {
+	if r.Condemned != nil {
+		parts = append(parts, fmt.Sprintf("condemned: %d of %d nodes are left, and it is deleted when it has none",
+			r.Of, max(r.Of, r.Condemned.Nodes)))
+		r.Outdated, r.Joining = r.Of, 0
+		if r.Pace != nil && !r.Pace.Soonest(r.Of).IsZero() {
+			parts = append(parts, "by its budgets the last goes at "+clock(r.Pace.Soonest(r.Of))+" at the soonest")
+		}
+	} else if r.Outdated > 0 {
 		parts = append(parts, fmt.Sprintf("%d of %d nodes are still to be replaced", r.Outdated, r.Of))
 	}
 	if r.Joining > 0 {
@@ -289,6 +317,8 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:
 			lines = append(lines, nodes+" held by karpenter.sh/do-not-disrupt on "+v(h.Object))
+		case plan.NoOtherPlace:
+			lines = append(lines, nodes+" held by the "+v(h.Object)+", which fits no other pool and no other node")
 		case plan.NoRoom:
 			lines = append(lines, "no node can be replaced: "+v(h.Object))
 		default:
@@ -356,7 +386,7 @@ func (v voice) consequenceOf(e alike.Entry) string {
 	case im.Rolled == 0:
 		return text + fmt.Sprintf("0 of %d nodes are replaced", im.Of)
 	}
-	text += fmt.Sprintf("%d of %d nodes are replaced", im.Rolled, im.Of)
+	text += fmt.Sprintf("%d of %d nodes are %s", im.Rolled, im.Of, replaced(im))
 	if hold := v.when(im.Pace); hold != "" {
 		text += "; " + hold
 	}

@@ -70,6 +70,7 @@ type Compared struct {
 	Cluster    *kube.Cluster  // nil where none was asked
 	Plan       plan.Plan
 	Targets    []compare.Target  // of head in the cluster; none where none was compared with
+	Condemned  []compare.Target  // pools that head does not have and that have nodes to give up
 	warnings   []diag.Diagnostic // of compiling head
 	renamed    string            // the directory that the base has for the cluster instead
 }
@@ -127,7 +128,9 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	now := d.Now()
 	switch kind, _, _ := strings.Cut(d.Base, ":"); {
 	case kind == "live" || kind == "snapshot":
-		against, err = d.withCluster(ctx, &c, compare.LiveOptions{Base: c.Base, Prices: prices, Now: now, Prune: d.Prune})
+		against, err = d.withCluster(ctx, &c, compare.LiveOptions{
+			Base: c.Base, Prices: prices, Now: now, Prune: d.Prune, PruneNow: c.Rules.Guards.PruneNow,
+		})
 	case d.Nodes == "":
 		c.Plan, err = compare.Revisions(c.Base, head, prices, now)
 	default:
@@ -178,7 +181,7 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 		live.Predict = c.Cluster.DryRun
 	}
 	found, err := compare.Live(ctx, c.Head, view, live)
-	c.Plan, c.Targets = found.Plan, found.Targets
+	c.Plan, c.Targets, c.Condemned = found.Plan, found.Targets, found.Condemned
 	return against, Another(err)
 }
 

@@ -104,7 +104,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	s.startController()
 	d := newDeployment(t, s)
 
-	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web"), "refs/heads/main")
+	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web"), "refs/heads/main")
 	planned := d.plan("")
 	mustContain(t, planned.Summary, "2 to create")
 	mustContain(t, d.job("apply.yml", "apply", "", planned).Log, "applied 2 objects: 2 created")
@@ -121,10 +121,10 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	}
 	git(t, d.repo, "fetch", "--quiet", d.origin, "lkeplan-snapshots/prod:snapshot")
 	git(t, d.repo, "cat-file", "-e", "snapshot:snapshot.json")
-	d.pullRequest(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web"))
+	d.pullRequest(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web"))
 
 	// The cluster changes before the approval.
-	heavier := pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n", "web")
+	heavier := pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n", "web")
 	rewrite(t, heavier, "weight       = 10", "weight       = 20")
 	git(t, d.repo, "checkout", "--quiet", "main")
 	d.push(heavier, "refs/heads/main")
@@ -134,7 +134,7 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	s.kube("", "patch", "nodepool", "web", "--type=merge", "--field-manager=lkeplan", "-p", `{"spec":{"weight":10}}`)
 
 	// A guard refuses, and the change is allowed by name.
-	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n}\n"), "refs/heads/main")
+	d.push(pooled(t, "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n"), "refs/heads/main")
 	refused := d.plan("Plan")
 	mustContain(t, refused.Log, "::error title=Refused::", "max_deleted_pools")
 	d.runner.Inputs["allow"] = "max_deleted_pools:pool.web max_deleted_nodes:pool.web"
@@ -190,7 +190,7 @@ func TestTemplatePlansAndApplies(t *testing.T) {
 		}
 		return log
 	}
-	guards := "\nguards {\n  max_deleted_pools = 0\n}\n"
+	guards := "\nguards {\n  max_deleted_pools = 0\n  prune             = \"now\"\n}\n"
 	d.push(pooled(t, guards, "web"), "refs/heads/main")
 	mustContain(t, job("plan", 0, ""), "2 to create")
 	mustContain(t, job("apply", 0, ""), "applied 2 objects: 2 created")

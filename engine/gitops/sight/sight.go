@@ -118,12 +118,15 @@ func (v *View) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]p
 	var machines corev1.NodeList
 	var pods corev1.PodList
 	var budgets policyv1.PodDisruptionBudgetList
-	for _, list := range []client.ObjectList{&machines, &pods, &budgets} {
+	var pools karpv1.NodePoolList
+	for _, list := range []client.ObjectList{&machines, &pods, &budgets, &pools} {
 		if err := v.cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 			return nil, nil, fmt.Errorf("list what holds nodes: %w", err)
 		}
 	}
-	held, err := compare.Hold(nodes, machines.Items, pods.Items, budgets.Items, now)
+	held, err := compare.Hold(nodes, compare.Holders{
+		Machines: machines.Items, Pods: pods.Items, Budgets: budgets.Items, Pools: pools.Items,
+	}, now)
 	return held, nil, err
 }
 

@@ -89,6 +89,27 @@ func Of(pool *karpv1.NodePool, nodes, leaving, rolled int, now time.Time) (*Pace
 	return pace, nil
 }
 
+// Turn is about what it takes to replace some nodes at a time: machines of LKE are nodes
+// after some two minutes, and the pods move then.
+const Turn = 3 * time.Minute
+
+// Soonest is when the last of a number of nodes can have gone, if each turn takes as
+// long as Turn and nothing but the budgets holds a node. It is the zero time where that
+// is not within the windows.
+func (p Pace) Soonest(nodes int) time.Time {
+	for _, w := range p.Windows {
+		if w.Nodes == 0 {
+			continue
+		}
+		room := int((w.Until.Sub(w.From) + Turn - 1) / Turn)
+		if turns := (nodes + w.Nodes - 1) / w.Nodes; turns <= room {
+			return w.From.Add(time.Duration(turns) * Turn)
+		}
+		nodes -= room * w.Nodes
+	}
+	return time.Time{}
+}
+
 // closed are the budgets that let none of n nodes go, as they are written.
 func closed(pool *karpv1.NodePool, nodes int, at time.Time) (budgets []string) {
 	for _, b := range pool.Spec.Disruption.Budgets {

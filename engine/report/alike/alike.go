@@ -54,7 +54,7 @@ func sameness(c plan.Change) string {
 	say := func(values ...any) { fmt.Fprintf(&b, "%q ", fmt.Sprint(values...)) }
 	say(c.Kind)
 	say(c.Action)
-	say(c.Effect, c.Partial)
+	say(c.Effect, c.Partial, c.Prune)
 	for _, addr := range c.Because {
 		say(addr)
 	}
@@ -88,7 +88,7 @@ func (e Entry) Impacts() *plan.Impact {
 	if e.Impact == nil || len(e.More) == 0 {
 		return e.Impact
 	}
-	sum := plan.Impact{Known: e.Impact.Known, Pace: e.Impact.Pace}
+	sum := plan.Impact{Known: e.Impact.Known, Pace: e.Impact.Pace, Elsewhere: e.Impact.Elsewhere}
 	for _, c := range e.All() {
 		sum.Of, sum.Rolled, sum.Deleted = sum.Of+c.Impact.Of, sum.Rolled+c.Impact.Rolled, sum.Deleted+c.Impact.Deleted
 		sum.Expiring += c.Impact.Expiring

@@ -21,6 +21,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // FormatVersion is the version of the JSON form. A new minor one only adds.
@@ -147,6 +148,7 @@ type resourceChange struct {
 	Reason   string      `json:"action_reason,omitempty" doc:"update_rolls_nodes, update_in_place or delete_because_no_resource_config."`
 	Effect   plan.Effect `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
 	Partial  bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
+	Prune    prune.Stage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
 	Because  []string    `json:"because,omitempty" doc:"The addresses of classes whose change rolls this pool."`
 	Fields   []field     `json:"fields" doc:"What changes, by path."`
 	Impact   *impact     `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
@@ -203,7 +205,7 @@ func resourceChangeOf(c plan.Change) resourceChange {
 		Address: c.Addr, Previous: c.Previous, Mode: "managed", Type: c.Block, Name: c.Name,
 		Object: object{c.APIVersion, c.Kind, c.Name, c.UID}, Source: sourceOf(c.Source),
 		Change: alteration{Actions: []plan.Action{c.Action}, Before: c.Old, After: c.New},
-		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Because: c.Because,
+		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Prune: c.Prune, Because: c.Because,
 		Fields: []field{}, Impact: impactOf(c.Impact),
 	}
 	for _, f := range c.Fields {
@@ -253,8 +255,10 @@ type summary struct {
 	Forget       int      `json:"forget" doc:"Objects that stay as they are, and are no longer managed."`
 	NodesRolled  int      `json:"nodes_rolled" doc:"0 where no cluster was asked."`
 	NodesDeleted int      `json:"nodes_deleted" doc:"0 where no cluster was asked."`
+	NodesDrained int      `json:"nodes_drained" doc:"That condemned pools give up; 0 where no cluster was asked."`
 	Rolled       []string `json:"pools_rolled" doc:"The addresses of pools whose nodes are replaced."`
 	Deleted      []string `json:"pools_deleted" doc:"The addresses of pools whose nodes go at once."`
+	Condemned    []string `json:"pools_condemned" doc:"The addresses of pools that give up their nodes and are deleted after them."`
 	Conflicts    int      `json:"conflicts" doc:"Fields that others have set to other values, for which an apply is refused."`
 	Refused      bool     `json:"refused" doc:"Whether a guard or policy blocks the plan."`
 }
@@ -263,9 +267,10 @@ func summaryOf(p plan.Plan) summary {
 	s := p.Summary()
 	return summary{
 		Add: s.Create, Change: s.Update, Destroy: s.Delete, Move: s.Move, Forget: s.Forget,
-		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
+		NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted, NodesDrained: s.NodesDrained,
 		// JSON readers want no null for a list.
 		Rolled: append([]string{}, s.Rolled...), Deleted: append([]string{}, s.Deleted...),
+		Condemned: append([]string{}, s.Condemned...),
 		Conflicts: s.Conflicts, Refused: p.Refused(),
 	}
 }

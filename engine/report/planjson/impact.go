@@ -52,19 +52,38 @@ type hold struct {
 
 // rolling is a pool whose nodes are still being replaced, or join.
 type rolling struct {
-	Address  string        `json:"address"`
-	Name     string        `json:"name" doc:"Of the NodePool."`
-	Of       int           `json:"of" doc:"Nodes of the pool."`
-	Outdated int           `json:"outdated" doc:"Nodes that are still to be replaced."`
-	Joining  int           `json:"joining" doc:"Machines that are no nodes of the cluster yet."`
-	Budget   *budgetReport `json:"budget,omitempty"`
-	Holds    []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+	Address   string        `json:"address"`
+	Name      string        `json:"name" doc:"Of the NodePool."`
+	Of        int           `json:"of" doc:"Nodes of the pool."`
+	Outdated  int           `json:"outdated" doc:"Nodes that are still to be replaced."`
+	Joining   int           `json:"joining" doc:"Machines that are no nodes of the cluster yet."`
+	Condemned *sentence     `json:"condemned,omitempty" doc:"Of a pool that is not declared any more, gives up its nodes, and is deleted after them."`
+	Budget    *budgetReport `json:"budget,omitempty"`
+	Holds     []hold        `json:"holds,omitempty" doc:"What keeps nodes from being replaced."`
+}
+
+// sentence is what a condemned pool was.
+type sentence struct {
+	Since   *time.Time `json:"since,omitempty"`
+	Nodes   int        `json:"nodes" doc:"That it had then."`
+	Soonest *time.Time `json:"soonest_end,omitempty" doc:"When the last node can have gone by the budgets; left out where that is never, or not within a week."`
+}
+
+func sentenceOf(r plan.Rolling) *sentence {
+	if r.Condemned == nil {
+		return nil
+	}
+	s := &sentence{Since: moment(r.Condemned.Since), Nodes: r.Condemned.Nodes}
+	if r.Pace != nil {
+		s.Soonest = moment(r.Pace.Soonest(r.Of))
+	}
+	return s
 }
 
 func rollingOf(r plan.Rolling) rolling {
 	return rolling{
 		Address: r.Addr, Name: r.Pool, Of: r.Of, Outdated: r.Outdated, Joining: r.Joining,
-		Budget: budgetOf(r.Pace), Holds: holdsOf(r.Holds),
+		Condemned: sentenceOf(r), Budget: budgetOf(r.Pace), Holds: holdsOf(r.Holds),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 )
 
 // Schema is the JSON Schema (draft 2020-12) of what Write writes, of a Document or
@@ -100,6 +101,7 @@ func (s schema) structure(t reflect.Type) map[string]any {
 var values = map[any][]any{
 	plan.Action(""):     {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
 	plan.Effect(""):     {plan.None, plan.InPlace, plan.Roll, plan.DeleteNodes},
+	prune.Stage(""):     {prune.Condemn, prune.Drained, prune.Reprieve},
 	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown},
-	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom},
+	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.NoOtherPlace},
 }

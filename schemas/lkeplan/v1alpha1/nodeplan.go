@@ -109,7 +109,9 @@ type NodePlanSpec struct {
 	// +kubebuilder:validation:MaxItems=32
 	DependsOn []NamespacedReference `json:"dependsOn,omitempty"`
 
-	// Prune deletes objects that were applied and are no longer in the source.
+	// Prune deletes objects that were applied and are no longer in the source. A
+	// NodePool with nodes gives them up first, within its own budgets, unless the guards
+	// in the source say that pools go now; until it has none left, a revert keeps it.
 	// +optional
 	// +kubebuilder:default=true
 	Prune *bool `json:"prune,omitempty"`

@@ -18,6 +18,7 @@ const (
 	ReasonGuarded           = "ApprovalPending" // guards refuse the plan
 	ReasonApplyFailed       = "ApplyFailed"
 	ReasonPruneFailed       = "PruneFailed"
+	ReasonPruning           = "Pruning" // pools that are no longer in the source give up their nodes
 	ReasonHealthCheckFailed = "HealthCheckFailed"
 	ReasonPlanned           = "Planned"        // the mode is PlanOnly
 	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
@@ -180,6 +181,29 @@ type PoolStatus struct {
 	// they let it now, if there is nothing to replace, or if they never let it.
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
+
+	// Condemned is of a NodePool that is no longer in the source: it makes no new nodes,
+	// gives up those that it has, and is deleted when it has none left.
+	// +optional
+	Condemned *CondemnedStatus `json:"condemned,omitempty"`
+}
+
+// CondemnedStatus is how far a NodePool is on its way out.
+type CondemnedStatus struct {
+	// Since when it gives up its nodes.
+	Since metav1.Time `json:"since"`
+
+	// Nodes that it had then.
+	Nodes int `json:"nodes"`
+
+	// SoonestEnd is when the last node can have gone by the budgets; left out if that is
+	// never, or not within a week.
+	// +optional
+	SoonestEnd *metav1.Time `json:"soonestEnd,omitempty"`
+
+	// Message is how far it is and what holds it, as a sentence.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // DriftStatus is a field that somebody else has set.

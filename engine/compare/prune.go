@@ -1,0 +1,103 @@
+package compare
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// condemn adds to a comparison the pools of what is left over that have nodes to give
+// up, as they are to be applied: those that the plan condemns, and those that are
+// condemned and not as they should be. The node classes of both stay.
+func (c *Comparison) condemn(ctx context.Context, over []config.Object, nodes []plan.Node, predict Predictor,
+	now time.Time) error {
+	changes := map[manifest.Key]plan.Change{}
+	for _, change := range c.Plan.Changes {
+		changes[change.Key()] = change
+	}
+	var pools []map[string]any
+	for _, o := range over {
+		change, goes := changes[o.Key()]
+		if o.Kind() != schemas.Pool.Object.Kind || goes && change.Prune != prune.Condemn {
+			continue
+		}
+		t, err := condemnedTarget(ctx, o.Manifest, nodes, predict, now)
+		if err != nil {
+			return err
+		}
+		c.Condemned, pools = append(c.Condemned, t), append(pools, o.Manifest)
+	}
+	used := prune.Classes(pools)
+	c.Plan.Changes = slices.DeleteFunc(c.Plan.Changes, func(change plan.Change) bool {
+		return change.Kind == schemas.NodeClass.Object.Kind && change.Action == plan.Delete && used[change.Name]
+	})
+	return nil
+}
+
+func condemnedTarget(ctx context.Context, live map[string]any, nodes []plan.Node, predict Predictor,
+	now time.Time) (Target, error) {
+	var own []prune.Node
+	for _, n := range nodes {
+		if n.Pool == manifest.Name(live) {
+			own = append(own, prune.Node{
+				Hash: n.Annotations[karpv1.NodePoolHashAnnotationKey], Settled: n.Settled, Leaving: n.Leaving,
+			})
+		}
+	}
+	desired, err := prune.Condemned(live, own, now)
+	if err != nil {
+		return Target{}, err
+	}
+	t := Target{Desired: desired, Live: live}
+	if t.predicted, _, err = predict(ctx, live, desired); err != nil {
+		return t, err
+	}
+	t.Unchanged = kube.Same(live, t.predicted)
+	return t, nil
+}
+
+// condemnedNodes are nodes, with a note on those whose pools are condemned, or are to be.
+func condemnedNodes(p plan.Plan, nodes []plan.Node) []plan.Node {
+	pools := map[string]bool{}
+	for _, c := range p.Changes {
+		pools[c.Name] = pools[c.Name] || c.Prune == prune.Condemn
+	}
+	for _, r := range p.Rolling {
+		pools[r.Pool] = pools[r.Pool] || r.Condemned != nil
+	}
+	nodes = slices.Clone(nodes)
+	for i := range nodes {
+		nodes[i].Condemned = pools[nodes[i].Pool]
+	}
+	return nodes
+}
+
+// condemnedIn are the condemned pools of a cluster that head does not declare, whoever
+// has condemned them.
+func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.Object) {
+	declared := map[manifest.Key]bool{}
+	for _, o := range head.Objects {
+		declared[o.Key()] = true
+	}
+	for _, obj := range objects {
+		key := manifest.KeyOf(obj)
+		_, condemned := prune.Read(obj)
+		if !condemned || key.Kind != schemas.Pool.Object.Kind || declared[key] || manifest.Deleted(obj) {
+			continue
+		}
+		pools = append(pools, config.Object{
+			Addr: config.Addr{Type: schemas.Pool.Type, Name: key.Name}, Manifest: obj, Defaulted: obj,
+		})
+	}
+	return pools
+}

@@ -1,0 +1,198 @@
+package compare
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// TestARemovedPoolIsCondemnedAndTakenBack follows a pool and its class through the plans
+// that are made of them: removed, condemned, declared again, and gone in the end.
+func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const class = "node_class \"default\" {}\n"
+	declared := compiled(t, class+"pool \"web\" {\n  node_class   = node_class.default\n  requirements = { cpu = 4 }\n}\n")
+	removed := compiled(t, "")
+	live := asApplied(t, declared)
+	hash, err := plan.TemplateHash(live["NodePool"])
+	if err != nil {
+		t.Fatal(err)
+	}
+	claim := func(i int) string {
+		return fmt.Sprintf(`{"apiVersion":"karpenter.sh/v1","kind":"NodeClaim","metadata":{"name":"web-%d",`+
+			`"labels":{"karpenter.sh/nodepool":"web","karpenter.k8s.linode/instance-cpu":"4","karpenter.sh/capacity-type":"on-demand"},`+
+			`"annotations":{"karpenter.sh/nodepool-hash":%q,"karpenter.sh/nodepool-hash-version":%q}},`+
+			`"spec":{"nodeClassRef":{"name":"default"}}}`, i, hash, karpv1.NodePoolHashVersion)
+	}
+	at := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	for _, step := range []struct {
+		name      string
+		head      string // declared or removed
+		nodes     int
+		now       bool     // pools go at once
+		changes   []string // objects, with the action, the stage and the effect
+		condemned int      // pools that are to be applied as condemned
+		rolling   string   // how far the pool is
+		moved     int      // nodes that roll, or are given up
+	}{
+		{name: "it would go at once where that is said", head: "removed", nodes: 20, now: true,
+			changes: []string{"LinodeNodeClass delete  none", "NodePool delete  delete_nodes"}},
+		{name: "it is condemned, and keeps its class", head: "removed", nodes: 20,
+			changes: []string{"NodePool delete condemn roll"}, condemned: 1, moved: 20},
+		{name: "it gives up its nodes", head: "removed", nodes: 12, rolling: "12 of 20"},
+		{name: "declared again, it keeps those that are left", head: "declared", nodes: 12,
+			changes: []string{"NodePool update reprieve in_place"}},
+		{name: "it is removed again", head: "removed", nodes: 12,
+			changes: []string{"NodePool delete condemn roll"}, condemned: 1, moved: 12},
+		{name: "it gives up the rest", head: "removed", nodes: 1, rolling: "1 of 12"},
+		{name: "it would go at once where that is said now", head: "removed", nodes: 1, now: true, rolling: "1 of 12",
+			changes: []string{"LinodeNodeClass delete  none", "NodePool delete  delete_nodes"}},
+		{name: "it goes after its last node, and its class with it", head: "removed",
+			changes: []string{"LinodeNodeClass delete  none", "NodePool delete drained none"}},
+	} {
+		t.Run(step.name, func(t *testing.T) {
+			view := cluster{}
+			for kind, obj := range live {
+				view[kind] = []string{textOf(t, obj)}
+			}
+			for i := range step.nodes {
+				view["NodeClaim"] = append(view["NodeClaim"], claim(i))
+			}
+			head := removed
+			if step.head == "declared" {
+				head = declared
+			}
+			found, err := Live(t.Context(), head, LiveView(view),
+				LiveOptions{Base: head, Prices: prices, Now: at, Prune: true, PruneNow: step.now})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var changes []string
+			for _, c := range found.Plan.Changes {
+				changes = append(changes, fmt.Sprintf("%s %s %s %s", c.Kind, c.Action, c.Prune, c.Effect))
+			}
+			if diff := cmp.Diff(step.changes, changes); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+			rolling := ""
+			for _, r := range found.Plan.Rolling {
+				if r.Condemned != nil {
+					rolling = fmt.Sprintf("%d of %d", r.Of, r.Condemned.Nodes)
+				}
+			}
+			s, news := found.Plan.Summary(), 0
+			for _, target := range found.Condemned {
+				if !target.Unchanged {
+					news++
+				}
+			}
+			if rolling != step.rolling || s.NodesDrained+s.NodesRolled != step.moved || news != step.condemned {
+				t.Errorf("under way: %q, want %q; %d nodes move, want %d; %d pools are condemned, want %d",
+					rolling, step.rolling, s.NodesDrained+s.NodesRolled, step.moved, news, step.condemned)
+			}
+			if step.now {
+				return // only asked
+			}
+			for _, target := range slices.Concat(found.Targets, found.Condemned) {
+				live[manifest.Kind(target.Desired)] = target.predicted
+			}
+		})
+	}
+}
+
+func textOf(t *testing.T, obj map[string]any) string {
+	t.Helper()
+	raw, err := json.Marshal(obj)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+// TestPodsThatFitNoOtherPlaceAreNamed: Karpenter keeps their nodes, and does not say so
+// on the pool.
+func TestPodsThatFitNoOtherPlaceAreNamed(t *testing.T) {
+	pool := func(name string, labels map[string]string, taints ...corev1.Taint) karpv1.NodePool {
+		p := karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		p.Spec.Template.Labels, p.Spec.Template.Spec.Taints = labels, taints
+		p.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
+		return p
+	}
+	gpu := corev1.Taint{Key: "gpu", Effect: corev1.TaintEffectNoSchedule}
+	old := pool("old", map[string]string{"team": "web"})
+	going := pool("going", map[string]string{"team": "web"})
+	going.Annotations = map[string]string{prune.Annotation: "2026-11-22T08:00:00Z 3"}
+	system := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "system", Labels: map[string]string{"disk": "large"}}}
+	asks := func(selector map[string]string) corev1.PodSpec { return corev1.PodSpec{NodeSelector: selector} }
+	either := corev1.PodSpec{Affinity: &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "team", Operator: corev1.NodeSelectorOpIn, Values: []string{"web"}}}},
+			{MatchExpressions: []corev1.NodeSelectorRequirement{{Key: "team", Operator: corev1.NodeSelectorOpIn, Values: []string{"db"}}}},
+		}},
+	}}}
+	db := pool("db", map[string]string{"team": "db"})
+	for _, tt := range []struct {
+		name  string
+		pod   corev1.PodSpec
+		pools []karpv1.NodePool
+		held  bool
+	}{
+		{"anywhere", corev1.PodSpec{}, []karpv1.NodePool{old, db}, false},
+		{"no other pool", corev1.PodSpec{NodeSelector: map[string]string{"kubernetes.io/arch": "amd64"}}, []karpv1.NodePool{old}, true},
+		{"a label that every node can have", asks(map[string]string{"kubernetes.io/arch": "amd64"}), []karpv1.NodePool{old, db}, false},
+		{"a label of the old pool", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db}, true},
+		{"the old pool by name", asks(map[string]string{karpv1.NodePoolLabelKey: "old"}), []karpv1.NodePool{old, db}, true},
+		{"another pool that goes", asks(map[string]string{"team": "web"}), []karpv1.NodePool{old, db, going}, true},
+		{"a taint", corev1.PodSpec{NodeSelector: map[string]string{"team": "gpu"}},
+			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, true},
+		{"a taint that it tolerates",
+			corev1.PodSpec{NodeSelector: map[string]string{"team": "gpu"}, Tolerations: []corev1.Toleration{{Key: "gpu", Operator: corev1.TolerationOpExists}}},
+			[]karpv1.NodePool{old, pool("gpu", map[string]string{"team": "gpu"}, gpu)}, false},
+		{"one of two labels", either, []karpv1.NodePool{old, db}, false},
+		{"a node that no pool has made", asks(map[string]string{"disk": "large"}), []karpv1.NodePool{old}, false},
+		{"pools that are not known", asks(map[string]string{"team": "web"}), nil, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			machine := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "n1", Labels: map[string]string{
+				karpv1.NodePoolLabelKey: "old", "team": "web", "kubernetes.io/arch": "amd64",
+			}}}
+			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "cart"}, Spec: tt.pod}
+			pod.Spec.NodeName = "n1"
+			nodes := []plan.Node{{Name: "old-1", Node: "n1", Pool: "old", Condemned: true}}
+			held, err := Hold(nodes, Holders{
+				Machines: []corev1.Node{machine, system}, Pods: []corev1.Pod{pod}, Pools: tt.pools,
+			}, time.Now())
+			if err != nil {
+				t.Fatal(err)
+			}
+			names := map[plan.Hold]bool{}
+			for _, h := range held[0].Holds {
+				names[h] = h.Reason == plan.NoOtherPlace
+			}
+			maps.DeleteFunc(names, func(_ plan.Hold, no bool) bool { return !no })
+			want := map[plan.Hold]bool{}
+			if tt.held {
+				want[plan.Hold{Reason: plan.NoOtherPlace, Object: "pod shop/cart"}] = true
+			}
+			if diff := cmp.Diff(want, names); diff != "" {
+				t.Errorf("holds (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

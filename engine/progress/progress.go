@@ -1,0 +1,98 @@
+// Package progress says in the status of a NodePlan how far something is that takes its
+// time after an apply: pools that give up their nodes before they are deleted.
+//
+// It is pure: a plan that was made against the cluster goes in. What is to be done, the
+// plan says; this package only tells of it.
+package progress
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	reports "github.com/lkeplan/lkeplan/engine/report"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Condemned are the pools that give up their nodes when a plan is applied, by name:
+// those that did before, and those that begin to.
+func Condemned(p plan.Plan) (pools []lkeplanv1alpha1.PoolStatus) {
+	for _, r := range p.Rolling {
+		if r.Condemned != nil {
+			pools = append(pools, statusOf(r, p.Now))
+		}
+	}
+	for _, c := range p.Changes {
+		if c.Prune == prune.Condemn && c.Impact != nil {
+			pools = append(pools, statusOf(plan.Rolling{
+				Addr: c.Addr, Pool: c.Name, Of: c.Impact.Of, Outdated: c.Impact.Of, Pace: c.Impact.Pace, Holds: c.Impact.Holds,
+				Condemned: &prune.Sentence{Since: p.Now, Nodes: c.Impact.Of},
+			}, p.Now))
+		}
+	}
+	return pools
+}
+
+func statusOf(r plan.Rolling, now time.Time) lkeplanv1alpha1.PoolStatus {
+	state, holds := reports.Progress(r)
+	s := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Of}
+	c := &lkeplanv1alpha1.CondemnedStatus{
+		Since: metav1.NewTime(r.Condemned.Since.UTC().Truncate(time.Second)), Nodes: max(r.Condemned.Nodes, r.Of),
+		Message: strings.Join(append([]string{state}, holds...), "; "),
+	}
+	if c.Since.IsZero() { // somebody has altered what the pool says of it
+		c.Since = metav1.NewTime(now.UTC().Truncate(time.Second))
+	}
+	if r.Pace != nil {
+		s.NextWindow, c.SoonestEnd = moment(r.Pace.Next), moment(r.Pace.Soonest(r.Of))
+	}
+	s.Condemned = c
+	return s
+}
+
+func moment(t time.Time) *metav1.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: t.UTC().Truncate(time.Second)}
+}
+
+// Sentences say how far condemned pools are, a line for each.
+func Sentences(pools []lkeplanv1alpha1.PoolStatus) (lines []string) {
+	for _, p := range pools {
+		if p.Condemned != nil {
+			lines = append(lines, fmt.Sprintf("NodePool %s is %s.", p.Name, p.Condemned.Message))
+		}
+	}
+	return lines
+}
+
+// Further reports whether pools are enough further than before to say so: one begins or
+// has ended, or another quarter of its nodes has gone.
+func Further(before, after []lkeplanv1alpha1.PoolStatus) bool {
+	was, is := quarters(before), quarters(after)
+	if len(was) != len(is) {
+		return true
+	}
+	for name, n := range is {
+		if m, known := was[name]; !known || m != n {
+			return true
+		}
+	}
+	return false
+}
+
+// quarters are how many quarters of the nodes of condemned pools are left, by name.
+func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
+	left := map[string]int{}
+	for _, p := range pools {
+		if p.Condemned != nil {
+			left[p.Name] = (4*p.Nodes + p.Condemned.Nodes - 1) / max(p.Condemned.Nodes, 1)
+		}
+	}
+	return left
+}

@@ -1,0 +1,83 @@
+package progress_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/progress"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
+	now := time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)
+	evening := now.Add(10 * time.Hour)
+	closed := &plan.Pace{
+		Next: evening, Wave: 2, Waves: 6, Closed: []string{`0 at "0 6 * * *" for 12h`},
+		Windows: []plan.Window{{From: now, Until: evening}, {From: evening, Until: now.AddDate(0, 0, 7), Nodes: 2}},
+	}
+	held := []plan.Held{{Hold: plan.Hold{Reason: plan.HeldByPDB, Object: "shop/cart"}, Nodes: 3}}
+	p := plan.Plan{
+		Now: now,
+		Rolling: []plan.Rolling{
+			{Pool: "web", Of: 5, Outdated: 2},
+			{Pool: "old", Of: 12, Outdated: 12, Pace: closed, Holds: held, Condemned: &prune.Sentence{Since: now.Add(-time.Hour), Nodes: 20}},
+			{Pool: "edited", Of: 3, Outdated: 3, Condemned: &prune.Sentence{}},
+		},
+		Changes: []plan.Change{
+			{Name: "batch", Action: plan.Delete, Prune: prune.Condemn, Impact: &plan.Impact{Known: true, Of: 4, Rolled: 4, Elsewhere: true}},
+			{Name: "gone", Action: plan.Delete, Prune: prune.Drained, Impact: &plan.Impact{Known: true}},
+		},
+	}
+	at := func(t time.Time) *metav1.Time { return &metav1.Time{Time: t} }
+	want := []lkeplanv1alpha1.PoolStatus{
+		{Name: "old", Nodes: 12, Outdated: 12, NextWindow: at(evening), Condemned: &lkeplanv1alpha1.CondemnedStatus{
+			Since: *at(now.Add(-time.Hour)), Nodes: 20, SoonestEnd: at(evening.Add(18 * time.Minute)),
+			Message: "condemned: 12 of 20 nodes are left, and it is deleted when it has none; by its budgets the last goes at " +
+				`Sun 22 Nov 18:18 UTC at the soonest; the budget 0 at "0 6 * * *" for 12h lets none go before Sun 22 Nov 18:00 UTC; ` +
+				"3 nodes held by the PodDisruptionBudget shop/cart, which allows no eviction",
+		}},
+		{Name: "edited", Nodes: 3, Outdated: 3, Condemned: &lkeplanv1alpha1.CondemnedStatus{
+			Since: *at(now), Nodes: 3, Message: "condemned: 3 of 3 nodes are left, and it is deleted when it has none",
+		}},
+		{Name: "batch", Nodes: 4, Outdated: 4, Condemned: &lkeplanv1alpha1.CondemnedStatus{
+			Since: *at(now), Nodes: 4, Message: "condemned: 4 of 4 nodes are left, and it is deleted when it has none",
+		}},
+	}
+	got := progress.Condemned(p)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("pools (-want +got):\n%s", diff)
+	}
+	if lines := progress.Sentences(got); len(lines) != 3 || !strings.HasPrefix(lines[0], "NodePool old is condemned: 12 of 20 nodes are left") {
+		t.Errorf("%q", lines)
+	}
+}
+
+// TestAQuarterIsNews: of a large pool not every node is told of.
+func TestAQuarterIsNews(t *testing.T) {
+	left := func(n int) []lkeplanv1alpha1.PoolStatus {
+		return []lkeplanv1alpha1.PoolStatus{{Name: "web", Nodes: 7},
+			{Name: "old", Nodes: n, Condemned: &lkeplanv1alpha1.CondemnedStatus{Nodes: 100}}}
+	}
+	for _, tt := range []struct {
+		name          string
+		before, after []lkeplanv1alpha1.PoolStatus
+		want          bool
+	}{
+		{"the beginning", left(100)[:1], left(100), true},
+		{"a node", left(100), left(99), false},
+		{"a quarter", left(76), left(75), true},
+		{"less than a quarter", left(75), left(60), false},
+		{"the last but one", left(2), left(1), false},
+		{"another pool", left(80), []lkeplanv1alpha1.PoolStatus{{Name: "batch", Nodes: 80, Condemned: &lkeplanv1alpha1.CondemnedStatus{Nodes: 100}}}, true},
+	} {
+		if got := progress.Further(tt.before, tt.after); got != tt.want {
+			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
