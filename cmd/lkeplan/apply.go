@@ -23,6 +23,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/report/shell"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -285,9 +286,9 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 		}
 	}
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", reports.Command(slices.Insert(look, 2, "--base", "live")...))
+	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", shell.Line(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", reports.Command(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
+	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", shell.Line(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
 	return flags.ErrReported
 }
 

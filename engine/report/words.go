@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
+	"github.com/lkeplan/lkeplan/engine/report/shell"
 )
 
 // voice is how a format writes what comes from the configuration or the
@@ -282,27 +283,7 @@ func retaking(p plan.Plan, apply []string) string {
 	if len(words) == 0 || len(apply) < 2 {
 		return ""
 	}
-	return Command(slices.Concat(apply[:2], words, apply[2:])...)
-}
-
-// Command is a line for a shell.
-func Command(words ...string) string {
-	line := make([]string, len(words))
-	for i, word := range words {
-		line[i] = quoted(word)
-	}
-	return strings.Join(line, " ")
-}
-
-// quoted is a word as a shell takes it.
-func quoted(word string) string {
-	plain := func(r rune) bool {
-		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("._:/@%+=,-", r)
-	}
-	if word != "" && strings.IndexFunc(word, func(r rune) bool { return !plain(r) }) < 0 {
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+	return shell.Line(slices.Concat(apply[:2], words, apply[2:])...)
 }
 
 // obstacles say what keeps the nodes of a pool, and what takes them past the
