@@ -48,6 +48,9 @@ type rules struct {
 	structure *structuralschema.Structural
 	openAPI   validation.SchemaValidator
 	cel       *schemacel.Validator // nil where the kind has no such rules
+
+	whole  *part // the same checks, place by place; nil where they cannot be divided
+	memory memory
 }
 
 // NewValidator returns a validator for the kinds of CRDs, in all their served
@@ -99,15 +102,12 @@ func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 	if err := defaulting.PruneDefaults(structure); err != nil {
 		return nil, err
 	}
-	openAPI, _, err := validation.NewSchemaValidator(internal)
+	openAPI, converted, err := validation.NewSchemaValidator(internal)
 	if err != nil {
 		return nil, err
 	}
-	return &rules{
-		structure: structure,
-		openAPI:   openAPI,
-		cel:       schemacel.NewValidator(structure, true, celconfig.PerCallLimit),
-	}, nil
+	cel := schemacel.NewValidator(structure, true, celconfig.PerCallLimit)
+	return &rules{structure: structure, openAPI: openAPI, cel: cel, whole: partOf(converted, structure, cel)}, nil
 }
 
 // BuiltinValidator returns the validator with the CRDs that are compiled into
@@ -145,7 +145,17 @@ func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any,
 		rules.complete(old)
 	}
 	namespaced := d.crd.Spec.Scope == apiextensionsv1.NamespaceScoped
+	if old == nil && rules.passes(obj, namespaced) {
+		return obj, errs
+	}
 	return obj, append(errs, rules.validate(obj, old, namespaced)...)
+}
+
+// passes reports whether validate would find nothing wrong with a new object. Where it is
+// false, validate says what is. What objectmeta would say of metadata, validateMetadata
+// says too, which takes fewer names.
+func (r *rules) passes(obj map[string]any, namespaced bool) bool {
+	return r.whole != nil && r.memory.passes(r.whole, obj) && len(validateMetadata(obj, namespaced)) == 0
 }
 
 // Kinds lists the kinds that can be validated, as "apiVersion kind", sorted.
@@ -206,9 +216,12 @@ func blocksRules(err *field.Error) bool {
 }
 
 func validateMetadata(obj map[string]any, namespaced bool) field.ErrorList {
-	meta, _, err := objectmeta.GetObjectMeta(obj, false)
-	if err != nil {
+	meta, found, err := objectmeta.GetObjectMeta(obj, false)
+	switch {
+	case err != nil:
 		return field.ErrorList{field.Invalid(field.NewPath("metadata"), nil, err.Error())}
+	case !found:
+		return field.ErrorList{field.Required(field.NewPath("metadata"), "")}
 	}
 	return apivalidation.ValidateObjectMeta(meta, namespaced, apivalidation.NameIsDNSSubdomain, field.NewPath("metadata"))
 }

@@ -1,0 +1,240 @@
+package kube
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"maps"
+	"math"
+	"slices"
+	"sync"
+
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	schemacel "k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
+	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"k8s.io/kube-openapi/pkg/validation/strfmt"
+	openapi "k8s.io/kube-openapi/pkg/validation/validate"
+)
+
+// A part is one place of a kind's schema, with the checks of the API server that are
+// made there, and not further inside. The parts of a kind together make all of them.
+type part struct {
+	openAPI *openapi.SchemaValidator
+	cel     *schemacel.Validator         // nil where there are no rules
+	list    *structuralschema.Structural // of a list whose elements differ; else nil
+
+	fields map[string]*part
+	values *part // of a map, under any key
+	items  *part // of a list
+}
+
+// partOf returns the part at a place of a schema, which is there in the three forms that
+// are checked. It is nil where the schema has something that parts do not know of.
+func partOf(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
+	own := *schema
+	own.Properties, own.Items, own.AdditionalProperties = nil, nil, nil
+	values, items := schema.AdditionalProperties, schema.Items
+	unknown := len(schema.PatternProperties) > 0 || len(schema.Dependencies) > 0 || schema.AdditionalItems != nil ||
+		structure.XEmbeddedResource || len(schema.Properties) > 0 && values != nil ||
+		values != nil && values.Schema == nil && !values.Allows || items != nil && items.Schema == nil
+	if unknown {
+		return nil
+	}
+	p := &part{openAPI: openapi.NewSchemaValidator(&own, nil, "", strfmt.Default)}
+	if cel != nil {
+		here := *cel
+		here.Properties, here.AdditionalProperties, here.Items = nil, nil, nil
+		p.cel = &here
+	} else {
+		cel = &schemacel.Validator{}
+	}
+	if kind := structure.XListType; kind != nil && *kind != "atomic" {
+		flat := *structure
+		flat.Items = nil
+		p.list = &structuralschema.Structural{Properties: map[string]structuralschema.Structural{"": flat}}
+	}
+	return p.inside(schema, structure, cel)
+}
+
+// inside adds the parts inside of one; nil where one of them is not known.
+func (p *part) inside(schema *spec.Schema, structure *structuralschema.Structural, cel *schemacel.Validator) *part {
+	p.fields = map[string]*part{}
+	for name, field := range schema.Properties {
+		its, ok := structure.Properties[name]
+		var rules *schemacel.Validator
+		if r, ok := cel.Properties[name]; ok {
+			rules = &r
+		}
+		if !ok {
+			return nil
+		}
+		if p.fields[name] = partOf(&field, &its, rules); p.fields[name] == nil {
+			return nil
+		}
+	}
+	if values := schema.AdditionalProperties; values != nil && values.Schema != nil {
+		if structure.AdditionalProperties == nil || structure.AdditionalProperties.Structural == nil {
+			return nil
+		}
+		p.values = partOf(values.Schema, structure.AdditionalProperties.Structural, cel.AdditionalProperties)
+		if p.values == nil {
+			return nil
+		}
+	}
+	if schema.Items != nil {
+		if structure.Items == nil {
+			return nil
+		}
+		if p.items = partOf(schema.Items.Schema, structure.Items, cel.Items); p.items == nil {
+			return nil
+		}
+	}
+	return p
+}
+
+// check makes the checks of the part, and returns what the rules in CEL cost.
+func (p *part) check(value any) (cost int64, ok bool) {
+	if !p.openAPI.Validate(value).IsValid() {
+		return 0, false
+	}
+	if list, isList := value.([]any); p.list != nil && isList {
+		if len(listtype.ValidateListSetsAndMaps(nil, p.list, map[string]any{"": list})) > 0 {
+			return 0, false
+		}
+	}
+	if p.cel == nil {
+		return 0, true
+	}
+	const budget = celconfig.RuntimeCELCostBudget
+	errs, left := p.cel.Validate(context.Background(), nil, nil, value, nil, budget)
+	return budget - left, len(errs) == 0
+}
+
+// A memory knows which values have passed the checks of a part, so that they are made
+// once: pools of a directory are alike but for a few fields, and head is like base but for
+// a few pools.
+type memory struct {
+	mu     sync.Mutex
+	passed map[passed]int64 // what the rules in CEL cost
+}
+
+// passed is a value that has passed the checks of a part, by its digest.
+type passed struct {
+	part  *part
+	value [sha256.Size]byte
+}
+
+// maxPassed bounds a memory, about 100 bytes each.
+const maxPassed = 100_000
+
+// passes reports whether a value passes the checks of a part and of all inside it.
+// Where not, or where that is not known, it is false.
+func (m *memory) passes(p *part, value any) bool {
+	r := reading{memory: m}
+	return r.value(p, value) && r.cost < celconfig.RuntimeCELCostBudget
+}
+
+// A reading goes through one object.
+type reading struct {
+	*memory
+	text []byte // what has been read, written so that different values are different
+	cost int64  // of the rules in CEL so far
+}
+
+// value reads a value; without a part there is nothing to check.
+func (r *reading) value(p *part, value any) bool {
+	begin := len(r.text)
+	ok := true
+	switch v := value.(type) {
+	case map[string]any:
+		ok = r.object(p, v)
+	case []any:
+		ok = r.list(p, v)
+	case string:
+		r.string('s', v)
+	case int64:
+		r.text = binary.AppendVarint(append(r.text, 'i'), v)
+	case float64:
+		r.text = binary.BigEndian.AppendUint64(append(r.text, 'f'), math.Float64bits(v))
+	case bool:
+		r.text = append(r.text, 'b')
+		if v {
+			r.text = append(r.text, '!')
+		} else {
+			r.text = append(r.text, '?')
+		}
+	case nil:
+		r.text = append(r.text, 'n')
+	default:
+		return false
+	}
+	return ok && (p == nil || r.check(p, value, r.text[begin:]))
+}
+
+func (r *reading) object(p *part, fields map[string]any) bool {
+	r.text = binary.AppendUvarint(append(r.text, 'o'), uint64(len(fields)))
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		r.string('k', name)
+		var inside *part
+		if p != nil {
+			if inside = p.fields[name]; inside == nil {
+				inside = p.values
+			}
+		}
+		if !r.value(inside, fields[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reading) list(p *part, elements []any) bool {
+	r.text = binary.AppendUvarint(append(r.text, 'l'), uint64(len(elements)))
+	var inside *part
+	if p != nil {
+		inside = p.items
+	}
+	for _, element := range elements {
+		if !r.value(inside, element) {
+			return false
+		}
+	}
+	return true
+}
+
+func (r *reading) string(kind byte, s string) {
+	r.text = append(binary.AppendUvarint(append(r.text, kind), uint64(len(s))), s...)
+}
+
+// check makes the checks of a part, unless it has made them on this very value.
+func (r *reading) check(p *part, value any, text []byte) bool {
+	key := passed{p, sha256.Sum256(text)}
+	cost, known := r.recall(key)
+	if !known {
+		var ok bool
+		if cost, ok = p.check(value); !ok {
+			return false
+		}
+		r.note(key, cost)
+	}
+	r.cost += cost
+	return true
+}
+
+func (m *memory) recall(key passed) (cost int64, known bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	cost, known = m.passed[key]
+	return cost, known
+}
+
+func (m *memory) note(key passed, cost int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.passed == nil || len(m.passed) >= maxPassed {
+		m.passed = map[passed]int64{}
+	}
+	m.passed[key] = cost
+}
