@@ -23,6 +23,24 @@ var (
 // by digit, would work on for hours.
 var endless = regexp.MustCompile(`^[-+]?[0-9.]+[eE][-+]?[0-9]{3,}$|[0-9.]{200,}`)
 
+// hasEndless reports whether there is such an amount somewhere in a value.
+func hasEndless(value any) bool {
+	switch v := value.(type) {
+	case map[string]any:
+		for _, inner := range v {
+			if hasEndless(inner) {
+				return true
+			}
+		}
+	case []any:
+		return slices.ContainsFunc(v, hasEndless)
+	case string:
+		begins := v != "" && strings.IndexByte("+-.0123456789", v[0]) >= 0
+		return (begins || len(v) >= 200) && endless.MatchString(v)
+	}
+	return false
+}
+
 // checkEndless looks for such amounts wherever they come from: the argument
 // manifest passes on what no other check reads.
 func (d *decoder) checkEndless(path string, value any) {

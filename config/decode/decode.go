@@ -16,6 +16,7 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/hashicorp/hcl/v2/ext/dynblock"
+	"github.com/hashicorp/hcl/v2/hclsyntax"
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -56,7 +57,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	// Whoever applies no field owns nothing of the object, and the API server
 	// forgets who applied it.
 	place{fields: object}.sub("spec")
-	if !d.diags.HasErrors() {
+	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless("", object)
 	}
 	return d.result(value, object)
@@ -107,12 +108,14 @@ func (p place) set(path string, v any) {
 // what is not a plain argument is done at the end.
 func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value {
 	d.scope.Begin(body.MissingItemRange())
-	ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
-	if diags.HasErrors() {
-		d.fail(diags...)
-		return cty.EmptyObjectVal
+	if mayExpand(body) {
+		ctx, diags := d.scope.Context(References(dynblock.WalkExpandVariables(body), table))
+		if diags.HasErrors() {
+			d.fail(diags...)
+			return cty.EmptyObjectVal
+		}
+		body = dynblock.Expand(body, ctx)
 	}
-	body = dynblock.Expand(body, ctx)
 	value := d.block(table, body, at)
 	for _, arg := range table.Args {
 		if arg.Kind == schemas.Requirements || arg.Kind == schemas.Selector {
@@ -121,6 +124,15 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 	}
 	d.manifest(table, body, at)
 	return value
+}
+
+// mayExpand reports whether a body may have dynamic blocks, at any depth: without any,
+// it stays what it is.
+func mayExpand(body hcl.Body) bool {
+	native, ok := body.(*hclsyntax.Body)
+	return !ok || slices.ContainsFunc(native.Blocks, func(b *hclsyntax.Block) bool {
+		return b.Type == "dynamic" || mayExpand(b.Body)
+	})
 }
 
 // References collects what the expressions that a walk visits refer to, in a

@@ -29,10 +29,12 @@ func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
 // indexes joined by dots: spec.template.spec.taints.0.
 type Origins map[string]Origin
 
+var plainPath = strings.NewReplacer("[", ".", "]", "")
+
 // Find returns the origin of the field at path, or else of the nearest field
 // around it. Indexes and keys may be in brackets, as Kubernetes prints them.
 func (o Origins) Find(path string) Origin {
-	path = strings.NewReplacer("[", ".", "]", "").Replace(path)
+	path = plainPath.Replace(path)
 	for {
 		if origin, ok := o[path]; ok {
 			return origin

@@ -74,10 +74,12 @@ func (d *decoder) require(name string, key schemas.Key, v cty.Value, src source)
 	}
 }
 
+var knownKeys = schemas.Keys()
+
 // requirementKey finds the label of a short name. Anything with a slash is a
 // label already.
 func requirementKey(name string) (schemas.Key, bool) {
-	for _, key := range schemas.Keys() {
+	for _, key := range knownKeys {
 		if key.Name == name || key.Label == name {
 			return key, true
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -136,10 +137,10 @@ func labelSyntax(c *checker, p *pool) {
 		}
 	}
 	for i, r := range template.Spec.Requirements {
-		path := fmt.Sprintf("spec.template.spec.requirements.%d", i)
+		path := "spec.template.spec.requirements." + strconv.Itoa(i)
 		c.refuse(p, path+".key", r.Key, "cannot be a label", validation.IsQualifiedName(r.Key))
 		for j, value := range r.Values {
-			c.refuse(p, fmt.Sprintf("%s.values.%d", path, j), value, "cannot be the value of a label",
+			c.refuse(p, path+".values."+strconv.Itoa(j), value, "cannot be the value of a label",
 				validation.IsValidLabelValue(value))
 		}
 	}
