@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -93,11 +94,16 @@ type Held struct {
 // drift.go in pkg/controllers/nodeclaim/disruption), and the provider for its
 // class.
 func (p *Plan) SetImpact(base, head State) error {
-	before, err := judges(base)
+	changes := map[manifest.Key]bool{}
+	for _, c := range p.Changes {
+		changes[c.Key()] = true
+	}
+	changed := func(key manifest.Key) bool { return changes[key] }
+	before, err := judgesOf(base, changed)
 	if err != nil {
 		return err
 	}
-	after, err := judges(head)
+	after, err := judgesOf(head, changed)
 	if err != nil {
 		return err
 	}
@@ -161,7 +167,10 @@ func (im *Impact) roll(after, before judge, nodes []Node, head State) error {
 		im.Pace = spread
 	}
 	im.Holds = held(rolled)
-	if text := after.noRoom(nodes, head.Offers); text != "" && len(rolled) > 0 {
+	if len(rolled) == 0 {
+		return nil
+	}
+	if text := after.noRoom(nodes, head.Offers); text != "" {
 		im.Holds = append(im.Holds, Held{Hold{NoRoom, text}, len(rolled)})
 	}
 	return nil
@@ -220,7 +229,7 @@ func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
 // judge knows what the nodes of one pool must be like.
 type judge struct {
 	pool         *karpv1.NodePool // nil: there is no pool
-	hash         string
+	hash         func() string
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
 	versions     map[string]string // of Kubernetes, that nodes are to have, by class
@@ -228,6 +237,11 @@ type judge struct {
 }
 
 func judges(s State) (map[manifest.Key]judge, error) {
+	return judgesOf(s, func(manifest.Key) bool { return true })
+}
+
+// judgesOf returns the judges of some pools.
+func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, error) {
 	classes, versions, all := map[string]string{}, map[string]string{}, map[manifest.Key]judge{}
 	for _, o := range s.Objects {
 		if o.Kind() != "LinodeNodeClass" {
@@ -240,7 +254,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
 	}
 	for _, o := range s.Objects {
-		if o.Kind() != "NodePool" {
+		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}
 		pool := &karpv1.NodePool{}
@@ -250,7 +264,7 @@ func judges(s State) (map[manifest.Key]judge, error) {
 		_, condemned := prune.Read(o.Defaulted)
 		all[o.Key()] = judge{
 			condemned: condemned,
-			pool:      pool, hash: pool.Hash(), classes: classes, versions: versions,
+			pool:      pool, hash: sync.OnceValue(pool.Hash), classes: classes, versions: versions,
 			requirements: scheduling.NewNodeSelectorRequirementsWithMinValues(pool.Spec.Template.Spec.Requirements...),
 		}
 	}
@@ -268,7 +282,7 @@ func (j judge) drifted(n Node) bool {
 		return n.Annotations[versionKey] != version || n.Annotations[hashKey] == hash
 	}
 	if !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey,
-		j.hash) {
+		j.hash()) {
 		return true
 	}
 	if hash, known := j.classes[n.Class]; known &&

@@ -42,7 +42,7 @@ func nodesOf(t *testing.T, o config.Object, cpus ...string) []Node {
 	for _, cpu := range cpus {
 		nodes = append(nodes, Node{
 			Pool: "web", Settled: true, Labels: map[string]string{"karpenter.k8s.linode/instance-cpu": cpu},
-			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash,
+			Annotations: map[string]string{karpv1.NodePoolHashAnnotationKey: all[o.Key()].hash(),
 				karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion},
 		})
 	}

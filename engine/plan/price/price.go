@@ -7,6 +7,7 @@ package price
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -93,15 +94,25 @@ func Of(objects []config.Object, offers []Offer, total *Cost) (map[manifest.Key]
 		return nil, err
 	}
 	var pools []pricedPool
+	admitted := map[string][]Offer{} // by requirements, which many pools have in common
 	for _, o := range objects {
 		if o.Kind() != "NodePool" {
 			continue
 		}
-		requirements, err := Requirements(o.Defaulted)
+		wanted, _ := manifest.Lookup(o.Defaulted, "spec", "template", "spec", "requirements")
+		text, err := json.Marshal(wanted)
 		if err != nil {
 			return nil, fmt.Errorf("price %s: %w", o.Addr, err)
 		}
-		allowed := Admitted(offers, requirements)
+		allowed, known := admitted[string(text)]
+		if !known {
+			requirements, err := Requirements(o.Defaulted)
+			if err != nil {
+				return nil, fmt.Errorf("price %s: %w", o.Addr, err)
+			}
+			allowed = Admitted(offers, requirements)
+			admitted[string(text)] = allowed
+		}
 		c, highest := boundsOf(o.Defaulted, allowed), ratesOf(allowed)
 		for _, l := range limits {
 			if l.covers(o.Name()) {
