@@ -19,9 +19,10 @@ type Options struct {
 	Vars     []Var  // single variable values, weakest first; stronger than all files
 }
 
-// A File is a file outside the directory.
+// A File is a file that is named, and not found in the directory.
 type File struct {
-	Name string
+	Name string // as it is named to people
+	Path string // in the file system; "" for a file outside of it
 	Data []byte
 }
 

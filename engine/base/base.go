@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
@@ -42,6 +44,7 @@ type Commit struct {
 	Why         string         // why it is the base; "" where it was asked for
 	Renamed     string         // the directory that the commit has for the cluster instead; "" for the same
 	Missing     bool           // the commit does not have the directory: Compiled is empty
+	Lacks       []string       // files of values that have come since
 	Compiled    compile.Result // not to be used where Diagnostics have errors
 	Diagnostics hcl.Diagnostics
 }
@@ -54,6 +57,9 @@ func (c Commit) Revision() plan.Revision {
 		why = sentences(why, "it does not have this directory")
 	case c.Renamed != "":
 		why = sentences(why, "there the directory of this cluster is "+c.Renamed)
+	}
+	if len(c.Lacks) > 0 && !c.Missing {
+		why = sentences(why, "it does not have "+strings.Join(c.Lacks, ", "))
 	}
 	return plan.Revision{Kind: "git", Ref: fmt.Sprintf("%.12s", c.ID), Why: why}
 }
@@ -74,6 +80,9 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	}
 	c := Commit{ID: rev.ID, Why: rev.Why}
 	opts.Dir = rev.Dir
+	if opts.VarFiles, c.Lacks, err = values(rev, opts.VarFiles); err != nil {
+		return Commit{}, err
+	}
 	if !configured(rev.FS, rev.Dir) {
 		if c.Renamed, err = g.renamed(ctx, rev, opts); err != nil {
 			return Commit{}, err
@@ -86,6 +95,29 @@ func (g Git) Compile(ctx context.Context, opts compile.Options) (Commit, error) 
 	}
 	c.Compiled, c.Diagnostics = compile.Dir(ctx, rev.FS, opts)
 	return c, rev.Lacking()
+}
+
+// values reads the files of values as the commit has them: what a change sets there is a
+// part of it. Those from elsewhere, and those that no commit has, are the same before.
+func values(rev source.Revision, named []config.File) (files []config.File, lacks []string, err error) {
+	for _, f := range named {
+		if f.Path == "" {
+			files = append(files, f)
+			continue
+		}
+		data, err := rev.Read(f.Path)
+		switch {
+		case err == nil:
+			f.Data = data
+		case errors.Is(err, fs.ErrNotExist):
+			lacks = append(lacks, f.Name)
+			continue
+		case !errors.Is(err, source.ErrUntracked):
+			return nil, nil, fmt.Errorf("read %s of the base: %w", f.Path, err)
+		}
+		files = append(files, f)
+	}
+	return files, lacks, nil
 }
 
 // Open finds the commit, for several directories of its repository.

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"io/fs"
 	"path"
@@ -117,7 +119,29 @@ func (m Member) Reached() (bool, error) {
 	if m.Gone || m.Base == nil || !Has(m.Base.FS, m.Below) {
 		return true, nil
 	}
+	if changed, err := m.valuesDiffer(); changed || err != nil {
+		return changed, err
+	}
 	return Reaches(m.Base.FS, m.FS, m.Below, m.Opts.Options)
+}
+
+// valuesDiffer reports whether the base has other values of variables in the files that
+// were named.
+func (m Member) valuesDiffer() (bool, error) {
+	for _, f := range m.Opts.VarFiles {
+		if f.Path == "" {
+			continue
+		}
+		before, err := m.Base.Read(f.Path)
+		switch {
+		case errors.Is(err, source.ErrUntracked):
+		case errors.Is(err, fs.ErrNotExist), err == nil && !bytes.Equal(before, f.Data):
+			return true, nil
+		case err != nil:
+			return true, fmt.Errorf("read %s of the base: %w", f.Path, err)
+		}
+	}
+	return false, nil
 }
 
 // Outside is an error where what is made of a directory cannot have its name below

@@ -96,6 +96,7 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	if len(head.parents) == 0 {
 		return Revision{
 			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir, lacking: func() error { return nil },
+			head: s.head,
 		}, nil
 	}
 	before, err := s.commit(head.parents[0])

@@ -43,11 +43,36 @@ type Revision struct {
 	Dir string // the directory of the configuration within FS
 
 	lacking func() error
+	head    func() (fs.FS, error) // of the commit that is checked out
 }
 
 // Lacking is the error of what has been read and is not in a partial clone, with what to
 // type; nil where all was there.
 func (r Revision) Lacking() error { return r.lacking() }
+
+// ErrUntracked says that a file is in no commit: it was written for the run that reads it.
+var ErrUntracked = errors.New("it is not in Git")
+
+// Read returns a file that a command names, as the commit has it. The error is
+// fs.ErrNotExist for a file that has come since, and ErrUntracked for one that the commit
+// that is checked out does not have either.
+func (r Revision) Read(name string) ([]byte, error) {
+	data, err := fs.ReadFile(r.FS, name)
+	if lacking := r.Lacking(); err != nil && lacking != nil {
+		return nil, lacking
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return data, err
+	}
+	head, headErr := r.head()
+	if headErr != nil {
+		return nil, headErr
+	}
+	if _, headErr := fs.Stat(head, name); errors.Is(headErr, fs.ErrNotExist) {
+		return nil, ErrUntracked
+	}
+	return nil, err
+}
 
 // history is a repository as its commits are read. Commits are named by hashes.
 type history interface {
@@ -191,7 +216,16 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		}
 		return nil
 	}
-	return Revision{c.id, why, tree, dir, lacking}, nil
+	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
+}
+
+// head is the file system of the commit that is checked out.
+func (s *Source) head() (fs.FS, error) {
+	c, err := s.commit("HEAD")
+	if err != nil {
+		return nil, s.unborn(err)
+	}
+	return treeFS{s.history, c.tree, &atomic.Bool{}}, nil
 }
 
 // unreadable says how to get what a partial clone has left out.

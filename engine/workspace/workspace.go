@@ -42,7 +42,7 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	if opts.Vars, err = o.parseVars(); err != nil {
 		return nil, opts, err
 	}
-	if opts.VarFiles, err = o.readVarFiles(); err != nil {
+	if opts.VarFiles, err = o.readVarFiles(root); err != nil {
 		return nil, opts, err
 	}
 	if opts.Catalog, err = o.readCatalog(); err != nil {
@@ -150,7 +150,7 @@ func (o Options) parseVars() (vars []config.Var, err error) {
 	return vars, nil
 }
 
-func (o Options) readVarFiles() (values []config.File, err error) {
+func (o Options) readVarFiles(root string) (values []config.File, err error) {
 	for _, name := range o.VarFiles {
 		info, err := os.Stat(name)
 		if err != nil {
@@ -163,9 +163,38 @@ func (o Options) readVarFiles() (values []config.File, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("--var-file %s: %w", name, files.Cause(err))
 		}
-		values = append(values, config.File{Name: name, Data: data})
+		values = append(values, config.File{Name: name, Path: within(root, name), Data: data})
 	}
 	return values, nil
+}
+
+// within returns the path of a file below a root; "" where it lies, or a link leads,
+// outside of it.
+func within(root, name string) string {
+	root, rootErr := resolved(root)
+	file, err := resolved(name)
+	dir, dirErr := resolved(filepath.Dir(name))
+	if rootErr != nil || err != nil || dirErr != nil {
+		return ""
+	}
+	inside, err := filepath.Rel(root, file)
+	if err != nil || !filepath.IsLocal(inside) {
+		return ""
+	}
+	below, err := filepath.Rel(root, filepath.Join(dir, filepath.Base(name)))
+	if err != nil || !filepath.IsLocal(below) {
+		return ""
+	}
+	return filepath.ToSlash(below)
+}
+
+// resolved is the absolute path without links.
+func resolved(name string) (string, error) {
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(abs)
 }
 
 // checkout finds the root of the copy of a repository that Argo CD has made of
@@ -209,7 +238,7 @@ func (o Options) ask(fsys fs.FS, opts *compile.Options) error {
 		if err != nil {
 			return fmt.Errorf("read the file of values %s: %w", name, files.Cause(err))
 		}
-		opts.VarFiles = append(opts.VarFiles, config.File{Name: at, Data: data})
+		opts.VarFiles = append(opts.VarFiles, config.File{Name: at, Path: at, Data: data})
 	}
 	return nil
 }
