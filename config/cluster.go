@@ -95,6 +95,9 @@ func clusterOf(v cty.Value) Cluster {
 	}
 	field := func(name string) string { return v.GetAttr(name).AsString() }
 	cluster := Cluster{Name: field("name"), Region: field("region"), Tier: field("tier")}
+	if v.Type().HasAttribute("id") && !v.GetAttr("id").IsNull() {
+		cluster.ID, _ = v.GetAttr("id").AsBigFloat().Int64()
+	}
 	if v.Type().HasAttribute(kubernetesVersion) && !v.GetAttr(kubernetesVersion).IsNull() {
 		cluster.KubernetesVersion = field(kubernetesVersion)
 	}

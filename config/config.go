@@ -47,6 +47,7 @@ func (o Object) Namespace() string { return manifest.Namespace(o.Manifest) }
 // A Cluster is what the directory says about the cluster it is for.
 type Cluster struct {
 	Name   string
+	ID     int64 // in LKE; 0 where the directory does not say
 	Region string
 	Tier   string // "standard" or "enterprise"
 	// KubernetesVersion is the version of the nodes whose class names none; "" where

@@ -17,6 +17,9 @@ var Cluster = Block{
 	Doc:  "The LKE cluster this directory is for.",
 	Args: []Arg{
 		{Name: "name", Kind: String, Required: true, Doc: "The cluster's label in LKE."},
+		{Name: "id", Kind: ID, Default: "any cluster of that label",
+			Doc: "The cluster's id in LKE. A cluster that has been made anew has the same label and another id; with the id, " +
+				"it is not taken for the old one."},
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
 		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard",
 			Doc: "The tier of LKE."},

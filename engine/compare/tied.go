@@ -3,6 +3,7 @@ package compare
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -20,6 +21,7 @@ type Tie struct {
 	// Names are those that the cluster may have: the name in the configuration, and others
 	// that somebody has said are the same cluster.
 	Names  []string
+	ID     int64 // of the cluster in LKE; 0 where the configuration does not say
 	Region string
 	Place  string // of the cluster that is asked: its context and server
 }
@@ -27,7 +29,8 @@ type Tie struct {
 // OtherClusterError says that a cluster is not the one that a configuration is for.
 type OtherClusterError struct {
 	Tie
-	Name     string // of the cluster that it is; "" where only the region is another
+	Name     string // of the cluster that it is; "" where it has the same name
+	Differs  string // what of the configuration differs, where it has the same name: id or region
 	Evidence string
 }
 
@@ -59,9 +62,14 @@ func (t tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]an
 		return nil, err
 	}
 	for _, obj := range objects {
-		if name := writtenDown(obj); name != "" && !slices.Contains(t.tie.Names, name) {
-			return nil, OtherClusterError{t.tie, name, fmt.Sprintf("its controller calls it %s, by the annotation %s of %s", name,
-				linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))}
+		id, name := writtenDown(obj)
+		by := fmt.Sprintf("by the annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))
+		switch {
+		case name == "" || name == t.meant():
+		case !slices.Contains(t.tie.Names, name):
+			return nil, OtherClusterError{t.tie, name, "", fmt.Sprintf("its controller calls it %s, %s", name, by)}
+		case t.tie.ID != 0 && id != fmt.Sprint(t.tie.ID):
+			return nil, OtherClusterError{t.tie, "", "id", fmt.Sprintf("its id is %s and not %d, %s", id, t.tie.ID, by)}
 		}
 	}
 	foreign, first := map[string]int{}, ""
@@ -82,7 +90,15 @@ func (t tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]an
 		text = fmt.Sprintf("%s and %d more of its kind were applied from the directory of the cluster %s",
 			manifest.KeyOf(objects[i]), more, first)
 	}
-	return nil, OtherClusterError{t.tie, first, text}
+	return nil, OtherClusterError{t.tie, first, "", text}
+}
+
+// meant is the name of another cluster that somebody has said is meant; "" for none.
+func (t tied) meant() string {
+	if len(t.tie.Names) > 1 {
+		return t.tie.Names[1]
+	}
+	return ""
 }
 
 // appliedTo is the name of the cluster that an object was applied to; "" where none is
@@ -95,22 +111,32 @@ func appliedTo(obj map[string]any) string {
 	return owner
 }
 
-// writtenDown is the label that the cluster has in LKE, by what the controller has
-// written on a node class.
-func writtenDown(obj map[string]any) string {
+// writtenDown is the id and the label that the cluster has in LKE, by what the controller
+// has written on a node class.
+func writtenDown(obj map[string]any) (id, label string) {
 	annotations := manifest.Map(obj, "metadata", "annotations")
 	record, _ := annotations[linodev1alpha1.AnnotationCluster].(string)
-	_, label, _ := strings.Cut(record, "/")
-	return label
+	id, label, _ = strings.Cut(record, "/")
+	return id, label
 }
 
+// nodeName is the name that LKE gives a node: lke, the id of the cluster, that of the LKE
+// pool, and more.
+var nodeName = regexp.MustCompile(`^lke([0-9]+)-[0-9]+-`)
+
 // Nodes implements View. The error is an OtherClusterError where a node is in another
-// region: a cluster of LKE is in one.
+// region, as a cluster of LKE is in one, or has the id of another cluster in its name.
 func (t tied) Nodes(ctx context.Context) ([]plan.Node, error) {
 	nodes, err := t.View.Nodes(ctx)
 	for _, n := range nodes {
 		if region := n.Labels[corev1.LabelTopologyRegion]; region != "" && t.tie.Region != "" && region != t.tie.Region {
-			return nil, OtherClusterError{t.tie, "", fmt.Sprintf("its node %s is in %s, not in %s", n.Name, region, t.tie.Region)}
+			return nil, OtherClusterError{t.tie, "", "region",
+				fmt.Sprintf("its node %s is in %s, not in %s", n.Name, region, t.tie.Region)}
+		}
+		m := nodeName.FindStringSubmatch(n.Node)
+		if m != nil && t.tie.ID != 0 && t.meant() == "" && m[1] != fmt.Sprint(t.tie.ID) {
+			return nil, OtherClusterError{t.tie, "", "id",
+				fmt.Sprintf("its id is %s and not %d, by the name of its node %s", m[1], t.tie.ID, n.Node)}
 		}
 	}
 	return nodes, err

@@ -18,6 +18,10 @@ func TestAnotherClusterIsNotCompared(t *testing.T) {
 		return cluster{"NodePool": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web",
 			"labels": {"lkeplan.dev/part-of": "` + owner + `"}}}`}}
 	}
+	machine := func(name string) cluster {
+		return cluster{"NodeClaim": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "web-a"},
+			"spec": {"nodeClassRef": {"name": "x"}, "requirements": [], "resources": {}}, "status": {"nodeName": "` + name + `"}}`}}
+	}
 	class := func(record string) cluster {
 		return cluster{"LinodeNodeClass": {`{"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass",
 			"metadata": {"name": "x", "annotations": {"lkeplan.dev/lke-cluster": "` + record + `"}}}`}}
@@ -42,11 +46,20 @@ func TestAnotherClusterIsNotCompared(t *testing.T) {
 		"recorded as its own":        {class("584692/dev"), nil, ""},
 		"recorded as another": {class("584692/prod"), nil, "its controller calls it prod, by the annotation " +
 			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
-		"in its region":  {node("us-ord"), nil, ""},
-		"in another one": {node("us-sea"), nil, "its node web-a is in us-sea, not in us-ord"},
+		"recorded as another of its name": {class("584693/dev"), nil, "its id is 584693 and not 584692, by the annotation " +
+			"lkeplan.dev/lke-cluster of LinodeNodeClass x"},
+		"recorded as another, which is meant":             {class("584693/prod"), []string{"prod"}, ""},
+		"recorded as another of its name, which is meant": {class("584693/dev"), []string{"dev"}, ""},
+		"with its nodes": {machine("lke584692-886455-0a1b2c3d"), nil, ""},
+		"with nodes of another": {machine("lke584693-886455-0a1b2c3d"), nil,
+			"its id is 584693 and not 584692, by the name of its node lke584693-886455-0a1b2c3d"},
+		"with other nodes": {machine("worker-1"), nil, ""},
+		"in its region":    {node("us-ord"), nil, ""},
+		"in another one":   {node("us-sea"), nil, "its node web-a is in us-sea, not in us-ord"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			view := Tied(LiveView(tt.in), Tie{Names: append([]string{"dev"}, tt.names...), Region: "us-ord", Place: "context x"})
+			view := Tied(LiveView(tt.in), Tie{Names: append([]string{"dev"}, tt.names...), ID: 584692, Region: "us-ord",
+				Place: "context x"})
 			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
 			var other OtherClusterError
 			if errors.As(err, &other); other.Evidence != tt.want || (err != nil) != (tt.want != "") {

@@ -47,7 +47,7 @@ func Tied(cluster *kube.Cluster, head compile.Result, other string) compare.View
 }
 
 func tieOf(head compile.Result, other, place string) compare.Tie {
-	tie := compare.Tie{Names: []string{head.Cluster.Name}, Region: head.Cluster.Region, Place: place}
+	tie := compare.Tie{Names: []string{head.Cluster.Name}, ID: head.Cluster.ID, Region: head.Cluster.Region, Place: place}
 	if other != "" {
 		tie.Names = append(tie.Names, other)
 	}
@@ -61,7 +61,7 @@ func Another(err error) error {
 	case !ok:
 		return err
 	case wrong.Name == "":
-		return fmt.Errorf("%w; choose another context with --context, or correct the region of the directory", err)
+		return fmt.Errorf("%w; choose another context with --context, or correct the %s of the directory", err, wrong.Differs)
 	}
 	return fmt.Errorf("%w; choose another context with --context, or say that it is meant with --cluster %s", err, wrong.Name)
 }
