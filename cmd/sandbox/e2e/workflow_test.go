@@ -159,8 +159,8 @@ func (d *deployment) pullRequest(dir string) {
 		"event": map[string]any{"pull_request": map[string]any{"number": 7,
 			"head": map[string]any{"repo": map[string]any{"full_name": "mallory/fleet"}}}},
 	}
-	d.job("fork-plan.yml", "plan", "", ci.Result{Outputs: map[string]string{"directories": `["clusters/prod"]`}})
-	if text := string(d.runner.Artifacts["lkeplan-0"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
+	d.job("fork-plan.yml", "plan", "", ci.Result{})
+	if text := string(d.runner.Artifacts["lkeplan-clusters"]["comment.md"]); !strings.Contains(text, "**2 of 2 replaced**") {
 		d.t.Errorf("the comment does not count nodes:\n%s", text)
 	}
 	d.runner.Fetch, d.runner.GitHub = push, github

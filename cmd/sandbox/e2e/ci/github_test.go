@@ -130,7 +130,7 @@ func TestPullRequestOnADefaultCheckoutFails(t *testing.T) {
 		tr.git("-C", tr.repo, "push", "--quiet", tr.origin, "main")
 		tr.write("clusters/prod/main.lke.hcl", protected[:strings.Index(protected, "\npool")])
 		tr.propose(fork)
-		res := tr.fails("Plan", tr.run(workflow, "plan", prod))
+		res := tr.fails("Plan", tr.run(workflow, "plan", nil))
 		tr.contains(res.Log, "main, which GITHUB_BASE_REF names, is not in this clone; check out with fetch-depth: 0",
 			"No plan could be made")
 	}
@@ -179,8 +179,7 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 	for workflow, forForks := range map[string]bool{"pull-request.yml": false, "fork-plan.yml": true} {
 		for _, fork := range []bool{true, false} {
 			tr.propose(fork)
-			job := map[bool]string{false: "plan", true: "clusters"}[forForks]
-			if res := tr.run(workflow, job, nil); !fork && !forForks {
+			if res := tr.run(workflow, "plan", nil); !fork && !forForks {
 				if res.Skipped {
 					t.Errorf("%s, fork %t: skipped", workflow, fork)
 				}
@@ -192,26 +191,15 @@ func TestPullRequestFromAForkIsNotForThisWorkflow(t *testing.T) {
 	}
 }
 
-func TestClustersWithHostileNamesAreRefused(t *testing.T) {
-	t.Parallel()
-	for _, name := range []string{hostile, "-rf", "a b", "a\n::set-output name=directories::[]"} {
-		tr := newTrial(t)
-		tr.write("clusters/"+name+"/main.lke.hcl", clusterFile("a", "24h"))
-		tr.propose(true)
-		res := tr.fails("find", tr.run("fork-plan.yml", "clusters", nil))
-		tr.contains(res.Log, "::error::A cluster is named with letters")
-	}
-}
-
 // handOver runs the first stage, and stores its artifact and the event of the second
 // stage.
 func (tr *trial) handOver() {
 	tr.t.Helper()
-	res := tr.run("fork-plan.yml", "plan", prod)
+	res := tr.run("fork-plan.yml", "plan", nil)
 	if res.Skipped {
 		tr.t.Fatal("skipped")
 	}
-	tr.hand(tr.runner.Artifacts["lkeplan-0"])
+	tr.hand(tr.runner.Artifacts["lkeplan-clusters"])
 }
 
 // hand stores an artifact of files.
@@ -233,7 +221,7 @@ func (tr *trial) hand(files map[string][]byte) {
 	}
 	var head string
 	tr.change(func(f *ci.Forge) {
-		f.Artifacts = map[string][]ci.Artifact{"99": {{ID: 5, Name: "lkeplan-0", Size: b.Len()},
+		f.Artifacts = map[string][]ci.Artifact{"99": {{ID: 5, Name: "lkeplan-clusters", Size: b.Len()},
 			{ID: 6, Name: "other", Size: 1 << 30}}}
 		f.Zips = map[string][]byte{"5": b.Bytes()}
 		head = f.Pulls["7"].Head.SHA
@@ -259,9 +247,9 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 	tr.passes(tr.run("fork-comment.yml", "comment", nil))
 	body := tr.comments()[0].Body
 	tr.contains(body,
-		"<!-- lkeplan:clusters/prod:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n\n"+
+		"<!-- lkeplan:clusters:v1 -->\n### lkeplan: ⚠️ replaces nodes of 1 pool\n\n"+
 			"> From a fork: [a run](https://github.com/acme/fleet/actions/runs/99)",
-		`"720h" → "336h"`, "<details><summary><code>pool.web</code>")
+		`"720h" → "336h"`, "<details><summary><code>clusters&#47;prod&#58;pool.web</code>")
 
 	tr.write("clusters/prod/main.lke.hcl", clusterFile("prod", "24h"))
 	clear(tr.runner.Artifacts)
@@ -277,7 +265,7 @@ func TestForkIsCommentedOnInTwoStages(t *testing.T) {
 // permissions.
 func TestForksHaveNothingToTake(t *testing.T) {
 	for name, want := range map[string]string{
-		"fork-plan.yml":    `{"clusters":{"contents":"read"},"plan":{"contents":"read"}}`,
+		"fork-plan.yml":    `{"plan":{"contents":"read"}}`,
 		"fork-comment.yml": `{"comment":{"actions":"read","pull-requests":"write"}}`,
 	} {
 		file := "../../../../examples/github/workflows/" + name

@@ -227,8 +227,6 @@ func (tr *trial) contains(text string, parts ...string) {
 	}
 }
 
-var prod = map[string]any{"directory": "clusters/prod"}
-
 // installed lets go install link the lkeplan of this test. The file asked records its
 // calls.
 func (tr *trial) installed() (asked string) {
