@@ -23,7 +23,7 @@ func newMerges(t *testing.T) *merges {
 	m := &merges{trial: newTrial(t)}
 	m.installed()
 	var err error
-	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
+	if m.template, err = ci.ReadTemplate("../../../../examples/gitlab/merge-request.gitlab-ci.yml",
 		map[string]string{"version": "v0.3.0"}); err != nil {
 		t.Fatal(err)
 	}
@@ -71,8 +71,8 @@ func TestMergeRequestHasReports(t *testing.T) {
 	m := newMerges(t)
 	m.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h"))
 	m.commit("A change")
-	m.job("lkeplan:validate:prod", 0)
-	m.contains(m.job("lkeplan:diff:prod", 0), `"720h" → "336h"  rolls nodes`)
+	m.job("lkeplan:validate", 0)
+	m.contains(m.job("lkeplan:diff", 0), `"720h" → "336h"  rolls nodes`)
 	var counts map[string]int
 	m.report("terraform.json", &counts)
 	if counts["update"] != 1 || len(counts) != 3 {
@@ -83,7 +83,7 @@ func TestMergeRequestHasReports(t *testing.T) {
 	if len(quality) != 1 || quality[0].Severity != "major" {
 		t.Errorf("code quality says %v", quality)
 	}
-	for _, name := range m.template.Jobs["lkeplan:diff:prod"].Artifacts.Paths {
+	for _, name := range m.template.Jobs["lkeplan:diff"].Artifacts.Paths {
 		if info, err := os.Stat(filepath.Join(m.work, name)); err != nil || info.Size() == 0 {
 			t.Errorf("%s is not there: %v", name, err)
 		}
@@ -94,8 +94,8 @@ func TestMergeRequestWithErrorsHasThemAsCodeQuality(t *testing.T) {
 	m := newMerges(t)
 	m.write("clusters/prod/main.lke.hcl", clusterFile("prod", "336h")+"\npool \"x\" {\n  wieght = 1\n}\n")
 	m.commit("A mistake")
-	m.job("lkeplan:validate:prod", 1)
-	m.job("lkeplan:diff:prod", 1)
+	m.job("lkeplan:validate", 1)
+	m.job("lkeplan:diff", 1)
 	var quality []struct{ Description string }
 	m.report("codequality.json", &quality)
 	if len(quality) != 2 {
@@ -108,7 +108,7 @@ func TestMergeRequestThatAGuardRefuses(t *testing.T) {
 	whole := clusterFile("prod", "720h")
 	m.write("clusters/prod/main.lke.hcl", whole[:strings.Index(whole, "\npool")])
 	m.commit("Delete a pool")
-	m.contains(m.job("lkeplan:diff:prod", 3), "LKEPLAN_ALLOW", "Refused by max_deleted_pools.")
+	m.contains(m.job("lkeplan:diff", 3), "LKEPLAN_ALLOW", "Refused by max_deleted_pools.")
 }
 
 // TestMergeRequestOnAShallowCheckoutFails where it deletes a pool and its guard: however
@@ -127,16 +127,18 @@ func TestMergeRequestOnAShallowCheckoutFails(t *testing.T) {
 		"":  {3, "Refused by max_deleted_pools."}, // twenty commits
 		"0": {3, "Refused by max_deleted_pools."},
 	} {
-		m.template.Jobs["lkeplan:diff:prod"].Variables["GIT_DEPTH"] = depth
-		m.contains(m.job("lkeplan:diff:prod", want.code), want.says)
+		m.template.Jobs["lkeplan:diff"].Variables["GIT_DEPTH"] = depth
+		m.contains(m.job("lkeplan:diff", want.code), want.says)
 	}
 }
 
 func TestTemplateTakesOneVersionAlone(t *testing.T) {
 	for _, version := range []string{"", "latest", "v1", "v1.2.3; touch pwned"} {
-		if _, err := ci.ReadTemplate("../../../../examples/gitlab/lkeplan.gitlab-ci.yml",
-			map[string]string{"version": version}); err == nil {
-			t.Errorf("it takes %q", version)
+		for _, name := range []string{"merge-request", "lkeplan"} {
+			if _, err := ci.ReadTemplate("../../../../examples/gitlab/"+name+".gitlab-ci.yml",
+				map[string]string{"version": version}); err == nil {
+				t.Errorf("%s takes %q", name, version)
+			}
 		}
 	}
 }
