@@ -122,6 +122,8 @@ func writtenDown(obj map[string]any) (id, label string) {
 
 // nodeName is the name that LKE gives a node: lke, the id of the cluster, that of the LKE
 // pool, and more.
+//
+// Unverified: that the first number is the id of the cluster on Enterprise as well.
 var nodeName = regexp.MustCompile(`^lke([0-9]+)-[0-9]+-`)
 
 // Nodes implements View. The error is an OtherClusterError where a node is in another
