@@ -166,6 +166,9 @@ func (s *Source) At(ref string) (Revision, error) {
 	if strings.HasPrefix(ref, "-") || strings.ContainsAny(ref, "\n\x00") {
 		return Revision{}, fmt.Errorf("find %q: that is no name of a commit", ref)
 	}
+	if err := s.ambiguous(ref); err != nil {
+		return Revision{}, err
+	}
 	c, err := s.commit(ref)
 	if errors.Is(err, errMissing) {
 		return Revision{}, s.notFound(ref)
@@ -174,6 +177,32 @@ func (s *Source) At(ref string) (Revision, error) {
 		return Revision{}, fmt.Errorf("find %s: %w", ref, err)
 	}
 	return s.revision(c, "")
+}
+
+// ambiguous refuses a name that a branch and a tag of other commits share: Git takes the
+// tag, and whoever may push tags would choose what is compared with.
+func (s *Source) ambiguous(ref string) error {
+	short := ref
+	if i := strings.IndexAny(ref, "~^@:"); i >= 0 {
+		short = ref[:i]
+	}
+	var names []string
+	ids := map[string]bool{}
+	for _, kind := range []string{"refs/heads/", "refs/remotes/", "refs/tags/"} {
+		c, err := s.commit(kind + short)
+		if errors.Is(err, errMissing) || short == "" {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("find %s: %w", kind+short, err)
+		}
+		names, ids[c.id] = append(names, kind+short), true
+	}
+	if len(ids) < 2 {
+		return nil
+	}
+	return fmt.Errorf("find %s: %s are other commits; write one of them in full, as in --base git:%s%s", short,
+		strings.Join(names, " and "), names[0], strings.TrimPrefix(ref, short))
 }
 
 // notFound says why there is no commit of a name, and how to get it.
