@@ -2,6 +2,7 @@ package function
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
@@ -97,3 +98,18 @@ func one(list cty.Value) (cty.Value, error) {
 	}
 	return list.AsValueSlice()[0], nil
 }
+
+// mergeFunc makes null of nothing but null, where the library makes an empty object:
+// what a for_each asks for would be gone without a word.
+var mergeFunc = function.New(&function.Spec{
+	VarParam: stdlib.MergeFunc.VarParam(),
+	Type: func(args []cty.Value) (cty.Type, error) {
+		return stdlib.MergeFunc.ReturnTypeForValues(args)
+	},
+	Impl: func(args []cty.Value, ty cty.Type) (cty.Value, error) {
+		if len(args) > 0 && !slices.ContainsFunc(args, func(v cty.Value) bool { return !v.IsNull() }) {
+			return cty.NullVal(ty), nil
+		}
+		return stdlib.MergeFunc.Call(args)
+	},
+})

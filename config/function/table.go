@@ -153,8 +153,8 @@ func collectionFunctions() []row {
 		{"length(list)", lengthFunc, nil, `length(["a", "b"])`, "The number of elements."},
 		{"lookup(map, key, default)", lookupFunc, nil, `lookup({ a = 1 }, "b", 0)`,
 			"The value of a key, or a default where it is missing. Without a default, a missing key is an error."},
-		{"merge(map, ...)", stdlib.MergeFunc, nil, `merge({ a = 1, b = 1 }, { b = 2 })`,
-			"Maps in one; later ones win."},
+		{"merge(map, ...)", mergeFunc, nil, `merge({ a = 1, b = 1 }, { b = 2 })`,
+			"Maps in one; later ones win. Null is passed over; where all are null, so is the result."},
 		{"one(list)", oneFunc, nil, `one(["a"])`, "The element of a list or set that has one, null for an empty one."},
 		{"range(n)", stdlib.RangeFunc, fixed(15_000), `range(3)`, // 1024 elements at most
 			"Numbers from 0 up to n, without n; also range(from, to) and range(from, to, step)."},

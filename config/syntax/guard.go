@@ -78,7 +78,7 @@ func (g *guardian) Enter(node hclsyntax.Node) hcl.Diagnostics {
 		e.Op = g.meter.Operation(e.Op)
 	case *hclsyntax.BinaryOpExpr:
 		e.LHS, e.RHS = g.meter.Operand(e.LHS), g.meter.Operand(e.RHS)
-		e.Op = g.meter.Operation(e.Op)
+		e.Op = g.meter.Operation(strictly(e.Op))
 	}
 	return nil
 }
