@@ -6,6 +6,7 @@ type Node struct {
 	NodePool  string
 	Leaving   bool // it is being deleted, and so drained
 	Condemned bool // somebody has said that it may go though no claim owns it
+	Kept      bool // it was said that it stays until somebody does
 }
 
 // Drain is an instance that no claim owns and whose Node is to be deleted, so that
@@ -31,7 +32,8 @@ type Kept struct {
 const few = 3
 
 // retire drains the machines with registered Nodes that no claim owns, for longer than the
-// grace period. More than a few at once stay, but for those that somebody has condemned.
+// grace period. More than a few at once stay, but for those that somebody has condemned;
+// each stays however many are left.
 func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 	many := 0
 	for _, g := range groups {
@@ -47,11 +49,12 @@ func (s *scene) retire(d *Decision, groups []*group, old Memory) {
 		}
 		for _, slot := range g.inhabited {
 			n := s.Nodes[slot.Instance]
-			switch overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace; {
+			overdue := s.now.Sub(s.memory.unownedSince[slot.ID]) >= s.policy.Grace
+			switch kept := n.Kept || old.told[slot.ID] || many > few; {
 			case n.Leaving:
-			case n.Condemned, many <= few && overdue:
+			case n.Condemned, overdue && !kept:
 				d.Drains = append(d.Drains, Drain{Instance: slot.Instance, Node: n.Name})
-			case many > few && overdue:
+			case overdue:
 				s.keep(d, g, slot, n, old)
 			}
 		}

@@ -53,6 +53,8 @@ type NodeList interface {
 	List(ctx context.Context) (map[int]capacity.Node, error)
 	// Drain deletes a Node, which ends when it is drained.
 	Drain(ctx context.Context, name string) error
+	// Keep notes on a Node that it stays, for the process that comes after this one.
+	Keep(ctx context.Context, name string) error
 }
 
 // Timing holds the delays of a Fleet. A zero field means its default, which the

@@ -311,6 +311,18 @@ func (h houses) Drain(_ context.Context, name string) error {
 	return nil
 }
 
+func (h houses) Keep(_ context.Context, name string) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for instance, n := range h.nodes {
+		if n.Name == name {
+			n.Kept = true
+			h.nodes[instance] = n
+		}
+	}
+	return nil
+}
+
 // TestARestoreWithoutClaims keeps the machines, says so, and drains those that somebody lets go.
 func TestARestoreWithoutClaims(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -330,12 +342,25 @@ func TestARestoreWithoutClaims(t *testing.T) {
 			!strings.Contains(said[0], "lkeplan.dev/orphaned=delete") {
 			t.Errorf("said: %q", said)
 		}
-		r.book.mu.Lock()
-		for instance, n := range r.book.nodes {
-			n.Condemned = true
-			r.book.nodes[instance] = n
+		condemn := func(count int) {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			for _, instance := range slices.Sorted(maps.Keys(r.book.nodes))[:count] {
+				n := r.book.nodes[instance]
+				n.Condemned = true
+				r.book.nodes[instance] = n
+			}
 		}
-		r.book.mu.Unlock()
+		condemn(4)
+		r.until("four are gone", func() bool { return r.sim.Stats().Slots == 2 })
+		time.Sleep(time.Hour)
+		r.kill()
+		r.start("standard")
+		time.Sleep(time.Hour)
+		if stats := r.sim.Stats(); stats.Slots != 2 {
+			t.Errorf("%d machines are left that nobody has said may go, of two", stats.Slots)
+		}
+		condemn(2)
 		r.until("they are gone", func() bool { return r.sim.Stats().Slots == 0 })
 	})
 }

@@ -14,12 +14,13 @@ import (
 )
 
 // AnnotationOrphaned, on a Node whose NodeClaim is gone, says what is to become of it.
-// OrphanDelete has it drained and its machine deleted. Without it the machines of more than
-// a few Nodes that lose their claims at once stay: the cluster may have been restored
-// without its NodeClaims.
+// OrphanDelete has it drained and its machine deleted. More than a few Nodes that lose their
+// claims at once stay, for the cluster may have been restored without its NodeClaims: they
+// get OrphanKeep, until somebody says otherwise.
 const (
 	AnnotationOrphaned = "lkeplan.dev/orphaned"
 	OrphanDelete       = "delete"
+	OrphanKeep         = "keep"
 )
 
 // Nodes are the registered Nodes of a cluster's machines.
@@ -44,6 +45,7 @@ func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
 			nodes[instance] = capacity.Node{
 				Name: node.Name, NodePool: node.Labels[karpv1.NodePoolLabelKey], Leaving: !node.DeletionTimestamp.IsZero(),
 				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
+				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,
 			}
 		}
 	}
@@ -54,4 +56,22 @@ func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
 func (n *Nodes) Drain(ctx context.Context, name string) error {
 	node := corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
 	return client.IgnoreNotFound(n.client.Delete(ctx, &node))
+}
+
+// Keep writes OrphanKeep, unless somebody has written something.
+func (n *Nodes) Keep(ctx context.Context, name string) error {
+	var node corev1.Node
+	if err := n.client.Get(ctx, client.ObjectKey{Name: name}, &node); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if node.Annotations[AnnotationOrphaned] != "" {
+		return nil
+	}
+	kept := node.DeepCopy()
+	if kept.Annotations == nil {
+		kept.Annotations = map[string]string{}
+	}
+	kept.Annotations[AnnotationOrphaned] = OrphanKeep
+	patch := client.MergeFromWithOptions(&node, client.MergeFromWithOptimisticLock{})
+	return client.IgnoreNotFound(n.client.Patch(ctx, kept, patch))
 }

@@ -33,6 +33,9 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 			continue
 		}
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)
+		if err := f.cfg.Nodes.Keep(ctx, k.Node); err != nil { // without it the Node stays while this process leads
+			f.cfg.Log.Error("could not note on a Node that it stays", "node", k.Node, "error", err)
+		}
 	}
 	for nodePool, kept := range byPool {
 		var hourly catalog.Money
@@ -40,7 +43,7 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 			hourly += f.cfg.Types.Price(k.Plan).Hourly
 		}
 		message := fmt.Sprintf("the NodeClaims of %d Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
-			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate node NAME %s=%s",
+			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
 			len(kept), kept[0].Node, hourly, AnnotationOrphaned, OrphanDelete)
 		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
 		f.cfg.Claims.WarnNodePool(ctx, nodePool, "NodesOrphaned", message)
