@@ -81,6 +81,9 @@ func poolEffects(before, after map[string]any) (func(string) (Effect, bool), err
 		return nil, err
 	}
 	return func(path string) (Effect, bool) {
+		if path == "spec.replicas" && shrinks(before, after) > 0 {
+			return DeleteNodes, false
+		}
 		if key, ok := strings.CutPrefix(path, "spec.template.spec.requirements["); ok {
 			if misfit[strings.TrimSuffix(key, "]")] {
 				return Roll, true
@@ -97,6 +100,17 @@ func poolEffects(before, after map[string]any) (func(string) (Effect, bool), err
 		}
 		return InPlace, false
 	}, nil
+}
+
+// shrinks is by how many nodes a static pool has fewer. Karpenter deletes them at once,
+// past the budgets (karpenter v1.14.1, controllers/static/deprovisioning).
+func shrinks(before, after map[string]any) int64 {
+	old, _ := lookup(before, "spec.replicas").(int64)
+	replicas, static := lookup(after, "spec.replicas").(int64)
+	if !static {
+		return 0
+	}
+	return max(0, old-replicas)
 }
 
 // misfits returns the label keys of whose requirements nodes may fall out that

@@ -29,6 +29,13 @@ const (
 	Frozen          = "freeze"
 )
 
+// What a plan says is Changed, beside objects: the rules and the cluster of the directory.
+const (
+	OwnGuards   = "guards"
+	OwnPolicies = "policies"
+	OwnCluster  = "cluster"
+)
+
 // Judge says what each guard thinks of the plan, sorted by guard and address.
 // Guards that have nothing to say of a plan of its kind are left out.
 func (p Plan) Judge(b Bounds) ([]Verdict, error) {
@@ -78,8 +85,12 @@ func (p Plan) protected(g config.Guards) (verdicts []Verdict) {
 }
 
 func (p Plan) deletedPools(g config.Guards) Verdict {
-	s := p.Summary()
-	deleted := len(s.Deleted) + len(s.Condemned)
+	deleted := len(p.Summary().Condemned)
+	for _, c := range p.Changes {
+		if c.Kind == "NodePool" && c.Action == Delete && c.Prune != prune.Condemn {
+			deleted++
+		}
+	}
 	v := Verdict{
 		Guard: MaxDeletedPools, Status: Passed, Source: g.Origins.Find(MaxDeletedPools).Range,
 		Limit: fmt.Sprint(g.MaxDeletedPools), Actual: fmt.Sprint(deleted),

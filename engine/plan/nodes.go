@@ -48,7 +48,7 @@ type Impact struct {
 	Known   bool // a cluster was asked
 	Of      int  // nodes of the pool
 	Rolled  int  // that are replaced for the change, and not already before it
-	Deleted int  // that go with the pool, at once
+	Deleted int  // that go at once: with the pool, or because it has fewer replicas
 	// Elsewhere tells that it is nodes of other pools that replace those that are
 	// rolled: the pool is condemned.
 	Elsewhere bool
@@ -130,6 +130,9 @@ func (p *Plan) SetImpact(base, head State) error {
 		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
+		}
+		if replicas, static := lookup(c.New, "spec.replicas").(int64); static && c.Effect == DeleteNodes {
+			c.Impact.Deleted = max(0, c.Impact.Of-int(replicas))
 		}
 	}
 	return nil

@@ -176,6 +176,7 @@ const (
 	Blocked Status = "blocked"
 	Allowed Status = "allowed" // it would be blocked, and somebody has said that it may be
 	Unknown Status = "unknown" // it counts nodes, and no cluster was asked
+	Changed Status = "changed" // what judges is changed itself: Detail says how
 )
 
 // Action is what is done to an object.
