@@ -2,6 +2,9 @@ package config
 
 import (
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -61,6 +64,20 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 			"The condition has no definite value, although all is known of the change.", attr.Expr))
 	}
 	return condition.IsKnown() || diags.HasErrors(), diags
+}
+
+// Source is what is written for the arguments of the policy, in order of their names.
+// Files are those of the module.
+func (p Policy) Source(files map[string]*hcl.File) string {
+	content, _, _ := p.block.Body.PartialContent(decode.Schema(schemas.Policy))
+	var text strings.Builder
+	for _, name := range slices.Sorted(maps.Keys(content.Attributes)) {
+		at := content.Attributes[name].Expr.Range()
+		if file := files[at.Filename]; file != nil && at.CanSliceBytes(file.Bytes) {
+			fmt.Fprintf(&text, "%s = %s\n", name, at.SliceBytes(file.Bytes))
+		}
+	}
+	return text.String()
 }
 
 // policies reads the policy blocks and evaluates them with a plan of which

@@ -285,7 +285,8 @@ func Guard(p *plan.Plan, lastApplied compile.Result, head compile.Result, permis
 	if err != nil {
 		return err
 	}
-	p.Verdicts = append(verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p))...)
+	p.Verdicts = slices.Concat(verdicts, compile.JudgePolicies(lastApplied, compile.PolicyValue(*p)),
+		ruleChanges(lastApplied, head))
 	return p.Allow(permissions)
 }
 

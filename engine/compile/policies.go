@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/hcl/v2"
@@ -95,6 +96,9 @@ func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
 		case err != nil:
 			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
 				err)
+		case strings.HasPrefix(f.Schedule, "@every"):
+			detail = fmt.Sprintf("%q begins whenever it is asked, so nobody can say when it is frozen. Write the minutes and "+
+				"hours at which the freeze begins, such as \"0 16 * * fri\".", f.Schedule)
 		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
 			detail = fmt.Sprintf("%q names a day that does not come, so nothing is ever frozen.", f.Schedule)
 		default:

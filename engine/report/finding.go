@@ -87,6 +87,8 @@ func ofVerdict(v plan.Verdict) finding {
 		severity, summary = "error", "Refused by a guard"
 	case plan.Allowed:
 		summary = "Allowed past a guard"
+	case plan.Changed:
+		summary = "What judges changes is changed itself"
 	}
 	return found(severity, plainly(v.Guard), summary, plainly.verdict(v), v.Source, v.Addr)
 }

@@ -138,7 +138,14 @@ func (r Report) unchanged() (names []string) {
 }
 
 // quiet reports whether there is nothing to say of a directory.
-func (r Report) quiet() bool { return r.Empty() && !r.Refused() && len(r.Drift)+len(r.Rolling) == 0 }
+func (r Report) quiet() bool {
+	return r.Empty() && !r.Refused() && !r.rulesChange() && len(r.Drift)+len(r.Rolling) == 0
+}
+
+// rulesChange reports whether guards, policies or the cluster of the directory change.
+func (r Report) rulesChange() bool {
+	return slices.ContainsFunc(r.Verdicts, func(v plan.Verdict) bool { return v.Status == plan.Changed })
+}
 
 // part is a directory in the overview of several.
 type part struct{ Directory, Objects, Nodes, Cost, Status string }

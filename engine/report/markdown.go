@@ -232,7 +232,12 @@ func (c *comment) names() {
 		says string
 		is   func(plan.Change) bool
 	}{
-		{"**Deletes, with all nodes,**", func(ch plan.Change) bool { return ch.Effect == plan.DeleteNodes }},
+		{"**Deletes, with all nodes,**", func(ch plan.Change) bool {
+			return ch.Effect == plan.DeleteNodes && ch.Action == plan.Delete
+		}},
+		{"**Deletes nodes of**", func(ch plan.Change) bool {
+			return ch.Effect == plan.DeleteNodes && ch.Action != plan.Delete
+		}},
 		{"**Condemns**", func(ch plan.Change) bool { return ch.Prune == prune.Condemn }},
 		{"**Replaces nodes of**", func(ch plan.Change) bool { return ch.Effect == plan.Roll && ch.Prune != prune.Condemn }},
 		{"**Deletes**", func(ch plan.Change) bool { return ch.Action == plan.Delete && !grave(ch.Effect) }},
@@ -272,6 +277,8 @@ func nodes(c plan.Change) string {
 	switch known := c.Impact != nil && c.Impact.Known; {
 	case c.Effect == plan.DeleteNodes && known:
 		return fmt.Sprintf("**%s deleted**, at once and past the budgets", count(c.Impact.Deleted, "node"))
+	case c.Effect == plan.DeleteNodes && c.Action == plan.Update:
+		return "**some deleted**, at once and past the budgets"
 	case c.Effect == plan.DeleteNodes:
 		return "**all deleted**, at once and past the budgets"
 	case c.Effect != plan.Roll:

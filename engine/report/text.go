@@ -176,9 +176,12 @@ func (p *text) summary(r Report, o Options) {
 	if n := len(r.failed()); n > 0 {
 		p.Sentence(0, page.In(p.Bad, fmt.Sprintf("No plan for %d of %d directories.", n, len(r.Parts))))
 	}
-	if r.Empty() {
+	switch {
+	case r.Empty() && r.rulesChange():
+		p.Line(0, page.Plainly("No object changes, but what changes are judged by does."))
+	case r.Empty():
 		p.Line(0, page.Plainly("No changes."))
-	} else {
+	default:
 		p.Sentence(0, page.In(p.Bold, "Plan: "+counts(s)+"."))
 		p.Sentence(0, page.Plainly("Nodes: "+plainly.nodes(s, o.All)+"."))
 		p.Sentence(0, page.Plainly(bill(r)))
@@ -239,9 +242,10 @@ type text struct {
 func newText(o Options) *text {
 	p := page.New(o.Width, o.Color, o.ASCII)
 	return &text{
-		Page:     p,
-		actions:  map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
-		effects:  map[plan.Effect]string{plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
-		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn},
+		Page:    p,
+		actions: map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
+		effects: map[plan.Effect]string{plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
+		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,
+			plan.Changed: p.Warn},
 	}
 }

@@ -1,0 +1,89 @@
+package compare
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/plan"
+)
+
+// ruleChanges say what a change does to the rules that the next one is judged by, and to
+// the cluster that the directory is for. No object shows it.
+func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
+	if len(before.Files) == 0 || len(after.Files) == 0 { // the directory is new, or gone
+		return nil
+	}
+	for _, of := range []struct {
+		guard, sentence string
+		rules           func(compile.Result) map[string]string
+	}{
+		{plan.OwnGuards, "The guards of the base judge this change, and the new ones the next.", guardRules},
+		{plan.OwnPolicies, "The policies of the base judge this change, and the new ones the next.", policyRules},
+		{plan.OwnCluster, "The objects are for another cluster then, or another kind of cluster.", clusterRules},
+	} {
+		var changes []string
+		old, now := of.rules(before), of.rules(after)
+		for _, name := range slices.Sorted(maps.Keys(old)) {
+			if old[name] != now[name] {
+				changes = append(changes, fmt.Sprintf("%s: %s → %s", name, old[name], cmp.Or(now[name], "gone")))
+			}
+		}
+		for _, name := range slices.Sorted(maps.Keys(now)) {
+			if _, had := old[name]; !had {
+				changes = append(changes, fmt.Sprintf("%s: new, %s", name, now[name]))
+			}
+		}
+		if len(changes) > 0 {
+			verdicts = append(verdicts, plan.Verdict{
+				Guard: of.guard, Status: plan.Changed, Detail: strings.Join(changes, "; ") + ". " + of.sentence,
+			})
+		}
+	}
+	return verdicts
+}
+
+// guardRules are the guards as text, by their arguments.
+func guardRules(c compile.Result) map[string]string {
+	g := c.Guards
+	rules := map[string]string{
+		plan.EmptyResult:     fmt.Sprint(g.AllowEmpty),
+		plan.ProtectedPool:   cmp.Or(strings.Join(g.Protected, ", "), "none"),
+		plan.MaxDeletedPools: fmt.Sprint(g.MaxDeletedPools),
+		plan.MaxDeletedNodes: cmp.Or(g.MaxDeletedNodes.Text, "0"),
+		plan.MaxRolledNodes:  cmp.Or(g.MaxRolledNodes.Text, "any number"),
+		"prune":              "gracefully",
+	}
+	if g.PruneNow {
+		rules["prune"] = "now"
+	}
+	for _, f := range g.Freezes {
+		rules[plan.Frozen+" "+f.Name] = fmt.Sprintf("%s for %s", f.Schedule, f.Duration)
+	}
+	return rules
+}
+
+// policyRules are the policies as they are written, by name.
+func policyRules(c compile.Result) map[string]string {
+	rules := map[string]string{}
+	for _, p := range c.Policies {
+		rules[p.Name] = strings.Join(strings.Fields(p.Source(c.Files)), " ")
+	}
+	return rules
+}
+
+// clusterRules are what the directory says of its cluster. What is new says nothing that
+// another cluster would have had.
+func clusterRules(c compile.Result) map[string]string {
+	if c.Cluster == (config.Cluster{}) {
+		return nil
+	}
+	return map[string]string{
+		"name": c.Cluster.Name, "region": c.Cluster.Region, "tier": cmp.Or(c.Cluster.Tier, "standard"),
+		"kubernetes_version": cmp.Or(c.Cluster.KubernetesVersion, "not written"),
+	}
+}
