@@ -3,6 +3,8 @@ package fetch
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -108,7 +110,7 @@ func (c Child) ask(ctx context.Context, q question, scratch, server string) (Com
 		Env:   append(env, "TMPDIR="+scratch, "HOME="+scratch),
 		Read:  append(resolverFiles(), os.Getenv("SSL_CERT_FILE"), os.Getenv("SSL_CERT_DIR")),
 		Write: []string{scratch},
-		Ports: portsOf(append(proxies, server)...),
+		Ports: portsOf(append(proxies, server, q.Remote.Login.api())...),
 	}
 	var r reply
 	if err := child.Ask(ctx, q, &r); err != nil {
@@ -164,9 +166,6 @@ func portsOf(urls ...string) []uint16 {
 
 // ChildMain fetches what stdin asks for. It returns the exit code.
 func ChildMain(ctx context.Context, stdin io.Reader, stdout, stderr io.Writer) int {
-	bounded := githttp.NewClient(&http.Client{Transport: bounding{http.DefaultTransport}})
-	gitclient.InstallProtocol("http", bounded)
-	gitclient.InstallProtocol("https", bounded)
 	return confine.Answer(stdin, stdout, stderr, func(q question) (reply, error) {
 		commit, err := q.answer(ctx)
 		if err != nil {
@@ -180,8 +179,19 @@ func (q question) answer(ctx context.Context) (Commit, error) {
 	if q.Artifact != nil {
 		return Commit{}, NewArtifacts(q.Retries).Fetch(ctx, *q.Artifact, q.Dir)
 	}
-	repository, err := NewRepository(q.Remote.URL, q.Remote.Login)
-	if err != nil && q.Remote.Login != nil {
+	login := q.Remote.Login
+	transport, err := trusting(login)
+	if err != nil {
+		return Commit{}, badLogin{err}
+	}
+	bounded := githttp.NewClient(&http.Client{Transport: bounding{transport}})
+	gitclient.InstallProtocol("http", bounded)
+	gitclient.InstallProtocol("https", bounded)
+	repository, err := NewRepository(q.Remote.URL, login)
+	if err == nil && login != nil && login.App != nil {
+		repository.auth, err = login.App.login(ctx, &http.Client{Transport: transport})
+	}
+	if err != nil && login != nil {
 		return Commit{}, badLogin{err}
 	}
 	if err != nil {
@@ -191,6 +201,20 @@ func (q question) answer(ctx context.Context) (Commit, error) {
 		return *q.Commit, repository.Fetch(ctx, *q.Commit, q.Dir)
 	}
 	return repository.Resolve(ctx, q.Ref)
+}
+
+// trusting returns a transport to servers with certificates that a login trusts.
+func trusting(login *Login) (*http.Transport, error) {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	if login == nil || len(login.CA) == 0 {
+		return transport, nil
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(login.CA) {
+		return nil, errors.New("its ca.crt has no certificate in PEM")
+	}
+	transport.TLSClientConfig = &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
+	return transport, nil
 }
 
 // badLogin is an error of the login.

@@ -31,11 +31,18 @@ type Repository struct {
 }
 
 // Login is how to log in to a server: over ssh with the private key Identity, which
-// Password may encrypt, to one of KnownHosts; else with Username and Password.
+// Password may encrypt, to one of KnownHosts; else with Bearer, as App, or with Username
+// and Password, to a server whose certificate one of CA has signed.
 type Login struct {
 	Username, Password   string
 	Identity, KnownHosts []byte
+	Bearer               string
+	App                  *App
+	CA                   []byte // PEM; nil: those that the system trusts
 }
+
+// secret reports whether the login has something that nobody else may see.
+func (l *Login) secret() bool { return l.Username+l.Password+l.Bearer != "" || l.App != nil }
 
 // NewRepository returns the repository at a URL. The login is nil for a public one.
 // The error says which part of the login or URL cannot be used, and shows no
@@ -48,9 +55,20 @@ func NewRepository(at string, login *Login) (Repository, error) {
 	if login == nil {
 		return Repository{URL: at}, nil
 	}
-	if !strings.HasPrefix(at, "ssh://") {
-		return Repository{at, &githttp.BasicAuth{Username: login.Username, Password: login.Password}}, nil
+	switch {
+	case strings.HasPrefix(at, "ssh://"):
+		return overSSH(at, login)
+	case !login.secret():
+		return Repository{URL: at}, nil
+	case !strings.HasPrefix(at, "https://"):
+		return Repository{}, errors.New("whoever is between could read it: give the repository a URL that begins with https://")
+	case login.Bearer != "":
+		return Repository{at, &githttp.TokenAuth{Token: login.Bearer}}, nil
 	}
+	return Repository{at, &githttp.BasicAuth{Username: login.Username, Password: login.Password}}, nil
+}
+
+func overSSH(at string, login *Login) (Repository, error) {
 	if len(login.KnownHosts) == 0 {
 		return Repository{}, errors.New("it has no known_hosts: the server of an ssh URL must be known")
 	}

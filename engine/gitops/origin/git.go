@@ -48,8 +48,16 @@ func (s Cluster) login(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (*fetc
 	if err := s.Reader.Get(ctx, at, &secret); err != nil {
 		return nil, fmt.Errorf("get Secret %s: %w", at, err)
 	}
-	return &fetch.Login{
+	login := &fetch.Login{
 		Username: string(secret.Data["username"]), Password: string(secret.Data["password"]),
 		Identity: secret.Data["identity"], KnownHosts: secret.Data["known_hosts"],
-	}, nil
+		Bearer: string(secret.Data["bearerToken"]), CA: secret.Data["ca.crt"],
+	}
+	if id := string(secret.Data["githubAppID"]); id != "" {
+		login.App = &fetch.App{
+			ID: id, Installation: string(secret.Data["githubAppInstallationID"]),
+			Key: secret.Data["githubAppPrivateKey"], API: string(secret.Data["githubAppBaseURL"]),
+		}
+	}
+	return login, nil
 }
