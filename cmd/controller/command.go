@@ -15,6 +15,7 @@ import (
 	"github.com/go-logr/logr"
 	"github.com/spf13/cobra"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/klog/v2"
@@ -38,8 +39,9 @@ tier are asked of the Linode API.
 type settings struct {
 	controller.Config
 
-	kubeconfig, logLevel, logFormat, leaderElect, only string
-	gates                                              []string
+	kubeconfig, logLevel, logFormat, leaderElect, only, shard string
+	jitter                                                    uint8
+	gates                                                     []string
 }
 
 func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
@@ -93,6 +95,10 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.IntVar(&s.NodePlans.FetchRetries, "http-retry", 9, "how often fetching an artifact is tried again")
 	f.DurationVar(&s.NodePlans.DependencyInterval, "requeue-dependency", 30*time.Second,
 		"how soon a NodePlan is reconciled again whose dependencies are not ready")
+	f.Uint8Var(&s.jitter, "interval-jitter-percentage", 5,
+		"by how many percent intervals of NodePlans are longer or shorter, so that they do not all end at once")
+	f.StringVar(&s.shard, "watch-label-selector", "",
+		"with --only gitops: reconcile the NodePlans with these labels only, such as sharding.fluxcd.io/key=shard1")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	return cmd
@@ -114,7 +120,14 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	default:
 		return cfg, fmt.Errorf("--only is %q; it must be capacity or gitops, or left out", s.only)
 	}
+	if s.jitter > 50 {
+		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)
+	}
+	cfg.NodePlans.Jitter = float64(s.jitter) / 100
 	var err error
+	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
+		return cfg, err
+	}
 	if cfg.Log, err = logger(stderr, s.logLevel, s.logFormat); err != nil {
 		return cfg, err
 	}
@@ -142,6 +155,21 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, errors.New("outside a cluster leader election needs --leader-election-namespace")
 	}
 	return cfg, nil
+}
+
+// shard reads a label selector of NodePlans; nil for all.
+func shard(text string, only controller.Part) (labels.Selector, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if only != controller.GitOps {
+		return nil, errors.New("--watch-label-selector needs --only gitops: what makes nodes cannot be divided")
+	}
+	selector, err := labels.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("--watch-label-selector: %w", err)
+	}
+	return selector, nil
 }
 
 func kubeConfig(path string) (*rest.Config, error) {

@@ -51,6 +51,9 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--kubeconfig", kubeconfig, "--only", "nodes"}, nil, `--only is "nodes"`},
 		{[]string{"--kubeconfig", kubeconfig, "--only", "capacity"}, nil, "set LINODE_TOKEN"},
 		{[]string{"--kubeconfig", kubeconfig, "--only", "gitops"}, map[string]string{"LKE_CLUSTER_ID": "3"}, "set CLUSTER_NAME"},
+		{[]string{"--interval-jitter-percentage", "80"}, nil, "at most 50"},
+		{[]string{"--watch-label-selector", "a=b"}, nil, "needs --only gitops"},
+		{[]string{"--only", "gitops", "--watch-label-selector", "a in b"}, nil, "--watch-label-selector: "},
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LINODE_TOKEN": "t"}, "set LKE_CLUSTER_ID"},
 	}
 	for _, tt := range tests {

@@ -137,7 +137,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 		}},
 		LeaderElection:                cfg.LeaderElect,
-		LeaderElectionID:              cfg.Only.lease(),
+		LeaderElectionID:              cfg.Only.lease(cfg.NodePlans.Shard),
 		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
 		LeaderElectionReleaseOnCancel: true,
 		// A standby asks for the lease every second, and has it within about two

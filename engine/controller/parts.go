@@ -2,10 +2,13 @@ package controller
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
@@ -26,11 +29,16 @@ const (
 )
 
 // lease is the Lease that processes of a part elect their leader by.
-func (p Part) lease() string {
+func (p Part) lease(shard labels.Selector) string {
+	name := "lkeplan-controller"
 	if p == GitOps {
-		return "lkeplan-gitops"
+		name = "lkeplan-gitops"
 	}
-	return "lkeplan-controller"
+	if shard != nil { // each shard has a leader
+		sum := sha256.Sum256([]byte(shard.String()))
+		name += "-" + hex.EncodeToString(sum[:4])
+	}
+	return name
 }
 
 // runGitOps reconciles the NodePlans of one cluster until ctx ends. It asks Linode for

@@ -35,7 +35,7 @@ func (w *Worker) keeps(ctx context.Context, rev *revision, live map[string]any) 
 		return err.Error(), true
 	}
 	label := manifest.Label(live, kube.InventoryLabel)
-	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return inventoryLabel(&o) == label })
+	i := slices.IndexFunc(all, func(o lkeplanv1alpha1.NodePlan) bool { return holding.Label(&o) == label })
 	if i < 0 {
 		return fmt.Sprintf("which is not there: take the label %s off the object to let it go", kube.InventoryLabel), false
 	}
@@ -146,6 +146,9 @@ func (w *Worker) declarationOf(ctx context.Context, rev *revision, other *lkepla
 func (w *Worker) compileFor(
 	ctx context.Context, rev *revision, other *lkeplanv1alpha1.NodePlan,
 ) (compile.Answer, error) {
+	if rev.files == "" {
+		return compile.Answer{}, errors.New("the files are not here")
+	}
 	if other.Spec.Suspend {
 		return compile.Answer{}, errors.New("it is suspended")
 	}
@@ -153,7 +156,7 @@ func (w *Worker) compileFor(
 	if err != nil {
 		return compile.Answer{}, errors.New("its variables cannot be read")
 	}
-	req := compile.Request{Root: rev.files, Dir: within(other.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	req := compile.Request{Root: rev.files, Dir: origin.Path(other.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if w.refuseUnfit(rev.Revision, answer, err) != nil {
 		return compile.Answer{}, fmt.Errorf("it does not compile at revision %s", rev.Revision)

@@ -1,7 +1,6 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -37,13 +38,13 @@ func (c compiled) digest() (string, error) {
 
 // compile compiles the files of a revision, and those that were last applied.
 func (w *Worker) compile(ctx context.Context, rev *revision, vars Variables) error {
-	req := compile.Request{Root: rev.files, Dir: within(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
+	req := compile.Request{Root: rev.files, Dir: origin.Path(rev.np.Spec.Path), Vars: vars.Vars, Version: w.Version}
 	answer, err := w.Compiler.Compile(ctx, req)
 	if err := w.refuseUnfit(rev.Revision, answer, err); err != nil {
 		return err
 	}
 	rev.head, rev.read = answer.Result, fetch.Pick{Dir: rev.files, Names: answer.Read}
-	rev.head.Inventory = inventoryLabel(rev.target.NodePlan)
+	rev.head.Inventory = holding.Label(rev.target.NodePlan)
 	dir := filepath.Join(filepath.Dir(rev.files), "base")
 	rev.base, err = w.base(ctx, rev.target, dir, compiled{Answer: answer, request: req})
 	return err
@@ -67,11 +68,6 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 	return nil
 }
 
-// within returns a path that does not lead out of the directory that it is in.
-func within(path string) string {
-	return cmp.Or(strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"), ".")
-}
-
 // base compiles the files that were last applied, in an empty directory and with
 // the variables of the target, for their guards and policies. Where nothing was
 // applied yet, those of head, the new revision, hold.
@@ -79,21 +75,21 @@ func (w *Worker) base(ctx context.Context, to target, dir string, head compiled)
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return head, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for what was last applied: %v", err)
 	}
-	record, err := w.Records.Load(ctx, to.NodePlan, dir)
+	last, err := w.Records.Load(ctx, to.NodePlan, dir)
 	if err != nil {
 		return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read what was last applied: %v", err)
 	}
-	if !record.known() {
-		head.first, head.lastAppliedError = record.Missing == "", record.Missing
+	if !last.Known() {
+		head.first, head.lastAppliedError = last.Missing == "", last.Missing
 		return head, nil
 	}
-	req := compile.Request{Root: dir, Dir: record.Path, Vars: to.vars.Vars, IgnoreUndeclared: true}
+	req := compile.Request{Root: dir, Dir: last.Path, Vars: to.vars.Vars, IgnoreUndeclared: true}
 	if slices.Equal(req.Vars, head.request.Vars) {
 		digest, err := head.digest()
 		if err != nil {
 			return head, failed(lkeplanv1alpha1.ReasonApplyFailed, "read the files that were compiled: %v", err)
 		}
-		if digest == record.Digest {
+		if digest == last.Digest {
 			if by := to.NodePlan.Status.LastAppliedBy; by != w.Version {
 				head.appliedBy = by
 			}

@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -25,19 +26,19 @@ type recorded struct {
 	missing string
 }
 
-func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
+func (r recorded) Load(_ context.Context, _ *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error) {
 	if r.files == nil {
-		return Record{Missing: r.missing}, nil
+		return record.Record{Missing: r.missing}, nil
 	}
 	if err := write(dir, r.files); err != nil {
-		return Record{}, err
+		return record.Record{}, err
 	}
 	files, err := fetch.PickAll(dir)
 	if err != nil {
-		return Record{}, err
+		return record.Record{}, err
 	}
 	digest, err := files.Digest(r.path)
-	return Record{Path: r.path, Digest: digest, Missing: r.missing}, err
+	return record.Record{Path: r.path, Digest: digest, Missing: r.missing}, err
 }
 
 func write(dir string, files map[string]string) error {

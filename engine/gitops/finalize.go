@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -67,7 +68,7 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 			return err
 		}
 	}
-	label := inventoryLabel(np)
+	label := holding.Label(np)
 	return apply.Orphan(ctx, to, sight.New(to, w.Cache, compile.Result{Inventory: label}), label)
 }
 
@@ -92,7 +93,7 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	if unread != nil {
 		rev.base.lastAppliedError = fmt.Sprintf("Its variables cannot be read: %v.", unread)
 	}
-	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, inventoryLabel(np)
+	rev.head.Cluster, rev.head.Inventory = rev.base.Cluster, holding.Label(np)
 	p, err := w.compare(ctx, rev)
 	if err != nil {
 		return err

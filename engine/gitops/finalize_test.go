@@ -122,7 +122,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 			if tt.applied == nil {
 				tt.applied = []string{"a", "b"}
 			}
-			cluster := &pooled{names: []string{"a", "b"}, label: inventoryLabel(np), denied: tt.denied, err: tt.err}
+			cluster := &pooled{names: []string{"a", "b"}, label: holding.Label(np), denied: tt.denied, err: tt.err}
 			for _, name := range tt.applied {
 				np.Status.Inventory = append(np.Status.Inventory,
 					lkeplanv1alpha1.InventoryEntry{ID: holding.ID("", name, "karpenter.sh", "NodePool"), UID: "uid of " + name})

@@ -48,13 +48,6 @@ type Cluster interface {
 	Orphan(ctx context.Context, obj map[string]any) error
 }
 
-// inventoryLabel is the value of the label kube.InventoryLabel of a NodePlan's
-// objects. A label has at most 63 characters, so the value of long names ends in
-// a digest.
-func inventoryLabel(plan *lkeplanv1alpha1.NodePlan) string {
-	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
-}
-
 // orElse returns a duration, or another one where it is not set.
 func orElse(d *metav1.Duration, other time.Duration) time.Duration {
 	if d == nil || d.Duration <= 0 {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -54,7 +55,7 @@ func TestAPoolMovesWithOneCommit(t *testing.T) {
 				w.seen[by[rune(others[0])].Name] = 0
 				w.reconcile(by[rune(first[0])])
 				w.reconcile(by[rune(others[0])])
-				if label, _ := w.holder("web"); first == "t" && label != inventoryLabel(takes) {
+				if label, _ := w.holder("web"); first == "t" && label != holding.Label(takes) {
 					t.Errorf("%s takes it back", label)
 				}
 				clear(w.seen)
@@ -88,7 +89,7 @@ func TestANewNodePlanTakesPoolsOver(t *testing.T) {
 			t.Errorf("NodePlan %s ends with %s: %s", np.Name, o.reason, o.message)
 		}
 	}
-	if label, _ := w.holder("web"); label != inventoryLabel(takes) || len(w.deleted) > 0 {
+	if label, _ := w.holder("web"); label != holding.Label(takes) || len(w.deleted) > 0 {
 		t.Errorf("it is held by %q; deleted: %v", label, w.deleted)
 	}
 }
@@ -188,7 +189,7 @@ func TestPoolsThatAreDeclaredAreNeverDeleted(t *testing.T) {
 		}
 	}
 	for _, name := range names {
-		if label, _ := w.holder(name); label != inventoryLabel(plans[where[name]]) {
+		if label, _ := w.holder(name); label != holding.Label(plans[where[name]]) {
 			t.Errorf("pool %s is held by %s, and belongs to %s", name, label, plans[where[name]].Name)
 		}
 	}

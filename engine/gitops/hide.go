@@ -1,12 +1,8 @@
 package gitops
 
 import (
-	"cmp"
-	"encoding/json"
-	"slices"
-	"strings"
-
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/gitops/redact"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -22,7 +18,7 @@ type Variables struct {
 // objects have from elsewhere. A text is cut after that: half a secret would not be
 // found.
 func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
-	hidden := strings.NewReplacer(v.pairs()...)
+	hidden := redact.New(v.Secrets)
 	hide := func(texts ...*string) {
 		for _, text := range texts {
 			*text = hidden.Replace(*text)
@@ -54,46 +50,3 @@ const maxSummary = 1024
 // maxVerdict bounds the message of a guard, in bytes: a policy may write anything,
 // and a status that is too large is not written at all.
 const maxVerdict = 2048
-
-// pairs are the forms of the secrets, each followed by its replacement. The longest
-// is first, so that no end is left of one that begins like another.
-func (v Variables) pairs() (pairs []string) {
-	var forms []string
-	for _, secret := range v.Secrets {
-		forms = append(forms, spellings(secret)...)
-	}
-	slices.SortFunc(forms, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) })
-	for _, form := range slices.Compact(forms) {
-		pairs = append(pairs, form, "***")
-	}
-	return pairs
-}
-
-// The lengths from which texts are replaced, in bytes. Shorter ones are in every
-// message. A line is only a part of a secret, and short lines are common.
-const (
-	shortestSecret = 4
-	shortestLine   = 8
-)
-
-// spellings are the forms of a secret in a text: as it is, without the line break
-// at the end, line by line, and each of them in quotes.
-func spellings(secret string) (forms []string) {
-	add := func(text string, shortest int) {
-		if len(text) < shortest {
-			return
-		}
-		forms = append(forms, text)
-		if quoted, err := json.Marshal(text); err == nil {
-			forms = append(forms, string(quoted[1:len(quoted)-1]))
-		}
-	}
-	add(secret, shortestSecret)
-	add(strings.TrimSpace(secret), shortestSecret)
-	if strings.Contains(strings.TrimSpace(secret), "\n") {
-		for line := range strings.Lines(secret) {
-			add(strings.TrimSpace(line), shortestLine)
-		}
-	}
-	return forms
-}

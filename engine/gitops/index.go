@@ -10,6 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -29,7 +30,7 @@ func addIndexes(ctx context.Context, to client.FieldIndexer) error {
 		bySource:    sourceKeys,
 		byConfigMap: configMapKeys,
 		byPlanFor:   planForKeys,
-		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{inventoryLabel(np)} },
+		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
 		byContested: contestedKeys,
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
@@ -95,7 +96,9 @@ func (r *Reconciler) enqueue(index string, key func(client.Object) string) handl
 			return nil
 		}
 		for _, np := range list.Items {
-			requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
+			if r.mine(&np) {
+				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
+			}
 		}
 		return requests
 	})

@@ -4,20 +4,23 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
+	"math/rand/v2"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/controller"
-	"github.com/fluxcd/pkg/runtime/jitter"
 	"github.com/fluxcd/pkg/runtime/patch"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	kuberecorder "k8s.io/client-go/tools/record"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/observe"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -27,10 +30,17 @@ type Reconciler struct {
 	client.Client
 	kuberecorder.EventRecorder
 	controller.Metrics
+	Counts *observe.Metrics // nil: nothing is counted
 	Worker *Worker
 	// DependencyInterval is the time until a NodePlan is reconciled again whose
 	// dependencies are not ready.
 	DependencyInterval time.Duration
+	// Jitter is the share of an interval by which it may be longer or shorter, so that
+	// many NodePlans are not reconciled at the same moment.
+	Jitter float64
+	// Shard selects the NodePlans that this process reconciles; nil for all. It reads all
+	// of them.
+	Shard labels.Selector
 }
 
 // ownedConditions are those that only this controller writes.
@@ -43,13 +53,24 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	began := time.Now()
 	np := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
+		if client.IgnoreNotFound(err) == nil {
+			r.Worker.Memory.keep(&lkeplanv1alpha1.NodePlan{
+				ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
+			}, nil)
+		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.mine(np) {
+		return ctrl.Result{}, nil
 	}
 	patcher := patch.NewSerialPatcher(np, r.Client)
 	defer func() {
 		// Without its finalizer a deleted NodePlan is gone, and that is no error.
 		if patchErr := r.patch(ctx, patcher, np); err == nil {
 			err = client.IgnoreNotFound(patchErr)
+		}
+		if r.Counts.NodePlan(np); err == nil && len(np.Finalizers) == 0 {
+			r.Counts.Forget(np.Namespace, np.Name)
 		}
 		r.RecordDuration(ctx, np, began)
 		r.RecordReadiness(ctx, np)
@@ -74,6 +95,11 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
 	return r.reconcile(ctx, np)
+}
+
+// mine reports whether a NodePlan is one that this process reconciles.
+func (r *Reconciler) mine(np *lkeplanv1alpha1.NodePlan) bool {
+	return r.Shard == nil || r.Shard.Matches(labels.Set(np.Labels))
 }
 
 func (r *Reconciler) patch(ctx context.Context, patcher *patch.SerialPatcher, np *lkeplanv1alpha1.NodePlan) error {
@@ -103,7 +129,7 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 
 // The intervals of reconciliations, where the NodePlan does not say.
 const (
-	retryInterval = 30 * time.Second // after a failure, and while nodes are replaced
+	retryInterval = 30 * time.Second // after a failure, and while pools give up their nodes
 	gitInterval   = time.Minute      // between polls of a Git repository
 	// minInterval bounds them all: a queue takes 0 for never, and with a very short
 	// interval one NodePlan would take the turns of all others.
@@ -120,11 +146,30 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, gitInterval))
 	}
-	replacing := slices.ContainsFunc(np.Status.Pools, func(p lkeplanv1alpha1.PoolStatus) bool { return p.Outdated > 0 })
-	if replacing { // the status has to say how far that is
+	if o.working { // somebody has to delete what has given up its last node
 		interval = min(interval, retryInterval)
 	}
-	return jitter.JitteredIntervalDuration(max(interval, minInterval))
+	return max(r.jittered(interval), minInterval)
+}
+
+// shared is the present revision of the source that two NodePlans have in common; ""
+// where they have none, or it is not known. Of a Git URL it is not, as its server would
+// be asked for each dependency.
+func (r *Reconciler) shared(ctx context.Context, np, other *lkeplanv1alpha1.NodePlan) string {
+	if key := origin.Key(np); key == "" || key != origin.Key(other) || other.Spec.Mode == lkeplanv1alpha1.ModePlanOnly {
+		return ""
+	}
+	artifact, err := r.Worker.Sources.Find(ctx, np)
+	if err != nil {
+		return "" // the reconciliation says so
+	}
+	return artifact.Revision
+}
+
+// jittered returns a duration that differs by as much as the jitter allows, to either
+// side.
+func (r *Reconciler) jittered(d time.Duration) time.Duration {
+	return d + time.Duration((2*rand.Float64()-1)*r.Jitter*float64(d))
 }
 
 // dependencies returns a sentence about the first NodePlan that this one depends
@@ -141,6 +186,10 @@ func (r *Reconciler) dependencies(ctx context.Context, np *lkeplanv1alpha1.NodeP
 			return fmt.Sprintf("it depends on NodePlan %s, which does not exist", key), nil
 		case !conditions.IsTrue(&other, meta.ReadyCondition) || other.Status.ObservedGeneration != other.Generation:
 			return fmt.Sprintf("it depends on NodePlan %s, which is not ready", key), nil
+		}
+		if revision := r.shared(ctx, np, &other); revision != "" && other.Status.LastAppliedRevision != revision {
+			return fmt.Sprintf("it depends on NodePlan %s, which has not applied revision %s of the same source", key,
+				revision), nil
 		}
 	}
 	return "", nil

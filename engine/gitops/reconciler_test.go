@@ -5,6 +5,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -37,6 +38,63 @@ func TestDependenciesAreReady(t *testing.T) {
 	}
 }
 
+// TestADependencyOfTheSameSourceHasAppliedTheRevision: that it was ready for an older one
+// says nothing.
+func TestADependencyOfTheSameSourceHasAppliedTheRevision(t *testing.T) {
+	of := func(name, source, applied string) *lkeplanv1alpha1.NodePlan {
+		np := nodePlan("a", name)
+		np.Spec.SourceRef = &lkeplanv1alpha1.SourceReference{Kind: "GitRepository", Name: source}
+		np.Status.LastAppliedRevision = applied
+		np.Status.Conditions = []metav1.Condition{{Type: "Ready", Status: "True"}}
+		return np
+	}
+	for _, tt := range []struct {
+		name  string
+		other *lkeplanv1alpha1.NodePlan
+		ready bool
+	}{
+		{"the same revision", of("base", "fleet", "main@sha1:1"), true},
+		{"an older one", of("base", "fleet", "main@sha1:0"), false},
+		{"another source", of("base", "other", "main@sha1:0"), true},
+	} {
+		r := &Reconciler{Client: nodePlansOf(tt.other), Worker: &Worker{Sources: scripted{}}}
+		np := of("fleet", "fleet", "")
+		np.Spec.DependsOn = []lkeplanv1alpha1.NamespacedReference{{Name: "base"}}
+		if waits, err := r.dependencies(t.Context(), np); err != nil || (waits == "") != tt.ready {
+			t.Errorf("%s: %q, %v", tt.name, waits, err)
+		}
+	}
+}
+
+// TestIntervalsDiffer by the jitter, to either side.
+func TestIntervalsDiffer(t *testing.T) {
+	r := &Reconciler{Jitter: 0.05}
+	least, most := time.Hour, time.Duration(0)
+	for range 1000 {
+		d := r.jittered(10 * time.Minute)
+		least, most = min(least, d), max(most, d)
+	}
+	const spread = 30 * time.Second
+	if least < 10*time.Minute-spread || most > 10*time.Minute+spread || most-least < spread {
+		t.Errorf("from %s to %s", least, most)
+	}
+}
+
+// TestShardsShareNodePlans: one reconciles what its selector names.
+func TestShardsShareNodePlans(t *testing.T) {
+	selector, err := labels.Parse("shard=1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for shard, want := range map[string]bool{"1": true, "2": false, "": false} {
+		np := nodePlan("a", "fleet")
+		np.Labels = map[string]string{"shard": shard}
+		if got := (&Reconciler{Shard: selector}).mine(np); got != want {
+			t.Errorf("shard %q: %v, want %v", shard, got, want)
+		}
+	}
+}
+
 func TestNextReconciliation(t *testing.T) {
 	type spec = lkeplanv1alpha1.NodePlanSpec
 	plan := func(spec spec, outdated int) *lkeplanv1alpha1.NodePlan {
@@ -59,7 +117,8 @@ func TestNextReconciliation(t *testing.T) {
 		{"a failure with an interval of a nanosecond", plan(retry(time.Nanosecond), 0), outcome{failed: true}, minInterval},
 		{"an interval of 0", &lkeplanv1alpha1.NodePlan{}, outcome{}, minInterval},
 		{"a repository that is polled", plan(spec{Git: &lkeplanv1alpha1.GitSource{}}, 0), outcome{}, gitInterval},
-		{"nodes that are still to be replaced", plan(spec{}, 3), outcome{}, retryInterval},
+		{"nodes that are still to be replaced", plan(spec{}, 3), outcome{}, time.Hour},
+		{"pools that give up their nodes", plan(spec{}, 3), outcome{working: true}, retryInterval},
 	}
 	for _, tt := range tests {
 		if got := (&Reconciler{}).next(tt.plan, tt.o); got != tt.want {

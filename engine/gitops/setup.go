@@ -1,10 +1,8 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/fluxcd/pkg/runtime/controller"
@@ -12,14 +10,18 @@ import (
 	"github.com/fluxcd/pkg/runtime/metrics"
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
 	"golang.org/x/sync/semaphore"
-	"k8s.io/client-go/rest"
+	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
+	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/account"
+	"github.com/lkeplan/lkeplan/engine/gitops/count"
+	"github.com/lkeplan/lkeplan/engine/gitops/observe"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
-	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -29,13 +31,15 @@ type Options struct {
 	Cluster            string // the label of the LKE cluster
 	Version            string // of this program
 	Prices             *catalog.Catalog
-	Concurrent         int           // NodePlans at a time; at least 1
-	EventsAddress      string        // the URL of notification-controller; "": none
-	ServiceAccount     string        // applies NodePlans that name no account; "": the controller's own
-	SameNamespace      bool          // forbids sources and planFor in other namespaces
-	FetchRetries       int           // of a download that fails
-	DependencyInterval time.Duration // between checks of dependencies that are not ready
-	Compiler           Compiler      // nil: child processes
+	Concurrent         int             // NodePlans at a time; at least 1
+	EventsAddress      string          // the URL of notification-controller; "": none
+	ServiceAccount     string          // applies NodePlans that name no account; "": the controller's own
+	SameNamespace      bool            // forbids sources and planFor in other namespaces
+	FetchRetries       int             // of a download that fails
+	DependencyInterval time.Duration   // between checks of dependencies that are not ready
+	Jitter             float64         // the share of intervals by which they vary
+	Shard              labels.Selector // of the NodePlans that are reconciled; nil: all
+	Compiler           Compiler        // nil: child processes
 }
 
 // childMemory is what all child processes together may take, in bytes, whatever the
@@ -60,7 +64,8 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err != nil {
 		return fmt.Errorf("send events to %q: %w", o.EventsAddress, err)
 	}
-	work, err := worker(mgr, o)
+	counts := observe.New(crmetrics.Registry)
+	work, err := worker(mgr, o, counts)
 	if err != nil {
 		return err
 	}
@@ -68,14 +73,20 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Client:             mgr.GetClient(),
 		EventRecorder:      recorder,
 		Metrics:            controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
+		Counts:             counts,
 		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
+		Jitter:             o.Jitter,
+		Shard:              o.Shard,
+	}
+	if err := (count.Reconciler{Client: r.Client, Index: byInventory, Mine: r.mine, Now: time.Now}).Watch(mgr); err != nil {
+		return err
 	}
 	return watch(mgr, r, o.Concurrent)
 }
 
 // worker returns the Worker of a manager's cluster.
-func worker(mgr manager.Manager, o Options) (*Worker, error) {
+func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, error) {
 	budget := semaphore.NewWeighted(childMemory)
 	compiler := o.Compiler
 	if compiler == nil {
@@ -92,13 +103,14 @@ func worker(mgr manager.Manager, o Options) (*Worker, error) {
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
 		},
-		Compiler:      compiler,
-		Connect:       (&connections{cfg: mgr.GetConfig(), account: o.ServiceAccount}).connect,
+		Compiler:      observe.Compiler{Next: compiler, Metrics: counts},
+		Connect:       connect(account.New(mgr.GetConfig(), o.ServiceAccount), counts),
 		Vars:          ReadVariables(uncached),
-		Records:       ClusterRecords{uncached},
+		Records:       record.Cluster{Client: uncached},
 		Cache:         mgr.GetClient(),
 		Reader:        uncached,
 		Cluster:       o.Cluster,
+		Memory:        &Memory{},
 		Version:       o.Version,
 		Prices:        o.Prices,
 		SameNamespace: o.SameNamespace,
@@ -106,29 +118,12 @@ func worker(mgr manager.Manager, o Options) (*Worker, error) {
 	}, nil
 }
 
-// connections are connections to the cluster in the name of service accounts,
-// each made once.
-type connections struct {
-	cfg     *rest.Config
-	account string // of NodePlans that name none; "": that of cfg
-
-	byUser sync.Map // *kube.Cluster by name
-}
-
-// connect returns the cluster as the service account of a NodePlan reads and
-// changes it.
-func (c *connections) connect(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
-	as := rest.CopyConfig(c.cfg)
-	if account := cmp.Or(np.Spec.ServiceAccountName, c.account); account != "" {
-		as.Impersonate.UserName = fmt.Sprintf("system:serviceaccount:%s:%s", np.Namespace, account)
+// connect returns a function that connects to the cluster as the account of a NodePlan.
+func connect(
+	accounts *account.Accounts, counts *observe.Metrics,
+) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
+	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
+		cluster, err := accounts.Connect(np)
+		return observe.Cluster{Cluster: cluster, Metrics: counts}, err
 	}
-	if known, ok := c.byUser.Load(as.Impersonate.UserName); ok {
-		return known.(*kube.Cluster), nil
-	}
-	cluster, err := kube.NewCluster(as)
-	if err != nil {
-		return nil, err
-	}
-	kept, _ := c.byUser.LoadOrStore(as.Impersonate.UserName, cluster)
-	return kept.(*kube.Cluster), nil
 }

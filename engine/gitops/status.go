@@ -8,6 +8,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/gitops/count"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	reports "github.com/lkeplan/lkeplan/engine/report"
@@ -75,15 +76,7 @@ func (w *Worker) pools(ctx context.Context, rev *revision, p plan.Plan) ([]lkepl
 			windows[c.Name] = &metav1.Time{Time: c.Impact.Pace.Next}
 		}
 	}
-	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
-	for _, r := range rolling {
-		status := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
-		if r.Outdated > 0 {
-			status.NextWindow = windows[r.Pool]
-		}
-		pools = append(pools, status)
-	}
-	return pools, nil
+	return count.Pools(rolling, windows), nil
 }
 
 // comment is the plan as a comment for a pull request. Where it has so many characters

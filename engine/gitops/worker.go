@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
@@ -40,6 +41,7 @@ type Worker struct {
 	Cache    client.Reader // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
 	Reader   client.Reader // of NodePlans, without a cache
 	Cluster  string        // the label of the LKE cluster
+	Memory   *Memory       // nil: each reconciliation fetches and compiles
 	Version  string        // of this program, for required_version
 	Prices   *catalog.Catalog
 	Scratch  string // a directory for the files of sources; "": that of the system
@@ -51,7 +53,7 @@ type Worker struct {
 // Records keeps the files that were last applied, also when their source is gone.
 type Records interface {
 	// Load writes the files that were last applied into an empty directory.
-	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (Record, error)
+	Load(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error)
 	// Store keeps the files from which the NodePlan was applied, and returns their
 	// digest for its status.
 	Store(ctx context.Context, plan *lkeplanv1alpha1.NodePlan, files fetch.Pick) (digest string, err error)
@@ -99,6 +101,10 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 		return outcome{}, stalled(lkeplanv1alpha1.ReasonSourceNotVerified,
 			"revision %s is not applied: source-controller has not verified its signature", rev.Revision)
 	}
+	if o, done := w.nothingToDo(ctx, rev); done {
+		return o, nil
+	}
+	w.Memory.keep(rev.np, nil)
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
@@ -205,23 +211,35 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
-	if np.Spec.Wait {
-		view, objects := sight.New(rev.cluster, w.Cache, rev.head), rev.head.Manifests()
-		err := apply.WaitReady(applying, view, objects, func(apply.Progress) {})
+	w.Memory.keep(np, &remembered{np.UID, np.Generation, rev.Revision, rev.target.vars.Vars, rev.head, rev.head})
+	o, err := w.ready(applying, rev, sight.New(rev.cluster, w.Cache, rev.head))
+	if err != nil {
+		return o, outcomeOf(o, err).changed(news)
+	}
+	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message
+	o = o.noting(p.stays)
+	o.corrected = corrections(p.Plan, p.ours)
+	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
+	return pruning(np, o, p.Plan, before), nil
+}
+
+// ready returns the outcome of a revision that is applied, when all is ready that the
+// NodePlan waits for.
+func (w *Worker) ready(ctx context.Context, rev *revision, view *sight.View) (outcome, error) {
+	if rev.np.Spec.Wait {
+		waiting, cancel := context.WithTimeout(ctx, timeout(rev.np))
+		defer cancel()
+		objects := rev.head.Manifests()
+		err := apply.WaitReady(waiting, view, objects, func(apply.Progress) {})
 		if err == nil {
-			err = apply.WaitNodes(applying, view, objects)
+			err = apply.WaitNodes(waiting, view, objects)
 		}
 		if err != nil {
 			return outcome{}, failed(lkeplanv1alpha1.ReasonHealthCheckFailed,
-				"revision %s is applied, and not ready yet: %v", rev.Revision, err).changed(news)
+				"revision %s is applied, and not ready yet: %v", rev.Revision, err)
 		}
 	}
-	o := done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision)
-	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message
-	o = o.noting(p.stays)
-	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
-	o.corrected = corrections(p.Plan, p.ours)
-	return pruning(np, o, p.Plan, before), nil
+	return done(lkeplanv1alpha1.ReasonSucceeded, "Applied revision: %s", rev.Revision), nil
 }
 
 // takeInventory writes down which objects the NodePlan has in the cluster: as they were

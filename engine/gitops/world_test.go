@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -42,6 +43,8 @@ type world struct {
 	known   map[string]compile.Answer
 	serial  int
 	deleted []string // the names of the pools that were deleted
+
+	fetched, compiled, written int // what was done, in numbers
 }
 
 type kept struct {
@@ -113,6 +116,7 @@ func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Ar
 	return origin.Artifact{
 		Revision: fmt.Sprintf("main@sha1:%d", n),
 		Fetch: func(_ context.Context, dir string) error {
+			w.fetched++
 			return write(dir, w.commits[n])
 		},
 	}, nil
@@ -120,6 +124,7 @@ func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Ar
 
 // Compile implements Compiler.
 func (w *world) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
+	w.compiled++
 	text, err := os.ReadFile(filepath.Join(req.Root, req.Dir, "main.lke.hcl"))
 	at := req.Dir + "\n" + string(text)
 	if known, ok := w.known[at]; ok && err == nil {
@@ -137,19 +142,19 @@ func (w *world) Compile(ctx context.Context, req compile.Request) (compile.Answe
 }
 
 // Load implements Records.
-func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
-	record, ok := w.records[client.ObjectKeyFromObject(np)]
+func (w *world) Load(_ context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (record.Record, error) {
+	last, ok := w.records[client.ObjectKeyFromObject(np)]
 	if !ok {
-		return Record{}, nil
+		return record.Record{}, nil
 	}
-	return Record{Path: record.path, Digest: record.digest}, fetch.Unpack(strings.NewReader(string(record.packed)), dir)
+	return record.Record{Path: last.path, Digest: last.digest}, fetch.Unpack(strings.NewReader(string(last.packed)), dir)
 }
 
 // Store implements Records.
 func (w *world) Store(_ context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
 	packed, err := files.Pack()
-	digest, digestErr := files.Digest(within(np.Spec.Path))
-	w.records[client.ObjectKeyFromObject(np)] = kept{packed, within(np.Spec.Path), digest}
+	digest, digestErr := files.Digest(origin.Path(np.Spec.Path))
+	w.records[client.ObjectKeyFromObject(np)] = kept{packed, origin.Path(np.Spec.Path), digest}
 	return digest, errors.Join(err, digestErr)
 }
 
@@ -180,6 +185,7 @@ func (w *world) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.
 }
 
 func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) {
+	w.written++
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -51,6 +52,12 @@ func named(imports []config.Import, object manifest.Key) bool {
 		}
 	}
 	return false
+}
+
+// Label is the value of the label kube.InventoryLabel of a NodePlan's objects. A label has
+// at most 63 characters, so the value of long names ends in a digest.
+func Label(plan *lkeplanv1alpha1.NodePlan) string {
+	return kube.LabelValue(kube.NodePlanOwner, plan.Namespace, plan.Name)
 }
 
 // Maker says who has made an object that lkeplan has not applied.

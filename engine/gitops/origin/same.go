@@ -3,6 +3,7 @@ package origin
 import (
 	"cmp"
 	"context"
+	"path/filepath"
 	"strings"
 
 	sourcev1 "github.com/fluxcd/source-controller/api/v1"
@@ -82,4 +83,9 @@ func refOf(commit, special, tag, branch string) string {
 // sameURL spells a repository's URL as others may have spelled it.
 func sameURL(url string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(url, "/"), ".git")
+}
+
+// Path returns the path of a directory in a source. It does not lead out of that.
+func Path(path string) string {
+	return cmp.Or(strings.TrimPrefix(filepath.ToSlash(filepath.Clean("/"+path)), "/"), ".")
 }

@@ -235,8 +235,9 @@ type GitSource struct {
 	// +optional
 	Ref *GitRef `json:"ref,omitempty"`
 
-	// SecretRef names a Secret with username and password, or with identity and
-	// known_hosts for ssh.
+	// SecretRef names a Secret with the keys that Flux reads: username and password,
+	// bearerToken, or githubAppID, githubAppInstallationID and githubAppPrivateKey, for a
+	// URL of https; identity and known_hosts for ssh; and ca.crt.
 	// +optional
 	SecretRef *LocalReference `json:"secretRef,omitempty"`
 

@@ -1,4 +1,4 @@
-package gitops
+package record
 
 import (
 	"crypto/rand"
@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -61,11 +62,14 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 		"read with a status from before": {known: true, before: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			np, dir := nodePlan("ns", "fleet"), t.TempDir()
+			np, dir := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir()
 			np.UID, np.Spec.Path, np.Status.LastAppliedRevision = "u", "./fleet", "main@sha1:1"
 			before := np.DeepCopy()
 			read := fetch.Pick{Dir: dir, Names: []string{"fleet/main.lke.hcl"}}
-			if err := write(dir, map[string]string{"fleet/main.lke.hcl": "guards {}", "noise.csv": string(noise)}); err != nil {
+			if err := os.Mkdir(filepath.Join(dir, "fleet"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := fetch.WriteFiles(dir, map[string]string{"fleet/main.lke.hcl": "guards {}", "noise.csv": string(noise)}); err != nil {
 				t.Fatal(err)
 			}
 			for i := range tt.noise {
@@ -76,7 +80,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 				read.Names = append(read.Names, more)
 			}
 			c := fake.NewClientBuilder().WithScheme(scheme).Build()
-			records := ClusterRecords{c}
+			records := Cluster{c}
 			var err error
 			if np.Status.LastAppliedDigest, err = records.Store(t.Context(), np, read); err != nil {
 				t.Fatal(err)
@@ -102,7 +106,7 @@ func TestWhatWasLastAppliedIsKnownByItsDigest(t *testing.T) {
 				np = before
 			}
 			record, err := records.Load(t.Context(), np, t.TempDir())
-			if err != nil || record.known() != tt.known || !strings.Contains(record.Missing, tt.want) {
+			if err != nil || record.Known() != tt.known || !strings.Contains(record.Missing, tt.want) {
 				t.Errorf("%+v, %v; want known: %v, missing: %q", record, err, tt.known, tt.want)
 			}
 		})
@@ -114,8 +118,8 @@ func TestNothingWasAppliedToANewNodePlan(t *testing.T) {
 	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	records := ClusterRecords{fake.NewClientBuilder().WithScheme(scheme).Build()}
-	record, err := records.Load(t.Context(), nodePlan("ns", "fleet"), t.TempDir())
+	records := Cluster{fake.NewClientBuilder().WithScheme(scheme).Build()}
+	record, err := records.Load(t.Context(), &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "fleet"}}, t.TempDir())
 	if err != nil || record != (Record{}) {
 		t.Errorf("%+v, %v", record, err)
 	}

@@ -1,4 +1,6 @@
-package gitops
+// Package record keeps what was last applied through a NodePlan: the next revision is
+// judged by the guards in it.
+package record
 
 import (
 	"bytes"
@@ -12,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -24,20 +27,20 @@ type Record struct {
 	Missing string
 }
 
-// known reports whether the files are those that were last applied.
-func (r Record) known() bool { return r.Digest != "" && r.Missing == "" }
+// Known reports whether the files are those that were last applied.
+func (r Record) Known() bool { return r.Digest != "" && r.Missing == "" }
 
 // maxRecord bounds the packed files of a record: an object that is larger than
 // about 1.5 MiB is refused.
 const maxRecord = 900 << 10
 
-// ClusterRecords keeps the files that were last applied in a NodePlanRecord next to
+// Cluster keeps the files that were last applied in a NodePlanRecord next to
 // each NodePlan, which is deleted with it. The client needs no cache.
-type ClusterRecords struct{ Client client.Client }
+type Cluster struct{ Client client.Client }
 
-// Load implements Records. The files are known where they have the digest in the
+// Load writes the files that were last applied into an empty directory. The files are known where they have the digest in the
 // status of the NodePlan, which others cannot write.
-func (c ClusterRecords) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
+func (c Cluster) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
 	var kept lkeplanv1alpha1.NodePlanRecord
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
 	if client.IgnoreNotFound(err) != nil {
@@ -52,7 +55,7 @@ func (c ClusterRecords) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, 
 	case kept.Files == nil:
 		return Record{Missing: "Its files are too large to be kept."}, nil
 	}
-	record := Record{Path: within(kept.Path)}
+	record := Record{Path: origin.Path(kept.Path)}
 	if err := fetch.Unpack(bytes.NewReader(kept.Files), dir); err != nil {
 		return Record{Missing: fmt.Sprintf("Its record cannot be read: %v.", err)}, nil
 	}
@@ -77,7 +80,7 @@ func ownedBy(record *lkeplanv1alpha1.NodePlanRecord, np *lkeplanv1alpha1.NodePla
 // isLastApplied reports whether a digest is that of the status. The NodePlan may come
 // from a cache that has not seen the last status yet, so it is read again before the
 // answer is no.
-func (c ClusterRecords) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
+func (c Cluster) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.NodePlan, digest string) (bool, error) {
 	if np.Status.LastAppliedDigest == digest {
 		return true, nil
 	}
@@ -88,10 +91,11 @@ func (c ClusterRecords) isLastApplied(ctx context.Context, np *lkeplanv1alpha1.N
 	return current.UID == np.UID && current.Status.LastAppliedDigest == digest, nil
 }
 
-// Store implements Records. Where the files are too large for an object, the record
+// Store keeps the files from which a NodePlan was applied, and returns their digest for
+// its status. Where the files are too large for an object, the record
 // has none.
-func (c ClusterRecords) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
-	path := within(np.Spec.Path)
+func (c Cluster) Store(ctx context.Context, np *lkeplanv1alpha1.NodePlan, files fetch.Pick) (string, error) {
+	path := origin.Path(np.Spec.Path)
 	digest, err := files.Digest(path)
 	if err != nil {
 		return "", err

@@ -1,0 +1,174 @@
+// Package count keeps in the status of NodePlans how many nodes of their pools are
+// outdated, also while they are stalled. It reads the cache only: to know how far nodes
+// are, nothing has to be fetched or compiled.
+package count
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/gitops/holding"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Reconciler counts the nodes of a NodePlan's pools whenever one of their NodeClaims, or a
+// pool, has changed.
+type Reconciler struct {
+	client.Client
+	Index string // of NodePlans in the cache, by the inventory label of their objects
+	Mine  func(*lkeplanv1alpha1.NodePlan) bool
+	Now   func() time.Time
+}
+
+// settling is how long changes of NodeClaims are collected: a burst of nodes is a thousand.
+const settling = 5 * time.Second
+
+// Watch adds the reconciler to a manager.
+func (p Reconciler) Watch(mgr manager.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("nodeplan-count").
+		Watches(&karpv1.NodeClaim{}, p.later()).
+		Watches(&karpv1.NodePool{}, p.later()).
+		Complete(p)
+}
+
+// later returns a handler of events about objects of pools, by which their NodePlan is
+// looked at a moment later.
+func (p Reconciler) later() handler.EventHandler {
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	add := func(ctx context.Context, obj client.Object, q queue) {
+		var pool karpv1.NodePool
+		name := obj.GetName()
+		if claim, ok := obj.(*karpv1.NodeClaim); ok {
+			name = claim.Labels[karpv1.NodePoolLabelKey]
+		}
+		var list lkeplanv1alpha1.NodePlanList
+		if p.Get(ctx, client.ObjectKey{Name: name}, &pool) != nil ||
+			p.List(ctx, &list, client.MatchingFields{p.Index: pool.Labels[kube.InventoryLabel]}) != nil {
+			return // it is gone, or the cache is not there yet; reconciliations count nodes, too
+		}
+		for _, np := range list.Items {
+			if p.Mine(&np) {
+				q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)}, settling)
+			}
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
+		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
+	}
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	np := &lkeplanv1alpha1.NodePlan{}
+	if err := p.Get(ctx, req.NamespacedName, np); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if len(np.Status.Pools) == 0 || np.Spec.Mode == lkeplanv1alpha1.ModePlanOnly { // it has applied none yet
+		return ctrl.Result{}, nil
+	}
+	pools, err := p.pools(ctx, np)
+	for _, pool := range np.Status.Pools {
+		if pool.Condemned != nil { // how far it is, reconciliations tell
+			pools = append(pools, pool)
+		}
+	}
+	if err != nil || equality.Semantic.DeepEqual(pools, np.Status.Pools) {
+		return ctrl.Result{}, err
+	}
+	before := np.DeepCopy()
+	np.Status.Pools = pools
+	err = p.Status().Patch(ctx, np, client.MergeFrom(before), client.FieldOwner("lkeplan-controller"))
+	return ctrl.Result{}, client.IgnoreNotFound(err)
+}
+
+// pools counts the nodes of the pools that a NodePlan holds.
+func (p Reconciler) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
+	var pools karpv1.NodePoolList
+	var classes linodev1alpha1.LinodeNodeClassList
+	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: holding.Label(np)}); err != nil {
+		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
+	}
+	if err := p.List(ctx, &classes); err != nil {
+		return nil, fmt.Errorf("list node classes: %w", err)
+	}
+	state := plan.State{Now: p.Now()}
+	known := map[string]bool{} // others are on their way in or out
+	for _, pool := range np.Status.Pools {
+		known[pool.Name] = pool.Condemned == nil
+	}
+	for i := range pools.Items {
+		if !known[pools.Items[i].Name] {
+			continue
+		}
+		if err := p.add(&state, "pool", &pools.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	for i := range classes.Items {
+		if err := p.add(&state, "node_class", &classes.Items[i]); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if state.Nodes, err = sight.New(nil, p.Client, compile.Result{}).Nodes(ctx); err != nil {
+		return nil, err
+	}
+	rolling, err := plan.Rolls(state)
+	return Pools(rolling, nil), err
+}
+
+// add puts a live object into a state, as its block would be called.
+func (p Reconciler) add(state *plan.State, block string, obj client.Object) error {
+	kind, err := apiutil.GVKForObject(obj, p.Client.Scheme())
+	if err != nil {
+		return err
+	}
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	if err != nil {
+		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
+	}
+	raw["apiVersion"], raw["kind"] = kind.GroupVersion().String(), kind.Kind
+	state.Objects = append(state.Objects, config.Object{
+		Addr: config.Addr{Type: block, Name: obj.GetName()}, Manifest: raw, Defaulted: raw,
+	})
+	return nil
+}
+
+// Pools are the pools of a status. When the budgets next let a node be replaced is
+// in the windows, by pool, or in the pace.
+func Pools(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1alpha1.PoolStatus {
+	pools := make([]lkeplanv1alpha1.PoolStatus, 0, len(rolling))
+	for _, r := range rolling {
+		status := lkeplanv1alpha1.PoolStatus{Name: r.Pool, Nodes: r.Of, Outdated: r.Outdated}
+		if r.Outdated > 0 {
+			status.NextWindow = windows[r.Pool]
+			if status.NextWindow == nil && r.Pace != nil && !r.Pace.Next.IsZero() {
+				status.NextWindow = &metav1.Time{Time: r.Pace.Next}
+			}
+		}
+		pools = append(pools, status)
+	}
+	return pools
+}

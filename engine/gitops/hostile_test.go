@@ -1,0 +1,160 @@
+package gitops
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// victims are what a hostile tenant or author is up against: the NodePlan prod of the
+// namespace platform, with the pools general and web, and a tenant's NodePlan, mine.
+type victims struct {
+	*world
+	prod, mine *lkeplanv1alpha1.NodePlan
+	files      map[string]string // of the directories, as the last commit has them
+}
+
+// change commits another text of a directory.
+func (v victims) change(dir, text string) {
+	v.files[dir] = text
+	v.commit(v.files)
+}
+
+// foreign stores a pool as somebody makes it with another tool than lkeplan.
+func (v victims) foreign(name, manager string, label any) {
+	obj := runtime.DeepCopyJSON(v.objects[manifest.Key{Kind: "NodePool", Name: "general"}])
+	metadata := manifest.Ensure(obj, "metadata")
+	metadata["name"], metadata["labels"] = name, map[string]any{kube.InventoryLabel: label}
+	delete(metadata, "uid")
+	for _, entry := range metadata["managedFields"].([]any) {
+		entry.(map[string]any)["manager"] = manager
+		delete(manifest.Map(entry.(map[string]any), "fieldsV1"), "f:metadata")
+	}
+	v.put(obj)
+}
+
+// guarded is a directory whose guards let one pool go.
+func guarded(class string, names ...string) string {
+	return strings.Replace(pools(class, names...), "= 100", "= 1", 1)
+}
+
+// TestWhatTheHostileMayAchieve: what each tries, and what comes of it. SECURITY.md says the
+// same in words. In no case is a pool of prod deleted, changed or left without care.
+func TestWhatTheHostileMayAchieve(t *testing.T) {
+	const ofProd = "nodeplan.platform.prod"
+	tests := []struct {
+		who, tries string
+		does       func(v victims)
+		prod       string // the reason that prod ends with; ReasonSucceeded where it goes on
+		says       string // a part of what prod says
+		mine       string // the reason that the tenant's NodePlan ends with
+	}{
+		{who: "a tenant", tries: "declares a pool of prod", mine: lkeplanv1alpha1.ReasonConflict,
+			does: func(v victims) { v.change("mine", pools("mine", "general")) }},
+		{who: "a tenant", tries: "imports a pool of prod", mine: lkeplanv1alpha1.ReasonConflict,
+			does: func(v victims) {
+				v.change("mine", pools("mine", "general")+"\nimport {\n  to = pool.general\n  id = \"general\"\n}\n")
+			}},
+		{who: "a tenant", tries: "says that a pool of prod is removed",
+			does: func(v victims) {
+				v.change("mine", pools("mine", "db")+"\nremoved {\n  from   = pool.general\n  delete = true\n}\n")
+			}},
+		{who: "a tenant", tries: "copies a pool, for prod to prune it with its nodes", says: "NodePool copy stays",
+			does: func(v victims) { v.copyOf("general", "copy") }},
+		{who: "a tenant", tries: "puts prod's label on a pool of his own", says: "NodePool trap stays",
+			does: func(v victims) { v.foreign("trap", "kubectl-create", ofProd) }},
+		{who: "a tenant", tries: "makes a pool that prod is about to declare", prod: lkeplanv1alpha1.ReasonConflict,
+			says: "was made by kubectl",
+			does: func(v victims) {
+				v.foreign("api", "kubectl-create", "")
+				v.change("prod", guarded("prod", "general", "web", "api"))
+			}},
+		{who: "a tenant", tries: "waits for a pool that prod gives up", mine: lkeplanv1alpha1.ReasonConflict,
+			says: "NodePlan tenant/mine declares it, too",
+			does: func(v victims) {
+				v.change("mine", pools("mine", "web"))
+				v.reconcile(v.mine)
+				v.change("prod", guarded("prod", "general"))
+			}},
+		{who: "a tenant", tries: "takes prod's source with variables that do not compile",
+			says: "whether NodePlan tenant/mine, of the same source, declares it now is not known",
+			mine: lkeplanv1alpha1.ReasonCompileFailed,
+			does: func(v victims) {
+				v.mine.Spec.SourceRef = v.prod.Spec.SourceRef
+				v.files["mine"] = strings.Replace(pools("mine", "db"), "cpu = 4", "cpu = nosuch", 1)
+				v.change("prod", guarded("prod", "general"))
+			}},
+		{who: "a tenant", tries: "only plans with the pools of prod", mine: lkeplanv1alpha1.ReasonPlanned,
+			does: func(v victims) {
+				v.mine.Spec.Mode = lkeplanv1alpha1.ModePlanOnly
+				v.change("mine", pools("mine", "general", "web"))
+			}},
+		{who: "an author", tries: "removes more than the guards let pass", prod: lkeplanv1alpha1.ReasonGuarded,
+			does: func(v victims) { v.change("prod", guarded("prod")) }},
+		{who: "an author", tries: "lifts the guards in the same commit", prod: lkeplanv1alpha1.ReasonGuarded,
+			does: func(v victims) { v.change("prod", pools("prod")) }},
+		{who: "an author", tries: "imports what others have made, with another value", prod: lkeplanv1alpha1.ReasonConflict,
+			says: "was set by \"helm\"",
+			does: func(v victims) {
+				v.foreign("theirs", "helm", "")
+				text := guarded("prod", "general", "web", "theirs")
+				i := strings.LastIndex(text, "cpu = 4")
+				v.change("prod", text[:i]+"cpu = 8"+text[i+len("cpu = 4"):]+
+					"\nimport {\n  to = pool.theirs\n  id = \"theirs\"\n}\n")
+			}},
+		{who: "an author", tries: "deletes the directory", prod: lkeplanv1alpha1.ReasonCompileFailed,
+			does: func(v victims) {
+				delete(v.files, "prod")
+				v.commit(v.files)
+			}},
+	}
+	for _, tt := range tests {
+		t.Run(tt.who+" "+tt.tries, func(t *testing.T) {
+			w := newWorld(t)
+			v := victims{w, w.plan("platform", "prod", "fleet"), w.plan("tenant", "mine", "another"), map[string]string{
+				"prod": guarded("prod", "general", "web"), "mine": pools("mine", "db"),
+			}}
+			v.commit(v.files)
+			v.reconcile(v.prod)
+			v.reconcile(v.mine)
+			_, before := v.holder("general")
+			tt.does(v)
+			mine, prod := v.reconcile(v.mine), v.reconcile(v.prod)
+			mine = v.reconcile(v.mine)
+			wanted := func(reason string) string {
+				if reason == "" {
+					return lkeplanv1alpha1.ReasonSucceeded
+				}
+				return reason
+			}
+			if prod.reason != wanted(tt.prod) || !strings.Contains(prod.message, tt.says) {
+				t.Errorf("prod ends with %s: %s", prod.reason, prod.message)
+			}
+			if mine.reason != wanted(tt.mine) {
+				t.Errorf("the tenant ends with %s: %s", mine.reason, mine.message)
+			}
+			if label, uid := v.holder("general"); label != ofProd || uid != before || len(v.deleted) > 0 {
+				t.Errorf("general is %s of %s, and was %s; deleted: %v", uid, label, before, v.deleted)
+			}
+			if tt.prod == "" && !v.cares("general") {
+				t.Error("prod no longer sets back what others change")
+			}
+		})
+	}
+}
+
+// cares reports whether prod sets back a field that somebody else has changed.
+func (v victims) cares(pool string) bool {
+	key := manifest.Key{Kind: "NodePool", Name: pool}
+	edited := runtime.DeepCopyJSON(v.objects[key])
+	before := manifest.Text(v.objects[key], "spec", "template", "spec", "nodeClassRef", "name")
+	manifest.Ensure(edited, "spec", "template", "spec", "nodeClassRef")["name"] = "mine"
+	v.objects[key] = edited
+	v.reconcile(v.prod)
+	return manifest.Text(v.objects[key], "spec", "template", "spec", "nodeClassRef", "name") == before
+}

@@ -1,0 +1,146 @@
+// Package observe counts what reconciliations of NodePlans do, for Prometheus: how long
+// they compile and apply, what their plans would do, and which guards refuse them.
+//
+// What Flux counts of its own objects is not here: package fluxcd/pkg/runtime does.
+package observe
+
+import (
+	"cmp"
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Metrics are the metrics of NodePlans. A nil pointer counts nothing.
+type Metrics struct {
+	compile, apply              *prometheus.HistogramVec
+	objects, nodes, guard, pool *prometheus.GaugeVec
+}
+
+// New returns metrics that are registered.
+func New(to prometheus.Registerer) *Metrics {
+	of := []string{"namespace", "name"}
+	m := &Metrics{
+		compile: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name:    "lkeplan_nodeplan_compile_duration_seconds",
+			Help:    "How long compilations took, by what came of them: compiled, errors (in the configuration) or failed.",
+			Buckets: prometheus.ExponentialBuckets(0.05, 2, 11),
+		}, []string{"outcome"}),
+		apply: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "lkeplan_nodeplan_apply_duration_seconds",
+			Help: "How long the requests took that apply an object, by what came of them: created, changed, unchanged or " +
+				"failed.",
+			Buckets: prometheus.ExponentialBuckets(0.005, 2, 11),
+		}, []string{"outcome"}),
+		objects: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_nodeplan_plan_objects",
+			Help: "Objects of the plan in the status, by what it does to them: create, update or delete.",
+		}, append(of, "action")),
+		nodes: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_nodeplan_plan_nodes",
+			Help: "Nodes of the plan in the status, by what becomes of them: roll or delete.",
+		}, append(of, "action")),
+		guard: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_nodeplan_guards",
+			Help: "Guards and policies that do not simply pass the plan, by what they say: blocked, allowed or unknown.",
+		}, append(of, "guard", "status")),
+		pool: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "lkeplan_nodeplan_nodes",
+			Help: "Nodes of the pools, by whether they are outdated or current.",
+		}, append(of, "state")),
+	}
+	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool)
+	return m
+}
+
+// NodePlan writes down what the status of a NodePlan says.
+func (m *Metrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
+	if m == nil {
+		return
+	}
+	m.Forget(np.Namespace, np.Name)
+	if p := np.Status.Plan; p != nil {
+		for action, n := range map[string]int{"create": p.Create, "update": p.Update, "delete": p.Delete} {
+			m.objects.WithLabelValues(np.Namespace, np.Name, action).Set(float64(n))
+		}
+		m.nodes.WithLabelValues(np.Namespace, np.Name, "roll").Set(float64(p.NodesRolled))
+		m.nodes.WithLabelValues(np.Namespace, np.Name, "delete").Set(float64(p.NodesDeleted))
+	}
+	for _, g := range np.Status.Guards {
+		m.guard.WithLabelValues(np.Namespace, np.Name, g.Guard, g.Status).Inc()
+	}
+	for _, p := range np.Status.Pools {
+		m.pool.WithLabelValues(np.Namespace, np.Name, "outdated").Add(float64(p.Outdated))
+		m.pool.WithLabelValues(np.Namespace, np.Name, "current").Add(float64(p.Nodes - p.Outdated))
+	}
+}
+
+// Forget drops what is known of a NodePlan.
+func (m *Metrics) Forget(namespace, name string) {
+	if m == nil {
+		return
+	}
+	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool} {
+		gauges.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
+	}
+}
+
+// Applied counts a request that applies an object.
+func (m *Metrics) Applied(outcome string, took time.Duration) {
+	if m != nil {
+		m.apply.WithLabelValues(outcome).Observe(took.Seconds())
+	}
+}
+
+// Cluster is a cluster whose applies are counted.
+type Cluster struct {
+	*kube.Cluster
+	Metrics *Metrics
+}
+
+// Apply is that of the cluster.
+func (c Cluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+	return c.count(func() (kube.Outcome, error) { return c.Cluster.Apply(ctx, desired, before) })
+}
+
+// ApplyForced is that of the cluster.
+func (c Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
+	return c.count(func() (kube.Outcome, error) { return c.Cluster.ApplyForced(ctx, desired, before) })
+}
+
+func (c Cluster) count(apply func() (kube.Outcome, error)) (kube.Outcome, error) {
+	began := time.Now()
+	did, err := apply()
+	c.Metrics.Applied(cmp.Or(string(did), "failed"), time.Since(began))
+	return did, err
+}
+
+// Compiler is a compiler whose compilations are counted.
+type Compiler struct {
+	Next interface {
+		Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
+	}
+	Metrics *Metrics
+}
+
+// Compile is that of the next compiler.
+func (c Compiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
+	began := time.Now()
+	answer, err := c.Next.Compile(ctx, req)
+	outcome := "compiled"
+	switch {
+	case err != nil:
+		outcome = "failed"
+	case answer.Failed:
+		outcome = "errors"
+	}
+	if c.Metrics != nil {
+		c.Metrics.compile.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	}
+	return answer, err
+}

@@ -1,0 +1,84 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+type compiler struct {
+	failed bool
+	err    error
+}
+
+func (c compiler) Compile(context.Context, compile.Request) (compile.Answer, error) {
+	return compile.Answer{Failed: c.failed}, c.err
+}
+
+// TestMetricsFollowTheStatus, and are gone with the NodePlan.
+func TestMetricsFollowTheStatus(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	m := New(registry)
+	np := &lkeplanv1alpha1.NodePlan{}
+	np.Namespace, np.Name = "fleet", "prod"
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Update: 2, NodesRolled: 7}
+	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Guard: "protected", Status: "blocked"}, {Guard: "protected", Status: "blocked"}}
+	np.Status.Pools = []lkeplanv1alpha1.PoolStatus{{Nodes: 5, Outdated: 3}, {Nodes: 4}}
+	m.NodePlan(np)
+	m.NodePlan(np)
+	for name, want := range map[string]float64{
+		`lkeplan_nodeplan_plan_objects update`: 2, `lkeplan_nodeplan_plan_nodes roll`: 7,
+		`lkeplan_nodeplan_guards protected blocked`: 2, `lkeplan_nodeplan_nodes outdated`: 3, `lkeplan_nodeplan_nodes current`: 6,
+	} {
+		if got := gathered(t, registry)[name]; got != want {
+			t.Errorf("%s is %v, want %v", name, got, want)
+		}
+	}
+	m.Forget("fleet", "prod")
+	if left := gathered(t, registry); len(left) > 0 {
+		t.Errorf("left over: %v", left)
+	}
+	for _, c := range []compiler{{}, {failed: true}, {err: errors.New("no memory")}} {
+		_, _ = Compiler{c, m}.Compile(t.Context(), compile.Request{})
+		_, _ = Compiler{c, nil}.Compile(t.Context(), compile.Request{})
+	}
+	m.Applied("created", time.Second)
+	(*Metrics)(nil).Applied("created", time.Second)
+	got := gathered(t, registry)
+	for _, name := range []string{"compile_duration_seconds compiled", "compile_duration_seconds errors",
+		"compile_duration_seconds failed", "apply_duration_seconds created"} {
+		if got["lkeplan_nodeplan_"+name] != 1 {
+			t.Errorf("%s was counted %v times", name, got["lkeplan_nodeplan_"+name])
+		}
+	}
+}
+
+// gathered are the values of metrics by their names and labels without those of the
+// NodePlan; of a histogram how often something was observed.
+func gathered(t *testing.T, from prometheus.Gatherer) map[string]float64 {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, metric := range f.GetMetric() {
+			name := []string{f.GetName()}
+			for _, label := range metric.GetLabel() {
+				if label.GetName() != "namespace" && label.GetName() != "name" {
+					name = append(name, label.GetValue())
+				}
+			}
+			values[strings.Join(name, " ")] = metric.GetGauge().GetValue() + float64(metric.GetHistogram().GetSampleCount())
+		}
+	}
+	return values
+}

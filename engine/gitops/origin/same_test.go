@@ -1,0 +1,17 @@
+package origin
+
+import (
+	"path/filepath"
+	"testing"
+)
+
+func TestPathsStayWithinTheSource(t *testing.T) {
+	for path, want := range map[string]string{
+		"": ".", ".": ".", "/": ".", "clusters/dev": "clusters/dev", "./clusters/dev/": "clusters/dev",
+		"../../etc": "etc", "a/../../b": "b",
+	} {
+		if got := Path(path); got != want || !filepath.IsLocal(got) {
+			t.Errorf("Path(%q) = %q, want %q", path, got, want)
+		}
+	}
+}
