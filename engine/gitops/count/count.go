@@ -10,7 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -145,8 +145,13 @@ func (p Reconciler) add(state *plan.State, block string, obj client.Object) erro
 	if err != nil {
 		return err
 	}
-	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(obj)
+	// The converter of apimachinery makes something else of Karpenter's durations.
+	text, err := json.Marshal(obj)
 	if err != nil {
+		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
+	}
+	raw := map[string]any{}
+	if err := json.Unmarshal(text, &raw); err != nil {
 		return fmt.Errorf("read %s %s: %w", kind.Kind, obj.GetName(), err)
 	}
 	raw["apiVersion"], raw["kind"] = kind.GroupVersion().String(), kind.Kind

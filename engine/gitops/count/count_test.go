@@ -31,6 +31,8 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	pool := func(name string) *karpv1.NodePool {
 		p := &karpv1.NodePool{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: map[string]string{kube.InventoryLabel: holding.Label(np)}}}
 		p.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "default"}
+		p.Spec.Template.Spec.ExpireAfter = karpv1.MustParseNillableDuration("720h")
+		p.Spec.Disruption.ConsolidateAfter = karpv1.MustParseNillableDuration("30s")
 		return p
 	}
 	web := pool("web")
