@@ -17,6 +17,9 @@ import (
 // check evaluates the check blocks. They come last and see all objects.
 func (c *compiler) check() {
 	for _, block := range c.dir.Blocks.OfType(schemas.Check.Type) {
+		if c.run.Meter.Begin(block.DefRange); !c.run.Meter.Condition() {
+			return // which is reported
+		}
 		content, diags := block.Body.Content(decode.Schema(schemas.Check))
 		c.report(diags...)
 		for _, assert := range content.Blocks {
@@ -29,6 +32,10 @@ func (c *compiler) check() {
 // is not known is not decided: in a policy because it is about a change, anywhere
 // else because something is wrong.
 func (c *compiler) assert(table schemas.Block, block *hcl.Block, summary string, scope *eval.Scope) hcl.Diagnostics {
+	c.run.Meter.Begin(block.DefRange)
+	if !c.run.Meter.Condition() {
+		return nil // which is reported
+	}
 	content, diags := block.Body.Content(decode.Schema(table))
 	condition, message := content.Attributes["condition"], content.Attributes["error_message"]
 	if diags.HasErrors() {

@@ -134,12 +134,17 @@ func (c *compiler) constraint(attr *hcl.Attribute) (constraint, hcl.Diagnostics)
 	if attr == nil {
 		return constraint{ty: cty.DynamicPseudoType}, nil
 	}
-	c.run.Meter.Begin(attr.Expr.Range())
+	if c.run.Meter.Begin(attr.Expr.Range()); !c.run.Meter.Spend(1) {
+		return constraint{ty: cty.DynamicPseudoType}, nil // which is reported
+	}
 	expr, diags := c.typeExpression(attr.Expr)
 	if diags.HasErrors() {
 		return constraint{}, diags
 	}
 	ty, defaults, diags := typeexpr.TypeConstraintWithDefaults(expr)
+	if !c.run.Meter.Type(ty) {
+		return constraint{ty: cty.DynamicPseudoType}, diags
+	}
 	return constraint{ty, defaults}, at(diags, attr.Expr)
 }
 

@@ -27,6 +27,16 @@ func modules() []Hostile {
 			"main.lke.hcl":   each,
 			"a/main.lke.hcl": "locals {\n" + numbered(100, "  a# = local.b#\n") + "}\n",
 		}},
+		{Name: "a module with a large type, often", Want: "Too much work", Files: map[string]string{
+			"main.lke.hcl": each,
+			"a/main.lke.hcl": "variable \"v\" {\n  type = object({\n" + numbered(8000, "a# = optional(string, \"x\")\n") +
+				"})\n  default = {}\n}\n",
+		}},
+		{Name: "a module with many checks, often", Want: "Too much work", Files: map[string]string{
+			"main.lke.hcl": each,
+			"a/main.lke.hcl": "locals {\n  z = [1]\n}\n" + numbered(2500, "check \"c#\" {\n  assert {\n    condition = "+
+				"length(local.z) == 1\n    error_message = \"No.\"\n  }\n}\n"),
+		}},
 		{Name: "a module with a large argument, often", Files: map[string]string{
 			"main.lke.hcl": "locals {\n  big = [for i in range(300) : range(1000)]\n}\n" +
 				strings.Replace(each, "source", "big    = local.big\n  source", 1),

@@ -34,6 +34,21 @@ func looped() []Hostile {
 			"    for_each = try(range(1000), [])\n    content {\n      nodes = try(budget.value.x, \"10%\")\n    }\n  }\n}")),
 		native("objects", "pool \"a\" {\n  for_each = toset([for p in setproduct(range(120), range(100)) : "+
 			"\"${p[0]}-${p[1]}\"])\n}").want("Too many objects"),
+		locals("a product of sets", "a = toset([for x in range(150) : tostring(x)])\nc = setproduct(local.a, local.a)"),
+		locals("products of sets", "a = toset([for x in range(10) : tostring(x)])\n"+
+			numbered(4000, "a# = setproduct(local.a, local.a)\n")),
+		locals("unions of sets of objects", "a = toset([for x in range(100) : { a = x }])\n"+
+			numbered(1000, "a# = setunion(local.a, local.a)\n")),
+		locals("a set of tuples", "a = toset([for x in range(400) : [x]])\n"+
+			numbered(100, "a# = setsubtract(local.a, toset([[0]]))\n")),
+		locals("sets of sets", "a = toset([for x in range(60) : toset([for y in range(60) : tostring(x * y)])])\n"+
+			numbered(100, "a# = setunion(local.a, local.a)\n")),
+		locals("comparisons of sets of objects", "a = toset([for x in range(150) : { a = x }])\n"+
+			numbered(2000, "a# = local.a == local.a\n")),
+		locals("a search for each element of a set", "a = toset([for x in range(400) : { a = x }])\n"+
+			"b = [for x in local.a : contains(local.a, x)]"),
+		locals("rounds over a set of tuples", "a = toset([for x in range(900) : [x, x]])\n"+
+			numbered(500, "a# = [for x in local.a : 1]\n")),
 		native("as many objects as there may be", "locals {\n  a = ["+numbered(10, "range(1000), ")+"]\n}\nnode_class \"a\" {\n"+
 			"  for_each = toset([for i, v in flatten(local.a) : \"a${i}\"])\n}\n").valid(),
 		locals("chain", numbered(5000, "a# = [local.b#, 1]\nb# = 1\n")).valid(),

@@ -30,6 +30,8 @@ const (
 	elementMade = 15  // what a new element of a list costs
 	converted   = 80  // what an element costs that gets another type
 	compared    = 40  // what an element costs that an operator compares
+	declared    = 150 // what an attribute of a type costs that is written out
+	asserted    = 500 // what a condition costs besides its expression
 )
 
 // Rounds is how many rounds of loops an expression may have, if little is done in
@@ -66,6 +68,30 @@ func (m *Meter) Object() { m.leftInAll += perObject }
 func (m *Meter) Overrun() hcl.Diagnostics {
 	return m.overrun
 }
+
+// Type charges for a type that is written out: a module reads its own each time that it
+// is called.
+func (m *Meter) Type(ty cty.Type) bool { return m.Spend(attributes(ty) * declared) }
+
+func attributes(ty cty.Type) int {
+	n := 1
+	switch {
+	case ty.IsCollectionType():
+		n += attributes(ty.ElementType())
+	case ty.IsTupleType():
+		for _, element := range ty.TupleElementTypes() {
+			n += attributes(element)
+		}
+	case ty.IsObjectType():
+		for _, attribute := range ty.AttributeTypes() {
+			n += attributes(attribute)
+		}
+	}
+	return n
+}
+
+// Condition charges for a condition with its message.
+func (m *Meter) Condition() bool { return m.Spend(asserted) }
 
 func (m *Meter) stopped() bool { return m.left < 0 }
 
@@ -130,7 +156,13 @@ func (m *Meter) Operand(e hclsyntax.Expression) hclsyntax.Expression {
 
 // Loop charges for the rounds of a loop over a collection.
 func (m *Meter) Loop(collection hclsyntax.Expression) hclsyntax.Expression {
-	return m.charge(collection, func(v cty.Value) int { return 1 + Length(v)*roundOfLoop })
+	return m.charge(collection, func(v cty.Value) int {
+		cost := 1 + Length(v)*roundOfLoop
+		if v.Type().IsSetType() {
+			cost += Size(v) * elementSeen
+		}
+		return cost
+	})
 }
 
 // Text charges for text that becomes part of a template.

@@ -15,7 +15,8 @@ const MaxSize = 500_000
 // minutes to print.
 const maxExponent = 128
 
-// Size counts the elements of v, and its characters by fours. It stops soon after MaxSize,
+// Size counts the elements of v, those of sets for what sorting them takes, and its
+// characters by fours. It stops soon after MaxSize,
 // as a value that refers to its parts more than once can be far larger than
 // the memory it takes.
 func Size(v cty.Value) int {
@@ -40,12 +41,28 @@ func size(v cty.Value, limit int) int {
 		}
 		return sum
 	}
+	weight := 1
+	if v.Type().IsSetType() { // it is sorted each time that somebody walks it
+		if weight = sorted; !v.Type().ElementType().IsPrimitiveType() {
+			weight = sortedByText
+		}
+		if v.LengthInt()*weight > limit {
+			return limit + 1
+		}
+	}
 	for it := v.ElementIterator(); it.Next() && sum <= limit; {
 		_, element := it.Element()
-		sum += size(element, limit-sum)
+		sum += weight * size(element, limit-sum)
 	}
 	return sum
 }
+
+// What an element of a set counts for, whose elements have an order of their own, and one
+// of a set that is sorted by what its elements would be as text.
+const (
+	sorted       = 5
+	sortedByText = 100
+)
 
 // Length is the number of elements of a collection; 0 for anything else.
 func Length(v cty.Value) int {
