@@ -25,7 +25,8 @@ type Guards struct {
 	MaxDeletedNodes Share // the zero Share where it is not written
 	MaxRolledNodes  Share
 	PruneNow        bool           // whether pools that are no longer declared go at once, with their nodes
-	Freezes         []Freeze       // sorted by name
+	Freezes         []Period       // in which no node is replaced or deleted for a change; sorted by name
+	Windows         []Period       // in which nodes are, and at no other time; none: always; sorted by name
 	Origins         decode.Origins `json:"-"` // of the arguments, by name
 }
 
@@ -37,9 +38,8 @@ type Share struct {
 	Number  int
 }
 
-// A Freeze is a recurring time in which no node is replaced or deleted for a
-// change.
-type Freeze struct {
+// A Period is a recurring time.
+type Period struct {
 	Name     string
 	Schedule string // cron notation, UTC
 	Duration time.Duration
@@ -85,10 +85,8 @@ func (c *compiler) guards() Guards {
 	}
 	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", said.Origins)
 	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", said.Origins)
-	freezes, _ := fields["freeze"].(map[string]any)
-	for _, name := range slices.Sorted(maps.Keys(freezes)) {
-		g.Freezes = append(g.Freezes, c.freeze(name, freezes[name].(map[string]any), said.Origins))
-	}
+	g.Freezes = c.periods("freeze", fields, said.Origins)
+	g.Windows = c.periods("window", fields, said.Origins)
 	return g
 }
 
@@ -116,20 +114,29 @@ func (c *compiler) share(fields map[string]any, name string, origins decode.Orig
 	return Share{Text: text, Percent: m[2] != "", Number: n}
 }
 
-func (c *compiler) freeze(name string, fields map[string]any, origins decode.Origins) Freeze {
-	at := "freeze." + name
-	f := Freeze{Name: name, Range: origins.Find(at).Range}
-	f.Schedule, _ = fields["schedule"].(string)
-	f.Reason, _ = fields["reason"].(string)
+// periods reads the blocks of a type, freeze or window.
+func (c *compiler) periods(block string, fields map[string]any, origins decode.Origins) (all []Period) {
+	named, _ := fields[block].(map[string]any)
+	for _, name := range slices.Sorted(maps.Keys(named)) {
+		all = append(all, c.period(block, name, named[name].(map[string]any), origins))
+	}
+	return all
+}
+
+func (c *compiler) period(block, name string, fields map[string]any, origins decode.Origins) Period {
+	at := block + "." + name
+	p := Period{Name: name, Range: origins.Find(at).Range}
+	p.Schedule, _ = fields["schedule"].(string)
+	p.Reason, _ = fields["reason"].(string)
 	text, _ := fields["duration"].(string)
 	var err error
-	if f.Duration, err = time.ParseDuration(text); err != nil || f.Duration <= 0 {
+	if p.Duration, err = time.ParseDuration(text); err != nil || p.Duration <= 0 {
 		origin := origins.Find(at + ".duration")
 		c.report(origin.Error("Invalid duration",
-			fmt.Sprintf("A freeze lasts for a time such as \"64h\", and not %q.", text)))
+			fmt.Sprintf("A %s lasts for a time such as \"64h\", and not %q.", block, text)))
 	}
-	f.Reason = strings.TrimSpace(f.Reason)
-	return f
+	p.Reason = strings.TrimSpace(p.Reason)
+	return p
 }
 
 // Exceeds reports whether n of the nodes are more than the share.

@@ -72,6 +72,8 @@ var swept = []struct{ name, src string }{
 	{"guards.max_deleted_nodes", "guards {\n  max_deleted_nodes = %s\n}\n"},
 	{"guards.max_rolled_nodes", "guards {\n  max_rolled_nodes = %s\n}\n"},
 	{"guards.allow_empty", "guards {\n  allow_empty = %s\n}\n"},
+	{"window.schedule", "guards {\n  window \"w\" {\n    duration = \"1h\"\n    schedule = %s\n  }\n}\n"},
+	{"window.duration", "guards {\n  window \"w\" {\n    schedule = \"0 0 * * *\"\n    duration = %s\n  }\n}\n"},
 	{"freeze.schedule", "guards {\n  freeze \"f\" {\n    duration = \"1h\"\n    schedule = %s\n  }\n}\n"},
 	{"freeze.duration", "guards {\n  freeze \"f\" {\n    schedule = \"0 0 * * *\"\n    duration = %s\n  }\n}\n"},
 }

@@ -44,5 +44,19 @@ var Guards = Block{
 				Doc: `How long it lasts, such as "64h".`},
 			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
 		},
+	}, {
+		Type:   "window",
+		Labels: []string{"name"},
+		Path:   "window",
+		Doc: "A recurring time in which changes may replace or delete nodes. Where there are windows, such a change waits " +
+			"for the next of them outside of freezes, and a NodePlan applies it then by itself. What a change has begun " +
+			"goes on within the budgets of its pools.",
+		Args: []Arg{
+			{Name: "schedule", Path: "schedule", Kind: String, Required: true,
+				Doc: `When it begins, in cron notation and UTC: "0 22 * * mon-thu".`},
+			{Name: "duration", Path: "duration", Kind: Duration, Required: true,
+				Doc: `How long it lasts, such as "6h".`},
+			{Name: "reason", Path: "reason", Kind: String, Doc: "Why changes have to wait, for their authors."},
+		},
 	}},
 }

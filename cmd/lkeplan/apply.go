@@ -177,7 +177,7 @@ func (a *application) judge(p *plan.Plan) (err error) {
 	if a.taken, err = p.TakeBack(a.force); err != nil {
 		return err
 	}
-	if !p.Refused() && p.Summary().Conflicts == 0 {
+	if _, waits := p.Waits(); !waits && !p.Refused() && p.Summary().Conflicts == 0 {
 		return nil
 	}
 	if err := a.print(a.Env.Stderr, before, flags.Refused); err != nil {

@@ -50,6 +50,8 @@ func TestGuards(t *testing.T) {
 	const now = "guards {\n  prune = \"now\"\n}\n"
 	const weekend = "guards {\n  freeze \"weekend\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n " +
 		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
+	const nights = "guards {\n  window \"nights\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n " +
+		"   reason   = \"Ask the duty officer.\"\n  }\n}\n"
 	const uncounted = "max_deleted_nodes: unknown: Nodes would be deleted, and how many is not known without a " +
 		"cluster: add --cluster live, or --cluster snapshot:FILE."
 	tests := []struct {
@@ -117,6 +119,23 @@ func TestGuards(t *testing.T) {
 			want: []string{"freeze weekend: blocked: No change replaces or deletes nodes until Mon 2026-11-23 08:00 UTC. " +
 				"Ask the duty officer."}},
 		{name: "a freeze lets pass what touches no node", base: three + weekend, head: three},
+		{name: "outside of windows", base: three + nights, head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
+		{name: "outside of windows, a pool that goes", base: three + nights, head: class + pool("a", "720h") + pool("b", "720h"),
+			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
+		{name: "somebody may let it pass all the same", base: three + nights,
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), allow: []string{"window:pool.a"},
+			want: []string{"window: allowed: Nodes are replaced and deleted in change windows only; the next one opens at " +
+				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
+		{name: "in a window", base: three + strings.ReplaceAll(nights, "0 22", "0 15"),
+			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h")},
+		{name: "windows let pass what touches no node", base: three + nights, head: three},
+		{name: "a change opens no window of its own", base: three + nights,
+			head: three[:len(class)] + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"),
+			want: []string{"window: waiting: Nodes are replaced and deleted in change windows only; the next one opens at " +
+				"Fri 2026-11-20 22:00 UTC. Ask the duty officer."}},
 		{name: "a policy",
 			base: three +
 				"policy \"small\" {\n  condition     = plan.objects.changed < 1\n  error_message = \"It changes " +

@@ -64,6 +64,9 @@ func guardRules(c compile.Result) map[string]string {
 	for _, f := range g.Freezes {
 		rules[plan.Frozen+" "+f.Name] = fmt.Sprintf("%s for %s", f.Schedule, f.Duration)
 	}
+	for _, w := range g.Windows {
+		rules[plan.ChangeWindow+" "+w.Name] = fmt.Sprintf("%s for %s", w.Schedule, w.Duration)
+	}
 	return rules
 }
 

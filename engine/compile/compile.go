@@ -67,7 +67,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	}
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
-	diags = slices.Concat(diags, compileDiags, checkFreezes(result.Guards))
+	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
 
 	validator, err := kube.BuiltinValidator()
 	if err != nil {

@@ -87,24 +87,29 @@ func PlanJSON(p plan.Plan) (json.RawMessage, error) {
 	return raw, nil
 }
 
-// checkFreezes reports schedules that cannot be read.
-func checkFreezes(g config.Guards) (diags hcl.Diagnostics) {
-	for _, f := range g.Freezes {
-		schedule, err := pace.ParseSchedule(f.Schedule)
+// checkPeriods reports schedules that cannot be read.
+func checkPeriods(g config.Guards) hcl.Diagnostics {
+	return append(checkSchedules("freeze", "nothing is ever frozen", g.Freezes, g),
+		checkSchedules("window", "it never opens", g.Windows, g)...)
+}
+
+func checkSchedules(block, consequence string, periods []config.Period, g config.Guards) (diags hcl.Diagnostics) {
+	for _, p := range periods {
+		schedule, err := pace.ParseSchedule(p.Schedule)
 		detail := ""
 		switch {
 		case err != nil:
-			detail = fmt.Sprintf("The schedule of a freeze is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
-				err)
-		case strings.HasPrefix(f.Schedule, "@every"):
-			detail = fmt.Sprintf("%q begins whenever it is asked, so nobody can say when it is frozen. Write the minutes and "+
-				"hours at which the freeze begins, such as \"0 16 * * fri\".", f.Schedule)
+			detail = fmt.Sprintf("The schedule of a %s is in cron notation, minute first, such as \"0 16 * * fri\": %v.",
+				block, err)
+		case strings.HasPrefix(p.Schedule, "@every"):
+			detail = fmt.Sprintf("%q begins whenever it is asked, so nobody can say when. Write the minutes and hours at "+
+				"which the %s begins, such as \"0 16 * * fri\".", p.Schedule, block)
 		case schedule.Next(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)).IsZero():
-			detail = fmt.Sprintf("%q names a day that does not come, so nothing is ever frozen.", f.Schedule)
+			detail = fmt.Sprintf("%q names a day that does not come, so %s.", p.Schedule, consequence)
 		default:
 			continue
 		}
-		at := g.Origins.Find("freeze." + f.Name + ".schedule")
+		at := g.Origins.Find(block + "." + p.Name + ".schedule")
 		diags = append(diags, &hcl.Diagnostic{
 			Severity: hcl.DiagError, Summary: "Invalid schedule", Detail: detail,
 			Subject: &at.Range, Expression: at.Expression, EvalContext: at.Context,

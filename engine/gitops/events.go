@@ -95,7 +95,8 @@ func newsworthy(last said, o outcome) bool {
 	if was == nil || o.revision != "" && o.revision != last.revision {
 		return true
 	}
-	repeated := was.Reason == o.reason && (o.working || was.Message == shorten(o.message, maxMessage))
+	repeated := was.Reason == o.reason &&
+		(o.reason == lkeplanv1alpha1.ReasonPruning || was.Message == shorten(o.message, maxMessage))
 	if repeated && (!o.news || o.stalled) {
 		return false
 	}

@@ -21,7 +21,8 @@ type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
-	working bool // it takes its time, and nobody has to do anything
+	working bool      // it takes its time, and nobody has to do anything
+	until   time.Time // what it waits for; zero where that is not known
 	stalled bool
 	failed  bool
 	news    bool // something has changed, and an event says so

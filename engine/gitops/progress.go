@@ -2,11 +2,40 @@ package gitops
 
 import (
 	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/progress"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
+
+// waiting is the outcome of a plan that waits for a change window.
+func waiting(rev *revision, p plan.Plan, until time.Time) error {
+	why := ""
+	for _, v := range p.Verdicts {
+		if v.Status == plan.Waiting {
+			why = v.Detail
+		}
+	}
+	const text = "revision %s waits: %s\nIt would: %s"
+	if until.IsZero() {
+		return stalled(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p)).changed(true)
+	}
+	o := done(lkeplanv1alpha1.ReasonOutsideWindow, text, rev.Revision, why, sentence(p))
+	o.working, o.until = true, until
+	return o
+}
+
+// opening is when that happens for which an outcome waits; nil where it waits for
+// nothing.
+func (o outcome) opening() *metav1.Time {
+	if o.until.IsZero() {
+		return nil
+	}
+	return &metav1.Time{Time: o.until.UTC()}
+}
 
 // pruning is the outcome of an apply that is done but for pools that give up their
 // nodes, which it adds to the status; before are the pools as the status had them.

@@ -123,6 +123,7 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	}
 	settle(np, o)
 	remember(np, o.reason, r.Worker.Now())
+	np.Status.NextWindow = o.opening()
 	r.publish(np, before, o)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
@@ -146,8 +147,11 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	case np.Spec.Git != nil:
 		interval = min(interval, orElse(np.Spec.Git.Interval, gitInterval))
 	}
-	if o.working { // somebody has to delete what has given up its last node
+	if o.working && o.until.IsZero() { // somebody has to delete what has given up its last node
 		interval = min(interval, retryInterval)
+	}
+	if !o.until.IsZero() { // a moment late, so that the time has come
+		interval = min(interval, o.until.Sub(r.Worker.Now())+minInterval)
 	}
 	return max(r.jittered(interval), minInterval)
 }

@@ -183,6 +183,9 @@ func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
 // have set.
 func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, error) {
 	np := rev.np
+	if until, waits := p.Plan.Waits(); waits {
+		return outcome{}, waiting(rev, p.Plan, until)
+	}
 	applying, cancel := context.WithTimeout(ctx, timeout(np))
 	defer cancel()
 	changed := 0

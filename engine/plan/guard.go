@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
-	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/window"
 )
 
 // Bounds are what a plan is judged by.
@@ -27,6 +27,7 @@ const (
 	MaxDeletedNodes = "max_deleted_nodes"
 	MaxRolledNodes  = "max_rolled_nodes"
 	Frozen          = "freeze"
+	ChangeWindow    = "window"
 )
 
 // What a plan says is Changed, beside objects: the rules and the cluster of the directory.
@@ -53,6 +54,11 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 		}
 		verdicts = append(verdicts, v)
 	}
+	windowed, err := p.windowed(b.Guards)
+	if err != nil {
+		return nil, err
+	}
+	verdicts = append(verdicts, windowed...)
 	slices.SortFunc(verdicts, func(a, b Verdict) int {
 		return cmp.Or(cmp.Compare(a.Guard, b.Guard), cmp.Compare(a.Addr, b.Addr))
 	})
@@ -136,37 +142,58 @@ func (p Plan) share(guard string, most config.Share, concerned bool, nodes int, 
 	return []Verdict{v}
 }
 
+// touches reports whether a plan replaces or deletes nodes, or has pools give them up.
+func (s Summary) touches() bool { return len(s.Rolled)+len(s.Deleted)+len(s.Condemned) > 0 }
+
 // frozen refuses what touches nodes while a freeze lasts.
-func (p Plan) frozen(f config.Freeze) (Verdict, error) {
+func (p Plan) frozen(f config.Period) (Verdict, error) {
 	v := Verdict{Guard: Frozen, Addr: f.Name, Status: Passed, Source: f.Range}
-	schedule, err := pace.ParseSchedule(f.Schedule)
-	if err != nil {
-		return v, fmt.Errorf("read the schedule of the freeze %q: %w", f.Name, err)
+	if p.Now.IsZero() || !p.Summary().touches() {
+		_, err := window.Lasts(f, p.Now)
+		return v, err
 	}
-	s := p.Summary()
-	began := schedule.Next(p.Now.UTC().Add(-f.Duration))
-	if p.Now.IsZero() || began.After(p.Now) || len(s.Rolled)+len(s.Deleted)+len(s.Condemned) == 0 {
-		return v, nil
+	until, err := window.Lasts(f, p.Now)
+	if err != nil || until.IsZero() {
+		return v, err
 	}
 	v.Status = Blocked
-	v.Detail = fmt.Sprintf("No change replaces or deletes nodes until %s.", moment(thaw(schedule.Next, began, f.Duration)))
+	v.Detail = fmt.Sprintf("No change replaces or deletes nodes until %s.", moment(until))
 	if f.Reason != "" {
 		v.Detail += " " + f.Reason
 	}
 	return v, nil
 }
 
-// thaw is when a freeze ends that may begin again before it has ended.
-func thaw(next func(time.Time) time.Time, began time.Time, lasts time.Duration) time.Time {
-	end := began.Add(lasts)
-	for range pace.MostTurns {
-		again := next(began)
-		if again.IsZero() || again.After(end) {
-			break
-		}
-		began, end = again, again.Add(lasts)
+// windowed has what touches nodes wait for a change window. It is nil where there are no
+// windows.
+func (p Plan) windowed(g config.Guards) ([]Verdict, error) {
+	if len(g.Windows) == 0 {
+		return nil, nil
 	}
-	return end
+	v := Verdict{Guard: ChangeWindow, Status: Passed, Source: g.Windows[0].Range}
+	if p.Now.IsZero() || !p.Summary().touches() {
+		return []Verdict{v}, nil
+	}
+	open, err := window.Opens(g.Windows, nil, p.Now)
+	if err != nil || open.Equal(p.Now) {
+		return []Verdict{v}, err
+	}
+	v.Status = Waiting
+	if v.Until, err = window.Opens(g.Windows, g.Freezes, p.Now); err != nil {
+		return nil, err
+	}
+	v.Detail = "Nodes are replaced and deleted in change windows only; the next one "
+	if v.Until.IsZero() {
+		v.Detail += "does not come within a year."
+	} else {
+		v.Detail += "opens at " + moment(v.Until) + "."
+	}
+	for _, w := range g.Windows {
+		if w.Reason != "" {
+			v.Detail += " " + w.Reason
+		}
+	}
+	return []Verdict{v}, nil
 }
 
 // moment writes a time for people.
@@ -204,7 +231,7 @@ func (p *Plan) Reallow(permissions []string) {
 func (p *Plan) lift(guard, addr string) (lifted bool) {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		if v.Guard == guard && v.Status == Blocked && p.covers(*v, addr) {
+		if v.Guard == guard && v.refuses() && p.covers(*v, addr) {
 			v.Status, lifted = Allowed, true
 		}
 	}
@@ -222,7 +249,7 @@ func (p Plan) covers(v Verdict, addr string) bool {
 func (p Plan) unneeded(guard string) string {
 	var blocked []string
 	for _, v := range p.Verdicts {
-		if v.Status == Blocked {
+		if v.refuses() {
 			blocked = append(blocked, v.Permission)
 		}
 	}
@@ -237,7 +264,7 @@ func (p Plan) unneeded(guard string) string {
 func (p *Plan) Permit() {
 	for i := range p.Verdicts {
 		v := &p.Verdicts[i]
-		if v.Status == Blocked {
+		if v.refuses() {
 			v.Permission = v.Guard + ":" + cmp.Or(v.Addr, p.gravest(v.Guard), "*")
 		}
 	}

@@ -164,16 +164,21 @@ type Verdict struct {
 	Detail string // a sentence
 	// Permission lets pass what is Blocked: GUARD:ADDRESS.
 	Permission string
+	Until      time.Time // of Waiting: when it lets the plan pass by itself; zero: never
 	Source     hcl.Range
 }
+
+// refuses reports whether a plan is not applied now because of it.
+func (v Verdict) refuses() bool { return v.Status == Blocked || v.Status == Waiting }
 
 // Status is the outcome of a guard.
 type Status string
 
-// The outcomes. Blocked refuses the plan.
+// The outcomes. Blocked refuses the plan, and Waiting has it wait for its time.
 const (
 	Passed  Status = "passed"
 	Blocked Status = "blocked"
+	Waiting Status = "waiting"
 	Allowed Status = "allowed" // it would be blocked, and somebody has said that it may be
 	Unknown Status = "unknown" // it counts nodes, and no cluster was asked
 	Changed Status = "changed" // what judges is changed itself: Detail says how
@@ -232,6 +237,17 @@ func (p Plan) Empty() bool { return len(p.Changes) == 0 }
 // Refused reports whether a guard or policy blocks the plan.
 func (p Plan) Refused() bool {
 	return slices.ContainsFunc(p.Verdicts, func(v Verdict) bool { return v.Status == Blocked })
+}
+
+// Waits reports whether the plan has to wait for its time, and until when; the zero time
+// where that does not come.
+func (p Plan) Waits() (until time.Time, waits bool) {
+	for _, v := range p.Verdicts {
+		if v.Status == Waiting {
+			return v.Until, true
+		}
+	}
+	return until, false
 }
 
 // Summary counts the changes.

@@ -89,6 +89,8 @@ func ofVerdict(v plan.Verdict) finding {
 		summary = "Allowed past a guard"
 	case plan.Changed:
 		summary = "What judges changes is changed itself"
+	case plan.Waiting:
+		summary = "Waits for a change window"
 	}
 	return found(severity, plainly(v.Guard), summary, plainly.verdict(v), v.Source, v.Addr)
 }

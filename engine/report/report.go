@@ -144,5 +144,8 @@ func (r Report) guarded() string {
 	if unknown := n[plan.Unknown]; unknown > 0 {
 		parts = append(parts, fmt.Sprint(unknown, " not known"))
 	}
+	if waiting := n[plan.Waiting]; waiting > 0 {
+		parts = append(parts, fmt.Sprint(waiting, " waiting"))
+	}
 	return strings.Join(parts, ", ")
 }

@@ -246,6 +246,6 @@ func newText(o Options) *text {
 		actions: map[plan.Action]string{plan.Create: p.Good, plan.Update: p.Warn, plan.Delete: p.Grave},
 		effects: map[plan.Effect]string{plan.Roll: p.Warn, plan.DeleteNodes: p.Bad},
 		statuses: map[plan.Status]string{plan.Blocked: p.Bad, plan.Allowed: p.Warn, plan.Unknown: p.Warn,
-			plan.Changed: p.Warn},
+			plan.Changed: p.Warn, plan.Waiting: p.Warn},
 	}
 }

@@ -351,7 +351,7 @@ func (v voice) verdict(d plan.Verdict) string {
 	if d.Detail != "" && d.Status != plan.Passed {
 		text += ". " + v(d.Detail)
 	}
-	if d.Permission != "" && d.Status == plan.Blocked {
+	if d.Permission != "" && (d.Status == plan.Blocked || d.Status == plan.Waiting) {
 		text += " To let it pass: " + v("--allow "+d.Permission)
 	}
 	return text

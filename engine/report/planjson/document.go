@@ -235,16 +235,17 @@ func reason(c plan.Change) string {
 type guard struct {
 	ID      string      `json:"id" doc:"Such as max_deleted_pools, or policy.NAME."`
 	Address string      `json:"address,omitempty" doc:"Of what it is about; of the whole plan where there is none."`
-	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown counts nodes, and no cluster was asked."`
+	Status  plan.Status `json:"status" doc:"blocked refuses the plan. allowed is blocked, and somebody allows it. unknown counts nodes, and no cluster was asked. waiting lets it pass from a time on."`
 	Limit   string      `json:"limit,omitempty" doc:"What is allowed."`
 	Actual  string      `json:"actual,omitempty" doc:"What the plan does."`
 	Detail  string      `json:"detail,omitempty"`
+	Until   *time.Time  `json:"until,omitempty" doc:"Of waiting: when it lets the plan pass; left out if it never does."`
 	Allow   string      `json:"permission,omitempty" doc:"What --allow takes to let it pass."`
 	Source  *diag.Range `json:"source,omitempty"`
 }
 
 func guardOf(v plan.Verdict) guard {
-	return guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, v.Permission, sourceOf(v.Source)}
+	return guard{v.Guard, v.Addr, v.Status, v.Limit, v.Actual, v.Detail, moment(v.Until), v.Permission, sourceOf(v.Source)}
 }
 
 type summary struct {

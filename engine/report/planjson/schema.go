@@ -102,6 +102,6 @@ var values = map[any][]any{
 	plan.Action(""):     {plan.Create, plan.Update, plan.Delete, plan.Keep, plan.Forget},
 	plan.Effect(""):     {plan.None, plan.InPlace, plan.Roll, plan.DeleteNodes},
 	prune.Stage(""):     {prune.Condemn, prune.Drained, prune.Reprieve},
-	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed},
+	plan.Status(""):     {plan.Passed, plan.Blocked, plan.Allowed, plan.Unknown, plan.Changed, plan.Waiting},
 	plan.HoldReason(""): {plan.HeldByPDB, plan.HeldByDoNotDisrupt, plan.NoRoom, plan.NoOtherPlace},
 }

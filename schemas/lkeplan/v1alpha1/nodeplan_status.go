@@ -18,7 +18,8 @@ const (
 	ReasonGuarded           = "ApprovalPending" // guards refuse the plan
 	ReasonApplyFailed       = "ApplyFailed"
 	ReasonPruneFailed       = "PruneFailed"
-	ReasonPruning           = "Pruning" // pools that are no longer in the source give up their nodes
+	ReasonOutsideWindow     = "OutsideWindow" // the plan waits for a change window
+	ReasonPruning           = "Pruning"       // pools that are no longer in the source give up their nodes
 	ReasonHealthCheckFailed = "HealthCheckFailed"
 	ReasonPlanned           = "Planned"        // the mode is PlanOnly
 	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
@@ -83,6 +84,11 @@ type NodePlanStatus struct {
 	// Pools are the NodePools, with how many of their nodes are outdated.
 	// +optional
 	Pools []PoolStatus `json:"pools,omitempty"`
+
+	// NextWindow is when something that waits for its time is next let go. Left out if
+	// nothing waits for one.
+	// +optional
+	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
 
 	// Drift are fields that others have set and that stay: the source does not set
 	// them, or driftIgnore allows them. All other fields are set back, and an event
@@ -158,7 +164,7 @@ type GuardStatus struct {
 	// +optional
 	Address string `json:"address,omitempty"`
 
-	// Status is blocked, allowed or unknown.
+	// Status is blocked, allowed, unknown or waiting.
 	Status string `json:"status"`
 
 	// Message is why, as a sentence.

@@ -622,6 +622,10 @@ func (in *NodePlanStatus) DeepCopyInto(out *NodePlanStatus) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.NextWindow != nil {
+		in, out := &in.NextWindow, &out.NextWindow
+		*out = (*in).DeepCopy()
+	}
 	if in.Drift != nil {
 		in, out := &in.Drift, &out.Drift
 		*out = make([]DriftStatus, len(*in))
