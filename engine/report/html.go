@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
 var (
@@ -36,9 +37,9 @@ func HTML(w io.Writer, r Report, _ Options) error {
 // words are what the page says in the way of the other formats.
 var words = template.FuncMap{
 	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
-	"progress": plainly.progress, "short": short, "unchanged": Report.unchanged,
+	"progress": plainly.progress, "short": value.Path, "unchanged": Report.unchanged,
 	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
-	"value":     value, "verdict": plainly.verdict, "versus": plainly.versus,
+	"value":     value.Text, "verdict": plainly.verdict, "versus": plainly.versus,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
 }
 
@@ -215,8 +216,8 @@ func objectOf(c plan.Change) objectView {
 		o.Warnings = append(o.Warnings, "Conflict: "+plainly.conflict(found))
 	}
 	for _, f := range c.Fields {
-		before, after := sides(f.Path, f.Before, f.After)
-		field := fieldView{short(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
+		before, after := value.Sides(f.Path, f.Before, f.After)
+		field := fieldView{value.Path(f.Path), abridged(before), abridged(after), effect(f), tones[f.Effect], at(f.Source)}
 		if c.Action == plan.Create {
 			field.Effect = ""
 		}

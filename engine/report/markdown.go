@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/page"
+	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
 // MaxComment is how long Markdown may be by default, in characters. GitHub
@@ -350,9 +351,9 @@ func (c *comment) drifted() {
 	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +
 		"|\n|---|---|---|---|---|\n")
 	for _, d := range c.Drift {
-		before, after := sides(d.Path, d.Applied, d.Live)
+		before, after := value.Sides(d.Path, d.Applied, d.Live)
 		c.printf("| %s | %s | %s | %s | %s |\n",
-			code(d.Addr), code(short(d.Path)), code(abridged(page.Turned(before, after))), code.list(d.Owners), drifted(d))
+			code(d.Addr), code(value.Path(d.Path)), code(abridged(page.Turned(before, after))), code.list(d.Owners), drifted(d))
 	}
 	for _, d := range c.Drift {
 		if d.Detail != "" {
@@ -414,8 +415,8 @@ func diffLines(c plan.Change) string {
 		case f.After == nil:
 			sign = "-"
 		}
-		before, after := sides(f.Path, f.Before, f.After)
-		fmt.Fprintf(&lines, "%s %s  %s", sign, short(f.Path), page.Turned(abridged(before), abridged(after)))
+		before, after := value.Sides(f.Path, f.Before, f.After)
+		fmt.Fprintf(&lines, "%s %s  %s", sign, value.Path(f.Path), page.Turned(abridged(before), abridged(after)))
 		if c.Action != plan.Create {
 			fmt.Fprintf(&lines, "  (%s)", effect(f))
 		}

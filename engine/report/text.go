@@ -8,6 +8,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/page"
+	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
 // Text writes a plan for people: a paragraph for each object, a line for each
@@ -77,8 +78,8 @@ func (p *text) change(e alike.Entry) {
 	}
 	rows := make([]page.Row, 0, len(c.Fields)+3)
 	for _, f := range c.Fields {
-		r := page.Row{Name: short(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
-		r.Before, r.After = sides(f.Path, f.Before, f.After)
+		r := page.Row{Name: value.Path(f.Path), Words: effect(f), Style: p.effects[f.Effect], Place: at(f.Source)}
+		r.Before, r.After = value.Sides(f.Path, f.Before, f.After)
 		if c.Action == plan.Create {
 			r.Words = ""
 		}
@@ -106,8 +107,8 @@ func costRows(c plan.Change) (rows []page.Row) {
 func (p *text) drift(fields []plan.Drift) {
 	var rows []page.Row
 	for i, d := range fields {
-		r := page.Row{Name: short(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
-		r.Before, r.After = sides(d.Path, d.Applied, d.Live)
+		r := page.Row{Name: value.Path(d.Path), Words: "by " + plainly.list(d.Owners) + "; " + drifted(d)}
+		r.Before, r.After = value.Sides(d.Path, d.Applied, d.Live)
 		rows = append(rows, r)
 		if i+1 < len(fields) && fields[i+1].Addr == d.Addr {
 			continue

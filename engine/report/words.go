@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hashicorp/hcl/v2"
+
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
@@ -397,4 +399,13 @@ func addresses(changes []plan.Change) []string {
 		names[i] = c.Addr
 	}
 	return names
+}
+
+// at is the place of something in the source, in the form that editors follow;
+// "" where that is not known.
+func at(r hcl.Range) string {
+	if r.Filename == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s:%d", diag.OneLine(r.Filename), r.Start.Line)
 }

@@ -1,4 +1,6 @@
-package report
+// Package value writes the fields of objects, their paths and values, for people who know
+// HCL. It knows no plan.
+package value
 
 import (
 	"bytes"
@@ -7,26 +9,24 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/hashicorp/hcl/v2"
-
 	"github.com/lkeplan/lkeplan/config/diag"
 )
 
-// short leaves out the part of a path that is the same in every pool.
-func short(path string) string {
+// Path leaves out the part of a path that is the same in every pool.
+func Path(path string) string {
 	path = strings.TrimPrefix(path, "spec.template.spec.")
 	path = strings.TrimPrefix(path, "spec.template.metadata.")
 	return diag.OneLine(strings.TrimPrefix(path, "spec."))
 }
 
-// sides are the values of a field before and after; "" where there is none.
-func sides(path string, before, after any) (string, string) {
-	return value(path, before), value(path, after)
+// Sides are the values of a field before and after; "" where there is none.
+func Sides(path string, before, after any) (string, string) {
+	return Text(path, before), Text(path, after)
 }
 
-// value writes a value as the reader of HCL knows it, on one line; "" stands for
+// Text writes a value as the reader of HCL knows it, on one line; "" stands for
 // none.
-func value(path string, v any) string {
+func Text(path string, v any) string {
 	list, ok := v.([]any)
 	switch {
 	case v == nil:
@@ -89,13 +89,4 @@ func literal(v any) string {
 		return diag.OneLine(fmt.Sprint(v))
 	}
 	return diag.Visible(strings.TrimSuffix(b.String(), "\n"))
-}
-
-// at is the place of something in the source, in the form that editors follow;
-// "" where that is not known.
-func at(r hcl.Range) string {
-	if r.Filename == "" {
-		return ""
-	}
-	return fmt.Sprintf("%s:%d", diag.OneLine(r.Filename), r.Start.Line)
 }
