@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 )
 
@@ -14,6 +15,7 @@ import (
 type Forge struct {
 	Me        string                `json:"me"` // whose the token is
 	Comments  []Comment             `json:"comments"`
+	Labels    map[string][]string   `json:"labels"`    // by number
 	Pulls     map[string]Pull       `json:"pulls"`     // by number
 	Artifacts map[string][]Artifact `json:"artifacts"` // by run
 	Zips      map[string][]byte     `json:"zips"`      // by id of the artifact
@@ -89,6 +91,7 @@ func Change(file string, change func(*Forge)) error {
 var (
 	commentsOf  = regexp.MustCompile(`^repos/acme/fleet/issues/([0-9]+)/comments$`)
 	commentAt   = regexp.MustCompile(`^repos/acme/fleet/issues/comments/([0-9]+)$`)
+	labelAt     = regexp.MustCompile(`^repos/acme/fleet/issues/([0-9]+)/labels/([^/]+)$`)
 	pullAt      = regexp.MustCompile(`^repos/acme/fleet/pulls/([0-9]+)$`)
 	artifactsOf = regexp.MustCompile(`^repos/acme/fleet/actions/runs/([0-9]+)/artifacts$`)
 	zipAt       = regexp.MustCompile(`^repos/acme/fleet/actions/artifacts/([0-9]+)/zip$`)
@@ -109,6 +112,13 @@ func (f *Forge) answer(method, path string, query url.Values, fields map[string]
 				f.Comments[i].Body = fmt.Sprint(fields["body"])
 				return []any{f.Comments[i]}, nil
 			}
+		}
+	}
+	if m := labelAt.FindStringSubmatch(path); m != nil && method == "DELETE" {
+		name, err := url.PathUnescape(m[2])
+		if i := slices.Index(f.Labels[m[1]], name); err == nil && i >= 0 {
+			f.Labels[m[1]] = slices.Delete(f.Labels[m[1]], i, i+1)
+			return []any{f.Labels[m[1]]}, nil
 		}
 	}
 	if m := pullAt.FindStringSubmatch(path); m != nil && method == "GET" {

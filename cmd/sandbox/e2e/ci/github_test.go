@@ -111,10 +111,38 @@ func TestPullRequestThatAGuardRefuses(t *testing.T) {
 	tr.contains(res.Log, "::error title=lkeplan::A guard or policy refuses this change")
 	tr.contains(tr.comments()[0].Body, "🛑 refused", "max_deleted_pools")
 
-	tr.again()
-	pull := tr.runner.GitHub["event"].(map[string]any)["pull_request"].(map[string]any)
-	pull["labels"] = []any{map[string]any{"name": hostile}, map[string]any{"name": "lkeplan/allowed"}}
-	tr.passes(tr.run("pull-request.yml", "plan", nil))
+	// The label is believed in the run that it starts, and falls with the next push.
+	tr.change(func(f *ci.Forge) { f.Labels = map[string][]string{"7": {hostile, "lkeplan/allowed"}} })
+	for _, run := range []struct {
+		action, label string
+		passes        bool
+		left          []string
+	}{
+		{"labeled", "lkeplan/allowed", true, []string{hostile, "lkeplan/allowed"}},
+		{"labeled", hostile, false, []string{hostile, "lkeplan/allowed"}},
+		{"unlabeled", "lkeplan/allowed", false, []string{hostile, "lkeplan/allowed"}},
+		{"reopened", "", false, []string{hostile, "lkeplan/allowed"}},
+		{"synchronize", "", false, []string{hostile}},
+		{"synchronize", "", false, []string{hostile}}, // it is gone already
+	} {
+		tr.again()
+		event := tr.runner.GitHub["event"].(map[string]any)
+		event["action"] = run.action
+		event["pull_request"].(map[string]any)["labels"] = []any{
+			map[string]any{"name": hostile}, map[string]any{"name": "lkeplan/allowed"},
+		}
+		event["label"] = map[string]any{"name": run.label} // GitHub leaves it out where there is none
+		if res := tr.run("pull-request.yml", "plan", nil); run.passes {
+			tr.passes(res)
+		} else {
+			tr.fails("Plan", res)
+		}
+		tr.change(func(f *ci.Forge) {
+			if !slices.Equal(f.Labels["7"], run.left) {
+				t.Errorf("%s %s leaves the labels %q", run.action, run.label, f.Labels["7"])
+			}
+		})
+	}
 }
 
 // TestPullRequestOnADefaultCheckoutFails where it deletes a protected pool and its

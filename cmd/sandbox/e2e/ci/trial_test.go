@@ -132,7 +132,7 @@ func (tr *trial) propose(fork bool) {
 	tr.runner.GitHub = map[string]any{
 		"repository": "acme/fleet", "server_url": "https://github.com", "run_id": "99", "token": "t",
 		"event_name": "pull_request", "base_ref": "main", "head_ref": branch, "ref": "refs/pull/7/merge",
-		"sha": merge, "event": map[string]any{"pull_request": map[string]any{
+		"sha": merge, "event": map[string]any{"action": "opened", "label": map[string]any{"name": ""}, "pull_request": map[string]any{
 			"number": 7, "title": hostile, "labels": []any{},
 			"head": map[string]any{"sha": head, "ref": branch, "repo": map[string]any{"full_name": repository}},
 		}},
