@@ -59,8 +59,9 @@ func (w *Worker) refuseUnfit(revision string, answer compile.Answer, err error) 
 	case err != nil:
 		return failed(lkeplanv1alpha1.ReasonCompileFailed, "compile revision %s: %v", revision, err)
 	case answer.Failed:
-		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "revision %s is not applied, what was applied before stays:\n%s",
-			revision, strings.Join(answer.Errors(), "\n"))
+		// File and line come first: a table of NodePlans shows the first line.
+		return stalled(lkeplanv1alpha1.ReasonCompileFailed, "%s\nRevision %s is not applied, what was applied before stays.",
+			strings.Join(answer.Errors(), "\n"), revision)
 	case answer.Cluster.Name != w.Cluster:
 		return stalled(lkeplanv1alpha1.ReasonWrongCluster,
 			"revision %s is not applied: it is for the cluster %q, and this is %q", revision, answer.Cluster.Name, w.Cluster)

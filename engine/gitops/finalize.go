@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
@@ -31,8 +32,8 @@ func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan)
 	}
 	before := np.DeepCopy()
 	err := r.Worker.end(ctx, np)
-	switch o, waits := errors.AsType[outcome](err); {
-	case waits:
+	switch o, waiting := errors.AsType[outcome](err); {
+	case waiting:
 		settle(np, o)
 		r.publish(np, before, o)
 		return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
@@ -104,11 +105,10 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 	if p.digest, err = p.Plan.Digest(); err != nil {
 		return err
 	}
-	allowed := approve(np, &p.Plan, p.digest)
-	if writePlan(np, p.Plan, rev.Revision, p.digest); !allowed {
+	why := approval.Lift(np.Status.Approval, &p.Plan, p.digest, w.Now())
+	if writePlan(np, p.Plan, rev.Revision, p.digest); p.Plan.Refused() {
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for "+
-			"approval: %s\nIt would: %s\nTo let it pass, set spec.approval.planDigest to %s; to keep the objects, set "+
-			"spec.deletionPolicy to Orphan.", refusals(p.Plan), sentence(p.Plan), p.digest)
+			"approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
 		return Variables{Secrets: vars.Secrets}.mask(np, o)
 	}
 	_, err = apply.Run(ctx, to, compare.Comparison{Plan: p.Plan}, func(apply.Progress) {})

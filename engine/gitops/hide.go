@@ -28,7 +28,7 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	s := &np.Status
 	s.Guards = s.Guards[:min(len(s.Guards), mostListed)]
 	for i := range s.Guards {
-		hide(&s.Guards[i].Message, &s.Guards[i].Address)
+		hide(&s.Guards[i].Message, &s.Guards[i].Address, &s.Guards[i].Permission)
 		s.Guards[i].Message = shorten(s.Guards[i].Message, maxVerdict)
 	}
 	for i := range s.Drift {

@@ -31,9 +31,10 @@ type outcome struct {
 	// found.
 	revision, origin string
 
-	refused   string // the reason why a plan that is only shown could not be applied; "" where it could
-	corrected string // the fields that others had set and that were set back
-	event     string // the message of the event, which differs from message; "" where they are the same
+	approval  *lkeplanv1alpha1.Approval // that was used up; nil where there was none
+	refused   string                    // the reason why a plan that is only shown could not be applied; "" where it could
+	corrected string                    // the fields that others had set and that were set back
+	event     string                    // the message of the event, which differs from message; "" where they are the same
 }
 
 // Error implements error, for outcomes that are stalled or failed.
@@ -145,17 +146,21 @@ func shorten(text string, most int) string {
 const maxHistory = 5
 
 // remember puts the attempted revision at the head of the history, or moves it
-// there.
-func remember(np *lkeplanv1alpha1.NodePlan, reason string, now time.Time) {
+// there. What it was approved with stays with it.
+func remember(np *lkeplanv1alpha1.NodePlan, o outcome, now time.Time) {
 	entry := lkeplanv1alpha1.HistoryEntry{
-		Revision: np.Status.LastAttemptedRevision, Status: reason,
+		Revision: np.Status.LastAttemptedRevision, Status: o.reason, Approval: o.approval,
 		Time: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
 	if np.Status.Plan != nil && np.Status.Plan.Revision == entry.Revision {
 		entry.Digest = np.Status.Plan.Digest
 	}
 	others := slices.DeleteFunc(np.Status.History, func(h lkeplanv1alpha1.HistoryEntry) bool {
-		return h.Revision == entry.Revision && h.Status == entry.Status && h.Digest == entry.Digest
+		again := h.Revision == entry.Revision && h.Status == entry.Status && h.Digest == entry.Digest
+		if again && entry.Approval == nil {
+			entry.Approval = h.Approval
+		}
+		return again
 	})
 	np.Status.History = append([]lkeplanv1alpha1.HistoryEntry{entry}, others[:min(len(others), maxHistory-1)]...)
 }

@@ -100,22 +100,3 @@ func (f forcing) Apply(ctx context.Context, obj, live map[string]any) (kube.Outc
 	}
 	return f.Cluster.Apply(ctx, obj, live)
 }
-
-// ignored returns a function that reports whether a NodePlan lets others set a
-// field.
-func ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
-	return func(d plan.Drift) bool {
-		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
-	}
-}
-
-// covers reports whether a rule names a field, or a field that holds it.
-func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
-	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
-		return false
-	}
-	return slices.ContainsFunc(r.Paths, func(pointer string) bool {
-		path := plan.PathOf(pointer)
-		return d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[")
-	})
-}

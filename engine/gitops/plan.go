@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
+	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -56,7 +57,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 	found, err := compare.Live(ctx, rev.head, view, compare.LiveOptions{
 		Base: rev.base.Result, Prices: w.Prices, Now: w.Now(),
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
-		Ignore: ignored(rev.target.Spec.DriftIgnore),
+		Ignore: terms.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
 	})
 	if err != nil {
@@ -77,7 +78,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 // status may have been lost, and may list objects that are gone since.
 func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
 	bounds := plan.Bounds{
-		Guards: stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
+		Guards: terms.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),
 	}
 	if rev.ending { // that nothing is left is no mistake
@@ -111,19 +112,4 @@ func (p judged) alive() (n int) {
 		}
 	}
 	return n
-}
-
-// stricter joins the guards of the source with those of the NodePlan, for a
-// cluster with a number of nodes.
-func stricter(source config.Guards, more *lkeplanv1alpha1.PlanGuards, nodes int) config.Guards {
-	if more == nil {
-		return source
-	}
-	source.Protected = append(slices.Clone(source.Protected), more.Protected...)
-	if more.MaxDeletedPools != nil {
-		source.MaxDeletedPools = min(source.MaxDeletedPools, *more.MaxDeletedPools)
-	}
-	source.MaxDeletedNodes = plan.StricterShare(source.MaxDeletedNodes, more.MaxDeletedNodes, nodes)
-	source.MaxRolledNodes = plan.StricterShare(source.MaxRolledNodes, more.MaxRolledNodes, nodes)
-	return source
 }

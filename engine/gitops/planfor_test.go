@@ -200,6 +200,7 @@ func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
 		"another try":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
 		"another revision":      {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
 		"another specification": {func(np *lkeplanv1alpha1.NodePlan) { np.Generation++ }, true},
+		"an approval":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Approval = &lkeplanv1alpha1.Approval{} }, true},
 	} {
 		after := before.DeepCopy()
 		change.change(after)

@@ -19,6 +19,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/count"
 	"github.com/lkeplan/lkeplan/engine/gitops/observe"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -122,8 +123,11 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 		return ctrl.Result{}, ctx.Err() // the controller stops, and the status stays as it is
 	}
 	settle(np, o)
-	remember(np, o.reason, r.Worker.Now())
-	np.Status.NextWindow = o.opening()
+	remember(np, o, r.Worker.Now())
+	np.Status.Outdated, np.Status.NextWindow = count.Total(np.Status.Pools)
+	if opening := o.opening(); opening != nil {
+		np.Status.NextWindow = opening
+	}
 	r.publish(np, before, o)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }

@@ -23,7 +23,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 		np.Status.Plan = &lkeplanv1alpha1.PlanSummary{
 			Digest: digest, Revision: revision, Summary: sentence(p),
 			Create: s.Create, Update: s.Update, Delete: s.Delete,
-			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted,
+			NodesRolled: s.NodesRolled, NodesDeleted: s.NodesDeleted, NodesDrained: s.NodesDrained,
 		}
 		if !p.After.Ceiling.Unlimited {
 			np.Status.Plan.CostCeiling = p.After.Ceiling.Monthly.String()
@@ -33,7 +33,7 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	for _, v := range p.Verdicts {
 		if v.Status != plan.Passed {
 			np.Status.Guards = append(np.Status.Guards, lkeplanv1alpha1.GuardStatus{
-				Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail,
+				Guard: v.Guard, Address: v.Addr, Status: string(v.Status), Message: v.Detail, Permission: v.Permission,
 			})
 		}
 	}

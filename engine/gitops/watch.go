@@ -29,7 +29,8 @@ import (
 // watch has a NodePlan reconciled when it changes, when its source, its variables
 // or the NodePlan that it plans for do, and when others change its objects.
 func watch(mgr manager.Manager, r *Reconciler, concurrent int) error {
-	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{})
+	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
+		approvalGiven{})
 	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeplan").
 		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(concurrent, 1)}).
@@ -115,15 +116,15 @@ func writers(obj client.Object) (written []string) {
 }
 
 // lastAppliedChanged passes the updates of a NodePlan after which another one that
-// plans for it gets another plan: it has applied another revision, or its spec
-// has changed.
+// plans for it gets another plan, or other verdicts on it: it has applied another
+// revision, or its spec or its approval has changed.
 type lastAppliedChanged struct{ predicate.Funcs }
 
 // Update implements predicate.Predicate.
 func (lastAppliedChanged) Update(e event.UpdateEvent) bool {
 	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
 	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
-	return wasPlan && isPlan && (before.Generation != after.Generation ||
+	return wasPlan && isPlan && (before.Generation != after.Generation || approvalDiffers(e) ||
 		before.Status.LastAppliedRevision != after.Status.LastAppliedRevision)
 }
 

@@ -16,13 +16,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/engine/apply"
+	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -69,8 +69,9 @@ type revision struct {
 	read    fetch.Pick                // the files that the compiler has read
 	cluster Cluster                   // as the account of the NodePlan
 	head    compile.Result
-	base    compiled // what was last applied
-	ending  bool     // the NodePlan is deleted, and all that it has applied with it
+	base    compiled                  // what was last applied
+	spent   *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
+	ending  bool                      // the NodePlan is deleted, and all that it has applied with it
 	// declared is what other NodePlans declare at this revision, as far as it was asked.
 	declared map[client.ObjectKey]declaration
 }
@@ -89,8 +90,9 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	o := outcomeOf(w.reconcileRevision(ctx, &revision{Artifact: artifact, np: np}))
-	o.revision, o.origin = artifact.Revision, artifact.Origin
+	rev := &revision{Artifact: artifact, np: np}
+	o := outcomeOf(w.reconcileRevision(ctx, rev))
+	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
 	return o
 }
 
@@ -152,31 +154,16 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if err != nil {
 		return outcome{}, err
 	}
-	allowed, before := approve(rev.target.NodePlan, &p.Plan, p.digest), rev.np.Status.DeepCopy()
+	why := approval.Lift(rev.target.Status.Approval, &p.Plan, p.digest, w.Now())
+	before := rev.np.Status.DeepCopy()
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	switch {
 	case rev.planOnly():
 		return w.planned(rev, p, before)
-	case allowed:
-		return w.apply(ctx, rev, p)
+	case p.Plan.Refused():
+		return outcome{}, awaitsApproval(rev, p, why)
 	}
-	return outcome{}, stalled(lkeplanv1alpha1.ReasonGuarded,
-		"revision %s waits for approval: %s\nIt would: %s\n"+
-			"To let it pass, set spec.approval.planDigest to %s, or lift the guard in an earlier revision.",
-		rev.Revision, refusals(p.Plan), sentence(p.Plan), p.digest).changed(true)
-}
-
-// approve lifts all guards where the NodePlan names the digest of the plan, and
-// reports whether the plan may be applied.
-func approve(np *lkeplanv1alpha1.NodePlan, p *plan.Plan, digest string) bool {
-	if np.Spec.Approval != nil && np.Spec.Approval.PlanDigest == digest {
-		for i := range p.Verdicts {
-			if p.Verdicts[i].Status == plan.Blocked {
-				p.Verdicts[i].Status = plan.Allowed
-			}
-		}
-	}
-	return !p.Refused()
+	return w.apply(ctx, rev, p)
 }
 
 // apply applies the plan, and sets back the fields of our own objects that others
@@ -200,6 +187,9 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 			changed++
 		}
 	})
+	if err == nil || changed > 0 {
+		rev.spent = approval.Spend(np, p.digest)
+	}
 	listErr := w.takeInventory(ctx, rev, p, changed > 0 || err != nil)
 	if err = cmp.Or(err, listErr); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
@@ -219,7 +209,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
-	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message
+	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.spent)
 	o = o.noting(p.stays)
 	o.corrected = corrections(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)

@@ -11,8 +11,9 @@ import (
 
 // Digest names what the plan does to objects, as sha256 and 64 hexadecimal
 // digits: two plans with the same digest change the same fields of the same
-// objects in the same way. What depends on the time and on the nodes is not in
-// it, so that an approval holds for a plan that is worked out again later.
+// objects in the same way, and the nodes of the same pools are deleted, replaced, or
+// stay. How many nodes those are changes by the minute, and is not in it: an approval
+// bounds it by a number, and so holds for a plan that is worked out again later.
 func (p Plan) Digest() (string, error) {
 	type field struct {
 		Path          string
@@ -22,14 +23,15 @@ func (p Plan) Digest() (string, error) {
 		Kind, Namespace, Name, UID string
 		Action                     Action
 		Prune                      prune.Stage `json:",omitempty"`
+		Effect                     Effect
 		Fields                     []field
 	}
 	changes := make([]change, 0, len(p.Changes))
 	for _, c := range p.Changes {
-		if c.Action == Keep {
+		if c.Action == Keep && gravity[c.Effect] < gravity[Roll] { // its block has moved
 			continue
 		}
-		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, c.Prune, nil}
+		short := change{c.Kind, c.Namespace, c.Name, c.UID, c.Action, c.Prune, c.Effect, nil}
 		for _, f := range c.Fields {
 			short.Fields = append(short.Fields, field{f.Path, f.Before, f.After})
 		}

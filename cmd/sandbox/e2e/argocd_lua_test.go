@@ -159,7 +159,8 @@ func TestArgoCDOffersActions(t *testing.T) {
 	}
 }
 
-// timeless replaces the time of a request by NOW, after checking that it is a time.
+// timeless replaces the time of a request by NOW, and the end of an approval by that of
+// the test data, after checking that they are times.
 func timeless(t *testing.T, obj map[string]any) map[string]any {
 	t.Helper()
 	annotations := manifest.Map(obj, "metadata", "annotations")
@@ -168,6 +169,13 @@ func timeless(t *testing.T, obj map[string]any) map[string]any {
 			t.Errorf("asked for at %q, which is not now: %v", asked, err)
 		}
 		annotations["reconcile.fluxcd.io/requestedAt"] = "NOW"
+	}
+	approval := manifest.Map(obj, "status", "approval")
+	if ends, ok := approval["expires"].(string); ok {
+		if at, err := time.Parse(time.RFC3339, ends); err != nil || (time.Until(at)-24*time.Hour).Abs() > time.Minute {
+			t.Errorf("approved until %q, which is not in a day: %v", ends, err)
+		}
+		approval["expires"] = "2026-11-21T10:00:00Z"
 	}
 	return obj
 }

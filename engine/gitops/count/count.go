@@ -99,6 +99,7 @@ func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 	}
 	before := np.DeepCopy()
 	np.Status.Pools = pools
+	np.Status.Outdated, _ = Total(pools)
 	err = p.Status().Patch(ctx, np, client.MergeFrom(before), client.FieldOwner("lkeplan-controller"))
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
@@ -176,4 +177,20 @@ func Pools(rolling []plan.Rolling, windows map[string]*metav1.Time) []lkeplanv1a
 		pools = append(pools, status)
 	}
 	return pools
+}
+
+// Total sums up pools: how many of their nodes are still to be replaced, and when the
+// first of them may be.
+func Total(pools []lkeplanv1alpha1.PoolStatus) (nodes *int, window *metav1.Time) {
+	if pools == nil {
+		return nil, nil
+	}
+	nodes = new(int)
+	for _, p := range pools {
+		*nodes += p.Outdated
+		if p.NextWindow != nil && (window == nil || p.NextWindow.Before(window)) {
+			window = p.NextWindow
+		}
+	}
+	return nodes, window
 }

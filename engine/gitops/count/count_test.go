@@ -63,3 +63,29 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 		t.Errorf("pools (-want +got):\n%s", diff)
 	}
 }
+
+func TestPoolsAreSummedUp(t *testing.T) {
+	at := func(hour int) *metav1.Time {
+		return &metav1.Time{Time: time.Date(2026, 11, 20, hour, 0, 0, 0, time.UTC)}
+	}
+	late, soon := at(20), at(10)
+	for name, tt := range map[string]struct {
+		pools  []lkeplanv1alpha1.PoolStatus
+		nodes  int
+		window string
+	}{
+		"none are known": {nil, -1, ""},
+		"all current":    {[]lkeplanv1alpha1.PoolStatus{{Nodes: 3}}, 0, ""},
+		"two with windows": {[]lkeplanv1alpha1.PoolStatus{
+			{Outdated: 2, NextWindow: late}, {Outdated: 1, NextWindow: soon}, {Outdated: 4},
+		}, 7, "10"},
+	} {
+		nodes, window := Total(tt.pools)
+		if (nodes == nil) != (tt.nodes < 0) || nodes != nil && *nodes != tt.nodes {
+			t.Errorf("%s: %v nodes, want %d", name, nodes, tt.nodes)
+		}
+		if (window == nil) != (tt.window == "") || window != nil && window.Format("15") != tt.window {
+			t.Errorf("%s: window %v, want %s", name, window, tt.window)
+		}
+	}
+}

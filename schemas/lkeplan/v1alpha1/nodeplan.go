@@ -14,6 +14,8 @@ import (
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Age",type="date",JSONPath=".metadata.creationTimestamp"
 // +kubebuilder:printcolumn:name="Ready",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].status"
+// +kubebuilder:printcolumn:name="Outdated",type="integer",JSONPath=".status.outdated"
+// +kubebuilder:printcolumn:name="Window",type="string",JSONPath=".status.nextWindow"
 // +kubebuilder:printcolumn:name="Status",type="string",JSONPath=".status.conditions[?(@.type==\"Ready\")].message"
 // +kubebuilder:printcolumn:name="Revision",type="string",JSONPath=".status.lastAppliedRevision",priority=1
 type NodePlan struct {
@@ -172,10 +174,6 @@ type NodePlanSpec struct {
 	// +optional
 	PlanFor *NamespacedReference `json:"planFor,omitempty"`
 
-	// Approval allows one plan that guards refuse.
-	// +optional
-	Approval *Approval `json:"approval,omitempty"`
-
 	// Guards bound what one revision may do, besides the guards in the source: the
 	// stricter one applies.
 	// +optional
@@ -297,13 +295,6 @@ type DriftIgnore struct {
 	// Name of the object. Left out, it is every object.
 	// +optional
 	Name string `json:"name,omitempty"`
-}
-
-// Approval allows one plan that guards refuse.
-type Approval struct {
-	// PlanDigest is the digest of the plan, from the status.
-	// +kubebuilder:validation:Pattern="^sha256:[0-9a-f]{64}$"
-	PlanDigest string `json:"planDigest"`
 }
 
 // PlanGuards bound what one revision may do.

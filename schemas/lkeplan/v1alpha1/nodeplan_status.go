@@ -25,7 +25,8 @@ const (
 	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
 )
 
-// NodePlanStatus is the state of a NodePlan.
+// NodePlanStatus is the state of a NodePlan. All of it but the approval is the
+// controller's, to which the policy of kube/deploy/approval.yaml holds each field by name.
 type NodePlanStatus struct {
 	// ObservedGeneration is the generation that was reconciled last.
 	// +optional
@@ -81,11 +82,22 @@ type NodePlanStatus struct {
 	// +optional
 	Guards []GuardStatus `json:"guards,omitempty"`
 
+	// Approval lets a plan pass that guards refuse. The apply of that plan uses it up:
+	// from then on it is in the history. It may be given before the revision is there.
+	// +optional
+	Approval *Approval `json:"approval,omitempty"`
+
 	// Pools are the NodePools, with how many of their nodes are outdated.
 	// +optional
 	Pools []PoolStatus `json:"pools,omitempty"`
 
-	// NextWindow is when something that waits for its time is next let go. Left out if
+	// Outdated is how many nodes of all pools are still to be replaced; left out while
+	// that is not known.
+	// +optional
+	Outdated *int `json:"outdated,omitempty"`
+
+	// NextWindow is when something that waits for its time is next let go: the plan
+	// by the change window, or else nodes by the budgets of their pools. Left out if
 	// nothing waits for one.
 	// +optional
 	NextWindow *metav1.Time `json:"nextWindow,omitempty"`
@@ -125,7 +137,8 @@ type ContestedEntry struct {
 
 // PlanSummary is the effect of a plan.
 type PlanSummary struct {
-	// Digest names the plan; an approval gives it.
+	// Digest names the plan: what it does to which objects, and whether their nodes are
+	// deleted, replaced or stay. Their number is not in it.
 	Digest string `json:"digest"`
 
 	// Revision of the source that the plan is for.
@@ -149,6 +162,10 @@ type PlanSummary struct {
 	// NodesDeleted is how many nodes go with deleted pools.
 	NodesDeleted int `json:"nodesDeleted"`
 
+	// NodesDrained is how many nodes condemned pools give up before they go.
+	// +optional
+	NodesDrained int `json:"nodesDrained,omitempty"`
+
 	// CostCeiling is the most that all pools can cost in a month, in US dollars;
 	// empty where nothing bounds it.
 	// +optional
@@ -170,6 +187,10 @@ type GuardStatus struct {
 	// Message is why, as a sentence.
 	// +optional
 	Message string `json:"message,omitempty"`
+
+	// Permission is what an approval names to lift it, where it is blocked.
+	// +optional
+	Permission string `json:"permission,omitempty"`
 }
 
 // PoolStatus counts the nodes of a pool.
@@ -238,4 +259,8 @@ type HistoryEntry struct {
 	// Digest of its plan, where there was one.
 	// +optional
 	Digest string `json:"digest,omitempty"`
+
+	// Approval that its plan was applied with.
+	// +optional
+	Approval *Approval `json:"approval,omitempty"`
 }

@@ -11,7 +11,8 @@ end
 local suspended = obj.spec.suspend == true
 local planned = obj.status ~= nil and obj.status.plan ~= nil and obj.status.plan.digest ~= nil
 local waits = planned and ready ~= nil and ready.reason == "ApprovalPending"
-if waits and obj.spec.approval ~= nil and obj.spec.approval.planDigest == obj.status.plan.digest then
+local approval = waits and obj.status.approval
+if approval and approval.planDigest == obj.status.plan.digest then
   waits = false
 end
 

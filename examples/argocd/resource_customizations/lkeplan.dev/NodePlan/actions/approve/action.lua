@@ -1,7 +1,24 @@
--- What is approved is the plan that the status shows, and no later one: another
--- plan has another digest, and waits again.
+-- What is approved is the plan that the status shows, what refuses it now, and as many
+-- nodes as it touches now, for a day. The API server takes it from Argo CD only with the
+-- verb approve, and in its own name.
+local os = require("os")
+
 if obj.status == nil or obj.status.plan == nil or obj.status.plan.digest == nil then
   error("there is no plan to approve")
 end
-obj.spec.approval = { planDigest = obj.status.plan.digest }
+local guards = {}
+if obj.status.guards ~= nil then
+  for _, guard in ipairs(obj.status.guards) do
+    if guard.status == "blocked" then
+      table.insert(guards, guard.permission)
+    end
+  end
+end
+obj.status.approval = {
+  planDigest = obj.status.plan.digest,
+  guards = guards,
+  maxNodes = obj.status.plan.nodesDeleted + obj.status.plan.nodesRolled + (obj.status.plan.nodesDrained or 0),
+  expires = os.date("!%Y-%m-%dT%H:%M:%SZ", os.time() + 24 * 60 * 60),
+  by = "system:serviceaccount:argocd:argocd-server",
+}
 return obj

@@ -1,0 +1,96 @@
+// Package approval decides what an approval lets pass: one plan, some of its guards, a
+// number of nodes, and a time.
+//
+// It is pure. Who may give an approval is for RBAC and the policy in
+// kube/deploy/approval.yaml; what becomes of a plan that is let pass, for others.
+package approval
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Lift lifts the guards that an approval names, where it is for this plan, names as
+// many nodes as the plan touches, and has not ended. It notes on all guards that refuse
+// the plan what lifts them. It returns why they still refuse it, in a sentence; "" where
+// they do not, or nothing was approved.
+func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Time) (why string) {
+	p.Permit()
+	if a == nil || !p.Refused() {
+		return ""
+	}
+	given := "The approval by " + a.By
+	nodes := Nodes(p.Summary())
+	switch {
+	case a.PlanDigest != digest:
+		return fmt.Sprintf("%s is for another plan, %s.", given, a.PlanDigest)
+	case !now.Before(a.Expires.Time):
+		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
+	case nodes > a.MaxNodes:
+		return fmt.Sprintf("%s is for %d nodes at most, and the plan deletes, drains or replaces %d.", given, a.MaxNodes, nodes)
+	}
+	var left []string
+	for i := range p.Verdicts {
+		v := &p.Verdicts[i]
+		switch {
+		case v.Status != plan.Blocked:
+		case slices.Contains(a.Guards, v.Permission):
+			v.Status = plan.Allowed
+		default:
+			left = append(left, v.Permission)
+		}
+	}
+	if len(left) > 0 {
+		return fmt.Sprintf("%s does not lift %s.", given, strings.Join(left, ", "))
+	}
+	return ""
+}
+
+// Nodes is how many nodes a plan deletes, drains and replaces, which an approval bounds.
+func Nodes(s plan.Summary) int { return s.NodesDeleted + s.NodesDrained + s.NodesRolled }
+
+// For returns the approval that lets pass what a NodePlan waits with: its plan, what
+// refuses it now, and as many nodes as it touches now. Who gives it, and until when, is
+// left to the caller. Where nothing waits the error says what there is instead.
+func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
+	name := np.Namespace + "/" + np.Name
+	if np.Status.Plan == nil {
+		return lkeplanv1alpha1.Approval{}, fmt.Errorf("NodePlan %s has no plan yet", name)
+	}
+	a := lkeplanv1alpha1.Approval{
+		PlanDigest: np.Status.Plan.Digest,
+		MaxNodes:   np.Status.Plan.NodesDeleted + np.Status.Plan.NodesDrained + np.Status.Plan.NodesRolled,
+	}
+	if np.Status.Plan.Revision != np.Status.LastAttemptedRevision {
+		return a, fmt.Errorf("NodePlan %s has no plan for its last revision, %s: see its condition Ready", name,
+			np.Status.LastAttemptedRevision)
+	}
+	for _, g := range np.Status.Guards {
+		if g.Status == string(plan.Blocked) {
+			a.Guards = append(a.Guards, g.Permission)
+		}
+	}
+	if len(a.Guards) == 0 {
+		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)
+	}
+	slices.Sort(a.Guards)
+	a.Guards = slices.Compact(a.Guards)
+	return a, nil
+}
+
+// Spend takes an approval out of the status where it was for a plan that is applied, and
+// returns it for the history. Another plan needs another one, and so does the same plan
+// a second time.
+func Spend(np *lkeplanv1alpha1.NodePlan, digest string) *lkeplanv1alpha1.Approval {
+	a := np.Status.Approval
+	if a == nil || a.PlanDigest != digest {
+		return nil
+	}
+	np.Status.Approval = nil
+	return a
+}

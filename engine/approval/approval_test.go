@@ -1,0 +1,164 @@
+package approval
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+const (
+	digest  = "sha256:1111111111111111111111111111111111111111111111111111111111111111"
+	another = "sha256:2222222222222222222222222222222222222222222222222222222222222222"
+)
+
+var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+
+// given is an approval by Jane, until one o'clock.
+func given(digest string, nodes int, guards ...string) *lkeplanv1alpha1.Approval {
+	return &lkeplanv1alpha1.Approval{
+		PlanDigest: digest, Guards: guards, MaxNodes: nodes, By: "jane", Expires: metav1.NewTime(now.Add(time.Hour)),
+	}
+}
+
+func until(a *lkeplanv1alpha1.Approval, end time.Time) *lkeplanv1alpha1.Approval {
+	a.Expires = metav1.NewTime(end)
+	return a
+}
+
+// TestWhatAnApprovalLetsPass: a plan that deletes pool.b with four nodes, drains pool.c of one,
+// replaces two of pool.a, and is refused by two guards.
+func TestWhatAnApprovalLetsPass(t *testing.T) {
+	const pools, batch = "max_deleted_pools:pool.b", "protected:pool.b"
+	for name, tt := range map[string]struct {
+		approval *lkeplanv1alpha1.Approval
+		refused  []string // the guards that still refuse it
+		why      string
+	}{
+		"none":           {nil, []string{pools, batch}, ""},
+		"all of it":      {given(digest, 7, pools, batch), nil, ""},
+		"more than that": {given(digest, 100, pools, batch, "freeze:weekend"), nil, ""},
+		"another plan": {given(another, 7, pools, batch), []string{pools, batch},
+			"The approval by jane is for another plan, " + another + "."},
+		"fewer nodes": {given(digest, 6, pools, batch), []string{pools, batch},
+			"The approval by jane is for 6 nodes at most, and the plan deletes, drains or replaces 7."},
+		"no nodes": {given(digest, 0, pools, batch), []string{pools, batch}, "is for 0 nodes at most"},
+		"one that has ended": {until(given(digest, 7, pools, batch), now.Add(-time.Second)), []string{pools, batch},
+			"The approval by jane ended at 2026-11-20T11:59:59Z."},
+		"one that ends now": {until(given(digest, 7, pools, batch), now), []string{pools, batch}, "ended at"},
+		"no end":            {until(given(digest, 7, pools, batch), time.Time{}), []string{pools, batch}, "ended at"},
+		"one guard of two": {given(digest, 7, pools), []string{batch},
+			"The approval by jane does not lift protected:pool.b."},
+		"a guard for another pool": {given(digest, 7, pools, "protected:pool.c"), []string{batch}, "does not lift"},
+		"no guard":                 {given(digest, 7), []string{pools, batch}, "does not lift"},
+		"a guard with all addresses": {given(digest, 7, "max_deleted_pools:*", "protected:*"), []string{pools, batch},
+			"does not lift"},
+	} {
+		p := plan.Plan{
+			Changes: []plan.Change{
+				{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Rolled: 2}},
+				{Addr: "pool.b", Kind: "NodePool", Action: plan.Delete, Effect: plan.DeleteNodes, Impact: &plan.Impact{Deleted: 4}},
+				{Addr: "pool.c", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Prune: prune.Condemn,
+					Impact: &plan.Impact{Rolled: 1}},
+			},
+			Verdicts: []plan.Verdict{
+				{Guard: "max_deleted_pools", Status: plan.Blocked},
+				{Guard: "max_rolled_nodes", Status: plan.Passed},
+				{Guard: "protected", Addr: "pool.b", Status: plan.Blocked},
+			},
+		}
+		why := Lift(tt.approval, &p, digest, now)
+		var refused []string
+		for _, v := range p.Verdicts {
+			if v.Status == plan.Blocked {
+				refused = append(refused, v.Permission)
+			}
+		}
+		if diff := cmp.Diff(tt.refused, refused); diff != "" {
+			t.Errorf("%s: what still refuses the plan (-want +got):\n%s", name, diff)
+		}
+		if !strings.Contains(why, tt.why) || (tt.why == "") != (why == "") {
+			t.Errorf("%s: %q, want %q", name, why, tt.why)
+		}
+	}
+}
+
+func TestAnApprovalIsNotMentionedWhereNothingRefusesThePlan(t *testing.T) {
+	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: "protected", Status: plan.Passed}}}
+	if why := Lift(given(another, 0), &p, digest, now); why != "" {
+		t.Error(why)
+	}
+}
+
+func TestAnApprovalIsUsedUpByItsPlan(t *testing.T) {
+	for name, tt := range map[string]struct {
+		approval *lkeplanv1alpha1.Approval
+		spent    bool
+	}{
+		"none": {nil, false}, "of this plan": {given(digest, 1), true}, "of another plan": {given(another, 1), false},
+		"of this plan, and not needed any more": {until(given(digest, 0), now.Add(-time.Hour)), true},
+	} {
+		np := &lkeplanv1alpha1.NodePlan{}
+		np.Status.Approval = tt.approval
+		spent := Spend(np, digest)
+		left := np.Status.Approval
+		if (spent != nil) != tt.spent || tt.spent && left != nil || !tt.spent && left != tt.approval {
+			t.Errorf("%s: spent %v, left %v", name, spent, left)
+		}
+		if again := Spend(np, digest); again != nil {
+			t.Errorf("%s: it was spent twice", name)
+		}
+	}
+}
+
+// TestWhatThereIsToApprove: what waits, and what is an error.
+func TestWhatThereIsToApprove(t *testing.T) {
+	blocked := func(permission string) lkeplanv1alpha1.GuardStatus {
+		return lkeplanv1alpha1.GuardStatus{Status: "blocked", Permission: permission}
+	}
+	summary := &lkeplanv1alpha1.PlanSummary{Digest: digest, Revision: "main@sha1:2", NodesDeleted: 4, NodesDrained: 1, NodesRolled: 2}
+	for name, tt := range map[string]struct {
+		status lkeplanv1alpha1.NodePlanStatus
+		want   lkeplanv1alpha1.Approval
+		err    string
+	}{
+		"what waits": {
+			lkeplanv1alpha1.NodePlanStatus{
+				Plan: summary, LastAttemptedRevision: "main@sha1:2",
+				Guards: []lkeplanv1alpha1.GuardStatus{
+					blocked("protected:pool.b"), {Status: "unknown"}, blocked("max_deleted_pools:pool.b"), blocked("protected:pool.b"),
+					{Status: "allowed", Permission: "freeze:weekend"},
+				},
+			},
+			*given(digest, 7, "max_deleted_pools:pool.b", "protected:pool.b"), "",
+		},
+		"no plan": {lkeplanv1alpha1.NodePlanStatus{}, lkeplanv1alpha1.Approval{}, "NodePlan fleet/prod has no plan yet"},
+		"a plan of an earlier revision": {
+			lkeplanv1alpha1.NodePlanStatus{Plan: summary, LastAttemptedRevision: "main@sha1:3"},
+			lkeplanv1alpha1.Approval{}, "no plan for its last revision, main@sha1:3",
+		},
+		"nothing that refuses it": {
+			lkeplanv1alpha1.NodePlanStatus{Plan: summary, LastAttemptedRevision: "main@sha1:2"},
+			lkeplanv1alpha1.Approval{}, "nothing refuses the plan of NodePlan fleet/prod",
+		},
+	} {
+		np := &lkeplanv1alpha1.NodePlan{ObjectMeta: metav1.ObjectMeta{Namespace: "fleet", Name: "prod"}, Status: tt.status}
+		got, err := For(np)
+		if tt.err != "" {
+			if err == nil || !strings.Contains(err.Error(), tt.err) {
+				t.Errorf("%s: %v, want %q", name, err, tt.err)
+			}
+			continue
+		}
+		got.By, got.Expires = tt.want.By, tt.want.Expires
+		if diff := cmp.Diff(tt.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v (-want +got):\n%s", name, err, diff)
+		}
+	}
+}

@@ -1,0 +1,86 @@
+package gitops
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// TestAnApprovalHasItsNodePlanReconciled: the status has no generation. That one is used
+// up or taken back is no reason.
+func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
+	with := func(a *lkeplanv1alpha1.Approval) *lkeplanv1alpha1.NodePlan {
+		np := nodePlan("a", "fleet")
+		np.Status.Approval = a
+		return np
+	}
+	jane, joe := &lkeplanv1alpha1.Approval{By: "jane"}, &lkeplanv1alpha1.Approval{By: "joe"}
+	for name, tt := range map[string]struct {
+		before, after *lkeplanv1alpha1.Approval
+		want          bool
+	}{
+		"given": {nil, jane, true}, "another": {jane, joe, true}, "the same": {jane, jane.DeepCopy(), false},
+		"used up": {jane, nil, false}, "none": {nil, nil, false},
+	} {
+		update := event.UpdateEvent{ObjectOld: with(tt.before), ObjectNew: with(tt.after)}
+		if got := (approvalGiven{}).Update(update); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+// TestTheHistoryKeepsWhatWasApproved: also when the revision is reconciled again, with
+// nothing to do.
+func TestTheHistoryKeepsWhatWasApproved(t *testing.T) {
+	np := nodePlan("a", "fleet")
+	np.Status.LastAttemptedRevision = "main@sha1:2"
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Digest: "sha256:2", Revision: "main@sha1:2"}
+	jane := &lkeplanv1alpha1.Approval{By: "jane"}
+	began := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
+	for i, o := range []outcome{
+		{reason: lkeplanv1alpha1.ReasonGuarded},
+		{reason: lkeplanv1alpha1.ReasonSucceeded, approval: jane},
+		{reason: lkeplanv1alpha1.ReasonSucceeded},
+	} {
+		remember(np, o, began.Add(time.Duration(i)*time.Hour))
+	}
+	type entry struct {
+		status, by string
+		hour       int
+	}
+	var got []entry
+	for _, h := range np.Status.History {
+		by := ""
+		if h.Approval != nil {
+			by = h.Approval.By
+		}
+		got = append(got, entry{h.Status, by, h.Time.Hour()})
+	}
+	want := []entry{{lkeplanv1alpha1.ReasonSucceeded, "jane", 14}, {lkeplanv1alpha1.ReasonGuarded, "", 12}}
+	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestWhatWaitsSaysHowToLetItPass: with the digest, and what is wrong with an approval.
+func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
+	rev := &revision{Artifact: origin.Artifact{Revision: "main@sha1:2"}, np: nodePlan("a", "fleet")}
+	p := judged{digest: "sha256:2"}
+	p.Plan.Verdicts = []plan.Verdict{{Status: plan.Blocked, Detail: "2 pools would be deleted."}}
+	for why, want := range map[string]string{
+		"": "revision main@sha1:2 waits for approval: 2 pools would be deleted.\nIt would: no changes\n" +
+			"To let it pass: lkeplan nodeplan approve -n a fleet (plan sha256:2). Or lift the guard in an earlier revision.",
+		"The approval by jane ended.": "It would: no changes\nThe approval by jane ended.\nTo let it pass: ",
+	} {
+		if o := awaitsApproval(rev, p, why); !o.stalled || !strings.Contains(o.message, want) {
+			t.Errorf("%q: %+v", why, o)
+		}
+	}
+}

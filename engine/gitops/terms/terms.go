@@ -1,0 +1,46 @@
+// Package terms is what the spec of a NodePlan adds to a comparison, whoever makes it:
+// guards besides those of the source, and fields that others may set.
+package terms
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Ignored returns a function that reports whether a NodePlan lets others set a
+// field.
+func Ignored(rules []lkeplanv1alpha1.DriftIgnore) func(plan.Drift) bool {
+	return func(d plan.Drift) bool {
+		return slices.ContainsFunc(rules, func(r lkeplanv1alpha1.DriftIgnore) bool { return covers(r, d) })
+	}
+}
+
+// covers reports whether a rule names a field, or a field that holds it.
+func covers(r lkeplanv1alpha1.DriftIgnore, d plan.Drift) bool {
+	if (r.Kind != "" && r.Kind != d.Kind) || (r.Name != "" && r.Name != d.Name) {
+		return false
+	}
+	return slices.ContainsFunc(r.Paths, func(pointer string) bool {
+		path := plan.PathOf(pointer)
+		return d.Path == path || strings.HasPrefix(d.Path, path+".") || strings.HasPrefix(d.Path, path+"[")
+	})
+}
+
+// Stricter joins the guards of the source with those of the NodePlan, for a
+// cluster with a number of nodes.
+func Stricter(source config.Guards, more *lkeplanv1alpha1.PlanGuards, nodes int) config.Guards {
+	if more == nil {
+		return source
+	}
+	source.Protected = append(slices.Clone(source.Protected), more.Protected...)
+	if more.MaxDeletedPools != nil {
+		source.MaxDeletedPools = min(source.MaxDeletedPools, *more.MaxDeletedPools)
+	}
+	source.MaxDeletedNodes = plan.StricterShare(source.MaxDeletedNodes, more.MaxDeletedNodes, nodes)
+	source.MaxRolledNodes = plan.StricterShare(source.MaxRolledNodes, more.MaxRolledNodes, nodes)
+	return source
+}
