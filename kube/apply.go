@@ -60,6 +60,8 @@ type Cluster struct {
 	client  client.Client
 	host    string
 	context string // of the kubeconfig; "" where there was none
+
+	namespace string // of the context
 }
 
 // NewCluster returns the cluster of a client configuration. Nothing is sent

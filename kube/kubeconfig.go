@@ -43,10 +43,16 @@ func Connect(to Access) (*Cluster, error) {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
 	cluster, err := NewCluster(cfg)
-	if err == nil && rawErr == nil {
+	if err != nil {
+		return nil, err
+	}
+	if rawErr == nil {
 		cluster.context = cmp.Or(to.Context, raw.CurrentContext)
 	}
-	return cluster, err
+	if cluster.namespace, _, err = config.Namespace(); err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return cluster, nil
 }
 
 // Place says which cluster this is, as far as the kubeconfig knows it: its context and

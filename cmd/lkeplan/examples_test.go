@@ -23,6 +23,7 @@ var notRun = map[string]string{
 	"snapshot":                "a cluster",
 	"lkeplan plan":            "a cluster; the end-to-end tests run it",
 	"lkeplan show":            "a saved plan; the end-to-end tests make one",
+	"lkeplan nodeplan":        "a cluster; the end-to-end tests run it",
 	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
 
 	"github.com/spf13/cobra"
 )
@@ -48,6 +49,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newConsole(env), newGraph(env), newExplain(env))
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env))
+	flags.Group(root, "Applied from Git:", nodeplan.New(env))
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env))
 	flags.Group(root, "More:",

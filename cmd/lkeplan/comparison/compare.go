@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -39,8 +41,29 @@ type Comparison struct {
 	dryRun bool          // ask the API server what it would make of the objects
 	at     time.Time     // zero: now
 	Allow  []string      // permissions for what guards refuse
+	Keeper *Keeper       // nil where this program applies the directory
 	member *fleet.Member // where it is one of several directories
 }
+
+// Keeper is a NodePlan that applies the directory, as far as a comparison knows it.
+type Keeper struct {
+	Owner   string                                              // of its objects: the value of the inventory label
+	Applied func(obj map[string]any) bool                       // it has applied a live object
+	Ignore  func(plan.Drift) bool                               // the fields that others may set
+	Guards  func(source config.Guards, nodes int) config.Guards // with its own
+}
+
+// spare returns a function that reports whether an object that is no longer declared stays:
+// it has the label, and the NodePlan has not applied it.
+func (k Keeper) spare(removed []config.Removal) func(config.Object) bool {
+	return func(o config.Object) bool {
+		orphaned := slices.ContainsFunc(removed, func(r config.Removal) bool { return r.Key() == o.Key() && !r.Delete })
+		return !orphaned && !k.Applied(o.Manifest)
+	}
+}
+
+// Given adds values of variables, NAME=VALUE, which those of --var replace.
+func (d *Comparison) Given(vars []string) { d.src.Vars = append(vars, d.src.Vars...) }
 
 // Flags adds the flags that say what to compare with.
 func (d *Comparison) Flags(cmd *cobra.Command) {
@@ -105,6 +128,9 @@ func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 	if err != nil {
 		return c, err
 	}
+	if d.Keeper != nil {
+		c.Rules.Guards = d.Keeper.Guards(c.Rules.Guards, c.Plan.Nodes)
+	}
 	return c, compare.Guard(&c.Plan, c.Rules, c.Head, d.Allow)
 }
 
@@ -162,6 +188,9 @@ func (d *Comparison) compileHead(ctx context.Context, c *Compared) (opts compile
 		return opts, err
 	}
 	head, diags := compile.Dir(ctx, fsys, opts)
+	if d.Keeper != nil {
+		head.Inventory = d.Keeper.Owner
+	}
 	c.Head, c.warnings = head, diag.New(diags, head.Files)
 	return opts, flags.Report(d.Env, head, diags)
 }
@@ -179,6 +208,9 @@ func (d *Comparison) withCluster(ctx context.Context, c *Compared,
 			return against, fmt.Errorf("--server-dry-run: a snapshot cannot be asked; use it with --base live")
 		}
 		live.Predict = c.Cluster.DryRun
+	}
+	if d.Keeper != nil {
+		live.Ignore, live.Spare = d.Keeper.Ignore, d.Keeper.spare(c.Head.Removed)
 	}
 	found, err := compare.Live(ctx, c.Head, view, live)
 	c.Plan, c.Targets, c.Condemned = found.Plan, found.Targets, found.Condemned

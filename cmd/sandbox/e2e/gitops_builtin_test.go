@@ -9,6 +9,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // TestExamplesWithoutFluxOrArgoCD: the NodePlan applies the HCL from the ConfigMap
@@ -18,7 +19,7 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	for _, name := range []string{"rbac.yaml", "tenant.yaml"} {
+	for _, name := range []string{"rbac.yaml", "tenant.yaml", "approval.yaml"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name)
 	}
 	said := s.kube("", "apply", "--server-side", "--dry-run=server", "--validate=strict", "-f",
@@ -97,7 +98,29 @@ func (s *sandbox) approveLikeArgoCD() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.patch("nodeplan/prod", map[string]any{"spec": approved["spec"]})
+	s.kube("", "create", "namespace", "argocd")
+	s.kube("", "create", "serviceaccount", "argocd-server", "-n", "argocd")
+	s.kube("", "create", "clusterrole", "argocd-server", "--verb=get,patch", "--resource=*.*")
+	s.kube("", "create", "clusterrolebinding", "argocd-server", "--clusterrole=argocd-server",
+		"--serviceaccount=argocd:argocd-server")
+	change, err := json.Marshal(map[string]any{"status": map[string]any{
+		"approval": manifest.Map(approved, "status", "approval"),
+	}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	server := s.account("argocd", "argocd-server")
+	patch := []string{"-n", "lkeplan-fleet", "patch", "nodeplan/prod", "--subresource=status", "--type=merge",
+		"-p", string(change)}
+	said, refused := s.tries(server, "", patch...)
+	if mustContain(s.t, said, "takes the verb approve"); !refused {
+		s.t.Error("Argo CD approves without the right to")
+	}
+	s.kube("", "create", "rolebinding", "argocd-approves", "-n", "lkeplan-fleet", "--clusterrole=lkeplan-approve",
+		"--serviceaccount=argocd:argocd-server")
+	if said, refused := s.tries(server, "", patch...); refused {
+		s.t.Errorf("Argo CD cannot approve: %s", said)
+	}
 	s.kube("", "wait", "nodepool/batch", "--for=delete", "--timeout=60s")
 	s.kube("", "-n", "lkeplan-fleet", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
 }

@@ -115,8 +115,7 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 	if len(s.pools()) != 3 {
 		t.Errorf("pools %v were deleted without approval", s.pools())
 	}
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
-		waiting.Status.Plan.Digest))
+	s.approve("fleet")
 	s.untilPlan("fleet", "the approved plan is applied", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonSucceeded)(np) && len(s.pools()) == 1
 	})
@@ -156,4 +155,10 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 func awaitsApproval(np *lkeplanv1alpha1.NodePlan) bool {
 	return because(lkeplanv1alpha1.ReasonGuarded)(np) && np.Status.Plan != nil &&
 		strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), np.Status.Plan.Digest)
+}
+
+// approve approves the plan with which a NodePlan waits, as people do.
+func (s *sandbox) approve(name string, flags ...string) {
+	s.t.Helper()
+	s.ends(0, append([]string{"nodeplan", "approve", "-n", "default", "--yes", name}, flags...)...)
 }

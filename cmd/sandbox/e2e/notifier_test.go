@@ -230,15 +230,14 @@ func TestFluxNotifies(t *testing.T) {
 	asked = repo.commit(path, fleet("", "a"))
 	until("a plan that the guards refuse is in the same comment, and its commit a failure",
 		commented("failure", "`pool.b` | **deleted**", "**blocked**"))
-	refused := s.untilPlan("pr-7", "the plan is in the status too", func(np *lkeplanv1alpha1.NodePlan) bool {
+	s.untilPlan("pr-7", "the plan is in the status too", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonPlanned)(np) && len(np.Status.Guards) == 1 &&
 			np.Status.Guards[0].Status == "blocked"
 	})
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
-		refused.Status.Plan.Digest))
+	s.approve("pr-7")
 	until("when it is approved its commit becomes a success", commented("success", "`pool.b` | **deleted**",
 		"- allowed: "))
-	s.kube("", "patch", "nodeplan", "fleet", "--type=json", "-p", `[{"op":"remove","path":"/spec/approval"}]`)
+	s.approve("fleet", "--take-back")
 	until("when the approval is taken back it is a failure again, though that is no news",
 		commented("failure", "**blocked**"))
 

@@ -1,7 +1,6 @@
 package e2e
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -75,8 +74,7 @@ func TestAPullRequestsPlanIsWhatItsMergeDoes(t *testing.T) {
 		t.Errorf("next to a plan the NodePlan that applies is %+v", np.Status.Conditions)
 	}
 
-	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p", fmt.Sprintf(`{"spec":{"approval":{"planDigest":%q}}}`,
-		planned.Plan.Digest))
+	s.approve("pr-7")
 	s.untilPlan("pr-7", "the plan is allowed", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return because(lkeplanv1alpha1.ReasonPlanned)(np) && np.Status.Guards[0].Status == "allowed"
 	})

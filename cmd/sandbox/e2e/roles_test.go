@@ -25,6 +25,7 @@ var seldom = map[string]string{
 	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before a pod's",
 	"lkeplan-controller: patch events":               "an event that repeats",
 	"lkeplan-gitops: get nodeplans.lkeplan.dev":      "a status that the cache has not seen yet",
+	"lkeplan-gitops: report nodeplans.lkeplan.dev":   "what kube/deploy/approval.yaml asks for, which no audit log shows",
 	"lkeplan-gitops: patch events":                   "an event that repeats",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
 	"lkeplan-controller: patch configmaps":           "a second start, for the note of the LKE cluster",
@@ -37,14 +38,14 @@ var seldom = map[string]string{
 }
 
 // TestRolesAreExact runs both processes with only the roles of kube/deploy/ and the
-// policies for tenants, the one for NodePlans without a Linode token, through scaling up and down and a NodePlan with all its
+// policies for tenants and approvals, the one for NodePlans without a Linode token, through scaling up and down and a NodePlan with all its
 // features. No call may be refused, and no right may be unused.
 func TestRolesAreExact(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--audit", "--flux")
 	s.installCRDs()
 	s.kube("", "create", "namespace", "lkeplan-system")
-	for _, name := range []string{"rbac", "controller", "gitops", "tenant", "tenancy"} {
+	for _, name := range []string{"rbac", "controller", "gitops", "tenant", "tenancy", "approval"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name+".yaml")
 	}
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", controllerAccount, gitopsAccount) // they are here instead
@@ -70,7 +71,7 @@ func TestRolesAreExact(t *testing.T) {
 		}
 	}
 	if log := c.log.String(); strings.Contains(log, "ValidatingAdmissionPolicy") {
-		t.Errorf("the policies for tenants have refused something:\n%s", tail(log, 40))
+		t.Errorf("the policies have refused something:\n%s", tail(log, 40))
 	}
 	for _, right := range slices.Sorted(maps.Keys(refused)) {
 		t.Errorf("refused: %s", right)
@@ -117,7 +118,11 @@ func (s *sandbox) walk() {
 		return now.running == 2 && now.matched() && len(s.pools()) == 1
 	})
 	s.kube("", "delete", "deployment", "general")
-	s.kube("", append(in, "delete", "nodeplan", "fleet", "--timeout=30s")...)
+	s.kube("", append(in, "delete", "nodeplan", "fleet", "--wait=false")...) // a buffer keeps a node
+	s.kube("", append(in, "wait", "nodeplan/fleet",
+		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=40s")...)
+	s.ends(0, append([]string{"nodeplan", "approve", "fleet", "--yes"}, in...)...)
+	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=delete", "--timeout=40s")...)
 	s.until("nothing is left", time.Minute, func(now state) bool { return now.empty() && len(s.pools()) == 0 })
 }
 
@@ -247,8 +252,8 @@ func granted(t *testing.T) map[string]string {
 			if err := yaml.Unmarshal([]byte(doc), &role); err != nil {
 				t.Fatal(err)
 			}
-			if role.Name == "lkeplan-diff" { // for others; see TestPredictionIsTrue
-				continue
+			if role.Name == "lkeplan-diff" || role.Name == "lkeplan-approve" {
+				continue // for others: TestPredictionIsTrue, TestOnlyWhoMayApproves
 			}
 			account := controllerAccount
 			switch role.Name {

@@ -1,0 +1,176 @@
+package nodeplan
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/approval"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+const approveHelp = `Approve the plan with which a NodePlan waits, and no other: this digest, the
+guards that refuse it now, at most as many nodes as it touches now,
+until --for ends. The apply uses the approval up; it is kept in the history.
+
+Of a NodePlan that only plans, such as that of a pull request, the plan is
+approved for the NodePlan that will apply it. It takes the role lkeplan-approve
+in that namespace.`
+
+// mostTime bounds how long an approval may hold.
+const mostTime = 30 * 24 * time.Hour
+
+// approving is what an approval is to be, as the flags say.
+type approving struct {
+	from     at
+	guards   []string
+	nodes    int
+	lasts    time.Duration
+	reason   string
+	digest   string
+	yes      bool
+	takeBack bool
+}
+
+func newApprove(env *flags.Env) *cobra.Command {
+	var a approving
+	cmd := &cobra.Command{
+		Use:   "approve NAME",
+		Short: "Let one plan pass that guards refuse",
+		Long:  approveHelp,
+		Example: `  lkeplan nodeplan approve prod
+  lkeplan nodeplan approve prod --yes --digest sha256:... --max-nodes 7 --for 2h
+  lkeplan nodeplan approve prod --take-back`,
+		Args: oneName,
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, env, args[0]) },
+	}
+	a.from.flags(cmd, env)
+	cmd.Flags().StringArrayVar(&a.guards, "guard", nil,
+		"lift only this `GUARD:ADDRESS` of those that refuse the plan; may be repeated (default: all of them)")
+	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
+		"let at most `N` nodes be deleted, drained or replaced (default: those of the plan)")
+	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, at most 720h")
+	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for those who read the history")
+	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
+	cmd.Flags().BoolVar(&a.yes, "yes", false, "ask nothing")
+	cmd.Flags().BoolVar(&a.takeBack, "take-back", false, "take back the approval that is there")
+	return cmd
+}
+
+func (a *approving) run(cmd *cobra.Command, env *flags.Env, name string) error {
+	ctx := cmd.Context()
+	if a.lasts <= 0 || a.lasts > mostTime {
+		return fmt.Errorf("--for %s: an approval holds for more than nothing, and for 720h at most", a.lasts)
+	}
+	cluster, err := a.from.connect()
+	if err != nil {
+		return err
+	}
+	np, err := nodeplan.Get(ctx, cluster, a.from.named(name))
+	if err != nil {
+		return err
+	}
+	to, err := nodeplan.Applies(np)
+	if err != nil {
+		return err
+	}
+	if a.takeBack {
+		if err := nodeplan.Approve(ctx, cluster, to, nil); err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "NodePlan %s has no approval any more.\n", to)
+		return nil
+	}
+	given, err := a.approval(np)
+	if err != nil {
+		return err
+	}
+	if given.By, err = cluster.User(ctx); err != nil {
+		return err
+	}
+	given.Expires = metav1.NewTime(time.Now().Add(a.lasts).UTC().Truncate(time.Second))
+	describe(env.Stdout, np, given)
+	if err := a.ask(ctx, env); err != nil {
+		return err
+	}
+	return a.give(ctx, env, cluster, np, given)
+}
+
+// approval is that of the plan that waits, within what the flags say.
+func (a *approving) approval(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
+	given, err := approval.For(np)
+	if err != nil {
+		return given, err
+	}
+	if a.digest != "" && a.digest != given.PlanDigest {
+		return given, fmt.Errorf("the plan of NodePlan %s is another one by now, %s", nodeplan.Key(np), given.PlanDigest)
+	}
+	for _, guard := range a.guards {
+		if !slices.Contains(given.Guards, guard) {
+			return given, fmt.Errorf("--guard %s: what refuses the plan is %s", guard, strings.Join(given.Guards, ", "))
+		}
+	}
+	if len(a.guards) > 0 {
+		given.Guards = a.guards
+	}
+	if a.nodes >= 0 {
+		given.MaxNodes = a.nodes
+	}
+	given.Reason = a.reason
+	return given, nil
+}
+
+// describe says what is about to be approved.
+func describe(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Approval) {
+	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
+	showPlan(w, np)
+	fmt.Fprintf(w, "The approval lifts %s, for %d nodes at most, until %s, in the name of %s.\n",
+		diag.OneLine(strings.Join(a.Guards, ", ")), a.MaxNodes, until(a.Expires.Time), diag.OneLine(a.By))
+}
+
+var (
+	errUnasked  = errors.New("an approval lets nodes go, and there is no terminal to ask on; add --yes")
+	errDeclined = errors.New("nothing was approved")
+)
+
+func (a *approving) ask(ctx context.Context, env *flags.Env) error {
+	if a.yes {
+		return nil
+	}
+	if flags.Terminal(env.Stdin) == nil {
+		return errUnasked
+	}
+	agreed, err := flags.Confirm(ctx, env.Stdin, env.Stdout, "Approve this plan?")
+	if err != nil || !agreed {
+		return errDeclined
+	}
+	return nil
+}
+
+func (a *approving) give(ctx context.Context, env *flags.Env, cluster *kube.Cluster, np *lkeplanv1alpha1.NodePlan,
+	given lkeplanv1alpha1.Approval) error {
+	to, err := nodeplan.Applies(np)
+	if err != nil {
+		return err
+	}
+	if err := nodeplan.Approve(ctx, cluster, to, &given); err != nil {
+		return err
+	}
+	if to == nodeplan.Key(np) {
+		fmt.Fprintf(env.Stdout, "Approved. To watch it: lkeplan nodeplan reconcile -n %s %s\n", to.Namespace, to.Name)
+	} else {
+		fmt.Fprintf(env.Stdout, "Approved for NodePlan %s, which applies it when it is merged.\n", to)
+	}
+	return nil
+}

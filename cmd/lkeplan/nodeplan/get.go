@@ -1,0 +1,164 @@
+package nodeplan
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+func newGet(env *flags.Env) *cobra.Command {
+	var (
+		from at
+		out  output
+	)
+	cmd := &cobra.Command{
+		Use:   "get [NAME]",
+		Short: "List NodePlans, or show one",
+		Long: `List NodePlans: whether they are ready, what is applied, how many nodes are
+still to be replaced, when the next of them may be, and what is wrong. With the
+name of one, show its plan, its guards and its pools. JSON has the objects.`,
+		Example: "  lkeplan nodeplan get\n  lkeplan nodeplan get --all-namespaces\n  lkeplan nodeplan get prod",
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			cluster, err := from.connect()
+			if err != nil {
+				return err
+			}
+			if len(args) == 1 {
+				np, err := nodeplan.Get(cmd.Context(), cluster, from.named(args[0]))
+				if err != nil {
+					return err
+				}
+				if out.json() {
+					return writeJSON(env.Stdout, np)
+				}
+				return show(env.Stdout, np)
+			}
+			plans, err := nodeplan.List(cmd.Context(), cluster, from.namespace)
+			switch {
+			case err != nil:
+				return err
+			case out.json():
+				return writeJSON(env.Stdout, plans)
+			case len(plans) == 0:
+				step(env, "There is no NodePlan in %s.", place(from))
+				return nil
+			}
+			return table(env.Stdout, plans, from.all)
+		},
+	}
+	from.flags(cmd, env)
+	cmd.Flags().BoolVarP(&from.all, "all-namespaces", "A", false, "list the NodePlans of all namespaces")
+	out.flags(cmd)
+	return cmd
+}
+
+func place(from at) string {
+	if from.all {
+		return "the cluster"
+	}
+	return "the namespace " + from.namespace
+}
+
+// table lists NodePlans, each on a line: of a message, the first.
+func table(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	if namespaces {
+		fmt.Fprint(t, "NAMESPACE\t")
+	}
+	fmt.Fprintln(t, "NAME\tSTATE\tREVISION\tOUTDATED\tWINDOW\tMESSAGE")
+	for i := range plans {
+		np := &plans[i]
+		if namespaces {
+			fmt.Fprint(t, np.Namespace, "\t")
+		}
+		outdated := "-"
+		if n := np.Status.Outdated; n != nil {
+			outdated = fmt.Sprint(*n)
+		}
+		message, _, _ := strings.Cut(nodeplan.Message(np), "\n")
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", np.Name, nodeplan.State(np), short(np.Status.LastAppliedRevision),
+			outdated, moment(np.Status.NextWindow), diag.OneLine(message))
+	}
+	return t.Flush()
+}
+
+// show writes what there is to know of one NodePlan.
+func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
+	fmt.Fprintf(w, "NodePlan %s: %s\n", nodeplan.Key(np), nodeplan.State(np))
+	for line := range strings.Lines(nodeplan.Message(np)) {
+		fmt.Fprintf(w, "  %s\n", diag.OneLine(strings.TrimRight(line, "\n")))
+	}
+	fmt.Fprintf(w, "Applied: %s\n", short(np.Status.LastAppliedRevision))
+	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
+		fmt.Fprintf(w, "Tried:   %s\n", short(np.Status.LastAttemptedRevision))
+	}
+	showPlan(w, np)
+	if a := np.Status.Approval; a != nil {
+		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %d nodes at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
+			strings.Join(a.Guards, ", "), a.MaxNodes, moment(&a.Expires))
+	}
+	if len(np.Status.Pools) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
+	fmt.Fprintln(t, "POOL\tNODES\tOUTDATED\tWINDOW")
+	for _, p := range np.Status.Pools {
+		fmt.Fprintf(t, "%s\t%d\t%d\t%s\n", p.Name, p.Nodes, p.Outdated, moment(p.NextWindow))
+	}
+	return t.Flush()
+}
+
+// showPlan writes the plan of a NodePlan, and what the guards say of it.
+func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+	p := np.Status.Plan
+	if p == nil {
+		return
+	}
+	fmt.Fprintf(w, "Plan of %s: %s\n", short(p.Revision), diag.OneLine(p.Summary))
+	if p.CostCeiling != "" {
+		fmt.Fprintf(w, "  at most $%s a month\n", p.CostCeiling)
+	}
+	for _, g := range np.Status.Guards {
+		name := g.Permission
+		if name == "" {
+			name = g.Guard
+		}
+		fmt.Fprintf(w, "  %s: %s: %s\n", diag.OneLine(g.Status), diag.OneLine(name), diag.OneLine(g.Message))
+	}
+	fmt.Fprintf(w, "  digest %s\n", p.Digest)
+}
+
+// moment writes a time for people; "-" for none.
+func moment(t *metav1.Time) string {
+	if t == nil || t.IsZero() {
+		return "-"
+	}
+	return t.UTC().Format("2006-01-02 15:04 UTC")
+}
+
+// until writes a time in a sentence.
+func until(t time.Time) string { return moment(&metav1.Time{Time: t}) }
+
+// short is a revision with the first eight digits of its commit; "-" for none.
+func short(revision string) string {
+	if revision == "" {
+		return "-"
+	}
+	revision = diag.OneLine(revision)
+	if i := strings.LastIndexByte(revision, ':'); i >= 0 && len(revision) > i+9 {
+		return revision[:i+9]
+	}
+	return revision
+}

@@ -1,0 +1,83 @@
+package nodeplan
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/testdata/golden"
+)
+
+// TestOutput: what the commands print of the NodePlans in testdata, some of whose texts
+// came from a repository.
+func TestOutput(t *testing.T) {
+	raw, err := os.ReadFile("testdata/nodeplans.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans []lkeplanv1alpha1.NodePlan
+	if err := yaml.UnmarshalStrict(raw, &plans); err != nil {
+		t.Fatal(err)
+	}
+	waiting := &plans[0]
+	for name, write := range map[string]func(io.Writer) error{
+		"list":    func(w io.Writer) error { return table(w, plans, false) },
+		"all":     func(w io.Writer) error { return table(w, plans, true) },
+		"one":     func(w io.Writer) error { return show(w, waiting) },
+		"history": func(w io.Writer) error { return history(w, waiting.Status.History) },
+		"approve": func(w io.Writer) error {
+			a := approving{nodes: -1}
+			given, err := a.approval(waiting)
+			if err != nil {
+				return err
+			}
+			given.By, given.Expires = "jane", waiting.Status.Approval.Expires
+			describe(w, waiting, given)
+			return nil
+		},
+	} {
+		var out bytes.Buffer
+		if err := write(&out); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		golden.File(t, "testdata/"+name+".txt", out.Bytes())
+	}
+}
+
+// TestWhatMayBeApproved: flags make an approval smaller, and name only what is there.
+func TestWhatMayBeApproved(t *testing.T) {
+	np := &lkeplanv1alpha1.NodePlan{}
+	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Digest: "sha256:1", NodesDeleted: 7}
+	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{
+		{Status: "blocked", Permission: "freeze:weekend"}, {Status: "blocked", Permission: "protected:pool.a"},
+	}
+	for _, tt := range []struct {
+		asked  approving
+		guards int
+		nodes  int
+		err    string
+	}{
+		{approving{nodes: -1}, 2, 7, ""},
+		{approving{nodes: 3, guards: []string{"freeze:weekend"}, digest: "sha256:1"}, 1, 3, ""},
+		{approving{nodes: 0}, 2, 0, ""},
+		{approving{nodes: -1, digest: "sha256:2"}, 0, 0, "the plan of NodePlan / is another one by now, sha256:1"},
+		{approving{nodes: -1, guards: []string{"protected:*"}}, 0, 0,
+			"--guard protected:*: what refuses the plan is freeze:weekend, protected:pool.a"},
+	} {
+		got, err := tt.asked.approval(np)
+		if tt.err != "" {
+			if err == nil || err.Error() != tt.err {
+				t.Errorf("%v, want %s", err, tt.err)
+			}
+			continue
+		}
+		if err != nil || len(got.Guards) != tt.guards || got.MaxNodes != tt.nodes {
+			t.Errorf("%+v, %v; want %d guards, %d nodes", got, err, tt.guards, tt.nodes)
+		}
+	}
+}

@@ -1,0 +1,143 @@
+// Package nodeplan is what people do with NodePlans besides writing them: look at them,
+// approve what waits, and suspend, resume and reconcile them.
+//
+// It reconciles nothing and decides nothing: the controller does. What it writes is what
+// anybody could write with kubectl and the same rights.
+package nodeplan
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/lkeplan/lkeplan/config/eval"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Cluster is the cluster with the NodePlans; kube.Cluster is one.
+type Cluster interface {
+	Get(ctx context.Context, like map[string]any) (map[string]any, error)
+	ListIn(ctx context.Context, apiVersion, kind, namespace string) ([]map[string]any, error)
+	Merge(ctx context.Context, obj, change map[string]any, manager string) error
+	MergeStatus(ctx context.Context, obj, change map[string]any, manager string) error
+}
+
+var apiVersion = lkeplanv1alpha1.GroupVersion.String()
+
+const kind = "NodePlan"
+
+// named is what names a NodePlan to a Cluster.
+func named(at types.NamespacedName) map[string]any { return object(apiVersion, kind, at) }
+
+func object(apiVersion, kind string, at types.NamespacedName) map[string]any {
+	return map[string]any{
+		"apiVersion": apiVersion, "kind": kind,
+		"metadata": map[string]any{"namespace": at.Namespace, "name": at.Name},
+	}
+}
+
+// List returns the NodePlans of a namespace, or of all where it is "", sorted by
+// namespace and name.
+func List(ctx context.Context, c Cluster, namespace string) ([]lkeplanv1alpha1.NodePlan, error) {
+	objects, err := c.ListIn(ctx, apiVersion, kind, namespace)
+	if err != nil {
+		return nil, err
+	}
+	plans := make([]lkeplanv1alpha1.NodePlan, len(objects))
+	for i, obj := range objects {
+		if err := typed(obj, &plans[i]); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortFunc(plans, func(a, b lkeplanv1alpha1.NodePlan) int {
+		return strings.Compare(a.Namespace+"/"+a.Name, b.Namespace+"/"+b.Name)
+	})
+	return plans, nil
+}
+
+// Get returns a NodePlan. Where there is none, the error says which there are.
+func Get(ctx context.Context, c Cluster, at types.NamespacedName) (*lkeplanv1alpha1.NodePlan, error) {
+	obj, err := c.Get(ctx, named(at))
+	if err != nil {
+		return nil, err
+	}
+	if obj != nil {
+		np := &lkeplanv1alpha1.NodePlan{}
+		return np, typed(obj, np)
+	}
+	err = fmt.Errorf("there is no NodePlan %s", at)
+	others, listErr := List(ctx, c, at.Namespace)
+	if listErr != nil {
+		return nil, err // that it is not there is what matters
+	}
+	names := make([]string, len(others))
+	for i, np := range others {
+		names[i] = np.Name
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%w, and no other in the namespace %s", err, at.Namespace)
+	}
+	return nil, fmt.Errorf("%w; the namespace %s has %s.%s", err, at.Namespace, strings.Join(names, ", "),
+		eval.DidYouMean(at.Name, names))
+}
+
+func typed(obj map[string]any, np *lkeplanv1alpha1.NodePlan) error {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, np); err != nil {
+		return fmt.Errorf("read %s: %w", manifest.KeyOf(obj), err)
+	}
+	return nil
+}
+
+// Key names a NodePlan.
+func Key(np *lkeplanv1alpha1.NodePlan) types.NamespacedName {
+	return types.NamespacedName{Namespace: np.Namespace, Name: np.Name}
+}
+
+// The states of a NodePlan, in words.
+const (
+	Ready     = "ready"
+	Waiting   = "waits for approval"
+	Stalled   = "stalled" // until somebody changes something
+	Failing   = "failing" // and tried again
+	Working   = "working"
+	Suspended = "suspended"
+	Deleted   = "deleted" // and not gone yet
+)
+
+// State says in a word or two how a NodePlan is.
+func State(np *lkeplanv1alpha1.NodePlan) string {
+	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
+	switch {
+	case np.DeletionTimestamp != nil:
+		return Deleted
+	case np.Spec.Suspend:
+		return Suspended
+	case ready == nil || np.Status.ObservedGeneration != np.Generation:
+		return Working
+	case ready.Status == metav1.ConditionTrue:
+		return Ready
+	case ready.Reason == lkeplanv1alpha1.ReasonGuarded:
+		return Waiting
+	case apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.StalledCondition):
+		return Stalled
+	case ready.Status == metav1.ConditionFalse:
+		return Failing
+	}
+	return Working
+}
+
+// Message is what a NodePlan says of itself: that of its condition Ready.
+func Message(np *lkeplanv1alpha1.NodePlan) string {
+	if ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition); ready != nil {
+		return ready.Message
+	}
+	return ""
+}

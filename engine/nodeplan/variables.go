@@ -1,0 +1,48 @@
+package nodeplan
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Variables are the values that a NodePlan has for variables, NAME=VALUE, sorted by name.
+// Secrets are not read: who looks at a plan need not see them. Their names are returned.
+func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (vars, secrets []string, err error) {
+	values := map[string]string{}
+	for _, from := range np.Spec.VariablesFrom {
+		if from.Kind == "Secret" {
+			secrets = append(secrets, from.Name)
+			continue
+		}
+		source := object("v1", from.Kind, types.NamespacedName{Namespace: np.Namespace, Name: from.Name})
+		live, err := c.Get(ctx, source)
+		if err != nil {
+			return nil, nil, err
+		}
+		if live == nil && !from.Optional {
+			return nil, nil, fmt.Errorf("there is no %s, which NodePlan %s takes variables from", manifest.KeyOf(source), Key(np))
+		}
+		for name, value := range manifest.Map(live, "data") {
+			values[name] = fmt.Sprint(value)
+		}
+	}
+	for name, raw := range np.Spec.Variables {
+		var text string
+		if json.Unmarshal(raw.Raw, &text) != nil { // anything but text is JSON, which is HCL as well
+			text = string(raw.Raw)
+		}
+		values[name] = text
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) {
+		vars = append(vars, name+"="+values[name])
+	}
+	return vars, secrets, nil
+}

@@ -1,0 +1,69 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Namespace is that of the kubeconfig's context.
+func (c *Cluster) Namespace() string { return c.namespace }
+
+// ListIn returns all objects of a kind in a namespace; "" is all of them.
+func (c *Cluster) ListIn(ctx context.Context, apiVersion, kind, namespace string) ([]map[string]any, error) {
+	return c.list(ctx, apiVersion, kind, client.InNamespace(namespace))
+}
+
+// Merge changes the fields of an object that change names, for a field manager; null
+// removes one. Who owns a field does not matter.
+func (c *Cluster) Merge(ctx context.Context, obj, change map[string]any, manager string) error {
+	target, patch, err := merging(obj, change)
+	if err != nil {
+		return err
+	}
+	if err := c.client.Patch(ctx, target, patch, client.FieldOwner(manager)); err != nil {
+		return fmt.Errorf("change %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+	}
+	return nil
+}
+
+// MergeStatus does what Merge does to the status of an object.
+func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, manager string) error {
+	target, patch, err := merging(obj, change)
+	if err != nil {
+		return err
+	}
+	if err := c.client.Status().Patch(ctx, target, patch, client.FieldOwner(manager)); err != nil {
+		return fmt.Errorf("change the status of %s: %w", manifest.KeyOf(obj), explain(err, c.host))
+	}
+	return nil
+}
+
+func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Patch, error) {
+	raw, err := json.Marshal(change)
+	if err != nil {
+		return nil, nil, fmt.Errorf("change %s: %w", manifest.KeyOf(obj), err)
+	}
+	target, like := &unstructured.Unstructured{}, &unstructured.Unstructured{Object: obj}
+	target.SetGroupVersionKind(like.GroupVersionKind())
+	target.SetNamespace(like.GetNamespace())
+	target.SetName(like.GetName())
+	return target, client.RawPatch(types.MergePatchType, raw), nil
+}
+
+// User is the name by which the API server knows the user.
+func (c *Cluster) User(ctx context.Context) (string, error) {
+	review := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview",
+	}}
+	if err := c.client.Create(ctx, review); err != nil {
+		return "", fmt.Errorf("ask the API server who this is: %w", explain(err, c.host))
+	}
+	return manifest.Text(review.Object, "status", "userInfo", "username"), nil
+}
