@@ -162,3 +162,21 @@ func TestWhatThereIsToApprove(t *testing.T) {
 		}
 	}
 }
+
+// TestAnApprovalMayBeGivenAhead: what it lifts is lifted, and the plan waits for its
+// change window all the same.
+func TestAnApprovalMayBeGivenAhead(t *testing.T) {
+	opens := now.Add(10 * time.Hour)
+	p := plan.Plan{
+		Changes: []plan.Change{{Addr: "pool.a", Kind: "NodePool", Action: plan.Update, Effect: plan.Roll, Impact: &plan.Impact{Rolled: 2}}},
+		Verdicts: []plan.Verdict{
+			{Guard: plan.MaxRolledNodes, Status: plan.Blocked}, {Guard: plan.ChangeWindow, Status: plan.Waiting, Until: opens},
+		},
+	}
+	if why := Lift(given(digest, 2, "max_rolled_nodes:pool.a"), &p, digest, now); why != "" || p.Refused() {
+		t.Errorf("it is still refused: %q, %+v", why, p.Verdicts)
+	}
+	if until, waits := p.Waits(); !waits || !until.Equal(opens) {
+		t.Errorf("it waits: %v, until %v", waits, until)
+	}
+}

@@ -11,7 +11,6 @@ import (
 func TestRuleChanges(t *testing.T) {
 	const cluster = "cluster {\n  name   = \"a\"\n  region = \"us-ord\"\n}\n"
 	const guards = cluster + "guards {\n  max_deleted_pools = 0\n  max_rolled_nodes = \"10%\"\n}\n"
-	const freeze = "guards {\n  freeze \"w\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n  }\n}\n"
 	policy := func(condition string) string {
 		return cluster + "policy \"few\" {\n  condition     = " + condition + "\n  error_message = \"Too many.\"\n}\n"
 	}
