@@ -1,11 +1,16 @@
 package gitops
 
 import (
+	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
@@ -82,5 +87,29 @@ func TestWhatWaitsSaysHowToLetItPass(t *testing.T) {
 		if o := awaitsApproval(rev, p, why); !o.stalled || !strings.Contains(o.message, want) {
 			t.Errorf("%q: %+v", why, o)
 		}
+	}
+}
+
+// TestANodePlanIsReadAsItIs: by a status that is older than the last one written, who has
+// approved would be lost from the history. Here the cache has not seen a suspension.
+func TestANodePlanIsReadAsItIs(t *testing.T) {
+	scheme := runtime.NewScheme()
+	if err := lkeplanv1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	cached := nodePlan("a", "fleet")
+	cached.Finalizers = []string{Finalizer}
+	now := cached.DeepCopy()
+	now.Spec.Suspend = true
+	r := &Reconciler{
+		Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(cached).WithStatusSubresource(cached).Build(),
+		Worker: &Worker{Reader: nodePlansOf(now), Sources: scripted{findErr: errors.New("it was reconciled")}, Now: time.Now},
+	}
+	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(now)}); err != nil {
+		t.Error(err)
+	}
+	after := &lkeplanv1alpha1.NodePlan{}
+	if err := r.Get(t.Context(), client.ObjectKeyFromObject(now), after); err != nil || len(after.Status.Conditions) > 0 {
+		t.Errorf("%v; a suspended NodePlan has the conditions %v", err, after.Status.Conditions)
 	}
 }

@@ -53,7 +53,7 @@ var ownedConditions = []string{
 func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ctrl.Result, err error) {
 	began := time.Now()
 	np := &lkeplanv1alpha1.NodePlan{}
-	if err := r.Get(ctx, req.NamespacedName, np); err != nil {
+	if err := r.Worker.Reader.Get(ctx, req.NamespacedName, np); err != nil { // the cache may not have its last status
 		if client.IgnoreNotFound(err) == nil {
 			r.Worker.Memory.keep(&lkeplanv1alpha1.NodePlan{
 				ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},

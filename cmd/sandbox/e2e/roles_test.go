@@ -24,7 +24,6 @@ var seldom = map[string]string{
 	"lkeplan-controller: watch namespaces":           "the same",
 	"lkeplan-controller: delete pods":                "a NodeClaim's termination grace period that ends before a pod's",
 	"lkeplan-controller: patch events":               "an event that repeats",
-	"lkeplan-gitops: get nodeplans.lkeplan.dev":      "a status that the cache has not seen yet",
 	"lkeplan-gitops: report nodeplans.lkeplan.dev":   "what kube/deploy/approval.yaml asks for, which no audit log shows",
 	"lkeplan-gitops: patch events":                   "an event that repeats",
 	"lkeplan-controller: patch events.events.k8s.io": "an event that repeats",
