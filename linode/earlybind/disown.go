@@ -30,7 +30,9 @@ type Disowner struct {
 }
 
 // NewDisowner returns the controller for the Nodes of an LKE cluster.
-func NewDisowner(c client.Client, cluster int) *Disowner { return &Disowner{client: c, cluster: cluster} }
+func NewDisowner(c client.Client, cluster int) *Disowner {
+	return &Disowner{client: c, cluster: cluster}
+}
 
 // Register implements operatorpkg's Controller.
 func (d *Disowner) Register(_ context.Context, mgr ctrl.Manager) error {
