@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -45,6 +46,8 @@ type world struct {
 	deleted []string // the names of the pools that were deleted
 
 	fetched, compiled, written int // what was done, in numbers
+
+	mu sync.Mutex // of the objects: an apply makes several calls at a time
 }
 
 type kept struct {
@@ -160,11 +163,15 @@ func (w *world) Store(_ context.Context, np *lkeplanv1alpha1.NodePlan, files fet
 
 // Get implements Cluster.
 func (w *world) Get(_ context.Context, like map[string]any) (map[string]any, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	return w.objects[manifest.KeyOf(like)], nil
 }
 
 // ListLabelled implements Cluster.
 func (w *world) ListLabelled(_ context.Context, _, kind, label, value string) (found []map[string]any, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	for _, key := range slices.SortedFunc(maps.Keys(w.objects),
 		func(a, b manifest.Key) int { return strings.Compare(a.Name, b.Name) }) {
 		if obj := w.objects[key]; key.Kind == kind && manifest.Label(obj, label) == value {
@@ -185,6 +192,8 @@ func (w *world) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.
 }
 
 func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.written++
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -195,7 +204,7 @@ func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) 
 	if err != nil || len(conflicts) > 0 && !force {
 		return "", errors.Join(err, fmt.Errorf("conflicts: %v", conflicts))
 	}
-	w.put(after)
+	w.store(after)
 	if before == nil {
 		return kube.Created, nil
 	}
@@ -204,6 +213,12 @@ func (w *world) apply(desired map[string]any, force bool) (kube.Outcome, error) 
 
 // put stores an object as somebody has made or changed it.
 func (w *world) put(obj map[string]any) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.store(obj)
+}
+
+func (w *world) store(obj map[string]any) {
 	if manifest.UID(obj) == "" {
 		w.serial++
 		manifest.Ensure(obj, "metadata")["uid"] = fmt.Sprintf("uid-%d", w.serial)
@@ -213,6 +228,8 @@ func (w *world) put(obj map[string]any) {
 
 // Delete implements Cluster.
 func (w *world) Delete(_ context.Context, obj map[string]any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	key := manifest.KeyOf(obj)
 	live, ok := w.objects[key]
 	if ok && manifest.UID(live) != manifest.UID(obj) {
@@ -226,6 +243,8 @@ func (w *world) Delete(_ context.Context, obj map[string]any) error {
 
 // Orphan implements Cluster.
 func (w *world) Orphan(_ context.Context, obj map[string]any) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if live, ok := w.objects[manifest.KeyOf(obj)]; ok {
 		live = runtime.DeepCopyJSON(live)
 		delete(manifest.Map(live, "metadata", "labels"), kube.InventoryLabel)
@@ -236,6 +255,8 @@ func (w *world) Orphan(_ context.Context, obj map[string]any) error {
 
 // holder is the NodePlan that a pool is labelled with, and its UID.
 func (w *world) holder(pool string) (label, uid string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	live := w.objects[manifest.Key{Kind: "NodePool", Name: pool}]
 	return manifest.Label(live, kube.InventoryLabel), manifest.UID(live)
 }
