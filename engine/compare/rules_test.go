@@ -20,11 +20,14 @@ func TestRuleChanges(t *testing.T) {
 		base, head string
 		want       []string
 	}{
-		"nothing":   {guards, guards, nil},
-		"guards go": {guards, cluster, []string{"guards: max_deleted_pools: 0 → 1; max_rolled_nodes: 10% → any number." + judged}},
-		"a freeze comes": {cluster, cluster + "guards {\n  freeze \"w\" {\n    schedule = \"0 16 * * fri\"\n    duration = \"64h\"\n  }\n}\n",
+		"nothing": {guards, guards, nil},
+		"guards go": {guards, cluster,
+			[]string{"guards: max_deleted_pools: 0 → 1; max_rolled_nodes: 10% → any number." + judged}},
+		"a freeze comes": {cluster, cluster + "guards {\n  freeze \"w\" {\n    schedule = \"0 16 * * fri\"\n    " +
+			"duration = \"64h\"\n  }\n}\n",
 			[]string{"guards: freeze w: new, 0 16 * * fri for 64h0m0s." + judged}},
-		"a window goes": {cluster + "guards {\n  window \"n\" {\n    schedule = \"0 22 * * *\"\n    duration = \"6h\"\n  }\n}\n", cluster,
+		"a window goes": {cluster + "guards {\n  window \"n\" {\n    schedule = \"0 22 * * *\"\n    " +
+			"duration = \"6h\"\n  }\n}\n", cluster,
 			[]string{"guards: window n: 0 22 * * * for 6h0m0s → gone." + judged}},
 		"a policy is weakened": {policy("plan.nodes.rolled < 1"), policy("plan.nodes.rolled < 9"),
 			[]string{"policies: few: condition = plan.nodes.rolled < 1 error_message = \"Too many.\" → condition = plan.nodes.rolled < 9 " +
