@@ -172,7 +172,7 @@ func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
 
 	s.until("some nodes have gone", 2*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) <= 15 })
 	c.kill()
-	c = s.startController()
+	s.startController()
 	s.until("half of its nodes have gone", 2*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) <= 10 })
 
 	// A revert keeps what is left of it.
