@@ -255,6 +255,9 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		Claims: fleet.NewNodeClaims(mgr.GetClient(), mgr.GetAPIReader(), events, chooser.Replan),
 		Nodes:  fleet.NewNodes(mgr.GetClient()), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
+	if err := registerMetrics(cfg, append(machines.Metrics(), types)...); err != nil {
+		return err
+	}
 	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
 		return err
 	}

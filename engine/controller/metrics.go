@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"fmt"
 	"log/slog"
 	"net/http"
 	"strconv"
@@ -62,4 +63,17 @@ func observeLinode(log *slog.Logger, call lkeapi.Call) {
 	if call.Limit > 0 {
 		m.limit.WithLabelValues(call.Method, call.Route).Set(float64(call.Limit))
 	}
+}
+
+// registerMetrics registers what counts the machines of one cluster.
+func registerMetrics(cfg Config, counters ...prometheus.Collector) error {
+	if cfg.Karpenter.Quiet {
+		return nil
+	}
+	for _, c := range counters {
+		if err := crmetrics.Registry.Register(c); err != nil {
+			return fmt.Errorf("register a metric: %w", err)
+		}
+	}
+	return nil
 }

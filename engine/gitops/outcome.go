@@ -30,6 +30,7 @@ type outcome struct {
 	// The revision, and the commit that it was made from; "" where no revision was
 	// found.
 	revision, origin string
+	current          bool // the source was up to date
 
 	approval  *lkeplanv1alpha1.Approval // that was used up; nil where there was none
 	refused   string                    // the reason why a plan that is only shown could not be applied; "" where it could

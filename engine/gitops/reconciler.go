@@ -122,6 +122,9 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops, and the status stays as it is
 	}
+	if o.current {
+		r.Counts.SourceChecked(np.Namespace, np.Name, r.Worker.Now())
+	}
 	settle(np, o)
 	remember(np, o, r.Worker.Now())
 	np.Status.Outdated, np.Status.NextWindow = count.Total(np.Status.Pools)

@@ -93,6 +93,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome
 	rev := &revision{Artifact: artifact, np: np}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
+	o.current = !artifact.Stale
 	return o
 }
 

@@ -45,6 +45,7 @@ type Controller struct {
 
 // NewController returns the controller.
 func NewController(c client.Client, enforcer *Enforcer, recorder events.EventRecorder) *Controller {
+	limitMetrics()
 	return &Controller{client: c, enforcer: enforcer, events: recorder}
 }
 

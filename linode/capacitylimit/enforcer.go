@@ -58,6 +58,7 @@ type view struct {
 // live reader must read from the API server: it is asked once, for the choices of
 // an earlier process that the cache may not show yet.
 func NewEnforcer(cached client.Client, live client.Reader, types *instancetype.Set) *Enforcer {
+	refusals()
 	return &Enforcer{cached: cached, live: live, types: types, book: limits.NewBook(), views: map[string]view{}}
 }
 

@@ -15,8 +15,7 @@ type limitGauges struct {
 	most, used, reached *prometheus.GaugeVec
 }
 
-// limitMetrics registers the metrics of CapacityLimits when they are first
-// used.
+// limitMetrics registers the metrics of CapacityLimits, once in a process.
 var limitMetrics = sync.OnceValue(func() limitGauges {
 	gauge := func(name, help string, labels ...string) *prometheus.GaugeVec {
 		return promauto.With(crmetrics.Registry).NewGaugeVec(prometheus.GaugeOpts{Name: name, Help: help}, labels)

@@ -105,10 +105,11 @@ func (t Timing) policy(tier string) capacity.Policy {
 // One loop decides. The calls for a group run concurrently with it, one work at a
 // time for each group, so that a slow plan type delays no other.
 type Fleet struct {
-	cfg    Config
-	policy capacity.Policy
-	wake   chan struct{} // a poll is due soon
-	now    chan struct{} // a poll is due at once
+	cfg     Config
+	policy  capacity.Policy
+	metrics *metrics
+	wake    chan struct{} // a poll is due soon
+	now     chan struct{} // a poll is due at once
 
 	mu     sync.Mutex
 	memory capacity.Memory
@@ -134,7 +135,8 @@ type Config struct {
 func New(cfg Config) *Fleet {
 	cfg.Timing = cfg.Timing.withDefaults()
 	return &Fleet{
-		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
+		cfg: cfg, policy: cfg.Timing.policy(cfg.Cluster.Tier), metrics: newMetrics(),
+		wake: make(chan struct{}, 1), now: make(chan struct{}, 1),
 	}
 }
 
@@ -243,9 +245,10 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 			return f.retryIn(ctx, err)
 		}
 	}
+	f.show(view)
 	decision := f.decide(view)
 	if len(decision.Binds) > 0 {
-		works.Go(func() { f.bind(ctx, decision.Binds) })
+		works.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
 	}
 	if len(decision.Lost) > 0 {
 		works.Go(func() { f.end(ctx, decision.Lost) })
@@ -289,7 +292,11 @@ func (f *Fleet) remember(event func(m *capacity.Memory, now time.Time)) {
 }
 
 // bind writes the machines of claims, many at a time: the API server is asked for little.
-func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
+func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capacity.Claim) {
+	asked := map[string]capacity.Claim{}
+	for _, c := range claims {
+		asked[c.UID] = c
+	}
 	_ = parallel(32, binds, func(b capacity.Bind) error {
 		err := f.cfg.Claims.Bind(ctx, b)
 		f.remember(func(m *capacity.Memory, now time.Time) {
@@ -303,7 +310,10 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind) {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
 			return nil
 		}
-		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance)
+		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)
+		f.metrics.bound.WithLabelValues(claim.Group.Plan).Observe(waited.Seconds())
+		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance, "plan", claim.Group.Plan,
+			"nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
 		return nil
 	})
 }

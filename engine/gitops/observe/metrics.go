@@ -7,12 +7,17 @@ package observe
 import (
 	"cmp"
 	"context"
+	"math"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/prometheus/client_golang/prometheus"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -20,6 +25,8 @@ import (
 type Metrics struct {
 	compile, apply              *prometheus.HistogramVec
 	objects, nodes, guard, pool *prometheus.GaugeVec
+	ready, ceiling              *prometheus.GaugeVec
+	source, interval            *prometheus.GaugeVec
 }
 
 // New returns metrics that are registered.
@@ -54,7 +61,25 @@ func New(to prometheus.Registerer) *Metrics {
 			Help: "Nodes of the pools, by whether they are outdated or current.",
 		}, append(of, "state")),
 	}
-	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool)
+	m.ready = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_nodeplan_ready",
+		Help: "1 where the NodePlan is ready, else 0; with the reason that its condition Ready has.",
+	}, append(of, "reason"))
+	m.ceiling = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_nodeplan_cost_ceiling_dollars",
+		Help: "The most that all pools can cost in a month by the plan in the status, in US dollars; +Inf where nothing " +
+			"bounds it or there was no plan yet. Absent in the mode PlanOnly.",
+	}, of)
+	m.source = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_nodeplan_source_checked_timestamp_seconds",
+		Help: "When the source was last found to be up to date: it was asked, or source-controller says that it could " +
+			"fetch it.",
+	}, of)
+	m.interval = prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "lkeplan_nodeplan_interval_seconds",
+		Help: "How often the NodePlan asks for its source at least; absent where it is suspended.",
+	}, of)
+	to.MustRegister(m.compile, m.apply, m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.source, m.interval)
 	return m
 }
 
@@ -63,7 +88,16 @@ func (m *Metrics) NodePlan(np *lkeplanv1alpha1.NodePlan) {
 	if m == nil {
 		return
 	}
-	m.Forget(np.Namespace, np.Name)
+	m.forgetStatus(np.Namespace, np.Name)
+	if c := conditions.Get(np, meta.ReadyCondition); c != nil {
+		m.ready.WithLabelValues(np.Namespace, np.Name, c.Reason).Set(oneIf(c.Status == metav1.ConditionTrue))
+	}
+	if np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
+		m.ceiling.WithLabelValues(np.Namespace, np.Name).Set(ceiling(np.Status.Plan))
+	}
+	if !np.Spec.Suspend {
+		m.interval.WithLabelValues(np.Namespace, np.Name).Set(np.Spec.Interval.Seconds())
+	}
 	if p := np.Status.Plan; p != nil {
 		for action, n := range map[string]int{"create": p.Create, "update": p.Update, "delete": p.Delete} {
 			m.objects.WithLabelValues(np.Namespace, np.Name, action).Set(float64(n))
@@ -85,9 +119,40 @@ func (m *Metrics) Forget(namespace, name string) {
 	if m == nil {
 		return
 	}
-	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool} {
+	m.forgetStatus(namespace, name)
+	m.source.DeleteLabelValues(namespace, name)
+}
+
+func (m *Metrics) forgetStatus(namespace, name string) {
+	for _, gauges := range []*prometheus.GaugeVec{m.objects, m.nodes, m.guard, m.pool, m.ready, m.ceiling, m.interval} {
 		gauges.DeletePartialMatch(prometheus.Labels{"namespace": namespace, "name": name})
 	}
+}
+
+// SourceChecked writes down when the source of a NodePlan was found to be up to date.
+func (m *Metrics) SourceChecked(namespace, name string, now time.Time) {
+	if m != nil {
+		m.source.WithLabelValues(namespace, name).Set(float64(now.Unix()))
+	}
+}
+
+// ceiling is the most that a plan costs in a month, in dollars.
+func ceiling(p *lkeplanv1alpha1.PlanSummary) float64 {
+	if p == nil {
+		return math.Inf(1)
+	}
+	most, err := catalog.ParseMoney(p.CostCeiling)
+	if err != nil { // it is empty
+		return math.Inf(1)
+	}
+	return most.Float64()
+}
+
+func oneIf(yes bool) float64 {
+	if yes {
+		return 1
+	}
+	return 0
 }
 
 // Applied counts a request that applies an object.

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -31,15 +33,34 @@ func TestMetricsFollowTheStatus(t *testing.T) {
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Update: 2, NodesRolled: 7}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Guard: "protected", Status: "blocked"}, {Guard: "protected", Status: "blocked"}}
 	np.Status.Pools = []lkeplanv1alpha1.PoolStatus{{Nodes: 5, Outdated: 3}, {Nodes: 4}}
+	np.Status.Plan.CostCeiling = "1200.50"
+	np.Spec.Interval.Duration = time.Hour
+	m.SourceChecked("fleet", "prod", time.Unix(1000, 0))
+	conditions.MarkFalse(np, meta.ReadyCondition, "ApprovalPending", "it waits")
+	m.NodePlan(np)
+	if ready, said := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; !said || ready != 0 {
+		t.Error("what waits is said to be ready")
+	}
+	conditions.MarkTrue(np, meta.ReadyCondition, "ReconciliationSucceeded", "it is done")
 	m.NodePlan(np)
 	m.NodePlan(np)
+	if _, said := gathered(t, registry)["lkeplan_nodeplan_ready ApprovalPending"]; said {
+		t.Error("what is ready is said to wait")
+	}
 	for name, want := range map[string]float64{
 		`lkeplan_nodeplan_plan_objects update`: 2, `lkeplan_nodeplan_plan_nodes roll`: 7,
 		`lkeplan_nodeplan_guards protected blocked`: 2, `lkeplan_nodeplan_nodes outdated`: 3, `lkeplan_nodeplan_nodes current`: 6,
+		`lkeplan_nodeplan_ready ReconciliationSucceeded`: 1, `lkeplan_nodeplan_cost_ceiling_dollars`: 1200.5,
+		`lkeplan_nodeplan_source_checked_timestamp_seconds`: 1000, `lkeplan_nodeplan_interval_seconds`: 3600,
 	} {
 		if got := gathered(t, registry)[name]; got != want {
 			t.Errorf("%s is %v, want %v", name, got, want)
 		}
+	}
+	np.Spec.Suspend = true
+	m.NodePlan(np)
+	if _, said := gathered(t, registry)["lkeplan_nodeplan_interval_seconds"]; said {
+		t.Error("a suspended NodePlan is expected to ask for its source")
 	}
 	m.Forget("fleet", "prod")
 	if left := gathered(t, registry); len(left) > 0 {

@@ -32,6 +32,7 @@ type Artifact struct {
 	Revision string // as Flux writes it: main@sha1:1f2c…
 	Origin   string // the commit that it was made from; "" where the source does not say
 	Verified bool   // source-controller has verified its signature
+	Stale    bool   // source-controller could not fetch the source when it last tried; there may be a newer one
 	// Fetch puts the files into an empty directory. It takes only regular files,
 	// of bounded number and size. It fails, and unpacks nothing, where they have
 	// another digest than the source says.
@@ -120,6 +121,7 @@ func (s Cluster) flux(ctx context.Context, np *lkeplanv1alpha1.NodePlan) (Artifa
 		Revision: artifact.Revision,
 		Origin:   artifact.Metadata["org.opencontainers.image.revision"],
 		Verified: Verified(source),
+		Stale:    conditions.IsFalse(source, meta.ReadyCondition),
 		Fetch:    func(ctx context.Context, dir string) error { return s.Fetcher.Artifact(ctx, *artifact, dir) },
 	}, nil
 }
