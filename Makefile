@@ -66,9 +66,10 @@ generate: ## rewrite what is generated: deep copies, CRDs, schemas, the referenc
 	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
 	$(GO) test -run "^(TestReference|TestPictureOfDiff)$$" ./cmd/lkeplan -update
 	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
+	$(GO) test -run "^TestMetricsReference$$" ./engine/controller -update
 
 generated: generate
-	@git diff --exit-code -- schemas || \
+	@git diff --exit-code -- schemas kube/observability || \
 	  { echo "Generated files are out of date: run make generate and commit what it changes." >&2; exit 1; }
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)
