@@ -83,11 +83,7 @@ func (c *compiler) removals() (removals []Removal) {
 			continue
 		}
 		from := content.Attributes["from"].Expr.Range()
-		if i, ok := c.declared(func(o trail) bool { return within(t, o) }); ok {
-			declared := i.object.Origins[""].Range
-			c.report(diag.At("Removed, but still there",
-				fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at,
-					diag.Line(declared)), from))
+		if c.stillThere(from, func(i instance) bool { return within(t, i.at) }) {
 			continue
 		}
 		r := Removal{Addr: t.addr(), Kind: objectTypes()[t[len(t)-1].typ].Object.Kind, Name: t.objectName(),
@@ -120,11 +116,24 @@ func (c *compiler) removals() (removals []Removal) {
 			r.Prune, said = c.pace(attr, r)
 			ok = ok && said
 		}
-		if ok {
+		same := func(i instance) bool { return i.name == r.Name && i.object.Key() == r.Key() }
+		if ok && !c.stillThere(from, same) {
 			removals = append(removals, r)
 		}
 	}
 	return removals
+}
+
+// stillThere reports an object that is said to be removed, where one is declared that
+// matches.
+func (c *compiler) stillThere(removed hcl.Range, matches func(instance) bool) bool {
+	i, ok := c.declared(matches)
+	if ok {
+		c.report(diag.At("Removed, but still there",
+			fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at,
+				diag.Line(i.object.Origins[""].Range)), removed))
+	}
+	return ok
 }
 
 // pace reads how a pool is deleted. The second result is false where that is in error,

@@ -164,7 +164,7 @@ func (all *compilation) checkMoves() {
 
 // checkMove compares a move with what is declared.
 func (all *compilation) checkMove(m move) {
-	if i, ok := all.declared(m.left); ok {
+	if i, ok := all.declared(func(i instance) bool { return m.left(i.at) }); ok {
 		at := i.object.Origins[""].Range
 		m.report("Moved, but still there",
 			fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write "+
@@ -191,11 +191,11 @@ func (all *compilation) checkMove(m move) {
 	}
 }
 
-// declared returns the first object whose address matches.
-func (all *compilation) declared(matches func(trail) bool) (instance, bool) {
+// declared returns the first object that matches.
+func (all *compilation) declared(matches func(instance) bool) (instance, bool) {
 	for _, c := range all.compilers {
 		for i := range c.allInstances() {
-			if matches(i.at) {
+			if matches(i) {
 				return i, true
 			}
 		}

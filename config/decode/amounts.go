@@ -77,11 +77,13 @@ func (d *decoder) quantities(v cty.Value, src source) any {
 }
 
 // checkResource refuses the name of a resource that nothing has: its limit would
-// limit nothing. Those of devices, which have a slash, are for others to know.
+// limit nothing. Those of devices, which have a slash, are for others to know, but for
+// names of kubernetes.io: the API server lets no device have one.
 func (d *decoder) checkResource(name string, src source) {
 	known := src.arg.Keys
 	meant := eval.DidYouMean(name, known)
-	if len(known) == 0 || slices.Contains(known, name) || strings.Contains(name, "/") && meant == "" {
+	device := strings.Contains(name, "/") && !strings.Contains(name, "kubernetes.io/") && meant == ""
+	if len(known) == 0 || slices.Contains(known, name) || device {
 		return
 	}
 	d.problem(src, "Unknown resource",
