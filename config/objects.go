@@ -250,7 +250,7 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 		name:   name,
 		object: Object{Addr: at.addr(), Before: before.addr(), Manifest: said.Fields, Origins: said.Origins},
 		value:  cty.ObjectVal(fields),
-		whole:  len(said.Unknown) == 0 && !diags.HasErrors(),
+		whole:  len(said.Unknown) == 0 && !diags.HasErrors() && !c.run.Meter.Exhausted(),
 	})
 	c.unknown = append(c.unknown, said.Unknown...)
 	return diags

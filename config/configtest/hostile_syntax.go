@@ -112,6 +112,9 @@ func inJSON() []Hostile {
 		local("escapes", `"`+fill(`\u0041`)+`"`).valid(),
 		local("list of text", "["+strings.Repeat(`"a",`, 60_000)+`"a"]`),
 		local("list of templates", "["+strings.Repeat(`"${1}",`, 9_000)+`"a"]`).valid(),
+		local("list of many templates", "["+strings.Repeat(`"${1}",`, 30_000)+`"a"]`),
+		local("list of short templates", "["+strings.Repeat(`"${1}",`, 20_000)+`"a"]`),
+		file("pools", `{"pool": {`+numbered(12_000, `"a#":{},`)+`"b":{}}}`),
 		file("rounds of dynamic blocks", `{"node_class": {"a": {}}, "pool": {"a": {`+
 			`"for_each": "${toset([for i in range(900) : \"a${i}\"])}", "node_class": "${node_class.a}",`+
 			`"disruption": {"dynamic": {"budget": {"for_each": "${range(1000)}", "content": {"nodes": "10%"}}}}}}}`),

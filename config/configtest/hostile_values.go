@@ -22,6 +22,7 @@ func numbers() []Hostile {
 		native("exponent as a limit", "pool \"a\" {\n  limits = { cpu = \"1e10000000\" + 1 }\n}"),
 		locals("exponent decoded", `a = jsondecode("1e10000000")`),
 		locals("exponent decoded from YAML", `a = yamldecode("a: 1e10000000")`),
+		locals("fractions", numbered(8000, `a# = tostring(1/3)`+"\n")),
 		locals("squares", "a0 = 1e20", chained(30, "local.a# * local.a#"), `a = "x${local.a30}"`),
 		locals("width", `a = format("%999999999s", "x")`),
 		locals("widths", numbered(5000, `a# = format("%999s", "x")`+"\n")).valid(),

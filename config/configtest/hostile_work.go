@@ -28,6 +28,14 @@ func looped() []Hostile {
 			"check \"c#\" {\n  assert {\n    condition = length(pool) > 0\n    error_message = \"a\"\n  }\n}\n")),
 		native("all pools in limits", repeatedPool("")+
 			"limits \"l\" {\n  for_each = toset([for i in range(1000) : \"l${i}\"])\n  pools = values(pool.a)\n  nodes = 1\n}\n"),
+		native("written pools in limits", numbered(1000, "pool \"a#\" {\n  node_class = node_class.a\n}\n")+"node_class \"a\" {}\n"+
+			"limits \"l\" {\n  for_each = toset([for i in range(1000) : \"l${i}\"])\n  pools = values(pool)\n  nodes = 1\n}\n"),
+		native("written pools in checks", numbered(1000, "pool \"a#\" {\n  node_class = node_class.a\n}\n")+"node_class \"a\" {}\n"+
+			numbered(1000, "check \"c#\" {\n  assert {\n    condition = alltrue([for p in values(pool) : p.weight != 1])\n"+
+				"    error_message = \"a\"\n  }\n}\n")),
+		native("labels of written pools in limits", numbered(1000, "pool \"a#\" {\n  node_class = node_class.a\n"+
+			"  labels = { a = \"b\", c = \"d\" }\n}\n")+"node_class \"a\" {}\n"+
+			"limits \"l\" {\n  for_each = toset([for i in range(1000) : \"l${i}\"])\n  pools = values(pool)\n  nodes = 1\n}\n"),
 		native("rounds of dynamic blocks", repeatedPool(
 			"disruption {\n  dynamic \"budget\" {\n    for_each = range(1000)\n    content {\n      nodes = \"10%\"\n    }\n  }\n}")),
 		native("rounds of dynamic blocks in try", repeatedPool("disruption {\n  dynamic \"budget\" {\n"+
@@ -97,6 +105,7 @@ func repeated() []Hostile {
 		native("variables", numbered(8000, "variable \"a#\" {}\n")),
 		native("checks", "locals {\n  a = 1\n}\n"+numbered(2500,
 			"check \"c#\" {\n  assert {\n    condition = local.a > 0\n    error_message = \"a\"\n  }\n}\n")).valid(),
+		native("node classes, more of them", numbered(11_000, "node_class \"a#\" {}\n")),
 		native("node classes", numbered(9000, "node_class \"a#\" {}\n")).valid(),
 		native("limits", numbered(4000, "limits \"l#\" {\n  nodes = 1\n}\n")).valid(),
 		native("overlays", numbered(2000, "overlay \"o#\" {\n  requirements = { arch = \"amd64\" }\n  weight = 1\n"+
@@ -135,6 +144,7 @@ func reported() []Hostile {
 		native("invalid objects", repeatedPool("weight = 1000000")),
 		native("a long message", "locals {\n  a = 1\n}\ncheck \"c\" {\n  assert {\n    condition = local.a > 1\n"+
 			"    error_message = \""+fill("a ")+"\"\n  }\n}\n"),
+		native("objects named pool", "locals {\n  a = [pool]\n}\npool \"a\" {\n  labels = {"+numbered(18_000, "a# = 1,")+"}\n}\n"),
 		native("a long label", "pool \""+fill("a")+"\" {}\n"),
 		native("a long line", "locals { a = ["+fill("b,")+"] }\n"),
 		native("conflict markers", fill("<<<<<<< HEAD\n=======\n>>>>>>> a\n")),

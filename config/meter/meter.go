@@ -60,8 +60,16 @@ func (m *Meter) Begin(expression hcl.Range) {
 }
 
 // Object is called before each object that is compiled: many of them may take more
-// time than few.
-func (m *Meter) Object() { m.leftInAll += perObject }
+// time than few. What has run out stays so.
+func (m *Meter) Object() {
+	if !m.Exhausted() {
+		m.leftInAll += perObject
+	}
+}
+
+// Exhausted reports whether nothing more is evaluated: what is unknown then needs no other
+// message than the limit.
+func (m *Meter) Exhausted() bool { return m.leftInAll < 0 }
 
 // Overrun returns a diagnostic for each expression that was stopped. The
 // expression itself may have none, as try(...) swallows errors.
@@ -100,7 +108,7 @@ func (m *Meter) Spend(n int) bool {
 	if m.stopped() {
 		return false // and is reported already
 	}
-	exhausted := m.leftInAll < 0
+	exhausted := m.Exhausted()
 	m.left -= n
 	m.leftInAll -= n
 	switch {
