@@ -87,8 +87,9 @@ func Members(from workspace.Options, version string, s Selection,
 // below finds the directories that one argument names.
 func (s Selection) below(arg, below string, repo *Repository) (found []Member, err error) {
 	if !s.Recursive {
-		gone := repo.Base != nil && !Has(repo.FS, below) && Has(repo.Base.FS, below)
-		return []Member{{Dir: filepath.ToSlash(filepath.Clean(arg)), Repository: repo, Below: below, Gone: gone}}, nil
+		m := Member{Dir: filepath.ToSlash(filepath.Clean(arg)), Repository: repo, Below: below}
+		m.Gone = repo.Base != nil && !Has(repo.FS, below) && Has(repo.Base.FS, below)
+		return []Member{m}, m.leftOut()
 	}
 	directories, err := Find(repo.FS, below)
 	if err != nil {
@@ -106,12 +107,32 @@ func (s Selection) below(arg, below string, repo *Repository) (found []Member, e
 		if err != nil {
 			return nil, err
 		}
-		found = append(found, Member{
+		m := Member{
 			Dir: filepath.ToSlash(filepath.Join(arg, rel)), Repository: repo, Below: path.Clean(dir),
 			Gone: !Has(repo.FS, dir),
-		})
+		}
+		if err := m.leftOut(); err != nil {
+			return nil, err
+		}
+		found = append(found, m)
 	}
 	return found, nil
+}
+
+// leftOut is an error where the directory seems to be gone, and is only not checked out.
+func (m Member) leftOut() error {
+	if !m.Gone || m.Base == nil {
+		return nil
+	}
+	leftOut, err := m.Base.LeftOut(m.Below)
+	if err != nil {
+		return fmt.Errorf("find out whether %s is gone: %w", m.Dir, err)
+	}
+	if !leftOut {
+		return nil
+	}
+	return fmt.Errorf("%s is not in this sparse checkout, so there is no telling what becomes of it: name the directories that "+
+		"are meant, or type:\n  git sparse-checkout add %s", m.Dir, m.Below)
 }
 
 // Reached reports whether a change can reach the directory.

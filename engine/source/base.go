@@ -3,8 +3,10 @@ package source
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"slices"
 	"strings"
+	"sync/atomic"
 )
 
 // point is where a change is going: a branch, or a commit of it.
@@ -63,7 +65,22 @@ func (s *Source) Base() (Revision, error) {
 	if err != nil {
 		return Revision{}, s.unreadable(commit{id: bases[0]}, err)
 	}
-	return s.revision(base, fmt.Sprintf("merge base with %s, %s", to.name, to.why))
+	why := fmt.Sprintf("merge base with %s, %s", to.name, to.why)
+	if bases[0] != to.commit.id && s.changed(base, to.commit) {
+		why += "; this directory has changed there since, and so may have its guards"
+	}
+	return s.revision(base, why)
+}
+
+// changed reports whether two commits have the directory with other files. One that
+// cannot be read may have.
+func (s *Source) changed(a, b commit) bool {
+	_, was, errA := treeFS{s.history, a.tree, &atomic.Bool{}}.find(s.dir)
+	_, is, errB := treeFS{s.history, b.tree, &atomic.Bool{}}.find(s.dir)
+	if errors.Is(errA, fs.ErrNotExist) && errors.Is(errB, fs.ErrNotExist) {
+		return false
+	}
+	return errA != nil || errB != nil || was.id != is.id
 }
 
 // onTrunk returns the base of a commit that is in the trunk.
@@ -96,7 +113,7 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	if len(head.parents) == 0 {
 		return Revision{
 			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir, lacking: func() error { return nil },
-			head: s.head,
+			head: s.head, sparse: s.history.sparse,
 		}, nil
 	}
 	before, err := s.commit(head.parents[0])
@@ -215,7 +232,7 @@ func (s *Source) remoteTrunk(remote string) (trunk, error) {
 	}
 	if to == "" {
 		return trunk{}, advise(fmt.Errorf("there is no telling what to compare with:%s this clone does not know the default "+
-			"branch of %s; name a base with --base git:%s/BRANCH, or", where, remote, remote),
+			"branch of %s; name a base with --base git:%s/BRANCH, or have git ask %s for it", where, remote, remote, remote),
 			s.fetch(remote, "*")+" && "+s.git("remote set-head "+quoted(remote)+" --auto"))
 	}
 	short := strings.TrimPrefix(to, "refs/remotes/")

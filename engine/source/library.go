@@ -48,6 +48,14 @@ func (s *Source) openLibrary(abs string) error {
 
 func (l library) shallow() bool { return l.cuts }
 
+func (l library) sparse() (bool, error) {
+	c, err := l.repo.Config()
+	if err != nil {
+		return false, err
+	}
+	return strings.EqualFold(c.Raw.Section("core").Option("sparseCheckout"), "true"), nil
+}
+
 func (l library) object(name string) (object, error) {
 	hash := plumbing.NewHash(name)
 	if ref, ok := strings.CutSuffix(name, "^{commit}"); ok {

@@ -141,6 +141,14 @@ func none(err error) bool {
 
 func (p *program) shallow() bool { return p.ends }
 
+func (p *program) sparse() (bool, error) {
+	out, err := p.run("config", "--type=bool", "--get", "core.sparseCheckout")
+	if none(err) {
+		return false, nil
+	}
+	return strings.TrimSpace(out) == "true", err
+}
+
 func (p *program) mergeBases(a, b string) ([]string, error) {
 	out, err := p.run("merge-base", "--all", a, b)
 	if none(err) {

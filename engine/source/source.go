@@ -44,6 +44,25 @@ type Revision struct {
 
 	lacking func() error
 	head    func() (fs.FS, error) // of the commit that is checked out
+	sparse  func() (bool, error)  // whether only a part of that is checked out
+}
+
+// LeftOut reports whether the commit that is checked out has a directory, and a sparse
+// checkout has left it out.
+func (r Revision) LeftOut(dir string) (bool, error) {
+	sparse, err := r.sparse()
+	if err != nil || !sparse {
+		return false, err
+	}
+	head, err := r.head()
+	if err != nil {
+		return false, err
+	}
+	_, err = fs.Stat(head, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Lacking is the error of what has been read and is not in a partial clone, with what to
@@ -89,6 +108,7 @@ type history interface {
 	branches() ([]string, error)
 	remotes() ([]string, error)
 	shallow() bool
+	sparse() (bool, error)
 }
 
 // Open returns the source at a path. The environment says what a CI system knows of
@@ -245,7 +265,7 @@ func (s *Source) revision(c commit, why string) (Revision, error) {
 		}
 		return nil
 	}
-	return Revision{c.id, why, tree, dir, lacking, s.head}, nil
+	return Revision{c.id, why, tree, dir, lacking, s.head, s.history.sparse}, nil
 }
 
 // head is the file system of the commit that is checked out.
