@@ -51,6 +51,11 @@ func TakeOver(ctx context.Context, head compile.Result, cluster taker, report fu
 	if err != nil {
 		return err
 	}
+	for i, r := range resources { // those that were taken over before carry the label
+		if manifest.Label(lives[i], kube.InventoryLabel) == head.Owner() {
+			resources[i].Manifest = head.Labelled(r.Manifest)
+		}
+	}
 	takeovers, err := takeoversOf(validator, resources, lives)
 	if err != nil {
 		return err
