@@ -15,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // compiled is a compiled source, and the request that its policies are judged by.
@@ -138,13 +139,14 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 
 // refuseUnknown blocks a plan that changes something while the files that were last
 // applied are not known, or do not compile. Otherwise whoever can have them lost
-// would have a commit judged by its own guards.
+// would have a commit judged by its own guards. Objects with the NodePlan's label that
+// stay are a change, too: it may have applied them.
 func (c compiled) refuseUnknown(p judged) []plan.Verdict {
-	why := c.lastAppliedError
-	if c.first && p.touchesOurs() {
+	why, strays := c.lastAppliedError, c.first && len(p.stays) > 0
+	if strays || c.first && p.touchesOurs() {
 		why = "There is no record of it, and its objects are in the cluster."
 	}
-	if why == "" || p.Plan.Empty() {
+	if why == "" || p.Plan.Empty() && !strays {
 		return nil
 	}
 	return []plan.Verdict{{
@@ -153,10 +155,15 @@ func (c compiled) refuseUnknown(p judged) []plan.Verdict {
 	}}
 }
 
-// touchesOurs reports whether a plan changes or deletes objects that the NodePlan
-// has applied already.
+// touchesOurs reports whether a plan changes or deletes objects that carry the NodePlan's
+// label. What it has applied of them its status says, and that may be lost as well.
 func (p judged) touchesOurs() bool {
+	labelled := map[manifest.Key]bool{}
+	for _, obj := range p.labelled {
+		labelled[manifest.KeyOf(obj)] = true
+	}
 	return slices.ContainsFunc(p.Plan.Changes, func(c plan.Change) bool {
-		return p.ours[c.Key()] && !p.received[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
+		ours := p.ours[c.Key()] || labelled[c.Key()]
+		return ours && !p.received[c.Key()] && (c.Action == plan.Update || c.Action == plan.Delete)
 	})
 }
