@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -124,21 +125,26 @@ func (s *sandbox) whole(what string, pods int) state {
 	})
 }
 
-// loseFirst has the host die of the first machine that is bound and has not joined.
+// loseFirst has the host die of the next machine that is bound and has not joined. The time
+// between is short, so it watches.
 func (s *sandbox) loseFirst() {
 	s.t.Helper()
-	var victim karpv1.NodeClaim
-	s.until("a machine is bound that has not joined", time.Minute, func(now state) bool {
-		i := slices.IndexFunc(now.claims, func(nc karpv1.NodeClaim) bool {
-			return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 &&
-				!nc.StatusConditions().Get(karpv1.ConditionTypeRegistered).IsTrue()
-		})
-		if i >= 0 {
-			victim = now.claims[i]
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
+	defer cancel()
+	seen, err := s.client.Watch(ctx, &karpv1.NodeClaimList{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer seen.Stop()
+	for e := range seen.ResultChan() {
+		nc, ok := e.Object.(*karpv1.NodeClaim)
+		if ok && nodeclaim.InstanceOf(nc.Status.ProviderID) != 0 &&
+			!nc.StatusConditions().Get(karpv1.ConditionTypeRegistered).IsTrue() {
+			s.lose(*nc)
+			return
 		}
-		return i >= 0
-	})
-	s.lose(victim)
+	}
+	s.t.Fatal("no machine was bound that had not joined")
 }
 
 // recycleAll is the button of Cloud Manager.

@@ -44,7 +44,7 @@ type sandbox struct {
 	dir     string
 	env     map[string]string
 	kubectl string
-	client  client.Client
+	client  client.WithWatch
 }
 
 // startSandbox starts a sandbox, with short delays where the flags do not say
@@ -80,7 +80,7 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 		t.Fatal(err)
 	}
 	cfg.QPS, cfg.Burst = 100, 200
-	if s.client, err = client.New(cfg, client.Options{Scheme: scheme.Scheme}); err != nil {
+	if s.client, err = client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme}); err != nil {
 		t.Fatal(err)
 	}
 	return s
