@@ -155,15 +155,15 @@ func reference(t *testing.T) map[string][]string {
 	return known
 }
 
-// unknown are the metrics of an expression that are not known, and the labels by which it
-// selects that they do not have. Of a recorded metric no labels are known.
+// unknown are the metrics of an expression that are not known, and the labels that it asks
+// them for and that they do not have. Of a recorded metric no labels are known.
 func unknown(t *testing.T, expr string, known map[string][]string) (problems []string) {
 	t.Helper()
 	parsed, err := parser.NewParser(parser.Options{}).ParseExpr(expr)
 	if err != nil {
 		return []string{err.Error()}
 	}
-	parser.Inspect(parsed, func(node parser.Node, _ []parser.Node) error {
+	parser.Inspect(parsed, func(node parser.Node, path []parser.Node) error {
 		selector, ok := node.(*parser.VectorSelector)
 		if !ok {
 			return nil
@@ -173,12 +173,25 @@ func unknown(t *testing.T, expr string, known map[string][]string) (problems []s
 			problems = append(problems, "metrics.md has no "+selector.Name)
 			return nil
 		}
-		for _, m := range selector.LabelMatchers {
-			if of != nil && !slices.Contains(of, m.Name) {
-				problems = append(problems, selector.Name+" has no label "+m.Name)
+		for _, label := range asked(selector, path) {
+			if of != nil && !slices.Contains(of, label) {
+				problems = append(problems, selector.Name+" has no label "+label)
 			}
 		}
 		return nil
 	})
 	return problems
+}
+
+// asked are the labels that a selector selects by, and that sums of it are told apart by.
+func asked(selector *parser.VectorSelector, path []parser.Node) (of []string) {
+	for _, m := range selector.LabelMatchers {
+		of = append(of, m.Name)
+	}
+	for _, node := range path {
+		if sum, ok := node.(*parser.AggregateExpr); ok && !sum.Without {
+			of = append(of, sum.Grouping...)
+		}
+	}
+	return of
 }
