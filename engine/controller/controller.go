@@ -117,7 +117,7 @@ func Run(ctx context.Context, cfg Config) error {
 }
 
 func newManager(cfg Config) (manager.Manager, error) {
-	logger := logr.FromSlogHandler(cfg.Log.Handler())
+	logger := logr.FromSlogHandler(calm{cfg.Log.Handler()})
 	config := rest.CopyConfig(cfg.Kube)
 	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
 	// has a fairness of its own.

@@ -3,11 +3,13 @@ package gitops
 import (
 	"cmp"
 	"maps"
+	"strings"
 	"time"
 
 	event "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -37,12 +39,16 @@ type notice struct {
 	metadata        map[string]string
 }
 
-// publish publishes the events that an outcome is worth. The outcome is settled
-// in np; before is the NodePlan as it was before that.
-func (r *Reconciler) publish(np, before *lkeplanv1alpha1.NodePlan, o outcome) {
+// publish publishes the events that an outcome is worth, and logs each once. The outcome is
+// settled in np; before is the NodePlan as it was before that.
+func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) {
 	was := said{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
 	for _, n := range notices(was, conditions.Get(np, meta.ReadyCondition), o) {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
+		if n.metadata[commitStatusKey] == "" { // what sets the status of the commit says the same once more
+			first, _, _ := strings.Cut(n.message, "\n")
+			log.Info("nodeplan reconciled", "reason", n.reason, "type", n.kind, "revision", o.revision, "message", first)
+		}
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
+	"github.com/go-logr/logr"
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -105,7 +106,7 @@ func TestEventsAreNews(t *testing.T) {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
 		log := &recorder{}
-		if (&Reconciler{EventRecorder: log}).publish(np, before, tt.then); len(log.messages) != len(got) {
+		if (&Reconciler{EventRecorder: log}).publish(logr.Discard(), np, before, tt.then); len(log.messages) != len(got) {
 			t.Errorf("%s: published %q, want %d events", tt.name, log.messages, len(got))
 		}
 	}

@@ -35,7 +35,7 @@ func (r *Reconciler) finalize(ctx context.Context, np *lkeplanv1alpha1.NodePlan)
 	switch o, waiting := errors.AsType[outcome](err); {
 	case waiting:
 		settle(np, o)
-		r.publish(np, before, o)
+		r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 		return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 	case err != nil && !refused(err):
 		settle(np, failed(lkeplanv1alpha1.ReasonPruneFailed, "it is deleted, and its objects could not be orphaned: %v", err))

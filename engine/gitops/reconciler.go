@@ -131,7 +131,7 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}
-	r.publish(np, before, o)
+	r.publish(ctrl.LoggerFrom(ctx), np, before, o)
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 

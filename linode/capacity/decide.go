@@ -50,6 +50,7 @@ type View struct {
 // Claim is a NodeClaim, as far as capacity goes.
 type Claim struct {
 	UID      string
+	Name     string // for people
 	Group    Group
 	Instance int       // the Linode that is its machine; 0 while it waits for one
 	Created  time.Time // older claims are served first

@@ -10,6 +10,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -245,8 +246,8 @@ func (f *Fleet) pass(ctx context.Context, works *sync.WaitGroup) time.Duration {
 			return f.retryIn(ctx, err)
 		}
 	}
-	f.show(view)
 	decision := f.decide(view)
+	f.show(f.assigned(view))
 	if len(decision.Binds) > 0 {
 		works.Go(func() { f.bind(ctx, decision.Binds, view.Claims) })
 	}
@@ -284,6 +285,19 @@ func (f *Fleet) decide(view capacity.View) capacity.Decision {
 	return d
 }
 
+// assigned is a view in which claims have the machines that were given to them already.
+func (f *Fleet) assigned(view capacity.View) capacity.View {
+	view.Claims = slices.Clone(view.Claims)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range view.Claims {
+		if c := &view.Claims[i]; c.Instance == 0 {
+			c.Instance = f.memory.Assigned(c.UID)
+		}
+	}
+	return view
+}
+
 // remember records an event in the memory.
 func (f *Fleet) remember(event func(m *capacity.Memory, now time.Time)) {
 	f.mu.Lock()
@@ -312,8 +326,8 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 		}
 		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)
 		f.metrics.bound.WithLabelValues(claim.Group.Plan).Observe(waited.Seconds())
-		f.cfg.Log.Info("machine bound", "uid", b.UID, "instance", b.Instance, "plan", claim.Group.Plan,
-			"nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
+		f.cfg.Log.Info("machine bound", "nodeclaim", claim.Name, "uid", b.UID, "instance", b.Instance,
+			"plan", claim.Group.Plan, "nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
 		return nil
 	})
 }

@@ -179,23 +179,23 @@ func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 		err := f.cfg.API.DeletePool(ctx, f.cfg.Cluster.ID, pool)
 		f.remember(func(m *capacity.Memory, now time.Time) { m.PoolDeleted(pool, outcome(err), now) })
 		f.undeleted(ctx, err, func(p lkeapi.Pool, _ lkeapi.Slot) bool { return p.ID == pool })
-		return f.deleted("pool", pool, err)
+		return f.deleted("pool", pool, w.Group, err)
 	})
 	slots := parallel(8, w.DeleteSlots, func(slot string) error {
 		err := f.cfg.API.DeleteSlot(ctx, f.cfg.Cluster.ID, slot)
 		f.remember(func(m *capacity.Memory, now time.Time) { m.SlotDeleted(slot, outcome(err), now) })
 		f.undeleted(ctx, err, func(_ lkeapi.Pool, s lkeapi.Slot) bool { return s.ID == slot })
-		return f.deleted("slot", slot, err)
+		return f.deleted("slot", slot, w.Group, err)
 	})
 	return errors.Join(pools, slots)
 }
 
-func (f *Fleet) deleted(what string, id any, err error) error {
+func (f *Fleet) deleted(what string, id any, of capacity.Group, err error) error {
 	if err != nil {
 		f.cfg.Log.Error("could not delete a "+what, what, id, "class", lkeapi.ClassOf(err), "error", err)
 		return err
 	}
-	f.cfg.Log.Info(what+" deleted", what, id)
+	f.cfg.Log.Info(what+" deleted", what, id, "plan", of.Plan, "nodepool", of.NodePool)
 	return nil
 }
 

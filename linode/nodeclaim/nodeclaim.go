@@ -75,6 +75,7 @@ func Read(nc *karpv1.NodeClaim) (claim capacity.Claim, decided bool) {
 	id := nc.Status.ProviderID
 	claim = capacity.Claim{
 		UID:      string(nc.UID),
+		Name:     nc.Name,
 		Instance: InstanceOf(id),
 		Created:  nc.CreationTimestamp.Time,
 		Leaving:  !nc.DeletionTimestamp.IsZero(),
