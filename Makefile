@@ -61,15 +61,17 @@ lint: ## check formatting and imports, vet, and run staticcheck
 	$(GO) tool -modfile=tools.mod staticcheck ./...
 	$(GO) tool -C cmd/sandbox -modfile=$(CURDIR)/tools.mod staticcheck ./...
 
-generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference
+generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference, kube/deploy
 	$(GO) generate ./schemas/...
 	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
 	$(GO) test -run "^(TestReference|TestPictureOfDiff)$$" ./cmd/lkeplan -update
 	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
 	$(GO) test -run "^TestMetricsReference$$" ./engine/controller -update
+	$(GO) test -run "^TestTheChart" ./kube -update
+	$(GO) test -C cmd/sandbox -run "^TestDeployIsTheChart$$" ./e2e/helm -update
 
 generated: generate
-	@git diff --exit-code -- schemas kube/observability || \
+	@git diff --exit-code -- schemas kube || \
 	  { echo "Generated files are out of date: run make generate and commit what it changes." >&2; exit 1; }
 
 fuzz: ## run each fuzz target for FUZZTIME (30s)

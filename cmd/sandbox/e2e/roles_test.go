@@ -44,7 +44,7 @@ func TestRolesAreExact(t *testing.T) {
 	s := startSandbox(t, "--audit", "--flux")
 	s.installCRDs()
 	s.kube("", "create", "namespace", "lkeplan-system")
-	for _, name := range []string{"rbac", "controller", "gitops", "tenant", "tenancy", "approval"} {
+	for _, name := range []string{"rbac", "features", "controller", "gitops", "tenant", "tenancy", "approval"} {
 		s.kube("", "apply", "-f", "../../../kube/deploy/"+name+".yaml")
 	}
 	s.kube("", "delete", "deployment", "-n", "lkeplan-system", controllerAccount, gitopsAccount) // they are here instead
@@ -241,7 +241,7 @@ func (s *sandbox) audited() []request {
 func granted(t *testing.T) map[string]string {
 	t.Helper()
 	rights := map[string]string{}
-	for _, name := range []string{"rbac", "controller", "gitops"} {
+	for _, name := range []string{"rbac", "features", "controller", "gitops"} {
 		raw, err := os.ReadFile("../../../kube/deploy/" + name + ".yaml")
 		if err != nil {
 			t.Fatal(err)

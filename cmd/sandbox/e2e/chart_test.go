@@ -1,0 +1,162 @@
+package e2e
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
+)
+
+// helm runs Helm on the sandbox.
+func (s *sandbox) helm(args ...string) string {
+	s.t.Helper()
+	h, err := helm.New(s.t.TempDir(), "KUBECONFIG="+s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	out, err := h.Run(s.t.Context(), args...)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
+}
+
+// TestTheAPIServerTakesWhatTheChartMakes, with all kinds of values, and what kustomize
+// makes of kube/deploy. Nothing that it does not know is in it.
+func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	for _, namespace := range []string{"lkeplan-system", "lkeplan-fleet", "other"} {
+		s.kube("", "create", "namespace", namespace)
+	}
+	takes := func(what, manifests string) {
+		if said, refused := s.tries(s.env["KUBECONFIG"], manifests, "apply", "--server-side", "--force-conflicts",
+			"--dry-run=server", "--validate=strict", "-f", "-"); refused {
+			t.Errorf("%s: %s", what, said)
+		}
+	}
+	values, err := filepath.Glob("helm/testdata/values/*.yaml")
+	if err != nil || len(values) == 0 {
+		t.Fatalf("no values: %v", err)
+	}
+	for _, name := range values {
+		made := s.helm("template", "lkeplan", helm.Chart, "--namespace", "lkeplan-system", "--values",
+			"cmd/sandbox/e2e/"+name)
+		var known []string
+		for doc := range strings.SplitSeq(made, "\n---\n") {
+			if !strings.Contains(doc, "\napiVersion: monitoring.coreos.com/v1\n") { // of an operator that is not here
+				known = append(known, doc)
+			}
+		}
+		takes(name, strings.Join(known, "\n---\n"))
+	}
+	takes("kube/deploy", s.kube("", "kustomize", "../../../kube/deploy"))
+}
+
+// TestTheChartComesAndGoes: an installation by the chart of an earlier version is upgraded,
+// CRDs and roles with it, while nodes run. Uninstalled it leaves pools, nodes and pods
+// alone.
+func TestTheChartComesAndGoes(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	const namespace = "lkeplan-system"
+	values := []string{"--namespace", namespace, "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
+		"--set", "gitops.replicas=0"} // both run outside
+	said := s.helm(append([]string{"install", "lkeplan", earlier(t), "--create-namespace"}, values...)...)
+	mustContain(t, said, "STATUS: deployed", "lkeplan doctor")
+	first := s.chartController()
+	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
+	s.kube(workload("any", 2), "apply", "-f", "-")
+	before := s.until("pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
+
+	column := func() string {
+		return s.kube("", "get", "crd", "nodeplans.lkeplan.dev", "-o", "jsonpath={.spec.names.shortNames}")
+	}
+	if got := column(); got != `["old"]` {
+		t.Errorf("the earlier chart has brought short names %s", got)
+	}
+	s.helm(append([]string{"upgrade", "lkeplan", helm.Chart}, values...)...)
+	s.until("the CRDs are upgraded", 10*time.Second, func(state) bool { return column() == `["np"]` })
+	if _, there := s.tries(s.env["KUBECONFIG"], "", "get", "clusterrole", "lkeplan-old"); !there {
+		t.Error("a role of the earlier chart has stayed")
+	}
+	first.stop()
+	second := s.chartController()
+	s.kube("", "scale", "deployment", "any", "--replicas=4")
+	after := s.until("more pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
+	for _, name := range names(before) {
+		if !slices.Contains(names(after), name) {
+			t.Errorf("the upgrade has replaced node %s; there are %v", name, names(after))
+		}
+	}
+
+	said = s.helm("uninstall", "lkeplan", "--namespace", namespace)
+	mustContain(t, said, "kept due to the resource policy", "nodepools.karpenter.sh")
+	second.stop()
+	s.never("a node or a pod goes with the chart", 5*time.Second, func(now state) bool {
+		return len(now.nodes) != len(after.nodes) || len(now.claims) != len(after.claims) || now.running != 4 ||
+			len(s.pools()) == 0
+	})
+	// The same chart goes on where it has stopped.
+	s.helm(append([]string{"install", "lkeplan", helm.Chart}, values...)...)
+	s.chartController()
+	s.kube("", "scale", "deployment", "any", "--replicas=0")
+	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
+}
+
+// chartController starts the controller as the account that the chart has made.
+func (s *sandbox) chartController() *controller {
+	s.t.Helper()
+	return s.startController("--leader-elect", "true", "--leader-election-namespace", "lkeplan-system", "--only",
+		"capacity", "--kubeconfig", s.account("lkeplan-system", controllerAccount))
+}
+
+func names(of state) (all []string) {
+	for _, n := range of.nodes {
+		all = append(all, n.Name)
+	}
+	return all
+}
+
+// earlier is the chart as an earlier version of it could have been: a CRD is another, and
+// a role is there that has been removed since.
+func earlier(t *testing.T) string {
+	t.Helper()
+	root, err := programs.Repository()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(root, helm.Chart))); err != nil {
+		t.Fatal(err)
+	}
+	edit := func(name, old, by string) {
+		path := filepath.Join(dir, name)
+		raw, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(raw), old) {
+			t.Fatalf("%s has no %q (%v)", name, old, err)
+		}
+		if err := os.WriteFile(path, []byte(strings.Replace(string(raw), old, by, 1)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	edit("Chart.yaml", "\nversion: ", "\nversion: 0.0.0-")
+	edit("files/crds/lkeplan.dev_nodeplans.yaml", "    - np\n", "    - old\n")
+	role, err := json.Marshal(map[string]any{
+		"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole",
+		"metadata": map[string]any{"name": "lkeplan-old"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "templates", "old.yaml"), role, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}

@@ -1,0 +1,126 @@
+package helm
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const valuesDir = "cmd/sandbox/e2e/helm/testdata/values/"
+
+// TestValues: Helm finds nothing to say about the chart with any of the values, and each
+// Deployment has what it says there.
+func TestValues(t *testing.T) {
+	tests := map[string]struct{ has, hasNot []string }{
+		"provider": {
+			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair", "containerPort: 9080", "LINODE_REGION",
+				"serviceAccountName: karpenter", `LINODE_TOKEN: "0123"`, "interval: 30s", "name: side", "    - widgets"},
+			[]string{"clusterEndpoint", "--feature-gates=NodeOverlay"},
+		},
+		"all": {
+			[]string{"--feature-gates=StaticCapacity", "--node-admission-params", "lkeplan-controller@sha256:0123",
+				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", "name: on-call",
+				"kind: PrometheusRule", "alert: LkeplanTokenRefused", "capacity.json: |",
+				"{name: token, key: LINODE_TOKEN}", "--http-retry=3", "--concurrent=4", "policyTypes: [Ingress, Egress]"},
+			[]string{"resource-policy: keep\n    controller-gen", "--no-cross-namespace-refs", "kind: Secret\n"},
+		},
+		"together": {
+			[]string{"--default-service-account=lkeplan", "memory: 3Gi", "kind: CustomResourceDefinition"},
+			[]string{"--only", "lkeplan-gitops"},
+		},
+		"capacity": {
+			[]string{"--only=capacity", "{name: karpl-credentials, key: LINODE_TOKEN}"},
+			[]string{"lkeplan-gitops", "kind: CustomResourceDefinition", "kind: NetworkPolicy",
+				"kind: ValidatingAdmissionPolicy"},
+		},
+	}
+	for name, want := range tests {
+		t.Run(name, func(t *testing.T) {
+			run(t, "lint", "--strict", Chart, "--values", valuesDir+name+".yaml", "--kube-version", "1.36.0")
+			var all strings.Builder
+			for _, text := range render(t, "--values", valuesDir+name+".yaml") {
+				all.WriteString(text)
+			}
+			for _, text := range want.has {
+				if !strings.Contains(all.String(), text) {
+					t.Errorf("it makes no %q", text)
+				}
+			}
+			for _, text := range want.hasNot {
+				if strings.Contains(all.String(), text) {
+					t.Errorf("it makes %q", text)
+				}
+			}
+		})
+	}
+	if files, err := filepath.Glob("testdata/values/*.yaml"); err != nil || len(files) != len(tests) {
+		t.Errorf("%d files of values, want %d (%v)", len(files), len(tests), err)
+	}
+}
+
+// TestBadValues: nothing is installed, and the message says what to do.
+func TestBadValues(t *testing.T) {
+	tests := []struct {
+		set  string // apart from settings.clusterName
+		want []string
+	}{
+		{"settings.clusterName=", []string{"settings.clusterName is empty; set it to the label of the LKE cluster"}},
+		{"settings.mode=instance", []string{`settings.mode is "instance"`, "set it to lke, or leave it out"}},
+		{"setings.clusterName=x", []string{"'setings' not allowed"}},
+		{"settings.clusterNam=x", []string{"/settings", "'clusterNam' not allowed"}},
+		{"replicas=two", []string{"/replicas", "want integer"}},
+		{"settings.batchIdleDuration=fast", []string{"/settings/batchIdleDuration", "does not match pattern"}},
+		{"settings.clusterID=prod", []string{"/settings/clusterID"}},
+		{"logLevel=loud", []string{"/logLevel", "'debug', 'info', 'warn', 'error'"}},
+		{"controller.image.digest=latest", []string{"/controller/image/digest"}},
+		{"controller.image.repository=docker.io/linode/karpenter-provider-linode",
+			[]string{"another program; leave it out, or name an image of lkeplan"}},
+		{"existingSecret=a,credentialsSecretRef=b", []string{"leave one of them out"}},
+		{"serviceAccount.create=false", []string{"set serviceAccount.name"}},
+		{"gitops.enabled=false,tenants[0].namespace=a", []string{"tenants need gitops.enabled"}},
+		{"tenants[0].namespace=lkeplan-system", []string{"take another: a NodePlan there could name the Secret"}},
+		{"tenants[0].name=a", []string{"missing property 'namespace'"}},
+	}
+	helm := start(t)
+	for _, tt := range tests {
+		t.Run(tt.set, func(t *testing.T) {
+			_, err := helm.Run(t.Context(), "template", "lkeplan", Chart, "--namespace", "lkeplan-system",
+				"--set", "settings.clusterName=my-cluster", "--set", tt.set)
+			if err == nil {
+				t.Fatal("it is taken")
+			}
+			for _, want := range tt.want {
+				if !strings.Contains(err.Error(), want) {
+					t.Errorf("no %q in: %v", want, err)
+				}
+			}
+		})
+	}
+	_, err := helm.Run(t.Context(), "template", Chart, "--set", "settings.clusterName=a,policies.nodeAdmission=true",
+		"--kube-version", "1.35.2")
+	if err == nil || !strings.Contains(err.Error(), "needs Kubernetes 1.36, and this is v1.35.2") {
+		t.Errorf("a policy that the cluster does not know: %v", err)
+	}
+}
+
+// TestWhatHasNoEffectIsSaid: after the installation, by name.
+func TestWhatHasNoEffectIsSaid(t *testing.T) {
+	notes := func(values string) string {
+		return run(t, "install", "lkeplan", Chart, "--namespace", "lkeplan-system", "--dry-run=client",
+			"--values", valuesDir+values+".yaml")
+	}
+	said := notes("provider")
+	for _, name := range []string{"apiVersion", "linodeDebug", "nameOverride", "fullnameOverride", "webhook",
+		"logOutputPaths", "logErrorOutputPaths", "settings.clusterCABundle", "settings.clusterEndpoint",
+		"settings.vmMemoryOverheadPercent", "settings.lkeCreateDeadline", "settings.lkeTagVerificationTimeout",
+		"settings.lkeRetryDelay", "controller.sidecarVolumeMounts"} {
+		if !strings.Contains(said, "WARNING: "+name+" has no effect") {
+			t.Errorf("not said of %s", name)
+		}
+	}
+	for _, values := range []string{"all", "together", "capacity"} {
+		if said := notes(values); strings.Contains(said, "WARNING") || !strings.Contains(said, "lkeplan doctor") {
+			t.Errorf("with the values %s it says:\n%s", values, said[strings.Index(said, "NOTES:"):])
+		}
+	}
+}

@@ -1,0 +1,181 @@
+{{/*
+The Deployment of a part: root, part (its name), container, account, args, resources, tmp (what it may put on
+disk), and token, whether it has the Linode API token.
+*/}}
+{{- define "lkeplan.deployment" -}}
+{{- $v := .root.Values -}}
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ .part }}
+  namespace: {{ .root.Release.Namespace }}
+  labels:
+    {{- include "lkeplan.labels" . | nindent 4 }}
+  {{- with $v.additionalAnnotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  replicas: {{ .replicas }} # one works, the standby takes its lease within seconds
+  revisionHistoryLimit: {{ $v.revisionHistoryLimit }}
+  {{- with $v.strategy }}
+  strategy:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+  selector:
+    matchLabels: {app.kubernetes.io/name: {{ .part }}}
+  template:
+    metadata:
+      labels:
+        {{- include "lkeplan.labels" . | nindent 8 }}
+        {{- with $v.podLabels }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- if or $v.podAnnotations (and .token $v.apiToken) }}
+      annotations:
+        {{- if and .token $v.apiToken }}
+        lkeplan.dev/token: {{ printf "%s %s" .root.Release.Name $v.apiToken | sha256sum | trunc 16 }} # another token restarts the pods
+        {{- end }}
+        {{- with $v.podAnnotations }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      {{- end }}
+    spec:
+      serviceAccountName: {{ .account }}
+      {{- with $v.imagePullSecrets }}
+      imagePullSecrets:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.priorityClassName }}
+      priorityClassName: {{ . }}
+      {{- end }}
+      {{- with $v.terminationGracePeriodSeconds }}
+      terminationGracePeriodSeconds: {{ . }}
+      {{- end }}
+      {{- if $v.hostNetwork }}
+      hostNetwork: true
+      {{- end }}
+      {{- with $v.dnsPolicy }}
+      dnsPolicy: {{ . }}
+      {{- end }}
+      {{- with $v.dnsConfig }}
+      dnsConfig:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.nodeSelector }}
+      nodeSelector:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.tolerations }}
+      tolerations:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.affinity }}
+      # Not on the nodes that it manages: without the controller there are no new ones.
+      affinity:
+        {{- toYaml . | nindent 8 }}
+      {{- end }}
+      {{- with $v.topologySpreadConstraints }}
+      topologySpreadConstraints:
+        {{- include "lkeplan.selecting" (dict "terms" . "part" $.part) | nindent 8 }}
+      {{- end }}
+      # The seccomp profile lets a process restrict its children by Landlock.
+      securityContext:
+        {{- toYaml $v.podSecurityContext | nindent 8 }}
+      containers:
+        - name: {{ .container }}
+          image: {{ include "lkeplan.image" .root }}
+          imagePullPolicy: {{ $v.imagePullPolicy }}
+          args:
+            {{- range .args }}
+            - {{ . }}
+            {{- end }}
+          env:
+            - {name: CLUSTER_NAME, value: {{ $v.settings.clusterName | quote }}}
+            {{- if .token }}
+            - name: LINODE_TOKEN
+              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root }}, key: LINODE_TOKEN}}
+            {{- with $v.settings.clusterID }}
+            - {name: LKE_CLUSTER_ID, value: {{ . | int64 | quote }}}
+            {{- end }}
+            {{- with $v.region }}
+            - {name: LINODE_REGION, value: {{ . | quote }}}
+            {{- end }}
+            {{- end }}
+            {{- if $v.apiURL }}
+            - {name: LINODE_URL, value: {{ $v.apiURL | quote }}}
+            {{- else if .token }}
+            - name: LINODE_URL
+              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root }}, key: LINODE_URL, optional: true}}
+            {{- end }}
+            {{- with $v.controller.env }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- with $v.controller.envFrom }}
+          envFrom:
+            {{- toYaml . | nindent 12 }}
+          {{- end }}
+          ports:
+            - {name: metrics, containerPort: {{ $v.controller.metrics.port }}}
+            - {name: probes, containerPort: {{ $v.controller.healthProbe.port }}}
+          livenessProbe: {httpGet: {path: /healthz, port: probes}}
+          readinessProbe: {httpGet: {path: /readyz, port: probes}}
+          resources:
+            {{- toYaml .resources | nindent 12 }}
+          securityContext:
+            allowPrivilegeEscalation: false
+            readOnlyRootFilesystem: true
+            capabilities: {drop: [ALL]}
+          volumeMounts:
+            - {name: tmp, mountPath: /tmp}
+            {{- with $v.controller.extraVolumeMounts }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+        {{- with $v.controller.sidecarContainer }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+      volumes:
+        - name: tmp
+          emptyDir: {sizeLimit: {{ .tmp }}}
+        {{- with $v.extraVolumes }}
+        {{- toYaml . | nindent 8 }}
+        {{- end }}
+{{- end }}
+
+{{/* Flags that each process has. */}}
+{{- define "lkeplan.commonArgs" -}}
+{{- $args := list -}}
+{{- if ne .Values.logLevel "info" }}{{ $args = append $args (printf "--log-level=%s" .Values.logLevel) }}{{ end -}}
+{{- if ne .Values.logFormat "json" }}{{ $args = append $args (printf "--log-format=%s" .Values.logFormat) }}{{ end -}}
+{{- with .Values.controller -}}
+{{- if ne (int .metrics.port) 8080 }}{{ $args = append $args (printf "--metrics-bind-address=:%d" (int .metrics.port)) }}{{ end -}}
+{{- if ne (int .healthProbe.port) 8081 }}{{ $args = append $args (printf "--health-probe-bind-address=:%d" (int .healthProbe.port)) }}{{ end -}}
+{{- end -}}
+{{ toJson $args }}
+{{- end }}
+
+{{/* Flags of what makes nodes. */}}
+{{- define "lkeplan.capacityArgs" -}}
+{{- $args := list -}}
+{{- with .Values.settings -}}
+{{- with .batchIdleDuration }}{{ $args = append $args (printf "--batch-idle-duration=%s" .) }}{{ end -}}
+{{- with .batchMaxDuration }}{{ $args = append $args (printf "--batch-max-duration=%s" .) }}{{ end -}}
+{{- range $gate := list "CapacityBuffer" "NodeOverlay" "NodeRepair" "StaticCapacity" -}}
+{{- if index $.Values.settings.featureGates (untitle $gate) }}{{ $args = append $args (printf "--feature-gates=%s" $gate) }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{- if .Values.policies.nodeAdmission }}{{ $args = append $args "--node-admission-params=kube-system/lkeplan-pools" }}{{ end -}}
+{{ toJson $args }}
+{{- end }}
+
+{{/* Flags of what reconciles NodePlans. */}}
+{{- define "lkeplan.gitopsArgs" -}}
+{{- $args := list -}}
+{{- with .Values.gitops -}}
+{{- with .defaultServiceAccount }}{{ $args = append $args (printf "--default-service-account=%s" .) }}{{ end -}}
+{{- if not .crossNamespaceRefs }}{{ $args = append $args "--no-cross-namespace-refs" }}{{ end -}}
+{{- with .eventsAddr }}{{ $args = append $args (printf "--events-addr=%s" .) }}{{ end -}}
+{{- if ne (int .concurrent) 12 }}{{ $args = append $args (printf "--concurrent=%d" (int .concurrent)) }}{{ end -}}
+{{- end -}}
+{{ toJson $args }}
+{{- end }}
