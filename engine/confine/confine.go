@@ -8,6 +8,8 @@
 // Without Landlock the child can open what the user of its parent can: the token of
 // its service account. One that has a network could send it away.
 //
+// Children run on Linux only: elsewhere nothing would hold them.
+//
 // The package does not know what children do.
 package confine
 
@@ -22,7 +24,6 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
-	"syscall"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -83,7 +84,7 @@ func (c Child) Ask(ctx context.Context, question, answer any) error {
 	cmd.Stdin = bytes.NewReader(input)
 	stdout, stderr := &bounded{most: maxOutput}, &bounded{most: 64 << 10}
 	cmd.Stdout, cmd.Stderr = stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	cmd.SysProcAttr = apart()
 	cmd.WaitDelay = time.Second
 	if err := c.run(cmd); err != nil {
 		return c.ended(ctx, limited, err, stderr.String())

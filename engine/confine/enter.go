@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"syscall"
 )
 
 // memoryVar tells the child how much memory it may have.
@@ -42,8 +41,7 @@ func Answer[Question, Result any](
 	return 0
 }
 
-// enter bounds what this process may take, and which system calls it may make. RLIMIT_DATA counts what is mapped for
-// writing, and not the address space that Go's runtime reserves.
+// enter bounds what this process may take, and which system calls it may make.
 func enter() error {
 	text := os.Getenv(memoryVar)
 	if text == "" {
@@ -53,12 +51,8 @@ func enter() error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", memoryVar, err)
 	}
-	for resource, most := range map[int]uint64{
-		syscall.RLIMIT_DATA: memory, syscall.RLIMIT_FSIZE: maxFile, syscall.RLIMIT_CORE: 0, syscall.RLIMIT_NOFILE: 256,
-	} {
-		if err := syscall.Setrlimit(resource, &syscall.Rlimit{Cur: most, Max: most}); err != nil {
-			return fmt.Errorf("limit what a child may take: %w", err)
-		}
+	if err := limit(memory); err != nil {
+		return err
 	}
 	return filterCalls(os.Getenv(networkVar) != "")
 }
