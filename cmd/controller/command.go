@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -33,7 +34,13 @@ tier are asked of the Linode API.
   LINODE_TOKEN     API token with the scope lke:read_write; none with --only gitops
   LINODE_URL       another Linode API than https://api.linode.com
   LKE_CLUSTER_ID   the cluster's number, or
-  CLUSTER_NAME     the cluster's label`
+  CLUSTER_NAME     the cluster's label
+  LINODE_CLIENT_TIMEOUT   seconds that a request to the Linode API may take (30)
+
+Other variables of karpenter-provider-linode and of Karpenter are flags that have
+not been given: LINODE_REGION, BATCH_IDLE_DURATION, BATCH_MAX_DURATION,
+FEATURE_GATES, LOG_LEVEL, METRICS_PORT and HEALTH_PROBE_PORT. KARPENTER_MODE must
+be lke. One that has no effect is named in the log.`
 
 // settings are the flags as they were given.
 type settings struct {
@@ -54,10 +61,14 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := s.fromEnvironment(getenv, cmd.Flags().Changed); err != nil {
+				return err
+			}
 			cfg, err := s.config(getenv, stderr)
 			if err != nil {
 				return err
 			}
+			warnIgnored(cfg.Log, getenv)
 			return controller.Run(cmd.Context(), cfg)
 		},
 	}
@@ -65,6 +76,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
 	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
+	f.StringVar(&s.Region, "region", "", "region that the LKE cluster must be in, which is found out ($LINODE_REGION)")
 	f.StringVar(&s.only, "only", "",
 		"do a part of the work: capacity makes nodes and has the token, gitops reconciles NodePlans (default both)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
@@ -79,9 +91,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.PprofAddress, "pprof-bind-address", "",
 		"address of Go's profiles (/debug/pprof/), such as 127.0.0.1:6060; none by default")
 	f.DurationVar(&s.Karpenter.BatchIdle, "batch-idle-duration", 0,
-		"Karpenter: plan nodes when no new pod came for this long (default 1s)")
+		"Karpenter: plan nodes when no new pod came for this long (default 1s) ($BATCH_IDLE_DURATION)")
 	f.DurationVar(&s.Karpenter.BatchMax, "batch-max-duration", 0,
-		"Karpenter: plan nodes after this long at most (default 2s)")
+		"Karpenter: plan nodes after this long at most (default 2s) ($BATCH_MAX_DURATION)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
 		"how long a Linode type is not tried again after LKE had no capacity for it (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
@@ -204,6 +216,9 @@ func gates(names []string) (options.FeatureGates, error) {
 	}
 	for _, given := range names {
 		name, value, _ := strings.Cut(given, "=")
+		if value == "false" && slices.Contains([]string{"ReservedCapacity", "SpotToSpotConsolidation"}, name) {
+			continue // of clouds that have such machines
+		}
 		gate, ok := known[name]
 		if !ok || (value != "" && value != "true" && value != "false") {
 			return g, fmt.Errorf("--feature-gates: cannot read %q; write NAME or NAME=false, where NAME is "+

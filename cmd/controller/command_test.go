@@ -3,11 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"io"
+	"log/slog"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
@@ -55,6 +58,11 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 		{[]string{"--watch-label-selector", "a=b"}, nil, "needs --only gitops"},
 		{[]string{"--only", "gitops", "--watch-label-selector", "a in b"}, nil, "--watch-label-selector: "},
 		{[]string{"--kubeconfig", kubeconfig}, map[string]string{"LINODE_TOKEN": "t"}, "set LKE_CLUSTER_ID"},
+		{nil, map[string]string{"KARPENTER_MODE": "instance"}, `KARPENTER_MODE is "instance"; lkeplan makes`},
+		{nil, map[string]string{"BATCH_MAX_DURATION": "5"}, `BATCH_MAX_DURATION is "5"; it must be a time`},
+		{nil, map[string]string{"LINODE_CLIENT_TIMEOUT": "10s"}, "a number of seconds"},
+		{nil, map[string]string{"LOG_LEVEL": "loud"}, `--log-level is "loud"`},
+		{nil, map[string]string{"FEATURE_GATES": "Magic=true"}, `cannot read "Magic=true"`},
 	}
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
@@ -77,6 +85,14 @@ func TestAMissingScopeIsSaidAtStart(t *testing.T) {
 	server := httptest.NewServer(sim)
 	defer server.Close()
 	kubeconfig := kubeconfig(t)
+	wrong := map[string]string{
+		"LINODE_TOKEN": "right", "LKE_CLUSTER_ID": "77", "LINODE_URL": server.URL, "LINODE_REGION": "eu-west",
+	}
+	var said bytes.Buffer
+	code := run(t.Context(), []string{"--kubeconfig", kubeconfig}, func(key string) string { return wrong[key] }, &said)
+	if code != 1 || !strings.Contains(said.String(), "is in us-ord, not in eu-west; correct LINODE_REGION") {
+		t.Errorf("status %d: %s", code, &said)
+	}
 	for token, want := range map[string]string{
 		"right": "the Linode API token lacks the scope lke:read_write: it has lke:read_only linodes:read_write; make one",
 		"wrong": "refuses the token",
@@ -87,6 +103,41 @@ func TestAMissingScopeIsSaidAtStart(t *testing.T) {
 		if code != 1 || !strings.Contains(stderr.String(), want) || strings.Contains(stderr.String(), token+`"`) {
 			t.Errorf("status %d, want 1 and %q:\n%s", code, want, stderr.String())
 		}
+	}
+}
+
+// TestVariablesOfTheExistingProvider: each has the effect that its guides say, or it is
+// said that it has none. A flag is stronger.
+func TestVariablesOfTheExistingProvider(t *testing.T) {
+	env := map[string]string{
+		"KARPENTER_MODE": "lke", "LINODE_REGION": "us-ord", "BATCH_IDLE_DURATION": "1m", "BATCH_MAX_DURATION": "5m",
+		"FEATURE_GATES": "NodeRepair=true,SpotToSpotConsolidation=false", "LOG_LEVEL": "error", "METRICS_PORT": "9000",
+		"HEALTH_PROBE_PORT": "9001", "LINODE_CLIENT_TIMEOUT": "7",
+		"KUBECONFIG": kubeconfig(t),
+	}
+	getenv := func(name string) string { return env[name] }
+	s := settings{logFormat: "json", leaderElect: "auto"}
+	given := func(flag string) bool { return flag == "batch-max-duration" }
+	s.Karpenter.BatchMax, s.kubeconfig = 2*time.Second, env["KUBECONFIG"]
+	if err := s.fromEnvironment(getenv, given); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := s.config(getenv, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if cfg.Region != "us-ord" || cfg.Karpenter.BatchIdle != time.Minute || cfg.Karpenter.BatchMax != 2*time.Second ||
+		!cfg.Karpenter.Gates.NodeRepair || cfg.MetricsAddress != ":9000" || cfg.ProbeAddress != ":9001" ||
+		cfg.LinodeTimeout != 7*time.Second || cfg.Log.Enabled(t.Context(), slog.LevelWarn) {
+		t.Errorf("%+v", cfg)
+	}
+
+	var said bytes.Buffer
+	log := slog.New(slog.NewTextHandler(&said, nil))
+	warnIgnored(log, func(name string) string { return name })
+	warnIgnored(log, getenv) // these have their effect
+	if n := strings.Count(said.String(), "has no effect"); n != len(ignored) {
+		t.Errorf("%d variables are said to have no effect, want %d:\n%s", n, len(ignored), &said)
 	}
 }
 

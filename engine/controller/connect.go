@@ -34,10 +34,13 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	}
 	a := &account{standing: lkeapi.NewStanding()}
 	var err error
-	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{Observe: func(call lkeapi.Call) {
-		observeLinode(cfg.Log, call)
-		a.standing.Observe(call)
-	}})
+	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
+		Timeout: cfg.LinodeTimeout,
+		Observe: func(call lkeapi.Call) {
+			observeLinode(cfg.Log, call)
+			a.standing.Observe(call)
+		},
+	})
 	if err != nil {
 		return nil, fmt.Errorf("set LINODE_URL: %w", err)
 	}
@@ -73,7 +76,12 @@ func askForCluster(ctx context.Context, api *lkeapi.Client, cfg Config, known bo
 	}
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	return findCluster(ctx, api, cfg)
+	cluster, err := findCluster(ctx, api, cfg)
+	if err == nil && cfg.Region != "" && cfg.Region != cluster.Region {
+		return cluster, wrongSetting{fmt.Sprintf("LKE cluster %s is in %s, not in %s; correct LINODE_REGION, or take it away",
+			cluster.Label, cluster.Region, cfg.Region)}
+	}
+	return cluster, err
 }
 
 // wrongSetting is an error of who configured the controller: Linode has answered.

@@ -60,6 +60,9 @@ type Config struct {
 	LinodeToken string
 	ClusterID   int    // of the LKE cluster; 0 means: find it by name
 	ClusterName string // its label; checked against ClusterID where both are given
+	Region      string // that it must be in; "" for any
+
+	LinodeTimeout time.Duration // that a request may take; 0 means 30s
 
 	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
 	// admission policy for Nodes reads; "" for none.
@@ -219,7 +222,7 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 		}
 	}
 	if len(missing) > 0 {
-		return fmt.Errorf("the cluster does not know %s; install the CRDs with: kubectl apply -f schemas/crd/",
+		return fmt.Errorf("the cluster does not know %s; install the CRDs with: lkeplan crds apply",
 			strings.Join(missing, ", "))
 	}
 	return nil

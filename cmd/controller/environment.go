@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// ignored are the variables that karpenter-provider-linode and Karpenter's operator read
+// and that have no effect here, each with the reason.
+var ignored = map[string]string{
+	"CLUSTER_CA_BUNDLE":            "LKE joins its nodes by itself",
+	"CLUSTER_ENDPOINT":             "LKE joins its nodes by itself",
+	"DISABLE_DRY_RUN":              "a LinodeNodeClass is checked without a dry run",
+	"DISABLE_LEADER_ELECTION":      "see --leader-elect",
+	"DISABLE_WEBHOOK":              "there is no webhook",
+	"KARPENTER_SERVICE":            "there is no webhook",
+	"LINODE_API_VERSION":           "the version is v4",
+	"LINODE_DEBUG":                 "see --log-level; bodies of requests are never logged",
+	"LKE_CREATE_DEADLINE":          "nothing waits for LKE",
+	"LKE_RETRY_DELAY":              "the Linode API says itself when it may be asked again",
+	"LKE_TAG_VERIFICATION_TIMEOUT": "LKE pools are known by what LKE lists",
+	"LOG_ERROR_OUTPUT_PATHS":       "the log goes to stderr",
+	"LOG_OUTPUT_PATHS":             "the log goes to stderr",
+	"MEMORY_LIMIT":                 "see GOMEMLIMIT, which Go reads",
+	"MIN_VALUES_POLICY":            "it is Strict",
+	"PREFERENCE_POLICY":            "it is Respect",
+	"VM_MEMORY_OVERHEAD_PERCENT":   "it is known of each plan type, and learned from nodes",
+	"WEBHOOK_METRICS_PORT":         "there is no webhook",
+	"WEBHOOK_PORT":                 "there is no webhook",
+}
+
+// warnIgnored says of each variable that is set and has no effect why that is so.
+func warnIgnored(log *slog.Logger, getenv func(string) string) {
+	for _, name := range slices.Sorted(maps.Keys(ignored)) {
+		if getenv(name) != "" {
+			log.Warn("a variable of the environment has no effect; take it away", "variable", name, "because", ignored[name])
+		}
+	}
+}
+
+// fromEnvironment sets the flags that were not given by the variables that
+// karpenter-provider-linode and Karpenter's operator have for the same.
+func (s *settings) fromEnvironment(getenv func(string) string, given func(flag string) bool) error {
+	if mode := getenv("KARPENTER_MODE"); mode != "" && mode != "lke" {
+		return fmt.Errorf("KARPENTER_MODE is %q; lkeplan makes nodes of LKE clusters only: set it to lke, or take it away",
+			mode)
+	}
+	text := func(flag, variable string, into *string, before string) {
+		if value := getenv(variable); value != "" && !given(flag) {
+			*into = before + value
+		}
+	}
+	text("metrics-bind-address", "METRICS_PORT", &s.MetricsAddress, ":")
+	text("health-probe-bind-address", "HEALTH_PROBE_PORT", &s.ProbeAddress, ":")
+	text("log-level", "LOG_LEVEL", &s.logLevel, "")
+	text("region", "CLUSTER_REGION", &s.Region, "")
+	text("region", "LINODE_REGION", &s.Region, "")
+	if value := getenv("FEATURE_GATES"); value != "" && !given("feature-gates") {
+		s.gates = strings.Split(value, ",")
+	}
+	for _, d := range []struct {
+		flag, variable string
+		into           *time.Duration
+	}{
+		{"batch-idle-duration", "BATCH_IDLE_DURATION", &s.Karpenter.BatchIdle},
+		{"batch-max-duration", "BATCH_MAX_DURATION", &s.Karpenter.BatchMax},
+	} {
+		value := getenv(d.variable)
+		if value == "" || given(d.flag) {
+			continue
+		}
+		parsed, err := time.ParseDuration(value)
+		if err != nil || parsed <= 0 {
+			return fmt.Errorf("%s is %q; it must be a time such as 10s or 1m", d.variable, value)
+		}
+		*d.into = parsed
+	}
+	if value := getenv("LINODE_CLIENT_TIMEOUT"); value != "" {
+		seconds, err := strconv.Atoi(value)
+		if err != nil || seconds <= 0 {
+			return fmt.Errorf("LINODE_CLIENT_TIMEOUT is %q; it must be a number of seconds", value)
+		}
+		s.LinodeTimeout = time.Duration(seconds) * time.Second
+	}
+	return nil
+}
