@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"maps"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -58,6 +59,8 @@ func LabelValue(names ...string) string {
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
 	client  client.Client
+	http    *http.Client
+	server  *url.URL
 	host    string
 	context string // of the kubeconfig; "" where there was none
 
@@ -69,11 +72,19 @@ type Cluster struct {
 func NewCluster(cfg *rest.Config) (*Cluster, error) {
 	cfg = rest.CopyConfig(cfg)
 	cfg.QPS, cfg.Burst, cfg.UserAgent = 500, 1000, "lkeplan" // the API server has its own fairness
-	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme()})
+	web, err := rest.HTTPClientFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme(), HTTPClient: web})
 	if err != nil {
 		return nil, explain(err, cfg.Host)
 	}
-	return &Cluster{client: c, host: cfg.Host}, nil
+	server, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	return &Cluster{client: c, http: web, server: server, host: cfg.Host}, nil
 }
 
 // Outcome is what applying an object did.
@@ -280,7 +291,7 @@ func explain(err error, host string) error {
 	var request *url.Error
 	switch {
 	case meta.IsNoMatchError(err):
-		return fmt.Errorf("%w; install the CRDs with: kubectl apply -f schemas/crd/", err)
+		return fmt.Errorf("%w; install the CRDs with: lkeplan crds apply", err)
 	case errors.As(err, &dial), errors.As(err, &request) && request.Timeout():
 		return fmt.Errorf("the API server at %s does not answer: %w; check KUBECONFIG", host, err)
 	case apierrors.IsUnauthorized(err):

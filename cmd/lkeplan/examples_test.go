@@ -24,6 +24,10 @@ var notRun = map[string]string{
 	"lkeplan plan":            "a cluster; the end-to-end tests run it",
 	"lkeplan show":            "a saved plan; the end-to-end tests make one",
 	"lkeplan nodeplan":        "a cluster; the end-to-end tests run it",
+	"lkeplan crds apply":      "a cluster; the end-to-end tests run it",
+	"kubectl apply":           "a cluster; the end-to-end tests run it",
+	"lkeplan doctor":          "a cluster; the end-to-end tests run it",
+	"lkeplan uninstall":       "a cluster; the end-to-end tests run it",
 	"lkeplan catalog refresh": "the Linode API; the tests of package catalog have a simulated one",
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
 
 	"github.com/spf13/cobra"
@@ -52,6 +53,8 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Applied from Git:", nodeplan.New(env))
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env))
+	flags.Group(root, "In a cluster:",
+		install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

@@ -1,0 +1,138 @@
+// Package install has the commands for what lkeplan has in a cluster besides pools: the
+// CRDs, whether all is there that it needs, and how to leave.
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+const crdsHelp = `The definitions of NodePool, LinodeNodeClass, NodePlan and the other kinds, of
+the version of this program. Who installs the Helm chart has them from it.`
+
+// NewCRDs returns the command crds with its subcommands.
+func NewCRDs(env *flags.Env) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "crds", Short: "Print or apply the CRDs", Long: crdsHelp,
+		Example: "  lkeplan crds apply\n  lkeplan crds print > crds.yaml",
+	}
+	for _, sub := range []*cobra.Command{newPrint(env), newApply(env)} {
+		flags.ExplainMistakes(sub)
+		cmd.AddCommand(sub)
+	}
+	return cmd
+}
+
+func newPrint(env *flags.Env) *cobra.Command {
+	return &cobra.Command{
+		Use: "print", Short: "Print the CRDs as YAML", Example: "  lkeplan crds print | kubectl apply --server-side -f -",
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			files, err := crd.Files()
+			if err != nil {
+				return err
+			}
+			for _, name := range slices.Sorted(maps.Keys(files)) {
+				if _, err := fmt.Fprintf(env.Stdout, "---\n%s", files[name]); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+}
+
+func newApply(env *flags.Env) *cobra.Command {
+	var access kube.Access
+	cmd := &cobra.Command{
+		Use: "apply", Short: "Apply the CRDs, and wait until the API server serves them",
+		Long: `Apply the CRDs by server-side apply, whoever has applied others before, and wait
+until the API server serves them. Objects stay as they are.`,
+		Example: "  lkeplan crds apply",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cluster, err := kube.Connect(access)
+			if err != nil {
+				return err
+			}
+			return applyCRDs(cmd.Context(), env, cluster)
+		},
+	}
+	flags.ClusterFlags(cmd, env, &access)
+	return cmd
+}
+
+// applyCRDs applies all CRDs, and waits until each is served.
+func applyCRDs(ctx context.Context, env *flags.Env, cluster *kube.Cluster) error {
+	files, err := crd.Files()
+	if err != nil {
+		return err
+	}
+	var applied []map[string]any
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		var definition map[string]any
+		if err := yaml.Unmarshal(files[name], &definition); err != nil {
+			return fmt.Errorf("read CRD %s: %w", name, err)
+		}
+		before, err := cluster.Get(ctx, definition)
+		if err != nil {
+			return err
+		}
+		outcome, err := cluster.ApplyForced(ctx, definition, before)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(env.Stdout, "%-55s %s\n", manifest.Name(definition), outcome)
+		applied = append(applied, definition)
+	}
+	ctx, cancel := context.WithTimeout(ctx, time.Minute)
+	defer cancel()
+	for _, definition := range applied {
+		if err := served(ctx, cluster, definition); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// served returns when the API server serves a kind.
+func served(ctx context.Context, cluster *kube.Cluster, definition map[string]any) error {
+	ticker := time.NewTicker(200 * time.Millisecond)
+	defer ticker.Stop()
+	for {
+		live, err := cluster.Get(ctx, definition)
+		if err != nil {
+			return err
+		}
+		conditions, _ := manifest.Lookup(live, "status", "conditions")
+		list, _ := conditions.([]any)
+		for _, c := range list {
+			fields, _ := c.(map[string]any)
+			kind, status := manifest.Text(fields, "type"), manifest.Text(fields, "status")
+			if kind == "Established" && status == "True" {
+				return nil
+			}
+			if kind == "NamesAccepted" && status == "False" {
+				return fmt.Errorf("CRD %s: %s", manifest.Name(definition), manifest.Text(fields, "message"))
+			}
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return errors.Join(fmt.Errorf("timed out waiting for the API server to serve CRD %s", manifest.Name(definition)),
+				ctx.Err())
+		}
+	}
+}

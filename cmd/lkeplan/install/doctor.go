@@ -1,0 +1,83 @@
+package install
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/doctor"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+const doctorHelp = `Look whether all is there that lkeplan needs: the API server and its clock, the
+CRDs, the processes and their releases, the rights of their accounts, admission
+policies, another Karpenter, what pools and NodePlans say of themselves, and,
+with a token in LINODE_TOKEN, its scopes and the LKE cluster.
+
+Nothing is changed. Each line begins with ok, warn or fail; a line below it says
+what to do. The exit code is 1 if something does not work.`
+
+// NewDoctor returns the command doctor.
+func NewDoctor(env *flags.Env) *cobra.Command {
+	var access kube.Access
+	output := flags.Choice{Value: "text", Of: []string{"text", "json"}}
+	name := env.Getenv("CLUSTER_NAME")
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look whether all is there that lkeplan needs", Long: doctorHelp,
+		Example: "  lkeplan doctor\n  LINODE_TOKEN=... lkeplan doctor --cluster-name prod",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cluster, err := kube.Connect(access)
+			if err != nil {
+				return err
+			}
+			p := doctor.Patient{Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now}
+			if token := env.Getenv("LINODE_TOKEN"); token != "" {
+				if p.Linode, err = lkeapi.New(env.Getenv("LINODE_URL"), token, lkeapi.Options{}); err != nil {
+					return fmt.Errorf("set LINODE_URL: %w", err)
+				}
+			}
+			found := doctor.Examine(cmd.Context(), p)
+			if err := write(env.Stdout, output.Value, found); err != nil {
+				return err
+			}
+			if doctor.Sick(found) {
+				return flags.ErrReported
+			}
+			return nil
+		},
+	}
+	output.Flag(cmd, "output", "o", "print the findings as `FORMAT`")
+	cmd.Flags().StringVar(&name, "cluster-name", name, "label of the LKE cluster, for a token to look for ($CLUSTER_NAME)")
+	flags.ClusterFlags(cmd, env, &access)
+	return cmd
+}
+
+// write writes findings as text or JSON.
+func write(w io.Writer, format string, found []doctor.Finding) error {
+	if format == "json" {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		encoder.SetEscapeHTML(false)
+		return encoder.Encode(found)
+	}
+	var errs []error
+	for _, f := range found {
+		text := strings.ReplaceAll(diag.Visible(f.Text), "\n", "\n      ")
+		_, err := fmt.Fprintf(w, "%-4s  %s: %s\n", f.Level, diag.OneLine(f.Of), text)
+		errs = append(errs, err)
+		if f.Do != "" {
+			_, err = fmt.Fprintf(w, "      -> %s\n", diag.OneLine(f.Do))
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,199 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+const uninstallHelp = `Leave lkeplan. With the controller gone, nodes that it has made stay and cost
+money, and nothing that it protects can be deleted. So first, one of:
+
+--drain   The running controller drains all nodes of pools and deletes them;
+          their pods go where there is room. NodePlans, pools and classes are
+          deleted.
+--leave   All nodes stay, as do pools and the other objects, with nothing on
+          them that only lkeplan would take off. Stop the controller first.
+          What goes on to cost is listed. If the controller is started again,
+          it goes on.
+
+After that the controller and the CRDs can be deleted in any order.`
+
+// NewUninstall returns the command uninstall.
+func NewUninstall(env *flags.Env) *cobra.Command {
+	u := uninstalling{env: env}
+	cmd := &cobra.Command{
+		Use: "uninstall --drain | --leave", Short: "Give up all nodes, or keep them without lkeplan", Long: uninstallHelp,
+		Example: "  lkeplan uninstall --drain\n  lkeplan uninstall --leave --yes",
+		Args:    cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if u.drain == u.leave {
+				return errors.New("say what becomes of the nodes: --drain or --leave")
+			}
+			if !u.yes && flags.Terminal(env.Stdin) == nil {
+				return errors.New("uninstall changes a cluster, and there is no terminal to ask on; add --yes")
+			}
+			return u.run(cmd.Context())
+		},
+	}
+	cmd.Flags().BoolVar(&u.drain, "drain", false, "drain and delete all nodes of pools")
+	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
+	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do it without asking")
+	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
+		"with --drain: a controller runs that elects no leader, such as one outside of the cluster")
+	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller goes on")
+	flags.ClusterFlags(cmd, env, &u.access)
+	return cmd
+}
+
+// uninstalling is one run of uninstall.
+type uninstalling struct {
+	env                      *flags.Env
+	access                   kube.Access
+	drain, leave, yes, unled bool
+	timeout                  time.Duration
+}
+
+func (u *uninstalling) run(ctx context.Context) error {
+	cluster, err := kube.Connect(u.access)
+	if err != nil {
+		return err
+	}
+	running, err := leave.Controllers(ctx, cluster, time.Now())
+	if err != nil {
+		return err
+	}
+	if err := u.may(running); err != nil {
+		return err
+	}
+	held, err := leave.Read(ctx, cluster)
+	if err != nil {
+		return err
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		return err
+	}
+	machines, total := leave.Bill(held, prices)
+	fmt.Fprintf(u.env.Stdout, "%s: %d pools, %d NodePlans, %d nodes for $%s a month\n", cluster.Place(), len(held.Pools),
+		len(held.NodePlans), len(machines), total)
+	if !u.yes {
+		question := "Drain and delete all nodes of these pools, and the pools?"
+		if u.leave {
+			question = "Keep all nodes, without lkeplan?"
+		}
+		if agreed, err := flags.Confirm(ctx, u.env.Stdin, u.env.Stdout, question); err != nil || !agreed {
+			return errors.New("nothing was changed")
+		}
+	}
+	if u.leave {
+		return u.keep(ctx, cluster, machines, total)
+	}
+	return u.empty(ctx, cluster)
+}
+
+// may tells what is to be done about the controller first.
+func (u *uninstalling) may(running []leave.Controller) error {
+	at := slices.IndexFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() })
+	switch {
+	case u.leave && at >= 0:
+		c := running[at]
+		return fmt.Errorf("the controller %s, and would put back what is taken off; stop it first: kubectl -n %s scale "+
+			"deployment --replicas=0 --selector=app.kubernetes.io/part-of=lkeplan", c, c.Namespace)
+	case u.drain && at < 0 && !u.unled:
+		var known []string
+		for _, c := range running {
+			known = append(known, c.String())
+		}
+		return fmt.Errorf("no controller works that could drain nodes (%s); start it, or use --leave. With one that elects "+
+			"no leader: --without-lease", strings.Join(append(known, "no other has a Lease"), ", "))
+	}
+	return nil
+}
+
+// empty has all nodes drained and deleted.
+func (u *uninstalling) empty(ctx context.Context, cluster *kube.Cluster) error {
+	waiting, cancel := context.WithTimeout(ctx, u.timeout)
+	defer cancel()
+	if err := leave.Drain(waiting, cluster, u.show); errors.Is(err, leave.ErrUnfinished) {
+		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nWhat holds them: kubectl get events -A | grep -e DisruptionBlocked "+
+			"-e FailedDraining\nTo wait again: lkeplan uninstall --drain\n", diag.Visible(err.Error()))
+		return flags.ErrReported
+	} else if err != nil {
+		return err
+	}
+	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), and "+
+		"then the CRDs:\n%s", deletion())
+	return nil
+}
+
+// keep takes off what only lkeplan takes off, and says what goes on to cost.
+func (u *uninstalling) keep(ctx context.Context, cluster *kube.Cluster, machines []leave.Machine,
+	total catalog.Money) error {
+	if err := leave.Keep(ctx, cluster, u.show); err != nil {
+		return err
+	}
+	if err := bill(u.env.Stdout, machines, total); err != nil {
+		return err
+	}
+	fmt.Fprintf(u.env.Stdout, `
+These nodes stay until somebody deletes their LKE pools, in Cloud Manager or by the
+Linode API. The LKE pools have tags of lkeplan: a controller that is installed again,
+without the NodeClaims, would take their nodes for left over.
+
+The controller can be deleted (helm uninstall) and, with all pools, the CRDs:
+%s`, deletion())
+	return nil
+}
+
+// bill lists what costs.
+func bill(out io.Writer, machines []leave.Machine, total catalog.Money) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "\nNODE\tLINODE\tLKE POOL\tPLAN TYPE\tPOOL\t$ A MONTH")
+	for _, m := range machines {
+		row := []string{m.Node, m.Linode, m.LKEPool, m.PlanType, m.Pool, m.Monthly.String()}
+		if m.Node == "" {
+			row[0] = "NodeClaim " + m.Claim
+		}
+		for i := range row {
+			if row[i] = diag.OneLine(row[i]); row[i] == "" || row[i] == "0" {
+				row[i] = "?"
+			}
+		}
+		fmt.Fprintln(w, strings.Join(row, "\t"))
+	}
+	fmt.Fprintf(w, "together\t\t\t\t\t%s\n", total)
+	return w.Flush()
+}
+
+// deletion is how to delete the CRDs: by name, as files may be of another release.
+func deletion() string {
+	crds, err := crd.All()
+	if err != nil {
+		return "" // a test reads them
+	}
+	var b strings.Builder
+	b.WriteString("  kubectl delete crd")
+	for _, definition := range crds {
+		b.WriteString(" \\\n    " + definition.Name)
+	}
+	return b.String() + "\n"
+}
+
+func (u *uninstalling) show(s leave.Step) {
+	fmt.Fprintf(u.env.Stdout, "%-15s %-24s %s\n", s.Kind, diag.OneLine(s.Name), s.What)
+}

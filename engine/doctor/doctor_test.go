@@ -1,0 +1,131 @@
+package doctor
+
+import (
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/schemas/crd"
+)
+
+func TestVersionsOfKubernetes(t *testing.T) {
+	for minor, want := range map[string]Level{"29": Fail, "30": OK, "36": OK, "36+": OK, "37": Warn, "x": Warn} {
+		if got := versionOf(minor, "v1."+minor); got.Level != want || got.Level == Fail && got.Do == "" {
+			t.Errorf("1.%s: %+v, want %s", minor, got, want)
+		}
+	}
+}
+
+// TestClocks: the API server says its time in whole seconds, and answers at some moment
+// between the question and the answer.
+func TestClocks(t *testing.T) {
+	at := time.Date(2026, 3, 1, 12, 0, 0, 900_000_000, time.UTC)
+	for _, tt := range []struct {
+		there time.Duration // after the question
+		want  Level
+	}{
+		{-900 * time.Millisecond, OK}, {0, OK}, {time.Second, OK}, {3 * time.Second, OK}, {-3 * time.Second, OK},
+		{6 * time.Second, Warn}, {-5 * time.Second, Warn}, {time.Hour, Warn},
+	} {
+		if got := clock(at, at.Add(tt.there).Truncate(time.Second), at.Add(time.Second)); got.Level != tt.want {
+			t.Errorf("%s apart: %+v, want %s", tt.there, got, tt.want)
+		}
+	}
+}
+
+// TestSkew is the policy: one minor version apart is tested, and no more.
+func TestSkew(t *testing.T) {
+	for _, tt := range []struct {
+		ours, theirs string
+		want         bool
+	}{
+		{"v0.4.0", "v0.4.7", false}, {"v0.4.0", "v0.5.0", false}, {"v0.4.0", "v0.3.9", false},
+		{"v0.4.0", "v0.6.0", true}, {"v0.4.0", "v0.2.0", true}, {"v1.0.0", "v0.9.0", true},
+		{"", "v0.1.0", false}, {"v0.1.0", "v", false},
+	} {
+		if got := Skewed(tt.ours, tt.theirs); got != tt.want {
+			t.Errorf("%s with %s: %v", tt.ours, tt.theirs, got)
+		}
+	}
+}
+
+func TestSameCRDs(t *testing.T) {
+	all, err := crd.All()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, definition := range all {
+		live := definition.DeepCopy()
+		live.Spec.Names.Singular, live.ResourceVersion = "", "7" // a default, and what the API server adds
+		if !same(definition, live) {
+			t.Errorf("%s differs from itself", definition.Name)
+		}
+		live.Spec.Versions[0].Schema.OpenAPIV3Schema.Description += "."
+		if same(definition, live) {
+			t.Errorf("%s: another schema is not noticed", definition.Name)
+		}
+	}
+}
+
+// TestTheTokenIsTried on a simulated account.
+func TestTheTokenIsTried(t *testing.T) {
+	tests := []struct {
+		scopes, token, name string
+		want                []string
+	}{
+		{"*", "right", "lke-77", []string{"ok: the token has the scope lke:read_write", "ok: lke-77 is 77"}},
+		{"lke:read_only", "right", "", []string{"fail: the token lacks the scope lke:read_write: it has lke:read_only",
+			"warn: no name of an LKE cluster"}},
+		{"*", "right", "other", []string{"ok: the token", `fail: the account has none called "other"; it has: lke-77`}},
+		{"*", "wrong", "", []string{"fail: "}},
+	}
+	for _, tt := range tests {
+		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: tt.scopes, ClusterLabel: "lke-77"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(sim)
+		defer server.Close()
+		client, err := lkeapi.New(server.URL, tt.token, lkeapi.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Patient{Linode: client, Name: tt.name}.linode(t.Context())
+		if len(found) != len(tt.want) {
+			t.Errorf("%+v, want %v", found, tt.want)
+			continue
+		}
+		for i, f := range found {
+			if said := string(f.Level) + ": " + f.Text; !strings.HasPrefix(said, tt.want[i]) || f.Level == Fail && f.Do == "" {
+				t.Errorf("%+v, want %q", f, tt.want[i])
+			}
+		}
+	}
+}
+
+// TestNeeded: each process needs the rights of the roles that it is bound to, and no token
+// is read with those of another.
+func TestNeeded(t *testing.T) {
+	needed, err := deploy.Needed()
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int{}
+	for account, rights := range needed {
+		for _, r := range rights {
+			if r.Verb == "" || r.Resource == "" {
+				t.Errorf("%s: %+v", account, r)
+			}
+		}
+		count[account] = min(len(rights), 20)
+	}
+	if diff := cmp.Diff(map[string]int{"lkeplan-controller": 20, "lkeplan-gitops": 20}, count); diff != "" {
+		t.Errorf("rights of accounts, 20 at most (-want +got)\n%s", diff)
+	}
+}

@@ -1,0 +1,126 @@
+package doctor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/lkeplan/lkeplan/kube/deploy"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// rights asks the API server for each right that the accounts of lkeplan need.
+func (p Patient) rights(ctx context.Context) []Finding {
+	const of = "rights"
+	parts, err := p.parts(ctx)
+	if err != nil {
+		return unknown(of, err)
+	}
+	needed, err := deploy.Needed()
+	if err != nil {
+		return unknown(of, err)
+	}
+	together := !slices.ContainsFunc(parts, func(d part) bool { return d.name == "lkeplan-gitops" })
+	var found []Finding
+	for _, d := range parts {
+		rights := needed[d.name]
+		if together && d.name == "lkeplan-controller" && p.plans(ctx) > 0 {
+			more := slices.DeleteFunc(needed["lkeplan-gitops"], func(r authorizationv1.ResourceAttributes) bool {
+				return r.Resource == "leases" // it has one Lease, its own
+			})
+			rights = slices.Concat(rights, more)
+		}
+		refused, err := p.refused(ctx, d, rights)
+		switch {
+		case err != nil:
+			return append(found, unknown(of, err)...)
+		case len(refused) > 0:
+			const most = 5
+			text := strings.Join(refused[:min(most, len(refused))], ", ")
+			if n := len(refused) - most; n > 0 {
+				text += fmt.Sprintf(" and %d more", n)
+			}
+			found = append(found, Finding{Fail, of, fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text),
+				"helm upgrade, or kubectl apply -k kube/deploy of that release"})
+		default:
+			text := fmt.Sprintf("the account %s/%s has all %d that it needs", d.namespace, d.account, len(rights))
+			found = append(found, Finding{OK, of, text, ""})
+		}
+	}
+	return found
+}
+
+// refused are the rights that an account has not.
+func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
+	var refused []string
+	for _, right := range needed {
+		if right.Namespace != "" {
+			right.Namespace = d.namespace
+		}
+		allowed, err := p.Cluster.May(ctx, d.namespace, d.account, right)
+		if err != nil {
+			return nil, err
+		}
+		if !allowed {
+			text := right.Verb + " " + right.Resource
+			if right.Subresource != "" {
+				text += "/" + right.Subresource
+			}
+			refused = append(refused, text)
+		}
+	}
+	return refused, nil
+}
+
+// plans counts the NodePlans.
+func (p Patient) plans(ctx context.Context) int {
+	plans, err := p.Cluster.List(ctx, "lkeplan.dev/v1alpha1", "NodePlan")
+	if err != nil {
+		return 0
+	}
+	return len(plans)
+}
+
+// policies looks at the admission policy for approvals.
+func (p Patient) policies(ctx context.Context) []Finding {
+	const of, name = "policies", "lkeplan-approval"
+	if p.plans(ctx) == 0 {
+		return nil // there is nothing to approve
+	}
+	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
+		live, err := p.Cluster.Get(ctx, map[string]any{
+			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name},
+		})
+		if err != nil && !meta.IsNoMatchError(err) {
+			return unknown(of, err)
+		}
+		if live == nil {
+			return []Finding{{Warn, of, fmt.Sprintf("there is no %s %s: whoever may write the status of a NodePlan may approve",
+				kind, name), "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"}}
+		}
+	}
+	return []Finding{{OK, of, "who may approve is held", ""}}
+}
+
+// rivals looks for another Karpenter: two of them undo each other's work.
+func (p Patient) rivals(ctx context.Context) []Finding {
+	const of = "other Karpenter"
+	all, err := p.Cluster.List(ctx, "apps/v1", "Deployment")
+	if err != nil {
+		return unknown(of, err)
+	}
+	var found []Finding
+	for _, d := range all {
+		name := manifest.Namespace(d) + "/" + manifest.Name(d)
+		wanted, _ := manifest.Lookup(d, "spec", "replicas")
+		if n, ok := wanted.(int64); manifest.Label(d, "app.kubernetes.io/name") == "karpenter" && (!ok || n > 0) {
+			found = append(found, Finding{Fail, of, "the Deployment " + name + " runs, and works on the same NodePools",
+				"kubectl -n " + manifest.Namespace(d) + " scale deployment/" + manifest.Name(d) + " --replicas=0"})
+		}
+	}
+	return found
+}

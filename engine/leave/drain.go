@@ -1,0 +1,154 @@
+package leave
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Step is something that was done, or how far it is.
+type Step struct {
+	Kind, Name, What string
+}
+
+// Drain has the running controller drain and delete all nodes, and deletes what makes
+// nodes. It returns when nothing is left; where ctx ends first, the controller goes on,
+// and so does another Drain.
+//
+// NodePlans are suspended before pools are deleted, as they would make them again. A pool
+// that comes back all the same is an error: somebody else applies it.
+func Drain(ctx context.Context, in Cluster, report func(Step)) error {
+	h, err := Read(ctx, in)
+	if err != nil {
+		return err
+	}
+	for _, np := range h.NodePlans {
+		if err := in.Merge(ctx, np, map[string]any{"spec": map[string]any{"suspend": true}}, manager); err != nil {
+			return err
+		}
+		report(stepOf(np, "suspended"))
+	}
+	for _, pool := range h.Pools {
+		if err := in.Delete(ctx, pool); err != nil {
+			return err
+		}
+		report(stepOf(pool, "deleted, and its nodes give up their pods"))
+	}
+	if err := gone(ctx, in, h.Pools, report); err != nil {
+		return err
+	}
+	for _, obj := range slices.Concat(h.NodePlans, h.Classes) {
+		if err := in.Delete(ctx, obj); err != nil {
+			return err
+		}
+		// Nothing is left that its finalizer could wait for, whoever would take it off.
+		live, err := in.Get(ctx, obj)
+		if err != nil {
+			return err
+		}
+		if err := release(ctx, in, live); err != nil {
+			return err
+		}
+		report(stepOf(obj, "deleted"))
+	}
+	return nil
+}
+
+func stepOf(obj map[string]any, what string) Step {
+	key := manifest.KeyOf(obj)
+	if key.Namespace != "" {
+		key.Name = key.Namespace + "/" + key.Name
+	}
+	return Step{key.Kind, key.Name, what}
+}
+
+// pollNodes is how often it is looked how many nodes are left.
+const pollNodes = 2 * time.Second
+
+// gone deletes all NodeClaims, and returns when they and their Nodes are gone. It reports
+// how many nodes are left.
+func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(Step)) error {
+	reported := map[string]int{}
+	ticker := time.NewTicker(pollNodes)
+	defer ticker.Stop()
+	for {
+		h, err := Read(ctx, in)
+		if err != nil {
+			return err
+		}
+		if back := newcomer(h.Pools, pools); back != nil {
+			return fmt.Errorf("NodePool %s has been made again: have Flux, Argo CD or whoever applies it stop, and run this "+
+				"again", manifest.Name(back))
+		}
+		for _, claim := range h.Claims {
+			if !manifest.Deleted(claim) {
+				if err := in.Delete(ctx, claim); err != nil {
+					return err
+				}
+			}
+		}
+		left := remaining(h)
+		for _, pool := range slices.Sorted(maps.Keys(left)) {
+			if left[pool] != reported[pool] {
+				report(Step{nodePool.name, pool, fmt.Sprintf("%d nodes are left", left[pool])})
+			}
+		}
+		for _, pool := range slices.Sorted(maps.Keys(reported)) {
+			if left[pool] == 0 {
+				report(Step{nodePool.name, pool, "its nodes are gone"})
+			}
+		}
+		reported = left
+		if len(left) == 0 {
+			return nil
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return unfinished(left, ctx.Err())
+		}
+	}
+}
+
+// newcomer returns a pool that is none of the others; nil where there is none.
+func newcomer(pools, others []map[string]any) map[string]any {
+	for _, pool := range pools {
+		uid := manifest.UID(pool)
+		if !slices.ContainsFunc(others, func(o map[string]any) bool { return manifest.UID(o) == uid }) {
+			return pool
+		}
+	}
+	return nil
+}
+
+// remaining counts nodes by pool: those with a NodeClaim, and those without that have a
+// finalizer of Karpenter's.
+func remaining(h Holdings) map[string]int {
+	left, counted := map[string]int{}, map[string]bool{}
+	for _, claim := range h.Claims {
+		left[poolOf(claim)]++
+		counted[manifest.Text(claim, "status", "nodeName")] = true
+	}
+	for _, n := range h.Nodes {
+		if !counted[manifest.Name(n)] && len(releasedFrom(n)) > 0 {
+			left[poolOf(n)]++
+		}
+	}
+	return left
+}
+
+// ErrUnfinished tells that time was up before all nodes were gone.
+var ErrUnfinished = errors.New("nodes are left; the controller goes on with them")
+
+func unfinished(left map[string]int, cause error) error {
+	errs := []error{ErrUnfinished}
+	for _, pool := range slices.Sorted(maps.Keys(left)) {
+		errs = append(errs, fmt.Errorf("NodePool %s: %d nodes", pool, left[pool]))
+	}
+	return errors.Join(append(errs, cause)...)
+}

@@ -1,0 +1,78 @@
+// Package deploy holds the manifests of this directory, and reads from them which rights
+// the processes of lkeplan need. It knows no cluster.
+package deploy
+
+import (
+	"embed"
+	"fmt"
+	"strings"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"sigs.k8s.io/yaml"
+)
+
+//go:embed rbac.yaml controller.yaml gitops.yaml
+var manifests embed.FS
+
+// Namespace is where the manifests of this directory install lkeplan.
+const Namespace = "lkeplan-system"
+
+// Needed returns the rights that the roles bound to each service account give. Those
+// with a namespace are for that of lkeplan, whatever it is called.
+func Needed() (map[string][]authorizationv1.ResourceAttributes, error) {
+	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
+	names, err := manifests.ReadDir(".")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		raw, err := manifests.ReadFile(name.Name())
+		if err != nil {
+			return nil, err
+		}
+		for doc := range strings.SplitSeq(string(raw), "\n---\n") {
+			var object struct {
+				rbacv1.RoleBinding `json:",inline"`
+				Rules              []rbacv1.PolicyRule `json:"rules"`
+			}
+			if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
+				return nil, fmt.Errorf("read %s: %w", name.Name(), err)
+			}
+			rules[object.Kind+" "+object.Name] = object.Rules
+			if object.RoleRef.Name != "" {
+				bindings = append(bindings, object.RoleBinding)
+			}
+		}
+	}
+	needed := map[string][]authorizationv1.ResourceAttributes{}
+	for _, b := range bindings {
+		for _, subject := range b.Subjects {
+			for _, rule := range rules[b.RoleRef.Kind+" "+b.RoleRef.Name] {
+				needed[subject.Name] = append(needed[subject.Name], rights(rule, b.Namespace)...)
+			}
+		}
+	}
+	return needed, nil
+}
+
+// rights are those of one rule, one by one.
+func rights(rule rbacv1.PolicyRule, namespace string) (all []authorizationv1.ResourceAttributes) {
+	names := rule.ResourceNames
+	if len(names) == 0 {
+		names = []string{""}
+	}
+	for _, group := range rule.APIGroups {
+		for _, resource := range rule.Resources {
+			resource, sub, _ := strings.Cut(resource, "/")
+			for _, verb := range rule.Verbs {
+				for _, name := range names {
+					all = append(all, authorizationv1.ResourceAttributes{
+						Namespace: namespace, Verb: verb, Group: group, Resource: resource, Subresource: sub, Name: name,
+					})
+				}
+			}
+		}
+	}
+	return all
+}

@@ -1,0 +1,60 @@
+package kube
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"time"
+
+	authorizationv1 "k8s.io/api/authorization/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/version"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Server asks the API server which version it has, and what time it is there, to the
+// second.
+func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.server.JoinPath("version").String(), nil)
+	if err != nil {
+		return found, at, err
+	}
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return found, at, explain(err, c.host)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return found, at, fmt.Errorf("ask the API server for its version: %s", resp.Status)
+	}
+	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
+		return found, at, fmt.Errorf("ask the API server for its version: %w", err)
+	}
+	at, err = http.ParseTime(resp.Header.Get("Date"))
+	return found, at, err
+}
+
+// May reports whether RBAC lets a service account do something. It takes the right to
+// create SubjectAccessReviews.
+func (c *Cluster) May(ctx context.Context, namespace, account string,
+	what authorizationv1.ResourceAttributes) (bool, error) {
+	review := authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User:               "system:serviceaccount:" + namespace + ":" + account,
+		Groups:             []string{"system:serviceaccounts", "system:serviceaccounts:" + namespace, "system:authenticated"},
+		ResourceAttributes: &what,
+	}}
+	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&review)
+	if err != nil {
+		return false, err
+	}
+	asked := &unstructured.Unstructured{Object: fields}
+	if err := c.client.Create(ctx, asked); err != nil {
+		return false, fmt.Errorf("ask the API server what %s may do: %w", review.Spec.User, explain(err, c.host))
+	}
+	allowed, _ := manifest.Lookup(asked.Object, "status", "allowed")
+	return allowed == true, nil
+}
