@@ -80,13 +80,12 @@ func policyRules(c compile.Result) map[string]string {
 }
 
 // clusterRules are what the directory says of its cluster. What is new says nothing that
-// another cluster would have had.
+// another cluster would have had. The version of Kubernetes is in the node classes.
 func clusterRules(c compile.Result) map[string]string {
 	if c.Cluster == (config.Cluster{}) {
 		return nil
 	}
 	return map[string]string{
 		"name": c.Cluster.Name, "region": c.Cluster.Region, "tier": cmp.Or(c.Cluster.Tier, "standard"),
-		"kubernetes_version": cmp.Or(c.Cluster.KubernetesVersion, "not written"),
 	}
 }
