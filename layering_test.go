@@ -100,7 +100,7 @@ var testLibraries = []string{
 	"github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar",
 	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
 	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
-	module + "config/configtest", module + "engine/source/sourcetest", module + "linode/lkesim",
+	module + "config/configtest", module + "examples/guidetest", module + "engine/source/sourcetest", module + "linode/lkesim",
 }
 
 // linkedByOthers are packages of others that link a test library all the same.

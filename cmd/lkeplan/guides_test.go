@@ -1,0 +1,33 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/examples/guidetest"
+)
+
+// TestGuides runs what the READMEs of the examples show, as far as it needs no
+// cluster. The end-to-end tests run the rest. With -update they are written anew.
+func TestGuides(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("no git")
+	}
+	const examples = "../../examples"
+	guides, err := filepath.Glob(examples + "/*/README.md")
+	if err != nil || len(guides) == 0 {
+		t.Fatalf("no guides: %v", err)
+	}
+	for _, guide := range guides {
+		name := filepath.Base(filepath.Dir(guide))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			guidetest.Runner{
+				Env:    []string{"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "LC_ALL=C.UTF-8"},
+				Update: *update,
+			}.Run(t, examples, name)
+		})
+	}
+}

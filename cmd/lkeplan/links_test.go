@@ -1,0 +1,73 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+var (
+	link     = regexp.MustCompile(`\]\(([^()\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	fenced   = regexp.MustCompile("(?ms)^```.*?^```$")
+	noAnchor = regexp.MustCompile(`[^\p{L}\p{N}_ -]`)
+)
+
+// TestLinksResolve: each link of a document to a file of the repository names one that is
+// there, and a heading in it where it names one.
+func TestLinksResolve(t *testing.T) {
+	const repository = "../.."
+	list, err := exec.Command("git", "-C", repository, "ls-files", "-z", "--", "*.md").Output()
+	if err != nil {
+		t.Fatalf("list the files of the repository: %v", err)
+	}
+	links := 0
+	for name := range strings.SplitSeq(strings.TrimRight(string(list), "\x00"), "\x00") {
+		for _, m := range link.FindAllStringSubmatch(document(t, filepath.Join(repository, name)), -1) {
+			target, anchor, anchored := strings.Cut(m[1], "#")
+			if strings.Contains(target, "://") {
+				continue
+			}
+			links++
+			path := filepath.Join(repository, name)
+			if target != "" {
+				path = filepath.Join(filepath.Dir(path), target)
+			}
+			info, err := os.Stat(path)
+			switch {
+			case err != nil:
+				t.Errorf("%s: %s is not there", name, m[1])
+			case anchored && info.IsDir():
+				t.Errorf("%s: %s names a heading of a directory", name, m[1])
+			case anchored && !headings(document(t, path))[anchor]:
+				t.Errorf("%s: %s: there is no such heading", name, m[1])
+			}
+		}
+	}
+	if links < 100 {
+		t.Errorf("only %d links were found", links)
+	}
+}
+
+// document is the text of a document without what is quoted in it.
+func document(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fenced.ReplaceAllString(string(text), "")
+}
+
+// headings are the anchors of a document's headings, as GitHub makes them.
+func headings(text string) map[string]bool {
+	anchors := map[string]bool{}
+	for _, m := range heading.FindAllStringSubmatch(text, -1) {
+		anchor := noAnchor.ReplaceAllString(strings.ToLower(strings.TrimSpace(m[1])), "")
+		anchors[strings.ReplaceAll(anchor, " ", "-")] = true
+	}
+	return anchors
+}
