@@ -1,0 +1,31 @@
+# The version of Kubernetes that nodes run, in Git. An upgrade of the control plane moves
+# no node; a commit does.
+
+cluster {
+  name   = "prod"
+  region = "us-ord"
+  tier   = "enterprise"
+
+  kubernetes_version = "v1.31.8+lke1"
+}
+
+node_class "default" {}
+
+pool "general" {
+  node_class   = node_class.default
+  requirements = { class = "dedicated", cpu = 4 }
+  limits       = { cpu = 64 }
+}
+
+pool "web" {
+  node_class   = node_class.default
+  requirements = { class = "dedicated", cpu = 4 }
+  labels       = { "example.com/pool" = "web" }
+  taints       = ["example.com/web:NoSchedule"]
+  limits       = { cpu = 64 }
+}
+
+# An upgrade replaces all nodes. That it does is said by whoever merges it.
+guards {
+  max_rolled_nodes = "50%"
+}
