@@ -128,3 +128,15 @@ func Wrap(text string, width int) (lines []string) {
 	}
 	return append(lines, line)
 }
+
+// Shorten cuts a text to a number of bytes, at the end of a line, or else of a word.
+func Shorten(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	cut := text[:most-len("…")]
+	if i := strings.LastIndexAny(cut, "\n "); i > most/2 {
+		cut = cut[:i]
+	}
+	return strings.ToValidUTF8(cut, "") + "…"
+}

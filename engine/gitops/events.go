@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
+
 	event "github.com/fluxcd/pkg/apis/event/v1beta1"
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -66,7 +68,7 @@ type said struct {
 func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
-			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: shorten(o.corrected, maxEvent),
+			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: diag.Shorten(o.corrected, maxEvent),
 		})
 	}
 	if !newsworthy(was, o) {
@@ -74,7 +76,7 @@ func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	}
 	n := notice{
 		kind: corev1.EventTypeNormal, reason: cmp.Or(o.refused, o.reason),
-		message:  shorten(cmp.Or(o.event, o.message), maxEvent),
+		message:  diag.Shorten(cmp.Or(o.event, o.message), maxEvent),
 		metadata: map[string]string{tokenKey: is.LastTransitionTime.UTC().Format(time.RFC3339)},
 	}
 	// Of no other revision than this one: the status of its commit is set.
@@ -89,7 +91,7 @@ func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 		return append(all, n)
 	}
 	status := n
-	status.message, status.metadata = shorten(o.message, maxEvent), maps.Clone(n.metadata)
+	status.message, status.metadata = diag.Shorten(o.message, maxEvent), maps.Clone(n.metadata)
 	status.metadata[commitStatusKey] = event.MetaCommitStatusUpdateValue
 	return append(all, n, status)
 }
@@ -102,7 +104,7 @@ func newsworthy(last said, o outcome) bool {
 		return true
 	}
 	repeated := was.Reason == o.reason &&
-		(o.reason == lkeplanv1alpha1.ReasonPruning || was.Message == shorten(o.message, maxMessage))
+		(o.reason == lkeplanv1alpha1.ReasonPruning || was.Message == diag.Shorten(o.message, maxMessage))
 	if repeated && (!o.news || o.stalled) {
 		return false
 	}

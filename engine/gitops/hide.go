@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/gitops/redact"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -29,7 +30,7 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	s.Guards = s.Guards[:min(len(s.Guards), mostListed)]
 	for i := range s.Guards {
 		hide(&s.Guards[i].Message, &s.Guards[i].Address, &s.Guards[i].Permission)
-		s.Guards[i].Message = shorten(s.Guards[i].Message, maxVerdict)
+		s.Guards[i].Message = diag.Shorten(s.Guards[i].Message, maxVerdict)
 	}
 	for i := range s.Drift {
 		hide(&s.Drift[i].Object, &s.Drift[i].Path)
@@ -39,7 +40,7 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	}
 	if s.Plan != nil {
 		hide(&s.Plan.Summary)
-		s.Plan.Summary = shorten(s.Plan.Summary, maxSummary)
+		s.Plan.Summary = diag.Shorten(s.Plan.Summary, maxSummary)
 	}
 	return o
 }

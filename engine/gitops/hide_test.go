@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/config/diag"
+
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -68,7 +70,7 @@ func TestNoHalfOfASecretIsLeft(t *testing.T) {
 	np.Status.Plan = &lkeplanv1alpha1.PlanSummary{Summary: strings.Repeat("a", maxSummary-8) + "hunter2000"}
 	np.Status.Guards = []lkeplanv1alpha1.GuardStatus{{Message: strings.Repeat("a", maxVerdict-8) + "hunter2000"}}
 	o := Variables{Secrets: []string{"hunter2000"}}.mask(np, outcome{event: strings.Repeat("a", maxEvent-8) + "hunter2000"})
-	for _, text := range []string{np.Status.Plan.Summary, np.Status.Guards[0].Message, shorten(o.event, maxEvent)} {
+	for _, text := range []string{np.Status.Plan.Summary, np.Status.Guards[0].Message, diag.Shorten(o.event, maxEvent)} {
 		if strings.Contains(text, "hunt") {
 			t.Errorf("…%s", text[len(text)-20:])
 		}

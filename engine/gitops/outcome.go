@@ -4,8 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
+
+	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
@@ -101,7 +102,7 @@ const maxMessage = 20_000
 // or is tried again. Healthy stays what it was last found to be, where the NodePlan
 // waits for its objects.
 func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
-	message := shorten(o.message, maxMessage)
+	message := diag.Shorten(o.message, maxMessage)
 	plan.Status.ObservedGeneration = plan.Generation
 	switch {
 	case o.stalled:
@@ -129,18 +130,6 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 	case o.reason == lkeplanv1alpha1.ReasonHealthCheckFailed:
 		conditions.MarkFalse(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "%s", message)
 	}
-}
-
-// shorten cuts a text at the end of a line, or else of a word.
-func shorten(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	cut := text[:most-len("…")]
-	if i := strings.LastIndexAny(cut, "\n "); i > most/2 {
-		cut = cut[:i]
-	}
-	return strings.ToValidUTF8(cut, "") + "…"
 }
 
 // maxHistory is how many revisions the history of a NodePlan has.

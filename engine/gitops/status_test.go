@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/config/diag"
+
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -46,7 +48,7 @@ func TestAPlanIsACommentThatFits(t *testing.T) {
 		})
 	}
 	text, err := comment(&lkeplanv1alpha1.NodePlan{}, p, "sha256:1")
-	text = shorten(text, maxEvent)
+	text = diag.Shorten(text, maxEvent)
 	if err != nil || len(text) > maxEvent {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
@@ -96,14 +98,14 @@ func (none) Store(context.Context, *lkeplanv1alpha1.NodePlan, fetch.Pick) (strin
 }
 
 func TestMessagesAreCutAtWords(t *testing.T) {
-	if got := shorten("one two three", 11); got != "one two…" {
+	if got := diag.Shorten("one two three", 11); got != "one two…" {
 		t.Errorf("%q", got)
 	}
-	if got := shorten("short", 100); got != "short" {
+	if got := diag.Shorten("short", 100); got != "short" {
 		t.Errorf("%q", got)
 	}
 	long := strings.Repeat("ä", 100)
-	if got := shorten(long, 21); len(got) > 21 || !strings.HasSuffix(got, "…") || strings.ContainsRune(got, '\uFFFD') {
+	if got := diag.Shorten(long, 21); len(got) > 21 || !strings.HasSuffix(got, "…") || strings.ContainsRune(got, '\uFFFD') {
 		t.Errorf("%q of %d bytes", got, len(got))
 	}
 }
