@@ -13,7 +13,7 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench regression notification lint generate generated fuzz help
+.PHONY: build unit test check model demo bench regression notification site lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -51,6 +51,9 @@ regression: build ## run Karpenter's own tests for providers, or those that FOCU
 
 notification: build ## run what Flux's notification-controller makes of events
 	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxNotifies ./e2e
+
+site: ## render the documents into bin/site, to be opened there by a browser
+	$(GO) run -C cmd/sandbox ./site $(CURDIR) $(BIN)/site
 
 lint: ## check formatting and imports, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \

@@ -19,6 +19,7 @@ require (
 	github.com/rogpeppe/go-internal v1.16.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.10
+	github.com/yuin/goldmark v1.7.13
 	github.com/yuin/gopher-lua v1.1.2
 	golang.org/x/mod v0.38.0
 	golang.org/x/sync v0.22.0
