@@ -39,7 +39,12 @@ The import blocks in the HCL permit "lkeplan takeover", and nothing else, to
 take the objects over from whoever made them. Where Flux, Argo CD, Helm or
 Terraform own an object, lkeplan prints what to do about it. A pool that does
 not ask for on-demand capacity is written with capacity_type = null, because
-every compiled pool asks for it otherwise.`
+every compiled pool asks for it otherwise.
+
+With --lke or --terraform, node pools of LKE that no Karpenter keeps become
+pools of the same plan, labels and taints, with the autoscaler's upper bound as
+limit, and what moves their pods over is printed, step by step. Nothing is
+changed at Linode.`
 
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env}
@@ -70,6 +75,13 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
+	cmd.Flags().BoolVar(&i.lke, "lke", false,
+		"read the node pools of an LKE cluster instead, from Linode with the token in LINODE_TOKEN")
+	cmd.Flags().StringVar(&i.terraform, "terraform", "",
+		"read them from `FILE`, in which terraform show -json has written a state or a plan")
+	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "from")
+	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "selector")
+	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)
 	return cmd
@@ -84,9 +96,15 @@ type importation struct {
 	outDir   string
 	cluster  config.Cluster
 	nodes    []map[string]any // of the cluster, where it can be asked
+
+	lke       bool   // import the node pools of an LKE cluster, as Linode lists them
+	terraform string // or as Terraform shows them
 }
 
 func (i *importation) run(ctx context.Context, args []string) error {
+	if i.lke || i.terraform != "" {
+		return i.moveIn(ctx)
+	}
 	objects, err := i.read(ctx)
 	if err != nil {
 		return err

@@ -71,6 +71,16 @@ func targetOf(obj map[string]any) (schemas.Object, bool) {
 // be applied to it. The objects must be importable. Comments are put before the
 // block of the cluster.
 func Import(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
+	return write(ctx, objects, cluster, comments, encode.Import)
+}
+
+// Write is Import for objects that no cluster has yet: there is nothing to take over.
+func Write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string) (Imported, error) {
+	return write(ctx, objects, cluster, comments, nil)
+}
+
+func write(ctx context.Context, objects []map[string]any, cluster config.Cluster, comments string,
+	permit func(encode.Block) string) (Imported, error) {
 	linode.Register()
 	validator, err := kube.BuiltinValidator()
 	if err != nil {
@@ -88,7 +98,7 @@ func Import(ctx context.Context, objects []map[string]any, cluster config.Cluste
 	if cluster.Name == config.PlaceholderName {
 		cluster.Name = "imported" // everything but the name is checked
 	}
-	result.Files = filesOf(result.Blocks, encode.Cluster(cluster))
+	result.Files = filesOf(result.Blocks, encode.Cluster(cluster), permit)
 	if result.Compiled, result.Diags, err = compile.Files(ctx, result.Files); err != nil {
 		return Imported{}, err
 	}
@@ -178,8 +188,9 @@ func inNamespace(obj map[string]any) {
 // perFile keeps files small enough to be read again.
 const perFile = 100
 
-// files puts blocks into files by their type.
-func filesOf(blocks []encode.Block, cluster string) []config.File {
+// filesOf puts blocks into files by their type, with the permission to take each over that
+// permit writes, if any.
+func filesOf(blocks []encode.Block, cluster string, permit func(encode.Block) string) []config.File {
 	list := []config.File{{Name: "cluster.lke.hcl", Data: []byte(cluster)}}
 	names := map[string]string{
 		schemas.NodeClass.Type: "node_classes", schemas.Pool.Type: "pools", schemas.Limits.Type: "limits",
@@ -196,7 +207,9 @@ func filesOf(blocks []encode.Block, cluster string) []config.File {
 		var texts []string
 		for _, b := range chunk {
 			texts = append(texts, b.HCL)
-			imports = append(imports, encode.Import(b))
+			if permit != nil {
+				imports = append(imports, permit(b))
+			}
 		}
 		list = append(list, config.File{Name: name + ".lke.hcl", Data: []byte(strings.Join(texts, "\n"))})
 	}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/movein"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// moveIn writes the node pools of an LKE cluster as pools, and says how their pods move
+// over.
+func (i *importation) moveIn(ctx context.Context) error {
+	clusters, err := i.lkeClusters(ctx)
+	if err != nil {
+		return err
+	}
+	from, err := chooseCluster(clusters, i.cluster.Name)
+	if err != nil {
+		return err
+	}
+	plans, err := catalog.Embedded()
+	if err != nil {
+		return err
+	}
+	moved := movein.Move(from, plans)
+	if len(moved.Pools) == 0 {
+		return fmt.Errorf("cluster %s has no node pool that could move in: it has %d, and a provider of Karpenter keeps %d of "+
+			"them", from.Label, len(from.Pools), len(moved.Passed))
+	}
+	cluster := config.Cluster{
+		Name: from.Label, Region: cmp.Or(i.cluster.Region, from.Region), Tier: cmp.Or(i.cluster.Tier, from.Tier),
+	}
+	written, err := adopt.Write(ctx, moved.Objects, cluster, "")
+	if err != nil {
+		return err
+	}
+	if err := i.write(written.Files); err != nil {
+		return err
+	}
+	if err := flags.Report(i.env, written.Compiled, written.Diags); err != nil {
+		return err
+	}
+	for _, line := range moved.Steps(from) {
+		fmt.Fprintln(i.env.Stderr, diag.Visible(line))
+	}
+	return nil
+}
+
+// lkeClusters are the clusters with their node pools, as Terraform or Linode knows them.
+// Linode is asked for the pools of the one that is meant.
+func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error) {
+	if i.terraform != "" {
+		data, err := os.ReadFile(i.terraform)
+		if err != nil {
+			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, files.Cause(err))
+		}
+		clusters, err := movein.FromTerraform(data)
+		if err != nil {
+			return nil, fmt.Errorf("--terraform %s: %w", i.terraform, err)
+		}
+		return clusters, nil
+	}
+	token := i.env.Getenv("LINODE_TOKEN")
+	if token == "" {
+		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one that may read Kubernetes (lke:read_only)")
+	}
+	api, err := lkeapi.New(i.env.Getenv("LINODE_URL"), token, lkeapi.Options{})
+	if err != nil {
+		return nil, err
+	}
+	listed, err := api.Clusters(ctx)
+	if err != nil {
+		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
+	}
+	var clusters []movein.Cluster
+	for _, c := range listed {
+		clusters = append(clusters, movein.FromLKE(c, nil))
+	}
+	chosen, err := chooseCluster(clusters, i.cluster.Name)
+	if err != nil {
+		return nil, err
+	}
+	pools, err := api.Pools(ctx, chosen.ID)
+	if err != nil {
+		return nil, lkeapi.Explain(err, i.env.Getenv("LINODE_URL"))
+	}
+	at := slices.IndexFunc(listed, func(c lkeapi.Cluster) bool { return c.ID == chosen.ID })
+	return []movein.Cluster{movein.FromLKE(listed[at], pools)}, nil
+}
+
+// chooseCluster finds the cluster of a label or an id, or the only one there is.
+func chooseCluster(clusters []movein.Cluster, name string) (movein.Cluster, error) {
+	var labels []string
+	for _, c := range clusters {
+		if name != "" && (c.Label == name || strconv.Itoa(c.ID) == name) || name == "" && len(clusters) == 1 {
+			return c, nil
+		}
+		labels = append(labels, c.Label)
+	}
+	switch {
+	case len(clusters) == 0:
+		return movein.Cluster{}, errors.New("there is no LKE cluster")
+	case name == "":
+		return movein.Cluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s", strings.Join(labels, ", "))
+	}
+	return movein.Cluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
+}

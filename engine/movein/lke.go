@@ -1,0 +1,25 @@
+package movein
+
+import "github.com/lkeplan/lkeplan/linode/lkeapi"
+
+// FromLKE is a cluster as the Linode API describes it.
+func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
+	out := Cluster{ID: c.ID, Label: c.Label, Region: c.Region, Tier: c.Tier}
+	for _, p := range pools {
+		pool := Pool{
+			ID: p.ID, Plan: p.Type, Count: p.Count, Labels: p.Labels, Tags: p.Tags, DiskEncryption: string(p.DiskEncryption),
+			Autoscaled: p.Autoscaler.Enabled, Min: p.Autoscaler.Min, Max: p.Autoscaler.Max,
+		}
+		if p.Label != nil {
+			pool.Label = *p.Label
+		}
+		if p.FirewallID != nil {
+			pool.Firewall = *p.FirewallID
+		}
+		for _, t := range p.Taints {
+			pool.Taints = append(pool.Taints, Taint{t.Key, t.Value, string(t.Effect)})
+		}
+		out.Pools = append(out.Pools, pool)
+	}
+	return out
+}

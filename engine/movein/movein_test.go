@@ -1,0 +1,77 @@
+package movein_test
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/movein"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+var update = flag.Bool("update", false, "rewrite what the archives want")
+
+// TestNodePoolsBecomePools: each archive in testdata has what Terraform shows, the HCL that
+// is made of it, and what that does not say.
+func TestNodePoolsBecomePools(t *testing.T) {
+	names, _ := filepath.Glob("testdata/*.txtar")
+	if len(names) == 0 {
+		t.Fatal("no archives")
+	}
+	for _, name := range names {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := []txtar.File{archive.Files[0]}
+			clusters, err := movein.FromTerraform(archive.Files[0].Data)
+			if err != nil {
+				got = append(got, txtar.File{Name: "error", Data: []byte(err.Error() + "\n")})
+			}
+			for _, c := range clusters {
+				got = append(got, written(t, c)...)
+			}
+			if *update {
+				archive.Files = got
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if diff := cmp.Diff(archive.Files, got); diff != "" {
+				t.Errorf("-want +got, -update rewrites it:\n%s", diff)
+			}
+		})
+	}
+}
+
+func written(t *testing.T, c movein.Cluster) []txtar.File {
+	t.Helper()
+	plans, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := movein.Move(c, plans)
+	made, err := adopt.Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !made.Exact() {
+		t.Errorf("it compiles to something else: %v %v", made.Remainder, made.Diags)
+	}
+	var hcl strings.Builder
+	for _, f := range made.Files {
+		hcl.Write(f.Data)
+	}
+	return []txtar.File{
+		{Name: c.Label + ".lke.hcl", Data: []byte(hcl.String())},
+		{Name: c.Label + ".txt", Data: []byte(strings.Join(moved.Steps(c), "\n") + "\n")},
+	}
+}

@@ -1,0 +1,157 @@
+package movein
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+)
+
+// FromTerraform reads the clusters in what "terraform show -json" prints of a state or a
+// plan: resources linode_lke_cluster, with the pools that they have themselves and those of
+// linode_lke_node_pool. The error says where it is something else.
+func FromTerraform(data []byte) ([]Cluster, error) {
+	var shown struct {
+		FormatVersion string          `json:"format_version"`
+		Values        *terraformState `json:"values"`
+		PlannedValues *terraformState `json:"planned_values"`
+	}
+	if err := json.Unmarshal(data, &shown); err != nil {
+		return nil, fmt.Errorf("it is not what terraform show -json prints: %w", err)
+	}
+	state := shown.Values
+	if state == nil {
+		state = shown.PlannedValues
+	}
+	if shown.FormatVersion == "" || state == nil {
+		return nil, errors.New("it is not what terraform show -json prints: it has no values; a state file itself is read " +
+			"by terraform show -json FILE")
+	}
+	return state.clusters()
+}
+
+type terraformState struct {
+	RootModule terraformModule `json:"root_module"`
+}
+
+type terraformModule struct {
+	Resources []struct {
+		Mode    string          `json:"mode"`
+		Type    string          `json:"type"`
+		Address string          `json:"address"`
+		Values  json.RawMessage `json:"values"`
+	} `json:"resources"`
+	ChildModules []terraformModule `json:"child_modules"`
+}
+
+type terraformCluster struct {
+	ID     string          `json:"id"`
+	Label  string          `json:"label"`
+	Region string          `json:"region"`
+	Tier   string          `json:"tier"`
+	Pool   []terraformPool `json:"pool"`
+}
+
+type terraformPool struct {
+	ID         any               `json:"id"` // a number in a cluster, text by itself
+	ClusterID  int               `json:"cluster_id"`
+	Label      string            `json:"label"`
+	Type       string            `json:"type"`
+	Count      int               `json:"count"`
+	NodeCount  int               `json:"node_count"`
+	Labels     map[string]string `json:"labels"`
+	Tags       []string          `json:"tags"`
+	FirewallID int               `json:"firewall_id"`
+	Encryption string            `json:"disk_encryption"`
+	Taint      []struct {
+		Key    string `json:"key"`
+		Value  string `json:"value"`
+		Effect string `json:"effect"`
+	} `json:"taint"`
+	Autoscaler []struct {
+		Min int `json:"min"`
+		Max int `json:"max"`
+	} `json:"autoscaler"`
+}
+
+func (p terraformPool) pool() Pool {
+	id, _ := strconv.Atoi(fmt.Sprint(p.ID))
+	if n, isNumber := p.ID.(float64); isNumber {
+		id = int(n)
+	}
+	out := Pool{
+		ID: id, Label: p.Label, Plan: p.Type, Count: max(p.Count, p.NodeCount), Labels: p.Labels, Tags: p.Tags,
+		Firewall: p.FirewallID, DiskEncryption: p.Encryption,
+	}
+	for _, t := range p.Taint {
+		out.Taints = append(out.Taints, Taint(t))
+	}
+	if len(p.Autoscaler) > 0 {
+		out.Autoscaled, out.Min, out.Max = true, p.Autoscaler[0].Min, p.Autoscaler[0].Max
+	}
+	return out
+}
+
+func (s terraformState) clusters() ([]Cluster, error) {
+	var clusters []Cluster
+	var alone []terraformPool
+	modules := []terraformModule{s.RootModule}
+	for len(modules) > 0 {
+		m := modules[0]
+		modules = append(modules[1:], m.ChildModules...)
+		for _, r := range m.Resources {
+			if r.Mode != "managed" {
+				continue
+			}
+			var err error
+			switch r.Type {
+			case "linode_lke_cluster":
+				var c terraformCluster
+				if err = json.Unmarshal(r.Values, &c); err == nil {
+					clusters = append(clusters, c.cluster())
+				}
+			case "linode_lke_node_pool":
+				var p terraformPool
+				if err = json.Unmarshal(r.Values, &p); err == nil {
+					alone = append(alone, p)
+				}
+			}
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", r.Address, err)
+			}
+		}
+	}
+	return withPools(clusters, alone), nil
+}
+
+func (c terraformCluster) cluster() Cluster {
+	id, _ := strconv.Atoi(c.ID)
+	out := Cluster{ID: id, Label: c.Label, Region: c.Region, Tier: c.Tier}
+	for _, p := range c.Pool {
+		out.Pools = append(out.Pools, p.pool())
+	}
+	return out
+}
+
+// withPools gives each cluster the pools that are resources of their own. A cluster knows
+// them as well once it has been read again.
+func withPools(clusters []Cluster, alone []terraformPool) []Cluster {
+	for _, p := range alone {
+		pool := p.pool()
+		for i, c := range clusters {
+			if c.ID == p.ClusterID && !c.has(pool.ID) {
+				clusters[i].Pools = append(c.Pools, pool)
+			}
+		}
+	}
+	return clusters
+}
+
+func (c Cluster) has(pool int) bool {
+	for _, p := range c.Pools {
+		if p.ID == pool && pool != 0 {
+			return true
+		}
+	}
+	return false
+}
