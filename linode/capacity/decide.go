@@ -97,6 +97,7 @@ type Decision struct {
 	Binds   []Bind
 	Works   []Work   // at most one for each group, sorted by group
 	Lost    []string // claims whose machine LKE does not have any more: to be ended
+	Unseen  []string // claims whose machine no list shows though its Node is ready, reported once
 	Drains  []Drain  // Nodes to delete before their machines
 	Kept    []Kept   // machines that cost and stay, reported once
 	Full    []string // claims that the cluster has no room for, reported once
@@ -119,7 +120,8 @@ type Bind struct {
 func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 	d := Decision{Memory: memory.after(view, now)}
 	s := &scene{
-		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, memory: &d.Memory, policy: policy, now: now,
+		View: view, owner: map[int]Claim{}, listed: map[int]bool{}, living: map[string]bool{}, memory: &d.Memory,
+		policy: policy, now: now,
 	}
 	missed := d.Memory.compare(view, now)
 	s.rebind(&d)

@@ -9,10 +9,11 @@ import (
 // scene is what one decision looks at.
 type scene struct {
 	View
-	claims []Claim       // with what Memory knows of them
-	owner  map[int]Claim // by instance
-	listed map[int]bool  // instances
-	memory *Memory       // the next one
+	claims []Claim         // with what Memory knows of them
+	owner  map[int]Claim   // by instance
+	listed map[int]bool    // instances
+	living map[string]bool // slots whose Node is ready
+	memory *Memory         // the next one
 	policy Policy
 	now    time.Time
 }
@@ -138,7 +139,9 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 	case p.Group == "":
 	case inhabited && slot.Instance != 0:
 		g.inhabited = append(g.inhabited, slot)
-	case s.memory.noded[slot.Instance]:
+	case slot.Instance == 0 && s.living[slot.ID]:
+		// The list lacks the machine that the Node runs on.
+	case !s.memory.noded[slot.Instance].IsZero():
 		// It was drained, and a kubelet joins once: no claim can have it.
 		g.doomed = append(g.doomed, slot)
 		if asked.slots[slot.ID].mayAsk(s.now) {
@@ -176,11 +179,21 @@ func earlier(since map[string]time.Time, id string, now time.Time) time.Time {
 	return now
 }
 
-// house remembers which instances had a registered Node, for as long as they are listed.
+// forgotten is how long an instance that had a Node is remembered though no list shows it.
+const forgotten = time.Hour
+
+// house remembers which instances had a registered Node: while they are listed, and for an
+// hour in any case, as a list may lack some of them.
 func (s *scene) house(old Memory) {
-	for instance := range s.listed {
-		if _, there := s.Nodes[instance]; instance != 0 && (there || old.noded[instance]) {
-			s.memory.noded[instance] = true
+	for _, n := range s.Nodes {
+		s.living[n.Slot] = n.Slot != "" && n.Ready && !n.Leaving
+	}
+	for instance := range s.Nodes {
+		s.memory.noded[instance] = s.now
+	}
+	for instance, at := range old.noded {
+		if _, there := s.Nodes[instance]; !there && (s.listed[instance] || s.now.Sub(at) < forgotten) {
+			s.memory.noded[instance] = at
 		}
 	}
 }

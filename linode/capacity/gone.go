@@ -17,7 +17,7 @@ const (
 	lostAgain         = time.Minute
 )
 
-// locate remembers which pool lists the machine of each claim.
+// locate remembers which pool lists each machine, and of those of claims which listed it last.
 func (s *scene) locate(old Memory) {
 	for _, c := range s.claims {
 		if pool, ok := old.lastSeen[c.Instance]; ok && c.Instance != 0 {
@@ -26,7 +26,7 @@ func (s *scene) locate(old Memory) {
 	}
 	for _, p := range s.Pools {
 		for _, slot := range p.Slots {
-			if _, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
+			if slot.Instance != 0 {
 				s.memory.lastSeen[slot.Instance] = p.ID
 			}
 			s.listed[slot.Instance] = true
@@ -55,7 +55,8 @@ func (s *scene) mayBe(c Claim) bool {
 
 // lose finds claims whose machine is gone, though nobody released it: somebody deleted it,
 // or LKE recycled the node. The claim of another provider, whose machine no list has ever
-// shown, may have one that is not LKE's.
+// shown, may have one that is not LKE's. A machine whose Node is ready is there, whatever
+// the lists say: a Node whose machine is gone ceases to be ready within a minute.
 func (s *scene) lose(d *Decision, old Memory) {
 	for _, c := range s.claims {
 		if c.Instance == 0 || c.Leaving || s.memory.assigned[c.UID].underway || s.mayBe(c) {
@@ -70,10 +71,17 @@ func (s *scene) lose(d *Decision, old Memory) {
 			continue
 		}
 		wait := lostAfter
-		if seen && s.memory.firstShown[pool].IsZero() {
+		if !seen || s.memory.firstShown[pool].IsZero() {
 			wait = lostWithPoolAfter
 		}
-		if s.now.Sub(a.since) >= wait && s.now.Sub(a.told) >= lostAgain {
+		due := s.now.Sub(a.since) >= wait
+		if n := s.Nodes[c.Instance]; n.Ready && !n.Leaving {
+			if due && s.memory.tell(old, c.UID) {
+				d.Unseen = append(d.Unseen, c.UID)
+			}
+			due = false
+		}
+		if due && s.now.Sub(a.told) >= lostAgain {
 			a.told = s.now
 			d.Lost = append(d.Lost, c.UID)
 		}

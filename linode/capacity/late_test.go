@@ -372,3 +372,38 @@ func TestLinodesOfTheExistingProvider(t *testing.T) {
 	s.want("", s.sees(10*time.Minute, Done, []Claim{has("a", 90)}, old), "keep 91")
 	s.want("once", s.sees(time.Hour, Done, []Claim{has("a", 90)}, old))
 }
+
+// TestAPoolThatHasLostItsTag is reported with what it costs.
+func TestAPoolThatHasLostItsTag(t *testing.T) {
+	s := begin(t)
+	untagged := []Pool{{ID: 9, Count: 1, NodePool: "web", Slots: []Slot{{"9-a", 90}}}, {ID: 10, Count: 1, Slots: []Slot{{"10-a", 91}}}}
+	s.sees(0, Done, nil, untagged)
+	s.want("", s.sees(10*time.Minute, Done, nil, untagged), "keep 90")
+}
+
+// TestAListWithoutMachinesThatAreThere ends no claim and deletes no slot while their Nodes
+// are ready, and what was drained meanwhile is not given to anybody.
+func TestAListWithoutMachinesThatAreThere(t *testing.T) {
+	s := begin(t)
+	s.nodes = map[int]Node{}
+	for i, slot := range slotsOf(3) {
+		s.nodes[1000+i] = Node{Name: fmt.Sprint("n", i), NodePool: "web", Slot: slot.ID, Ready: true}
+	}
+	whole, null := []Pool{pool(1, 3, slotsOf(3)...)}, []Pool{pool(1, 3, slotsOf(3)...)}
+	for i := range null[0].Slots {
+		null[0].Slots[i].Instance = 0
+	}
+	s.sees(0, Done, ownersOf(3), whole)
+	for range 30 {
+		s.want("with null instances", s.sees(time.Minute, Done, ownersOf(3), null))
+		s.want("without pools", s.sees(time.Minute, Done, ownersOf(3), nil))
+	}
+	died := s.nodes[1000]
+	died.Ready = false
+	s.nodes[1000] = died
+	s.want("one is not ready any more", s.sees(time.Second, Done, ownersOf(3), nil), "lost owner000")
+	delete(s.nodes, 1000)
+	s.sees(time.Second, Done, ownersOf(3)[1:], nil)
+	s.want("its Linode is listed again", s.sees(time.Second, Done, append(ownersOf(3)[1:], waits("a")), whole),
+		"web: grow pool 1 to 4 for a", "web: delete slot 1-000", "wait")
+}

@@ -20,8 +20,8 @@ type Memory struct {
 	emptySince   map[string]time.Time  // by slot id, of slots without an instance
 	starved      map[string]bool       // slots without an instance that a claim was given up for
 	hidden       map[int]hidden        // by pool id: slots that are counted and not listed
-	lastSeen     map[int]int           // by instance that a claim has: the pool that listed it last
-	noded        map[int]bool          // instances that had a registered Node
+	lastSeen     map[int]int           // by instance: the pool that lists it, or, of a claim's, listed it last
+	noded        map[int]time.Time     // instances that had a registered Node, and when last
 	mended       map[int]attempt       // by pool id
 	lost         map[string]absence    // claims whose machine is in no list
 	told         map[string]bool       // what was reported, by the slot or claim that it is about
@@ -114,7 +114,7 @@ func (m *Memory) after(view View, now time.Time) Memory {
 	next := Memory{
 		started: m.started, firstShown: m.firstShown, made: m.made,
 		unownedSince: map[string]time.Time{}, emptySince: map[string]time.Time{}, starved: map[string]bool{},
-		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]bool{}, mended: map[int]attempt{},
+		hidden: map[int]hidden{}, lastSeen: map[int]int{}, noded: map[int]time.Time{}, mended: map[int]attempt{},
 		lost: map[string]absence{}, told: map[string]bool{}, assigned: map[string]assignment{},
 		released: map[string]time.Time{}, gone: map[string]bool{}, groups: map[string]motion{},
 		asked: m.asked.clone(), waitingSince: m.waitingSince,

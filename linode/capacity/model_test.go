@@ -262,7 +262,7 @@ func (w *world) step() {
 	w.pass(time.Duration(w.rng.IntN(20)) * time.Second)
 	groups := []Group{web, batch}
 	uids := slices.Sorted(maps.Keys(w.claims))
-	switch w.rng.IntN(18) {
+	switch w.rng.IntN(19) {
 	case 0, 1, 2:
 		for range 1 + w.rng.IntN(5) {
 			uid := fmt.Sprintf("c%06d", w.id())
@@ -289,6 +289,10 @@ func (w *world) step() {
 		w.edit()
 	case 11:
 		w.register()
+	case 12:
+		if w.chance(3) {
+			w.blind = w.now.Add(time.Duration(w.rng.IntN(600)) * time.Second)
+		}
 	default:
 		w.decide()
 	}
@@ -324,7 +328,7 @@ func (w *world) restart() {
 
 // settle lets everything that was asked for happen without faults.
 func (w *world) settle() {
-	w.faults, w.policy.ClusterSize = false, 0
+	w.faults, w.policy.ClusterSize, w.blind = false, 0, time.Time{}
 	w.carryOut(false)
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		if c := w.claims[uid]; c.Leaving {
@@ -394,8 +398,8 @@ var firstSeed = flag.Int("seed", 0, "the seed of the model's first run")
 var steps = flag.Int("steps", 16_000, "how many steps the model takes; 1000000 takes some minutes")
 
 // TestEveryClaimGetsOneMachineAndNothingIsLeft: whatever happened before - calls that come
-// late, are lost, do less than they say, slots that are not listed or stay empty, machines
-// that are recycled, restarts, two leaders - in the end each claim has an instance of its
+// late, are lost, do less than they say, slots that are not listed or stay empty, lists without
+// machines that are there, machines that are recycled, restarts, two leaders - in the end each claim has an instance of its
 // own and no slot is without a claim. No claim loses its machine by a call of ours, but
 // for those of a process that has ended.
 func TestEveryClaimGetsOneMachineAndNothingIsLeft(t *testing.T) {

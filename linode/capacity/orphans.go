@@ -4,9 +4,11 @@ package capacity
 type Node struct {
 	Name      string
 	NodePool  string
-	Leaving   bool // it is being deleted, and so drained
-	Condemned bool // somebody has said that it may go though no claim owns it
-	Kept      bool // it was said that it stays until somebody does
+	Slot      string // that it is named after
+	Ready     bool   // its kubelet answers: the machine is there, whatever LKE lists
+	Leaving   bool   // it is being deleted, and so drained
+	Condemned bool   // somebody has said that it may go though no claim owns it
+	Kept      bool   // it was said that it stays until somebody does
 }
 
 // Drain is an instance that no claim owns and whose Node is to be deleted, so that
@@ -77,11 +79,12 @@ func (s *scene) keep(d *Decision, g *group, slot Slot, n Node, old Memory) {
 	}
 }
 
-// inherit reports the instances of the pools that another provider has made for its own
-// claims, and that no claim owns: they cost, and nobody here may delete them.
+// inherit reports the instances that no claim owns of pools that another provider has made
+// for its own claims, or that have lost the tag of their group: they cost, and nobody here
+// may delete them.
 func (s *scene) inherit(d *Decision, old Memory) {
 	for _, p := range s.Pools {
-		if p.Group != "" || !p.Adopted {
+		if p.Group != "" || !p.Adopted && p.NodePool == "" {
 			continue
 		}
 		for _, slot := range p.Slots {

@@ -29,6 +29,8 @@ type world struct {
 	late     []late      // calls without an answer, which come later
 	drained  map[int]int // instances whose Node was deleted, by the process that did it
 
+	blind time.Time // until when lists lack the machines that Nodes run on
+
 	writes, made, trouble, robbed int
 }
 
@@ -92,14 +94,22 @@ func (w *world) view() View {
 			w.cache = append(w.cache, *w.claims[uid])
 		}
 	}
-	v := View{Claims: w.cache, Nodes: maps.Clone(w.nodes), Asked: w.now}
+	v := View{Claims: w.cache, Nodes: map[int]Node{}, Asked: w.now}
+	for instance, n := range w.nodes {
+		n.Ready = w.alive(instance)
+		v.Nodes[instance] = n
+	}
 	for _, id := range slices.Sorted(maps.Keys(w.pools)) {
 		p := w.pools[id]
 		shown := p.Pool
 		shown.Count, shown.Slots = len(p.slots), nil
 		for _, b := range p.slots {
+			slot := b.Slot
+			if _, inhabited := w.nodes[b.Instance]; inhabited && w.blind.After(w.now) {
+				slot.Instance = 0
+			}
 			if !b.phantom && !b.listed.After(w.now) {
-				shown.Slots = append(shown.Slots, b.Slot)
+				shown.Slots = append(shown.Slots, slot)
 			}
 		}
 		slices.SortFunc(shown.Slots, func(a, b Slot) int { return compareIDs(a.ID, b.ID) })
@@ -218,20 +228,23 @@ func (w *world) provision(chance float64) {
 func (w *world) register() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		if c := w.claims[uid]; c.Instance != 0 && !c.Leaving && w.alive(c.Instance) && w.rng.IntN(2) == 0 {
-			w.nodes[c.Instance] = Node{Name: fmt.Sprint(c.Instance), NodePool: c.Group.NodePool}
+			w.nodes[c.Instance] = Node{Name: fmt.Sprint(c.Instance), NodePool: c.Group.NodePool, Slot: w.slotOf(c.Instance)}
 		}
 	}
 }
 
-func (w *world) alive(instance int) bool {
+func (w *world) alive(instance int) bool { return w.slotOf(instance) != "" }
+
+// slotOf is the slot of an instance; "" where there is none.
+func (w *world) slotOf(instance int) string {
 	for _, p := range w.pools {
 		for _, b := range p.slots {
 			if instance != 0 && b.Instance == instance {
-				return true
+				return b.ID
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // tagged reports whether the pool of an instance has its tag. Where it has not, only the

@@ -3,6 +3,8 @@ package fleet
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -42,14 +44,23 @@ func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
 	for i := range list.Items {
 		node := &list.Items[i]
 		if instance := nodeclaim.InstanceOf(node.Spec.ProviderID); instance != 0 {
+			_, slot, _ := strings.Cut(node.Name, "-") // it is lke<cluster>-<slot>
 			nodes[instance] = capacity.Node{
-				Name: node.Name, NodePool: node.Labels[karpv1.NodePoolLabelKey], Leaving: !node.DeletionTimestamp.IsZero(),
+				Name: node.Name, Slot: slot, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey], Leaving: !node.DeletionTimestamp.IsZero(),
 				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
 				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,
 			}
 		}
 	}
 	return nodes, nil
+}
+
+// ready reports whether the kubelet answers. The control plane takes it back 40 s after it
+// has ceased to.
+func ready(node *corev1.Node) bool {
+	return slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
 
 // Drain deletes a Node. Karpenter's finalizer keeps it until it is drained.

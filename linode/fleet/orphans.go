@@ -26,10 +26,10 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 		what := fmt.Sprintf("Linode %d (%s, %s an hour) of LKE pool %d", k.Instance, k.Plan, f.cfg.Types.Price(k.Plan).Hourly,
 			k.Pool)
 		if k.Node == "" {
-			f.cfg.Log.Warn(what+" was made by another provider and no NodeClaim owns it; delete it in Cloud Manager",
-				"instance", k.Instance, "pool", k.Pool, "nodepool", k.NodePool)
-			f.cfg.Claims.WarnNodePool(ctx, k.NodePool, "LinodeUnowned", what+
-				" was made by another provider and no NodeClaim owns it; it costs until you delete it")
+			what += " has no NodeClaim, and its pool no tag of this controller: another provider has made it, or somebody has " +
+				"taken the tag away; it costs until you delete it in Cloud Manager"
+			f.cfg.Log.Warn(what, "instance", k.Instance, "pool", k.Pool, "nodepool", k.NodePool)
+			f.cfg.Claims.WarnNodePool(ctx, k.NodePool, "LinodeUnowned", what)
 			continue
 		}
 		byPool[k.NodePool] = append(byPool[k.NodePool], k)

@@ -1,7 +1,9 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -142,6 +144,13 @@ const GroupTag = "lkeplan-group="
 // names the NodePool.
 const adopted = "karpenter.k8s.linode/lke-managed=true"
 
+// Keeps reports whether a node pool with these tags is kept by a provider of Karpenter: by
+// this one, or by the existing one.
+func Keeps(tags []string) bool {
+	return GroupOf(lkeapi.Pool{Tags: tags}) != "" ||
+		slices.ContainsFunc(tags, func(tag string) bool { return strings.EqualFold(tag, adopted) })
+}
+
 // GroupOf is the key of the group that a pool belongs to; "" where the pool is
 // not ours. LKE ignores the case of tags.
 func GroupOf(p lkeapi.Pool) string {
@@ -163,6 +172,7 @@ func poolsOf(pools []lkeapi.Pool) []capacity.Pool {
 				q.NodePool = name
 			}
 		}
+		q.NodePool = cmp.Or(q.NodePool, p.Labels[karpv1.NodePoolLabelKey])
 		for _, s := range p.Linodes {
 			q.Slots = append(q.Slots, capacity.Slot{ID: s.ID, Instance: s.InstanceID})
 		}
