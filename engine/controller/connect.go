@@ -5,8 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"regexp"
+	"strconv"
 	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -17,6 +23,7 @@ type account struct {
 	api      *lkeapi.Client
 	standing *lkeapi.Standing
 	cluster  lkeapi.Cluster
+	pulse    *pulse // without it no call is sent that changes something
 	prices   *catalog.Catalog
 	fresh    bool // the prices were read from the API
 }
@@ -32,10 +39,11 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
 		return nil, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
 	}
-	a := &account{standing: lkeapi.NewStanding()}
+	a := &account{standing: lkeapi.NewStanding(), pulse: newPulse()}
 	var err error
 	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
 		Timeout: cfg.LinodeTimeout,
+		Gate:    a.pulse.Alive,
 		Observe: func(call lkeapi.Call) {
 			observeLinode(cfg.Log, call)
 			a.standing.Observe(call)
@@ -57,6 +65,10 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			"Linode answers", "id", recorded.ID, "error", lkeapi.Explain(err, cfg.LinodeURL))
 		a.prices, a.fresh = builtInCatalog(), false
 		return a, nil
+	}
+	if recorded.ID != 0 && recorded.ID != a.cluster.ID {
+		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("by ConfigMap %s in namespace %s, which you delete where that "+
+			"has changed", recordName, kept.namespace))
 	}
 	if !a.api.MayUse(lkeapi.ScopePools) {
 		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager "+
@@ -88,6 +100,32 @@ func askForCluster(ctx context.Context, api *lkeapi.Client, cfg Config, known bo
 type wrongSetting struct{ text string }
 
 func (w wrongSetting) Error() string { return w.text }
+
+// otherCluster says that the settings name another LKE cluster than the one whose nodes
+// these are. Every node would seem to have lost its machine.
+func otherCluster(named lkeapi.Cluster, is int, by string) error {
+	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or CLUSTER_NAME",
+		is, by, named.ID, named.Label)}
+}
+
+var nodeOfLKE = regexp.MustCompile(`^lke(\d+)-`)
+
+// requireOwnNodes makes sure that the Nodes are those of the cluster: LKE names each after
+// its cluster.
+func requireOwnNodes(ctx context.Context, from client.Reader, cluster lkeapi.Cluster) error {
+	var nodes metav1.PartialObjectMetadataList
+	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
+	if err := from.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("list the Nodes: %w", err)
+	}
+	for _, node := range nodes.Items {
+		if m := nodeOfLKE.FindStringSubmatch(node.Name); m != nil && m[1] != strconv.Itoa(cluster.ID) {
+			id, _ := strconv.Atoi(m[1])
+			return otherCluster(cluster, id, "by its Node "+node.Name)
+		}
+	}
+	return nil
+}
 
 // passing reports whether an error may end by itself, or by what somebody does at
 // Linode.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
@@ -67,5 +69,33 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestAnotherClusterIsNotManaged: by the settings of another cluster every node would seem
+// to have lost its machine.
+func TestAnotherClusterIsNotManaged(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"id":78,"label":"staging","region":"us-ord","tier":"standard","k8s_version":"1.34"}`)
+	}))
+	defer server.Close()
+	cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 78, Log: slog.New(slog.DiscardHandler)}
+	kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
+	kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"})
+	_, err := connect(t.Context(), cfg, kept)
+	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, by ConfigMap lkeplan-cluster") {
+		t.Errorf("by the note: %v", err)
+	}
+
+	for name, want := range map[string]string{
+		"lke77-1-0a": "this is LKE cluster 77, by its Node lke77-1-0a", "lke78-1-0a": "", "worker-1": "", "lke7x-1": "",
+	} {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
+		err := requireOwnNodes(t.Context(), c, lkeapi.Cluster{ID: 78, Label: "staging"})
+		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("with Node %s: %v", name, err)
+		}
 	}
 }

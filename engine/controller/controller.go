@@ -110,7 +110,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
+	if err := requireOwnNodes(ctx, mgr.GetAPIReader(), linodes.cluster); err != nil {
+		return explainManager(err, cfg)
+	}
+	if err := errors.Join(mgr.Add(linodes.pulse), addControllers(ctx, mgr, cfg, linodes)); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache(), warmed()...); err != nil {

@@ -94,9 +94,14 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 	if !c.joining(&node) {
 		return ctrl.Result{}, nil
 	}
-	pool, slot, ours, err := c.find(ctx, &node)
-	if err != nil || !ours {
+	pool, slot, listed, err := c.find(ctx, &node)
+	switch {
+	case err != nil:
 		return ctrl.Result{}, err
+	case !listed: // a list may lack a pool: whose the Node is, a later one tells
+		return ctrl.Result{RequeueAfter: unlistedAgain}, nil
+	case fleet.GroupOf(pool) == "":
+		return ctrl.Result{}, nil
 	}
 	claim, err := c.claim(ctx, slot)
 	if err != nil {
@@ -173,8 +178,11 @@ func additions(stored, prepared *corev1.Node) (client.Patch, error) {
 	return client.RawPatch(types.JSONPatchType, raw), err
 }
 
-// find returns the pool of a Node, its slot where LKE lists it, and whether the
-// pool is ours. For a Node of a pool that is not among the last known ones it asks
+// unlistedAgain is when a Node is looked at again whose pool LKE does not list.
+const unlistedAgain = 5 * time.Second
+
+// find returns the pool of a Node, its slot where LKE lists it, and whether LKE lists the
+// pool. For a Node of a pool that is not among the last known ones it asks
 // LKE again.
 func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, lkeapi.Slot, bool, error) {
 	poolID, _, _ := nodeclaim.SlotOf(c.cluster, node.Name)
@@ -186,16 +194,30 @@ func (c *Controller) find(ctx context.Context, node *corev1.Node) (lkeapi.Pool, 
 	if err != nil {
 		return lkeapi.Pool{}, lkeapi.Slot{}, false, err
 	}
-	pool, slot, ours := inPools(pools, c.cluster, node.Name)
-	return pool, slot, ours, nil
+	pool, slot, listed := inPools(pools, c.cluster, node.Name)
+	return pool, slot, listed, nil
 }
 
-// inPools returns the pool of a Node and its slot, and whether the pool is ours. LKE
+// The taint of a Node that the cloud controller has not seen yet.
+const uninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
+
+// open reports whether pods may have landed on a Node: it has been ready for a moment, and has
+// neither the taint with which it joined nor the one that it should have got meanwhile.
+func open(node *corev1.Node) bool {
+	tainted := slices.ContainsFunc(node.Spec.Taints, func(t corev1.Taint) bool {
+		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
+	})
+	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && time.Since(c.LastTransitionTime.Time) > 5*time.Second
+	})
+}
+
+// inPools returns the pool of a Node and its slot, and whether the pool is listed. LKE
 // may not list the slot yet.
 func inPools(pools []lkeapi.Pool, cluster int, node string) (lkeapi.Pool, lkeapi.Slot, bool) {
 	poolID, slotID, _ := nodeclaim.SlotOf(cluster, node)
 	for _, p := range pools {
-		if p.ID != poolID || fleet.GroupOf(p) == "" {
+		if p.ID != poolID {
 			continue
 		}
 		for _, s := range p.Linodes {
@@ -223,8 +245,8 @@ func (c *Controller) claim(ctx context.Context, slot lkeapi.Slot) (*karpv1.NodeC
 }
 
 // prepare adds to a joining Node the taints and labels that it must have before a
-// pod lands on it. A Node that was made again has its pods already: it gets no taint
-// that would evict them.
+// pod lands on it. A Node that was made again, or that pods could already use, may have
+// some: it gets no taint of ours that would evict them.
 func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
 	if node.Labels == nil {
 		node.Labels = map[string]string{}
@@ -233,9 +255,11 @@ func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
 	switch {
 	case claim == nil:
 		maps.Copy(node.Labels, pool.Labels)
-		node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
+		if !open(node) {
+			node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
+		}
 		return
-	case madeAgain(node, claim):
+	case madeAgain(node, claim), open(node):
 		taints = taints.Merge(claim.Spec.Taints)
 	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
 		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).

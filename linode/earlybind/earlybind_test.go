@@ -195,6 +195,42 @@ func TestANodeGetsItsTaintsAndLabels(t *testing.T) {
 	}
 }
 
+// TestANodeOfAPoolThatNoListShows is looked at again, and one that pods could already use
+// gets no taint that would evict them.
+func TestANodeOfAPoolThatNoListShows(t *testing.T) {
+	node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", Labels: map[string]string{corev1.LabelOSStable: "linux"}}}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).
+		WithIndex(&karpv1.NodeClaim{}, "status.providerID", func(client.Object) []string { return nil }).Build()
+	reconcile := func(pools ...lkeapi.Pool) (ctrl.Result, corev1.Node) {
+		t.Helper()
+		result, err := NewController(c, 77, listed(pools)).Reconcile(t.Context(), ctrl.Request{NamespacedName: types.NamespacedName{Name: node.Name}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var now corev1.Node
+		if err := c.Get(t.Context(), client.ObjectKeyFromObject(node), &now); err != nil {
+			t.Fatal(err)
+		}
+		return result, now
+	}
+	if result, now := reconcile(); result.RequeueAfter == 0 || len(now.Spec.Taints) != 0 {
+		t.Errorf("a pool that is not listed: %v, %v", result, now.Spec.Taints)
+	}
+	if result, now := reconcile(lkeapi.Pool{ID: 1}); result.RequeueAfter != 0 || len(now.Spec.Taints) != 0 {
+		t.Errorf("somebody else's pool: %v, %v", result, now.Spec.Taints)
+	}
+	ours := lkeapi.Pool{ID: 1, Tags: []string{fleet.GroupTag + "0123"}}
+	ready := node.DeepCopy()
+	ready.Status.Conditions = []corev1.NodeCondition{{
+		Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: metav1.NewTime(time.Now().Add(-time.Minute)),
+	}}
+	prepare(ready, ours, nil)
+	prepare(node, ours, nil)
+	if len(ready.Spec.Taints) != 0 || len(node.Spec.Taints) != 1 {
+		t.Errorf("ready for a minute: %v; joining: %v", ready.Spec.Taints, node.Spec.Taints)
+	}
+}
+
 // TestANodeIsKarpentersFromTheStart: Karpenter v1.14.1 repairs no node that gets the
 // label of its class, by which Karpenter knows its nodes, after its conditions
 // have settled.

@@ -39,6 +39,9 @@ type Options struct {
 	Transport http.RoundTripper
 	// Timeout bounds one request, 30 seconds where it is zero.
 	Timeout time.Duration
+	// Gate is asked before each request that changes something, after its wait for the rate
+	// limit. Where it returns an error, nothing is sent. nil lets all pass.
+	Gate func() error
 	// Observe is called with each request when it has ended. It must be quick and
 	// safe for concurrent use.
 	Observe func(Call)
@@ -73,7 +76,7 @@ func New(baseURL, token string, opts Options) (*Client, error) {
 	}
 	t := &transport{
 		base: cmp.Or(opts.Transport, http.DefaultTransport), timeout: cmp.Or(opts.Timeout, 30*time.Second),
-		token: newSecret(strings.TrimSpace(token)), limiter: newLimiter(), observe: opts.Observe,
+		token: newSecret(strings.TrimSpace(token)), limiter: newLimiter(), gate: opts.Gate, observe: opts.Observe,
 	}
 	return &Client{api: behind(t, baseURL), transport: t}, nil
 }

@@ -132,6 +132,30 @@ func TestWhatWasNotSentIsNotUnknown(t *testing.T) {
 	}
 }
 
+// TestAShutGateSendsNoWrite: another process may have decided meanwhile.
+func TestAShutGateSendsNoWrite(t *testing.T) {
+	var sent []string
+	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		sent = append(sent, r.Method)
+		w.Header().Set("Content-Type", "application/json")
+		io.WriteString(w, `{"id":1,"page":1,"pages":1,"data":[]}`)
+	})
+	shut := errors.New("this process has stood still")
+	c.transport.gate = func() error { return shut }
+	_, poolErr := c.CreatePool(t.Context(), 1, PoolSpec{})
+	for _, err := range []error{poolErr, c.DeletePool(t.Context(), 1, 2), c.DeleteSlot(t.Context(), 1, "2-a")} {
+		if !errors.Is(err, shut) || ClassOf(err) != ClassBusy {
+			t.Errorf("class = %q, err = %v", ClassOf(err), err)
+		}
+	}
+	if _, err := c.Pools(t.Context(), 1); err != nil {
+		t.Error(err)
+	}
+	if len(sent) != 1 || sent[0] != http.MethodGet {
+		t.Errorf("sent %v", sent)
+	}
+}
+
 func TestListsReadAllPages(t *testing.T) {
 	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		n := r.URL.Query().Get("page")

@@ -25,6 +25,7 @@ type transport struct {
 	token   secret
 	limiter *limiter
 	scopes  atomic.Pointer[[]string]
+	gate    func() error // nil where nothing is to be asked
 	observe func(Call)
 }
 
@@ -36,6 +37,11 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	asked := time.Now()
 	if err := t.limiter.wait(req.Context(), bucket); err != nil {
 		return nil, op.failed(&notSentError{err})
+	}
+	if req.Method != http.MethodGet && t.gate != nil {
+		if err := t.gate(); err != nil {
+			return nil, op.failed(&notSentError{err})
+		}
 	}
 	sent := time.Now()
 	call.Waited = sent.Sub(asked)
