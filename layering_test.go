@@ -70,6 +70,8 @@ var rules = []rule{
 	{from: "engine/fetch", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
 	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},
+	{from: "engine/top", exactly: true, forbidden: []string{"kube", "engine", "linode/lkeapi", "github.com/charmbracelet"},
+		why: "what a screen shows follows from what was read and from prices; terminals and clients are for others"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
 	{from: "engine/leave", forbidden: []string{"config", "engine/compile", "engine/compare", "engine/gitops", "engine/controller"},

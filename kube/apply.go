@@ -59,6 +59,7 @@ func LabelValue(names ...string) string {
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
 	client  client.Client
+	config  *rest.Config
 	http    *http.Client
 	server  *url.URL
 	host    string
@@ -84,7 +85,7 @@ func NewCluster(cfg *rest.Config) (*Cluster, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	return &Cluster{client: c, http: web, server: server, host: cfg.Host}, nil
+	return &Cluster{client: c, config: cfg, http: web, server: server, host: cfg.Host}, nil
 }
 
 // Outcome is what applying an object did.

@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
 
 	"github.com/spf13/cobra"
 )
@@ -54,7 +55,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env))
 	flags.Group(root, "In a cluster:",
-		install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
+		top.New(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 

@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lkeplan/lkeplan/config/diag"
-
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 

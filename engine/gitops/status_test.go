@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/lkeplan/lkeplan/config/diag"
-
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"

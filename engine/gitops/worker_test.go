@@ -9,9 +9,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lkeplan/lkeplan/config/diag"
-
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"

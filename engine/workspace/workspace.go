@@ -45,7 +45,7 @@ func (o Options) Open(dir, version string) (fs.FS, compile.Options, error) {
 	if opts.VarFiles, err = o.readVarFiles(root); err != nil {
 		return nil, opts, err
 	}
-	if opts.Catalog, err = o.readCatalog(); err != nil {
+	if opts.Catalog, err = o.ReadCatalog(); err != nil {
 		return nil, opts, err
 	}
 	opened, err := os.OpenRoot(root)
@@ -122,8 +122,8 @@ func repository(dir string) (root, below string, ok bool) {
 	}
 }
 
-// readCatalog returns the catalogue that was named, nil for the one built in.
-func (o Options) readCatalog() (*catalog.Catalog, error) {
+// ReadCatalog returns the catalogue that was named, nil for the one built in.
+func (o Options) ReadCatalog() (*catalog.Catalog, error) {
 	if o.Catalog == "" {
 		return nil, nil
 	}

@@ -1,0 +1,160 @@
+package top
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+
+	"github.com/lkeplan/lkeplan/engine/top"
+)
+
+// source is what a model shows; follow.Follower is one.
+type source interface {
+	// Cluster returns what is known, and whether it has changed since the last call.
+	Cluster() (c top.Cluster, changed bool)
+}
+
+// model is what is on the terminal. It implements tea.Model.
+type model struct {
+	source source
+	prices top.Prices
+	view   top.View
+
+	by      top.Key
+	reverse bool
+
+	cluster top.Cluster
+	screen  top.Screen
+	chosen  string // the name of the node under the cursor
+	looking bool   // into it
+}
+
+// tick is when the screen is drawn anew.
+type tick time.Time
+
+// each is how often that is: what changes meanwhile is drawn together.
+const each = time.Second
+
+func newModel(s source, prices top.Prices, view top.View, by top.Key, reverse bool) *model {
+	m := &model{source: s, prices: prices, view: view, by: by, reverse: reverse}
+	m.refresh(time.Now())
+	return m
+}
+
+// Init implements tea.Model.
+func (m *model) Init() tea.Cmd { return next() }
+
+func next() tea.Cmd { return tea.Tick(each, func(t time.Time) tea.Msg { return tick(t) }) }
+
+// Update implements tea.Model.
+func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.view.Width, m.view.Height = msg.Width, msg.Height
+	case tick:
+		m.refresh(time.Time(msg))
+		return m, next()
+	case tea.KeyMsg:
+		return m, m.press(msg.String())
+	}
+	return m, nil
+}
+
+// refresh takes over what has changed.
+func (m *model) refresh(now time.Time) {
+	m.view.Now = now
+	cluster, changed := m.source.Cluster()
+	if !changed && m.cluster.Nodes != nil {
+		return
+	}
+	m.cluster, m.screen = cluster, top.Of(cluster, m.prices)
+	m.screen.Sort(m.by, m.reverse)
+	if m.at() < 0 {
+		m.choose(0)
+		m.looking = false // the node is gone
+	}
+}
+
+// sorts are the keys that sort, by what is sorted by.
+var sorts = map[string]top.Key{
+	"p": top.ByPool, "n": top.ByName, "c": top.ByCPU, "m": top.ByMemory, "d": top.ByCost, "a": top.ByAge, "s": top.ByState,
+}
+
+// press does what a key is for.
+func (m *model) press(key string) tea.Cmd {
+	page := max(1, m.view.Height/2)
+	switch key {
+	case "ctrl+c":
+		return tea.Quit
+	case "q", "esc":
+		if !m.looking {
+			return tea.Quit
+		}
+		m.looking = false
+	case "enter":
+		m.looking = len(m.screen.Nodes) > 0
+	case "up", "k":
+		m.choose(m.at() - 1)
+	case "down", "j":
+		m.choose(m.at() + 1)
+	case "pgup":
+		m.choose(m.at() - page)
+	case "pgdown", " ":
+		m.choose(m.at() + page)
+	case "home", "g":
+		m.choose(0)
+	case "end", "G":
+		m.choose(len(m.screen.Nodes) - 1)
+	case "r":
+		m.order(m.by, !m.reverse)
+	}
+	if by, ok := sorts[key]; ok {
+		m.order(by, false)
+	}
+	return nil
+}
+
+func (m *model) order(by top.Key, reverse bool) {
+	m.by, m.reverse = by, reverse
+	m.screen.Sort(by, reverse)
+}
+
+// at is where the node under the cursor is; -1 where it is gone.
+func (m *model) at() int {
+	return slices.IndexFunc(m.screen.Nodes, func(n top.Node) bool { return n.Name == m.chosen })
+}
+
+// choose moves the cursor, as far as there are nodes.
+func (m *model) choose(at int) {
+	if len(m.screen.Nodes) == 0 {
+		m.chosen = ""
+		return
+	}
+	m.chosen = m.screen.Nodes[min(max(at, 0), len(m.screen.Nodes)-1)].Name
+}
+
+// View implements tea.Model.
+func (m *model) View() string {
+	if m.view.Width == 0 {
+		return "" // the terminal has not said how large it is
+	}
+	view := m.view
+	view.Height = max(1, view.Height-1) // for the keys
+	view.At = m.at()
+	keys, drawn := "q end  enter look  sort: p n c m d a s  r turn round", m.screen.Draw(view)
+	if m.looking {
+		if detail, ok := m.screen.Detail(m.cluster, m.chosen); ok {
+			keys, drawn = "q, esc back  up, down another node", detail.DrawDetail(view)
+		}
+	}
+	lines := strings.Split(strings.TrimSuffix(drawn, "\n"), "\n")
+	for len(lines) < view.Height {
+		lines = append(lines, "")
+	}
+	if view.Paint != nil {
+		keys = view.Paint(top.Faint, keys)
+	}
+	return strings.Join(append(lines[:min(len(lines), view.Height)], keys), "\n")
+}

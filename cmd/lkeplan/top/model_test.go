@@ -1,0 +1,125 @@
+package top
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// fixed is a source that a test changes.
+type fixed struct {
+	cluster top.Cluster
+	changed bool
+}
+
+func (f *fixed) Cluster() (top.Cluster, bool) {
+	changed := f.changed
+	f.changed = false
+	return f.cluster, changed
+}
+
+// newFixed has nodes a, b, c of 1, 2 and 3 CPUs.
+func newFixed(names ...string) *fixed {
+	f := &fixed{changed: true}
+	for i, name := range names {
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{
+			Name: name, Labels: map[string]string{corev1.LabelInstanceTypeStable: fmt.Sprintf("g6-standard-%d", 2*(i+1))},
+		}}
+		node.Status.Allocatable = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse(fmt.Sprint(i + 1))}
+		f.cluster.Nodes = append(f.cluster.Nodes, node)
+		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web-" + name, Namespace: "shop"}}
+		pod.Spec.NodeName = name
+		pod.Spec.Containers = []corev1.Container{{Resources: corev1.ResourceRequirements{
+			Requests: corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("500m")},
+		}}}
+		f.cluster.Pods = append(f.cluster.Pods, pod)
+	}
+	return f
+}
+
+// TestKeys presses keys one after the other, and looks where the cursor is, what comes
+// first, and into which node.
+func TestKeys(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := newFixed("a", "b", "c")
+	m := newModel(source, prices.Price, top.View{}, top.ByName, false)
+	if m.View() != "" {
+		t.Error("something is drawn before the terminal has said how large it is")
+	}
+	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
+	for _, step := range []struct{ key, chosen, first, shows string }{
+		{"down", "b", "a", "NODE"},
+		{"down", "c", "a", "NODE"},
+		{"down", "c", "a", "NODE"},
+		{"r", "c", "c", "NODE"},
+		{"c", "c", "a", "NODE"}, // by CPU: half, a quarter, a sixth
+		{"d", "c", "c", "NODE"},
+		{"enter", "c", "c", "shop/web-c"},
+		{"down", "b", "c", "shop/web-b"},
+		{"esc", "b", "c", "NODE"},
+		{"home", "c", "c", "NODE"},
+		{"end", "a", "c", "NODE"},
+		{"pgup", "c", "c", "NODE"},
+		{"n", "c", "a", "NODE"},
+	} {
+		m.Update(press(step.key))
+		if m.chosen != step.chosen || m.screen.Nodes[0].Name != step.first || !strings.Contains(m.View(), step.shows) {
+			t.Errorf("after %s the cursor is at %s and %s comes first, want %s and %s, and %q in\n%s", step.key, m.chosen,
+				m.screen.Nodes[0].Name, step.chosen, step.first, step.shows, m.View())
+		}
+		if lines := strings.Count(m.View(), "\n") + 1; lines != 30 {
+			t.Errorf("after %s there are %d lines", step.key, lines)
+		}
+	}
+	if _, quit := m.Update(press("q")); quit == nil {
+		t.Error("q does not end it")
+	}
+}
+
+// TestTheScreenFollows: a node that is looked into and goes is no reason to fail.
+func TestTheScreenFollows(t *testing.T) {
+	source := newFixed("a", "b")
+	m := newModel(source, func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }, top.View{}, top.ByName,
+		false)
+	m.Update(tea.WindowSizeMsg{Width: 80, Height: 10})
+	m.Update(press("down"))
+	m.Update(press("enter"))
+	source.cluster.Nodes, source.cluster.Pods, source.changed = source.cluster.Nodes[:1], nil, true
+	if _, again := m.Update(tick(time.Now())); again == nil {
+		t.Error("there is no next time")
+	}
+	if m.looking || m.chosen != "a" {
+		t.Errorf("the cursor is at %q, and it looks into a node that is gone: %v", m.chosen, m.looking)
+	}
+	source.cluster, source.changed = top.Cluster{}, true
+	m.Update(tick(time.Now()))
+	for _, key := range []string{"down", "enter", "end", "r"} {
+		m.Update(press(key))
+	}
+	if !strings.Contains(m.View(), "0 nodes") {
+		t.Errorf("an empty cluster:\n%s", m.View())
+	}
+}
+
+func press(key string) tea.KeyMsg {
+	for _, special := range []tea.KeyType{
+		tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyEsc, tea.KeyHome, tea.KeyEnd, tea.KeyPgUp, tea.KeyPgDown,
+	} {
+		if msg := (tea.KeyMsg{Type: special}); msg.String() == key {
+			return msg
+		}
+	}
+	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(key)}
+}

@@ -1,0 +1,151 @@
+// Package top is the command top: the nodes of a cluster on a screen, as they are now.
+//
+// What there is to see, package engine/top decides; here it is put on a terminal.
+package top
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/engine/top/follow"
+	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const help = `Show the nodes of a cluster as they are now: how much of each the pods ask for,
+its price, its plan type, its age and how it does; the pools; and what rolls.
+
+Keys: p n c m d a s sort by pool, name, CPU, memory, dollars, age and state, r
+turns the order round; enter looks into a node, esc goes back, q ends.
+
+It takes the right to list nodes, pods, nodeclaims and nodepools. With the right
+to watch them it follows each change, else it lists them again and again. What
+may not be listed is left out, but for nodes. Prices are those of the catalogue.`
+
+// settings are the flags as they were given.
+type settings struct {
+	access   kube.Access
+	once     bool
+	reverse  bool
+	catalog  string
+	interval time.Duration
+	sort     flags.Choice
+	output   flags.Choice
+}
+
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
+	s := settings{
+		sort:   flags.Choice{Value: string(top.ByPool), Of: top.Keys()},
+		output: flags.Choice{Value: "text", Of: []string{"text", "json"}},
+	}
+	cmd := &cobra.Command{
+		Use:     "top",
+		Short:   "Show nodes live: use, price, age, and what rolls",
+		Long:    help,
+		Example: "  lkeplan top\n  lkeplan top --once --sort cost\n  lkeplan top -o json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return fmt.Errorf("top takes no arguments, and got %q", args)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
+	}
+	flags.ClusterFlags(cmd, env, &s.access)
+	cmd.Flags().BoolVar(&s.once, "once", false, "write one screen and end, as where the output is no terminal")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
+	cmd.Flags().StringVar(&s.catalog, "catalog", "",
+		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
+	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
+	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "turn the order round")
+	s.output.Flag(cmd, "output", "o", "`FORMAT` of a screen that is written once")
+	return cmd
+}
+
+func (s settings) run(ctx context.Context, env *flags.Env) error {
+	if s.interval < 100*time.Millisecond {
+		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
+	}
+	prices, err := s.prices()
+	if err != nil {
+		return err
+	}
+	cluster, err := kube.Connect(s.access)
+	if err != nil {
+		return err
+	}
+	follower, err := follow.New(cluster.Config(), s.interval)
+	if err != nil {
+		return err
+	}
+	if err := follower.Read(ctx); err != nil {
+		return err
+	}
+	terminal := flags.Terminal(env.Stdout)
+	if s.once || s.output.Value == "json" || terminal == nil {
+		known, _ := follower.Cluster()
+		screen := top.Of(known, prices)
+		screen.Sort(top.Key(s.sort.Value), s.reverse)
+		return s.write(env, screen, cluster.Place())
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go follower.Follow(ctx)
+	m := newModel(follower, prices, top.View{
+		Place: cluster.Place(), ASCII: !flags.Unicode(env.Getenv), Paint: painter(terminal, env.Getenv),
+	}, top.Key(s.sort.Value), s.reverse)
+	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithInput(env.Stdin),
+		tea.WithOutput(terminal)).Run()
+	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+		return nil // by a signal
+	}
+	return err
+}
+
+func (s settings) prices() (top.Prices, error) {
+	list, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
+	if err != nil {
+		return nil, err
+	}
+	if list == nil {
+		if list, err = catalog.Embedded(); err != nil {
+			return nil, err
+		}
+	}
+	return list.Price, nil
+}
+
+// wide is how many columns there are where nobody says.
+const wide = 120
+
+// write writes one screen.
+func (s settings) write(env *flags.Env, screen top.Screen, place string) error {
+	if s.output.Value == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetIndent("", "  ")
+		return enc.Encode(screen)
+	}
+	view := top.View{Width: flags.Columns(env.Stdout, env.Getenv), Now: time.Now(), At: -1, Place: place}
+	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); view.Width == 0 && err == nil && n > 0 {
+		view.Width = n
+	}
+	if view.Width == 0 {
+		view.Width = wide
+	}
+	view.ASCII = !flags.Unicode(env.Getenv)
+	view.Paint = painter(env.Stdout, env.Getenv)
+	_, err := io.WriteString(env.Stdout, screen.Draw(view))
+	return err
+}

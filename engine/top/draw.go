@@ -1,0 +1,272 @@
+package top
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// View is how a screen is drawn.
+type View struct {
+	Width  int // columns
+	Height int // lines; 0: as many as there are
+	Place  string
+	Now    time.Time
+	At     int  // the node that is chosen; -1: none
+	ASCII  bool // nothing but ASCII
+	// Paint colors a piece of text; nil: none is.
+	Paint func(Ink, string) string
+}
+
+// Ink is what a color says.
+type Ink int
+
+// The inks.
+const (
+	Plain  Ink = iota
+	Faint      // of headings
+	Good       // of bars, while there is room
+	Full       // of bars with little room
+	Alarm      // of what somebody should look at
+	Change     // of what is about to become different
+	Chosen     // of the line under the cursor
+)
+
+func (v View) paint(ink Ink, text string) string {
+	if v.Paint == nil || ink == Plain || text == "" {
+		return text
+	}
+	return v.Paint(ink, text)
+}
+
+// Draw draws a screen: what there is in all, the pools, and the nodes, as many as fit
+// around the one that is chosen.
+func (s Screen) Draw(v View) string {
+	lines := s.head(v)
+	for _, note := range s.Notes {
+		lines = append(lines, v.paint(Alarm, cut(note, v.Width)))
+	}
+	if len(s.Pools) > 0 {
+		lines = append(lines, "")
+		lines = append(lines, s.poolTable(v).draw(v, -1)...)
+	}
+	if len(s.Nodes) > 0 {
+		room := len(s.Nodes)
+		if v.Height > 0 && v.Height < len(lines)+2+room { // with a line that says how many there are
+			room = max(3, v.Height-len(lines)-3)
+		}
+		from, to := window(len(s.Nodes), room, v.At)
+		lines = append(lines, "")
+		lines = append(lines, s.nodeTable(v, from, to).draw(v, v.At-from)...)
+		if to-from < len(s.Nodes) {
+			lines = append(lines, v.paint(Faint, fmt.Sprintf("nodes %d to %d of %d", from+1, to, len(s.Nodes))))
+		}
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// window is which of n lines are shown where there is room for some, so that one is in
+// the middle.
+func window(n, room, at int) (from, to int) {
+	if n <= room {
+		return 0, n
+	}
+	from = min(max(0, at-room/2), n-room)
+	return from, from + room
+}
+
+// head says what there is in all.
+func (s Screen) head(v View) []string {
+	t := s.Total
+	first := fmt.Sprintf("%s, %s, $%s an hour, $%s a month", count1(t.Count, "node"), count1(t.Pods, "pod"), t.Cost.Hourly,
+		money(t.Cost.Monthly))
+	if v.Place != "" {
+		first = v.Place + ": " + first
+	}
+	lines := []string{cut(first, v.Width)}
+	var notes []string
+	for _, n := range []struct {
+		n    int
+		what string
+	}{{t.Coming, "coming"}, {t.Rolls, "outdated or going"}, {s.unready(), "not ready"}} {
+		if n.n > 0 {
+			notes = append(notes, fmt.Sprintf("%d %s", n.n, n.what))
+		}
+	}
+	if s.Wait > 0 {
+		notes = append(notes, count1(s.Wait, "pod")+" waiting for a node")
+	}
+	if len(notes) > 0 {
+		lines = append(lines, v.paint(Change, cut(strings.Join(notes, ", "), v.Width)))
+	}
+	if t.Count == 0 {
+		return lines
+	}
+	room := min(max(v.Width-40, 10), 60)
+	lines = append(lines,
+		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested), cores(t.CPU.Allocatable)),
+		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested), gib(t.Memory.Allocatable)))
+	return lines
+}
+
+func (s Screen) unready() (n int) {
+	for _, node := range s.Nodes {
+		if node.State == NotReady {
+			n++
+		}
+	}
+	return n
+}
+
+func (s Screen) poolTable(v View) table {
+	t := table{columns: []column{
+		{title: "POOL", least: 8}, {title: "NODES", right: true}, {title: "ROLLING", right: true}, {title: "CPU", bar: true},
+		{title: "MEMORY", bar: true}, {title: "$/MONTH", right: true}, {title: "LIMITS", spare: true},
+	}}
+	for _, p := range s.Pools {
+		nodes := strconv.Itoa(p.Count)
+		if p.Coming > 0 {
+			nodes = fmt.Sprintf("%d+%d", p.Count-p.Coming, p.Coming)
+		}
+		rolling := cell{text: strconv.Itoa(p.Rolls)}
+		if p.Rolls > 0 {
+			rolling.ink = Change
+		}
+		t.rows = append(t.rows, []cell{
+			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: money(p.Cost.Monthly)},
+			{text: strings.Join(p.Limits, " "), ink: Faint},
+		})
+	}
+	return t
+}
+
+func (s Screen) nodeTable(v View, from, to int) table {
+	t := table{columns: []column{
+		{title: "NODE", least: 16}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
+		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "$/MONTH", right: true},
+		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
+	}}
+	for _, n := range s.Nodes[from:to] {
+		t.rows = append(t.rows, []cell{
+			{text: n.Name}, {text: orDash(n.Pool)}, {text: orDash(n.Plan)}, {use: n.CPU}, {use: n.Memory},
+			{text: strconv.Itoa(n.Pods)}, {text: money(n.Cost.Monthly)}, {text: Age(v.Now.Sub(n.Created))},
+			{text: strings.TrimSpace(string(n.State) + " " + n.Why), ink: n.State.ink()},
+		})
+	}
+	return t
+}
+
+func (s State) ink() Ink {
+	switch s {
+	case NotReady:
+		return Alarm
+	case Ready:
+		return Plain
+	}
+	return Change
+}
+
+// bar draws how much is in use, and its share in percent.
+func (v View) bar(u Use, width int) string {
+	share := u.Share()
+	filled := min(int(math.Round(share*float64(width))), width)
+	full, empty := "█", "░"
+	if v.ASCII {
+		full, empty = "#", "."
+	}
+	ink := Good
+	if share >= 0.9 {
+		ink = Full
+	}
+	return v.paint(ink, strings.Repeat(full, filled)) + v.paint(Faint, strings.Repeat(empty, width-filled)) +
+		fmt.Sprintf("%4d%%", int(math.Round(share*100)))
+}
+
+// DrawDetail draws what there is to know of a node.
+func (d Detail) DrawDetail(v View) string {
+	lines := []string{
+		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
+		cut(fmt.Sprintf("pool %s, plan %s, $%s an hour, $%s a month, %s old", orDash(d.Pool), orDash(d.Plan), d.Cost.Hourly,
+			money(d.Cost.Monthly), Age(v.Now.Sub(d.Created))), v.Width),
+		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested), cores(d.CPU.Allocatable)),
+		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested), gib(d.Memory.Allocatable)),
+		"",
+	}
+	for _, fact := range d.Facts {
+		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))
+	}
+	t := table{columns: []column{
+		{title: "POD", least: 20}, {title: "CPU", right: true}, {title: "MEMORY", right: true}, {title: "AGE", right: true},
+		{title: "", least: 0},
+	}}
+	for _, p := range d.Pods {
+		held := ""
+		if p.Held {
+			held = "do-not-disrupt"
+		}
+		t.rows = append(t.rows, []cell{{text: p.Name}, {text: cores(p.CPU)}, {text: gib(p.Memory)},
+			{text: Age(v.Now.Sub(p.Created))}, {text: held, ink: Change}})
+	}
+	lines = append(append(lines, ""), t.draw(v, -1)...)
+	if v.Height > 0 && len(lines) > v.Height {
+		hidden := len(lines) - v.Height + 1
+		lines = append(slices.Clip(lines[:v.Height-1]), v.paint(Faint, fmt.Sprintf("and %d more lines", hidden)))
+	}
+	return strings.Join(lines, "\n") + "\n"
+}
+
+// Age writes a duration in its largest unit.
+func Age(d time.Duration) string {
+	switch {
+	case d < 0:
+		return "0s"
+	case d < 2*time.Minute:
+		return fmt.Sprintf("%ds", int(d.Seconds()))
+	case d < 2*time.Hour:
+		return fmt.Sprintf("%dm", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%dh", int(d.Hours()))
+	}
+	return fmt.Sprintf("%dd", int(d.Hours()/24))
+}
+
+// cores writes an amount of CPU with one decimal at most.
+func cores(millis int64) string {
+	return strconv.FormatFloat(math.Round(float64(millis)/100)/10, 'f', -1, 64)
+}
+
+// gib writes an amount of memory with one decimal at most.
+func gib(n int64) string {
+	const unit = 1 << 30
+	if n < unit {
+		return fmt.Sprintf("%dMi", int64(math.Round(float64(n)/(1<<20))))
+	}
+	return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64) + "Gi"
+}
+
+// money writes dollars, of more than ten only whole ones.
+func money(m catalog.Money) string {
+	if m >= 10*catalog.Dollar {
+		return strconv.FormatFloat(math.Round(m.Float64()), 'f', 0, 64)
+	}
+	return m.String()
+}
+
+func count1(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func orDash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

@@ -1,0 +1,238 @@
+// Package top decides what a screen about the nodes of a cluster shows: how full each is,
+// what it costs, how it does, and what is about to become of it.
+//
+// It is pure: objects, prices and a time go in, rows and text come out. It knows no
+// client and no terminal.
+package top
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Cluster is what was read of a cluster. Pods that have ended may be in it.
+type Cluster struct {
+	Nodes  []*corev1.Node
+	Pods   []*corev1.Pod
+	Claims []*karpv1.NodeClaim
+	Pools  []*karpv1.NodePool
+	Notes  []string // what could not be read, each a sentence
+}
+
+// Prices says what a plan type costs in a region.
+type Prices func(plan, region string) (catalog.Price, bool)
+
+// Screen is all that there is to see.
+type Screen struct {
+	Total Row      `json:"total"`
+	Pools []Pool   `json:"pools"`
+	Nodes []Node   `json:"nodes"`
+	Wait  int      `json:"pods_waiting"` // for a node
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Row is what nodes have in common: one, those of a pool, or all.
+type Row struct {
+	CPU    Use           `json:"cpu_millicores"`
+	Memory Use           `json:"memory_bytes"`
+	Pods   int           `json:"pods"`
+	Cost   catalog.Price `json:"cost"`
+	Count  int           `json:"nodes"`   // machines, those included that are still to come
+	Coming int           `json:"coming"`  // of these
+	Rolls  int           `json:"rolling"` // outdated, or on their way out
+}
+
+// Use is what pods ask for of what they may have.
+type Use struct {
+	Requested   int64 `json:"requested"`
+	Allocatable int64 `json:"allocatable"`
+}
+
+// Share is the part that is asked for; 0 where there is nothing.
+func (u Use) Share() float64 {
+	if u.Allocatable <= 0 {
+		return 0
+	}
+	return float64(u.Requested) / float64(u.Allocatable)
+}
+
+func (u *Use) add(other Use) {
+	u.Requested += other.Requested
+	u.Allocatable += other.Allocatable
+}
+
+// Pool is a NodePool.
+type Pool struct {
+	Name string `json:"name"` // "" for the nodes of none
+	Row
+	Limits []string `json:"limits,omitempty"` // such as cpu 96/400
+}
+
+// Node is a node, or a NodeClaim whose node is still to come.
+type Node struct {
+	Name  string `json:"name"`
+	Claim string `json:"nodeclaim,omitempty"`
+	Pool  string `json:"pool"`
+	Plan  string `json:"plan"`
+	Row
+	Created time.Time `json:"created"`
+	State   State     `json:"state"`
+	Why     string    `json:"why,omitempty"`
+}
+
+// Of returns the screen of a cluster, its nodes ordered by pool and name.
+func Of(c Cluster, prices Prices) Screen {
+	s := Screen{Notes: c.Notes}
+	used := map[string]*load{}
+	for _, pod := range c.Pods {
+		s.Wait += count(used, pod)
+	}
+	claims := map[string]*karpv1.NodeClaim{}
+	for _, nc := range c.Claims {
+		claims[cmp.Or(nc.Status.NodeName, "claim "+nc.Name)] = nc
+	}
+	for _, node := range c.Nodes {
+		s.Nodes = append(s.Nodes, nodeOf(node, claims[node.Name], used[node.Name], prices))
+		delete(claims, node.Name)
+	}
+	for _, nc := range claims {
+		s.Nodes = append(s.Nodes, coming(nc, prices))
+	}
+	slices.SortFunc(s.Nodes, func(a, b Node) int {
+		return cmp.Or(strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
+	})
+	s.Pools = poolsOf(c.Pools, s.Nodes)
+	for _, n := range s.Nodes {
+		s.Total.add(n.Row)
+	}
+	return s
+}
+
+// load is what the pods of a node ask for.
+type load struct {
+	cpu, memory int64
+	pods        int
+}
+
+// count adds a pod to its node, and returns 1 for one that waits for a node.
+func count(used map[string]*load, pod *corev1.Pod) (waits int) {
+	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+		return 0
+	}
+	if pod.Spec.NodeName == "" {
+		return 1
+	}
+	l := used[pod.Spec.NodeName]
+	if l == nil {
+		l = &load{}
+		used[pod.Spec.NodeName] = l
+	}
+	asked := resources.RequestsForSpec(&pod.Spec)
+	l.cpu += asked.Cpu().MilliValue()
+	l.memory += asked.Memory().Value()
+	l.pods++
+	return 0
+}
+
+func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) Node {
+	n := Node{
+		Name: node.Name, Pool: node.Labels[karpv1.NodePoolLabelKey], Plan: node.Labels[corev1.LabelInstanceTypeStable],
+		Created: node.CreationTimestamp.Time,
+	}
+	if nc != nil {
+		n.Claim = nc.Name
+		n.Pool, n.Plan = cmp.Or(n.Pool, nc.Labels[karpv1.NodePoolLabelKey]), cmp.Or(n.Plan, planOf(nc))
+	}
+	n.CPU.Allocatable = node.Status.Allocatable.Cpu().MilliValue()
+	n.Memory.Allocatable = node.Status.Allocatable.Memory().Value()
+	if l != nil {
+		n.CPU.Requested, n.Memory.Requested, n.Pods = l.cpu, l.memory, l.pods
+	}
+	n.State, n.Why = stateOf(node, nc)
+	n.Count = 1
+	if n.State.rolls() {
+		n.Rolls = 1
+	}
+	n.Cost, _ = prices(n.Plan, node.Labels[corev1.LabelTopologyRegion])
+	return n
+}
+
+// coming is the node that a NodeClaim waits for.
+func coming(nc *karpv1.NodeClaim, prices Prices) Node {
+	n := Node{
+		Name: nc.Name, Claim: nc.Name, Pool: nc.Labels[karpv1.NodePoolLabelKey], Plan: planOf(nc),
+		Created: nc.CreationTimestamp.Time,
+	}
+	n.CPU.Allocatable = nc.Status.Allocatable.Cpu().MilliValue()
+	n.Memory.Allocatable = nc.Status.Allocatable.Memory().Value()
+	n.State, n.Why = stateOf(nil, nc)
+	n.Count = 1
+	if n.State == Ordered || n.State == Booting {
+		n.Coming = 1
+	}
+	n.Cost, _ = prices(n.Plan, nc.Labels[corev1.LabelTopologyRegion])
+	return n
+}
+
+func planOf(nc *karpv1.NodeClaim) string { return nc.Labels[corev1.LabelInstanceTypeStable] }
+
+func (r *Row) add(other Row) {
+	r.CPU.add(other.CPU)
+	r.Memory.add(other.Memory)
+	r.Pods += other.Pods
+	r.Cost.Hourly += other.Cost.Hourly
+	r.Cost.Monthly += other.Cost.Monthly
+	r.Count += other.Count
+	r.Coming += other.Coming
+	r.Rolls += other.Rolls
+}
+
+// poolsOf sums up the nodes of each pool. Nodes of none come last.
+func poolsOf(pools []*karpv1.NodePool, nodes []Node) (all []Pool) {
+	rows := map[string]Row{}
+	for _, n := range nodes {
+		row := rows[n.Pool]
+		row.add(n.Row)
+		rows[n.Pool] = row
+	}
+	for _, p := range pools {
+		all = append(all, Pool{Name: p.Name, Row: rows[p.Name], Limits: limitsOf(p)})
+		delete(rows, p.Name)
+	}
+	for name, row := range rows { // of NodePools that are gone, or may not be read
+		all = append(all, Pool{Name: name, Row: row})
+	}
+	slices.SortFunc(all, func(a, b Pool) int {
+		return cmp.Or(order(a.Name == "", b.Name == ""), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// order puts false before true.
+func order(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// limitsOf says how far a NodePool is from its limits.
+func limitsOf(p *karpv1.NodePool) (limits []string) {
+	for name, most := range p.Spec.Limits {
+		used := p.Status.Resources[name]
+		limits = append(limits, string(name)+" "+used.String()+"/"+most.String())
+	}
+	slices.Sort(limits)
+	return limits
+}
