@@ -5,13 +5,24 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Spelled returns a desired object in the spelling of the live one, nil where
 // there is none: an apply of it changes only what it has to, and is in conflict
 // about nothing else. Neither is changed.
+//
+// A node class whose spec is left out, where there is one, has no tags: the API server
+// makes null of a spec that loses its last field, and refuses that.
 func Spelled(desired, live map[string]any) map[string]any {
-	return spelledAs(desired, live).(map[string]any)
+	spelled := spelledAs(desired, live).(map[string]any)
+	there := manifest.Map(live, "spec")
+	if manifest.Kind(desired) == schemas.NodeClass.Object.Kind && len(there) > 0 && len(manifest.Map(spelled, "spec")) == 0 {
+		spelled["spec"] = map[string]any{"tags": []any{}}
+	}
+	return spelled
 }
 
 // spelledAs is Spelled for any value: where both mean the same, in another order

@@ -50,6 +50,10 @@ func TestSpelled(t *testing.T) {
 		{"a repetition", `list: [a]`, `list: [a, a]`, `list: [a, a]`},
 		{"another kind of thing", `a: {b: c}`, `a: [b]`, `a: {b: c}`},
 		{"not there", `a: b`, `{}`, `a: b`},
+		{"a node class without a spec", `kind: LinodeNodeClass`, `spec: {diskEncryption: enabled}`,
+			`{kind: LinodeNodeClass, spec: {tags: []}}`},
+		{"a node class that never had one", `kind: LinodeNodeClass`, `{}`, `kind: LinodeNodeClass`},
+		{"another kind without a spec", `kind: A`, `spec: {a: b}`, `kind: A`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

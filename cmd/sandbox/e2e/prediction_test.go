@@ -92,6 +92,8 @@ var edits = []edit{
 	{name: "another-class", before: "node_class = node_class.common\n" + common,
 		after: "node_class = node_class.same\n" + common, effect: "roll", drifted: true},
 	{name: "class-tags", before: common, after: common, class: [2]string{"", "tags = [\"env:dev\"]"}},
+	{name: "class-emptied", before: common, after: common, class: [2]string{"disk_encryption = \"enabled\"", "# nothing"},
+		effect: "roll", drifted: true},
 	{name: "class-image", before: common, after: common, class: [2]string{"", "image = \"linode/debian12\""}},
 	{name: "class-encryption", before: common, after: common, class: [2]string{"", "disk_encryption = \"enabled\""},
 		effect: "roll", drifted: true},
