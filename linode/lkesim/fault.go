@@ -2,7 +2,7 @@ package lkesim
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity, against the
+// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and NeverJoins, against the
 // plan and region of nodes that are to be made. The zero fields match everything and do nothing, so that
 //
 //	Fault{Method: "POST", Path: "/lke/clusters/*/pools", Count: 1, Lost: true}
@@ -58,6 +58,8 @@ type Fault struct {
 	NoCapacity string `json:"no_capacity,omitempty"`
 	Plan       string `json:"plan,omitempty"`
 	Region     string `json:"region,omitempty"`
+	// NeverJoins has machines that are made while the fault is there never become nodes. It goes with Plan and Region.
+	NeverJoins bool `json:"never_joins,omitempty"`
 	// Room is how many nodes there is still capacity for, with "refuse" and "clamp".
 	Room int `json:"room,omitempty"`
 }

@@ -59,7 +59,7 @@ func (f *injected) meet(rng *rand.Rand) bool {
 
 // call returns the fault for a call, or one that does nothing.
 func (l *faults) call(method, path string) Fault {
-	f := l.first(func(f *injected) bool { return f.Fault.NoCapacity == "" && f.Fault.matches(method, path) })
+	f := l.first(func(f *injected) bool { return !f.Fault.ofMachines() && f.Fault.matches(method, path) })
 	if f == nil {
 		return Fault{}
 	}
@@ -99,6 +99,11 @@ func (l *faults) starve(plan, region string) bool {
 }
 func (l *faults) hide(plan, region string) bool { return l.capacity(Hidden, plan, region, 1) != nil }
 
+// strand says whether a new machine of the plan never becomes a node.
+func (l *faults) strand(plan, region string) bool {
+	return l.first(func(f *injected) bool { return f.Fault.NeverJoins && f.Fault.empties("", plan, region) }) != nil
+}
+
 // refuse returns why so many more of the plan cannot be had; "" where they can.
 func (l *faults) refuse(plan, region string, nodes int) string {
 	f := l.capacity(Refuse, plan, region, nodes)
@@ -121,6 +126,9 @@ func (l *faults) clamp(plan, region string, nodes int) int {
 func (f *Fault) empties(way, plan, region string) bool {
 	return f.NoCapacity == way && (f.Plan == "" || f.Plan == plan) && (f.Region == "" || f.Region == region)
 }
+
+// ofMachines says whether a fault is matched against machines, and not against calls.
+func (f *Fault) ofMachines() bool { return f.NoCapacity != "" || f.NeverJoins }
 
 func (f *Fault) matches(method, path string) bool {
 	if f.Method != "" && !strings.EqualFold(f.Method, method) {
@@ -152,6 +160,8 @@ func (f *Fault) check() error {
 		return fmt.Errorf("path %q: leave out /v4 and /v4beta", f.Path)
 	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, Hidden, Clamp}, f.NoCapacity):
 		return fmt.Errorf("no_capacity %q: want %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, Hidden, Clamp)
+	case f.NoCapacity != "" && f.NeverJoins:
+		return errors.New("never_joins: a machine that is not there cannot join; leave out no_capacity")
 	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0:
 		return errors.New("after, count, room, delay and late cannot be negative")
 	case f.Chance < 0 || f.Chance > 1:
@@ -163,12 +173,12 @@ func (f *Fault) check() error {
 	case f.Ignored && !strings.EqualFold(f.Method, "DELETE"):
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
-		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored or no_capacity")
+		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity or never_joins")
 	}
 	return nil
 }
 
 func (f *Fault) idle() bool {
 	return f.Status == 0 && !f.Lost && f.Delay.Duration == 0 && !f.Hang && len(f.Header) == 0 && !f.Ignored &&
-		f.NoCapacity == ""
+		!f.ofMachines()
 }

@@ -303,3 +303,22 @@ func TestCallLogIsBounded(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestMachinesThatNeverJoin(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a := newAccount(t, Config{InstanceDelay: time.Second, JoinDelay: time.Second})
+		if err := a.Inject(Fault{NeverJoins: true, Plan: "g6-standard-4"}); err != nil {
+			t.Fatal(err)
+		}
+		stranded := a.makePool(1, nil)
+		time.Sleep(time.Hour)
+		a.ClearFaults()
+		joined := a.makePool(1, nil)
+		time.Sleep(time.Hour)
+		for pool, want := range map[int]string{stranded.ID: "not_ready", joined.ID: "ready"} {
+			if nodes := a.pool(pool).Nodes; len(nodes) != 1 || nodes[0].InstanceID == nil || nodes[0].Status != want {
+				t.Errorf("nodes %+v, want one that is %s", nodes, want)
+			}
+		}
+	})
+}

@@ -82,6 +82,9 @@ func (st *state) boot(sl *slot, now time.Time) {
 		// A letter first: tools that write this into YAML without quotes could take digits for a number.
 		machineID: "c" + st.hash(32)[1:],
 	}
+	if st.faults.strand(sl.pool.plan.ID, sl.pool.cluster.Region) {
+		i.joins = now.AddDate(1, 0, 0)
+	}
 	if sl.pool.cluster.Tier == catalog.Enterprise {
 		i.tags = sl.pool.cascaded()
 	}
