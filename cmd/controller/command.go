@@ -24,6 +24,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/controller"
+	"github.com/lkeplan/lkeplan/engine/release"
 )
 
 const long = `controller manages the node capacity of one LKE cluster.
@@ -46,13 +47,13 @@ be lke. One that has no effect is named in the log.`
 type settings struct {
 	controller.Config
 
-	kubeconfig, logLevel, logFormat, leaderElect, only, shard string
-	jitter                                                    uint8
-	gates                                                     []string
+	kubeconfig, logLevel, logFormat, leaderElect, only, shard, version string
+	jitter                                                             uint8
+	gates                                                              []string
 }
 
 func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
-	s := settings{}
+	s := settings{version: release.Version()}
 	cmd := &cobra.Command{
 		Use:           "controller",
 		Short:         "Manage the node capacity of one LKE cluster",
@@ -136,6 +137,7 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)
 	}
 	cfg.NodePlans.Jitter = float64(s.jitter) / 100
+	cfg.NodePlans.Version = release.Of(s.version)
 	var err error
 	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
 		return cfg, err

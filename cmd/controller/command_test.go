@@ -75,6 +75,18 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 	}
 }
 
+// TestTheReconcilerKnowsItsRelease: it holds directories to their required_version, and
+// tells releases apart that make something else of the same files.
+func TestTheReconcilerKnowsItsRelease(t *testing.T) {
+	for version, want := range map[string]string{"v0.3.1": "v0.3.1", "devel-1f2c3d4a5b6c": ""} {
+		s := settings{kubeconfig: kubeconfig(t), leaderElect: "false", logLevel: "info", logFormat: "text", version: version}
+		cfg, err := s.config(func(string) string { return "" }, io.Discard)
+		if err != nil || cfg.NodePlans.Version != want {
+			t.Errorf("%s: %q, %v, want %q", version, cfg.NodePlans.Version, err, want)
+		}
+	}
+}
+
 // TestAMissingScopeIsSaidAtStart: before anything of Kubernetes is asked, and
 // before a leader is elected.
 func TestAMissingScopeIsSaidAtStart(t *testing.T) {

@@ -3,12 +3,11 @@ package flags
 import (
 	"fmt"
 	"io/fs"
-	"strings"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/mod/module"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/release"
 	"github.com/lkeplan/lkeplan/engine/workspace"
 	"github.com/lkeplan/lkeplan/kube"
 )
@@ -43,15 +42,8 @@ func (s *Source) Directory(args []string) (fs.FS, compile.Options, error) {
 	return s.Open(dir, Release())
 }
 
-// Release is the version for required_version: programs built from a checkout
-// satisfy all constraints. There the version is of the commit, v0.0.0-TIME-COMMIT.
-func Release() string {
-	v := Version()
-	if strings.HasPrefix(v, "devel") || module.IsPseudoVersion(v) || strings.HasSuffix(v, "+dirty") {
-		return ""
-	}
-	return v
-}
+// Release is that of this program, for required_version.
+func Release() string { return release.Of(release.Version()) }
 
 // ClusterFlags adds the flags that say which cluster a command talks to.
 func ClusterFlags(cmd *cobra.Command, env *Env, access *kube.Access) {

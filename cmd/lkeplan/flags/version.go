@@ -6,6 +6,8 @@ import (
 	"runtime"
 	"runtime/debug"
 	"strings"
+
+	"github.com/lkeplan/lkeplan/engine/release"
 )
 
 // Versions says what the program was built from: its own version and commit, and
@@ -19,8 +21,8 @@ func Versions() string {
 	for _, module := range info.Deps {
 		required[module.Path] = module.Version
 	}
-	commit := cmp.Or(setting(info, "vcs.revision"), "unknown") // the version of a release says it
-	if setting(info, "vcs.modified") == "true" {
+	commit := cmp.Or(release.Setting(info, "vcs.revision"), "unknown") // the version of a release says it
+	if release.Setting(info, "vcs.modified") == "true" {
 		commit += ", and changes that are not committed"
 	}
 	kubernetes := required["k8s.io/api"] // v0.36.4 is of Kubernetes v1.36.4
@@ -32,28 +34,5 @@ func Versions() string {
 		cmp.Or(required["sigs.k8s.io/karpenter"], "unknown"), cmp.Or(kubernetes, "unknown"))
 }
 
-// Version is what the module proxy built the program from, or "devel" and the
-// commit where it was built from a checkout.
-func Version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "devel"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	if commit := setting(info, "vcs.revision"); commit != "" {
-		return "devel-" + commit[:min(12, len(commit))]
-	}
-	return "devel"
-}
-
-// setting is a setting of the build; "" where it is not known.
-func setting(info *debug.BuildInfo, key string) string {
-	for _, s := range info.Settings {
-		if s.Key == key {
-			return s.Value
-		}
-	}
-	return ""
-}
+// Version is that of package release.
+func Version() string { return release.Version() }
