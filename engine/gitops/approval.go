@@ -4,10 +4,6 @@ import (
 	"fmt"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/equality"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
-
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -38,21 +34,4 @@ func approved(a *lkeplanv1alpha1.Approval) string {
 		text += "\n" + a.Reason
 	}
 	return text
-}
-
-// approvalGiven passes the updates of a NodePlan that give it an approval: the status has
-// no generation.
-type approvalGiven struct{ predicate.Funcs }
-
-// Update implements predicate.Predicate.
-func (approvalGiven) Update(e event.UpdateEvent) bool {
-	after, ok := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
-	return ok && after.Status.Approval != nil && approvalDiffers(e)
-}
-
-// approvalDiffers reports whether an approval was given, changed, used up or taken back.
-func approvalDiffers(e event.UpdateEvent) bool {
-	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
-	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
-	return wasPlan && isPlan && !equality.Semantic.DeepEqual(before.Status.Approval, after.Status.Approval)
 }

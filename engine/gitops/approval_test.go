@@ -11,35 +11,11 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// TestAnApprovalHasItsNodePlanReconciled: the status has no generation. That one is used
-// up or taken back is no reason.
-func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
-	with := func(a *lkeplanv1alpha1.Approval) *lkeplanv1alpha1.NodePlan {
-		np := nodePlan("a", "fleet")
-		np.Status.Approval = a
-		return np
-	}
-	jane, joe := &lkeplanv1alpha1.Approval{By: "jane"}, &lkeplanv1alpha1.Approval{By: "joe"}
-	for name, tt := range map[string]struct {
-		before, after *lkeplanv1alpha1.Approval
-		want          bool
-	}{
-		"given": {nil, jane, true}, "another": {jane, joe, true}, "the same": {jane, jane.DeepCopy(), false},
-		"used up": {jane, nil, false}, "none": {nil, nil, false},
-	} {
-		update := event.UpdateEvent{ObjectOld: with(tt.before), ObjectNew: with(tt.after)}
-		if got := (approvalGiven{}).Update(update); got != tt.want {
-			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
-	}
-}
 
 // TestTheHistoryKeepsWhatWasApproved: also when the revision is reconciled again, with
 // nothing to do.

@@ -1,13 +1,12 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -21,7 +20,7 @@ type target struct {
 // targetOf finds the NodePlan that a revision is planned for: another one, where
 // np only plans and names one, and else np itself.
 func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own Variables) (target, error) {
-	at, forAnother := plannedFor(np)
+	at, forAnother := terms.PlannedFor(np)
 	if !forAnother {
 		return target{np, own}, nil
 	}
@@ -42,16 +41,6 @@ func (w *Worker) targetOf(ctx context.Context, np *lkeplanv1alpha1.NodePlan, own
 		return target{}, failed(lkeplanv1alpha1.ReasonDependency, "it plans for NodePlan %s: %v", at, err)
 	}
 	return target{other, vars}, nil
-}
-
-// plannedFor returns the NodePlan that a plan-only one plans for.
-func plannedFor(np *lkeplanv1alpha1.NodePlan) (at client.ObjectKey, forAnother bool) {
-	other := np.Spec.PlanFor
-	if other == nil || np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
-		return at, false
-	}
-	at = client.ObjectKey{Namespace: cmp.Or(other.Namespace, np.Namespace), Name: other.Name}
-	return at, at != client.ObjectKeyFromObject(np)
 }
 
 // planned is the outcome of a NodePlan that only plans. It is news where the plan

@@ -13,7 +13,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -186,26 +185,6 @@ func TestWhenAPlanIsNew(t *testing.T) {
 	} {
 		if got := planDiffers(tt.before, after); got != tt.want {
 			t.Errorf("%s: %v, want %v", name, got, tt.want)
-		}
-	}
-}
-
-func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
-	before := nodePlan("a", "fleet")
-	for name, change := range map[string]struct {
-		change func(*lkeplanv1alpha1.NodePlan)
-		want   bool
-	}{
-		"nothing":               {func(*lkeplanv1alpha1.NodePlan) {}, false},
-		"another try":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
-		"another revision":      {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
-		"another specification": {func(np *lkeplanv1alpha1.NodePlan) { np.Generation++ }, true},
-		"an approval":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Approval = &lkeplanv1alpha1.Approval{} }, true},
-	} {
-		after := before.DeepCopy()
-		change.change(after)
-		if got := (lastAppliedChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
-			t.Errorf("%s: %v, want %v", name, got, change.want)
 		}
 	}
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/observe"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
+	"github.com/lkeplan/lkeplan/engine/gitops/wake"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -57,7 +58,7 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 	if err := sourcev1.AddToScheme(mgr.GetScheme()); err != nil {
 		return err
 	}
-	if err := addIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
+	if err := wake.AddIndexes(ctx, mgr.GetFieldIndexer()); err != nil {
 		return err
 	}
 	recorder, err := events.NewRecorder(mgr, mgr.GetLogger(), o.EventsAddress, "lkeplan-controller")
@@ -79,10 +80,10 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Jitter:             o.Jitter,
 		Shard:              o.Shard,
 	}
-	if err := (count.Reconciler{Client: r.Client, Index: byInventory, Mine: r.mine, Now: time.Now}).Watch(mgr); err != nil {
+	if err := (count.Reconciler{Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Now: time.Now}).Watch(mgr); err != nil {
 		return err
 	}
-	return watch(mgr, r, o.Concurrent)
+	return wake.Watcher{Cache: r.Client, Mine: r.mine, Concurrent: o.Concurrent}.Watch(mgr, r)
 }
 
 // worker returns the Worker of a manager's cluster.

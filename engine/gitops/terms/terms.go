@@ -3,8 +3,11 @@
 package terms
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -43,4 +46,14 @@ func Stricter(source config.Guards, more *lkeplanv1alpha1.PlanGuards, nodes int)
 	source.MaxDeletedNodes = plan.StricterShare(source.MaxDeletedNodes, more.MaxDeletedNodes, nodes)
 	source.MaxRolledNodes = plan.StricterShare(source.MaxRolledNodes, more.MaxRolledNodes, nodes)
 	return source
+}
+
+// PlannedFor returns the NodePlan that a plan-only one plans for.
+func PlannedFor(np *lkeplanv1alpha1.NodePlan) (at client.ObjectKey, forAnother bool) {
+	other := np.Spec.PlanFor
+	if other == nil || np.Spec.Mode != lkeplanv1alpha1.ModePlanOnly {
+		return at, false
+	}
+	at = client.ObjectKey{Namespace: cmp.Or(other.Namespace, np.Namespace), Name: other.Name}
+	return at, at != client.ObjectKeyFromObject(np)
 }

@@ -1,4 +1,4 @@
-package gitops
+package wake
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -20,17 +21,17 @@ const (
 	bySource    = ".spec.sourceRef"
 	byConfigMap = ".spec.configMapRef" // and those of variablesFrom
 	byPlanFor   = ".spec.planFor"
-	byInventory = ".inventoryLabel" // of their objects
+	ByInventory = ".inventoryLabel" // of their objects
 	byContested = ".status.contested"
 )
 
-// addIndexes adds the indexes of NodePlans to a cache.
-func addIndexes(ctx context.Context, to client.FieldIndexer) error {
+// AddIndexes adds the indexes of NodePlans to a cache.
+func AddIndexes(ctx context.Context, to client.FieldIndexer) error {
 	for index, keys := range map[string]func(*lkeplanv1alpha1.NodePlan) []string{
 		bySource:    sourceKeys,
 		byConfigMap: configMapKeys,
 		byPlanFor:   planForKeys,
-		byInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
+		ByInventory: func(np *lkeplanv1alpha1.NodePlan) []string { return []string{holding.Label(np)} },
 		byContested: contestedKeys,
 	} {
 		err := to.IndexField(ctx, &lkeplanv1alpha1.NodePlan{}, index, func(obj client.Object) []string {
@@ -71,7 +72,7 @@ func contestedKeys(np *lkeplanv1alpha1.NodePlan) (keys []string) {
 }
 
 func planForKeys(np *lkeplanv1alpha1.NodePlan) []string {
-	at, forAnother := plannedFor(np)
+	at, forAnother := terms.PlannedFor(np)
 	if !forAnother {
 		return nil
 	}
@@ -88,15 +89,15 @@ func keyOf(kind string) func(client.Object) string {
 
 // enqueue returns a handler of events, which has the NodePlans reconciled that an
 // index has under the key of the event's object.
-func (r *Reconciler) enqueue(index string, key func(client.Object) string) handler.EventHandler {
+func (r Watcher) enqueue(index string, key func(client.Object) string) handler.EventHandler {
 	return handler.EnqueueRequestsFromMapFunc(func(ctx context.Context, obj client.Object) (requests []reconcile.Request) {
 		var list lkeplanv1alpha1.NodePlanList
-		if err := r.List(ctx, &list, client.MatchingFields{index: key(obj)}); err != nil {
+		if err := r.Cache.List(ctx, &list, client.MatchingFields{index: key(obj)}); err != nil {
 			ctrl.LoggerFrom(ctx).Error(err, "list the NodePlans of an object", "index", index, "key", key(obj))
 			return nil
 		}
 		for _, np := range list.Items {
-			if r.mine(&np) {
+			if r.Mine(&np) {
 				requests = append(requests, reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&np)})
 			}
 		}

@@ -1,65 +1,22 @@
-package gitops
+package wake
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/fluxcd/pkg/runtime/predicates"
-	sourcev1 "github.com/fluxcd/source-controller/api/v1"
-	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
-	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/manager"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/kube"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// watch has a NodePlan reconciled when it changes, when its source, its variables
-// or the NodePlan that it plans for do, and when others change its objects.
-func watch(mgr manager.Manager, r *Reconciler, concurrent int) error {
-	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
-		approvalGiven{})
-	b := ctrl.NewControllerManagedBy(mgr).
-		Named("nodeplan").
-		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(concurrent, 1)}).
-		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
-		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
-			builder.WithPredicates(lastAppliedChanged{})).
-		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
-			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
-	inventory := r.enqueue(byInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
-	// The controller has these kinds in its cache anyway. Overlays and buffers, which
-	// it may not have, are listed in each interval.
-	for _, obj := range []client.Object{
-		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
-	} {
-		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers{})).
-			Watches(obj, inventory, builder.WithPredicates(changedHands{})).
-			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(changedHands{}))
-	}
-	for kind, empty := range origin.Kinds() {
-		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
-		if err != nil {
-			return err
-		}
-		if known {
-			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(revised{}))
-		}
-	}
-	return b.Complete(r)
-}
 
 // changedByOthers passes what others than lkeplan do to the objects of a
 // NodePlan: that they change its spec, or delete it.
@@ -142,4 +99,21 @@ func (revised) Update(e event.UpdateEvent) bool {
 	is, was := after.GetArtifact(), before.GetArtifact()
 	return was == nil || was.Revision != is.Revision || was.Digest != is.Digest ||
 		origin.Verified(before) != origin.Verified(after)
+}
+
+// approvalGiven passes the updates of a NodePlan that give it an approval: the status has
+// no generation.
+type approvalGiven struct{ predicate.Funcs }
+
+// Update implements predicate.Predicate.
+func (approvalGiven) Update(e event.UpdateEvent) bool {
+	after, ok := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
+	return ok && after.Status.Approval != nil && approvalDiffers(e)
+}
+
+// approvalDiffers reports whether an approval was given, changed, used up or taken back.
+func approvalDiffers(e event.UpdateEvent) bool {
+	before, wasPlan := e.ObjectOld.(*lkeplanv1alpha1.NodePlan)
+	after, isPlan := e.ObjectNew.(*lkeplanv1alpha1.NodePlan)
+	return wasPlan && isPlan && !equality.Semantic.DeepEqual(before.Status.Approval, after.Status.Approval)
 }

@@ -1,4 +1,4 @@
-package gitops
+package wake
 
 import (
 	"testing"
@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/kube"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
 func TestChangesByOthersAreReconciled(t *testing.T) {
@@ -49,6 +50,49 @@ func TestChangesByOthersAreReconciled(t *testing.T) {
 	for label, want := range map[string]bool{label: true, "dev": false} {
 		if got := (changedByOthers{}).Delete(event.DeleteEvent{Object: pool(label, 1)}); got != want {
 			t.Errorf("a deleted object with the label %s: %v, want %v", label, got, want)
+		}
+	}
+}
+
+// TestAnApprovalHasItsNodePlanReconciled: the status has no generation. That one is used
+// up or taken back is no reason.
+func TestAnApprovalHasItsNodePlanReconciled(t *testing.T) {
+	with := func(a *lkeplanv1alpha1.Approval) *lkeplanv1alpha1.NodePlan {
+		np := &lkeplanv1alpha1.NodePlan{}
+		np.Status.Approval = a
+		return np
+	}
+	jane, joe := &lkeplanv1alpha1.Approval{By: "jane"}, &lkeplanv1alpha1.Approval{By: "joe"}
+	for name, tt := range map[string]struct {
+		before, after *lkeplanv1alpha1.Approval
+		want          bool
+	}{
+		"given": {nil, jane, true}, "another": {jane, joe, true}, "the same": {jane, jane.DeepCopy(), false},
+		"used up": {jane, nil, false}, "none": {nil, nil, false},
+	} {
+		update := event.UpdateEvent{ObjectOld: with(tt.before), ObjectNew: with(tt.after)}
+		if got := (approvalGiven{}).Update(update); got != tt.want {
+			t.Errorf("%s: %v, want %v", name, got, tt.want)
+		}
+	}
+}
+
+func TestWhatMakesAnotherPlanForANodePlan(t *testing.T) {
+	before := &lkeplanv1alpha1.NodePlan{}
+	for name, change := range map[string]struct {
+		change func(*lkeplanv1alpha1.NodePlan)
+		want   bool
+	}{
+		"nothing":               {func(*lkeplanv1alpha1.NodePlan) {}, false},
+		"another try":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAttemptedRevision = "main@sha1:2" }, false},
+		"another revision":      {func(np *lkeplanv1alpha1.NodePlan) { np.Status.LastAppliedRevision = "main@sha1:2" }, true},
+		"another specification": {func(np *lkeplanv1alpha1.NodePlan) { np.Generation++ }, true},
+		"an approval":           {func(np *lkeplanv1alpha1.NodePlan) { np.Status.Approval = &lkeplanv1alpha1.Approval{} }, true},
+	} {
+		after := before.DeepCopy()
+		change.change(after)
+		if got := (lastAppliedChanged{}).Update(event.UpdateEvent{ObjectOld: before, ObjectNew: after}); got != change.want {
+			t.Errorf("%s: %v, want %v", name, got, change.want)
 		}
 	}
 }

@@ -1,0 +1,67 @@
+// Package wake has NodePlans reconciled when something has changed that their
+// reconciliation depends on: the NodePlan, its source, its variables, its objects, or
+// another NodePlan.
+//
+// Secrets are not among it: whoever may watch them may read them all.
+package wake
+
+import (
+	"github.com/fluxcd/pkg/runtime/predicates"
+	sourcev1 "github.com/fluxcd/source-controller/api/v1"
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlcontroller "sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/gitops/origin"
+	"github.com/lkeplan/lkeplan/kube"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Watcher wakes the reconciler of NodePlans.
+type Watcher struct {
+	Cache      client.Reader // has the indexes that AddIndexes adds
+	Mine       func(*lkeplanv1alpha1.NodePlan) bool
+	Concurrent int // NodePlans at a time; at least 1
+}
+
+// Watch has a NodePlan reconciled when it changes, when its source, its variables
+// or the NodePlan that it plans for do, and when others change its objects.
+func (r Watcher) Watch(mgr manager.Manager, reconciler reconcile.Reconciler) error {
+	requested := predicate.Or(predicate.GenerationChangedPredicate{}, predicates.ReconcileRequestedPredicate{},
+		approvalGiven{})
+	b := ctrl.NewControllerManagedBy(mgr).
+		Named("nodeplan").
+		WithOptions(ctrlcontroller.Options{MaxConcurrentReconciles: max(r.Concurrent, 1)}).
+		For(&lkeplanv1alpha1.NodePlan{}, builder.WithPredicates(requested)).
+		Watches(&lkeplanv1alpha1.NodePlan{}, r.enqueue(byPlanFor, keyOf("NodePlan")),
+			builder.WithPredicates(lastAppliedChanged{})).
+		WatchesMetadata(&corev1.ConfigMap{}, r.enqueue(byConfigMap, keyOf("ConfigMap")),
+			builder.WithPredicates(predicate.ResourceVersionChangedPredicate{}))
+	inventory := r.enqueue(ByInventory, func(obj client.Object) string { return obj.GetLabels()[kube.InventoryLabel] })
+	// The controller has these kinds in its cache anyway. Overlays and buffers, which
+	// it may not have, are listed in each interval.
+	for _, obj := range []client.Object{
+		&karpv1.NodePool{}, &linodev1alpha1.LinodeNodeClass{}, &lkeplanv1alpha1.CapacityLimit{},
+	} {
+		b = b.Watches(obj, inventory, builder.WithPredicates(changedByOthers{})).
+			Watches(obj, inventory, builder.WithPredicates(changedHands{})).
+			Watches(obj, r.enqueue(byContested, idOf(mgr.GetScheme())), builder.WithPredicates(changedHands{}))
+	}
+	for kind, empty := range origin.Kinds() {
+		known, err := kube.Serves(mgr.GetRESTMapper(), sourcev1.GroupVersion.WithKind(kind))
+		if err != nil {
+			return err
+		}
+		if known {
+			b = b.Watches(empty(), r.enqueue(bySource, keyOf(kind)), builder.WithPredicates(revised{}))
+		}
+	}
+	return b.Complete(reconciler)
+}
