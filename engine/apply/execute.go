@@ -77,13 +77,13 @@ func condemn(ctx context.Context, to executor, pools []compare.Target, report fu
 }
 
 // end deletes or orphans what a plan ends.
-func end(ctx context.Context, to ender, changes []plan.Change,
+func end(ctx context.Context, to executor, changes []plan.Change,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	for _, c := range ending(changes) {
 		obj := objectOf(c)
 		event := Deleted
 		if c.Action == plan.Forget {
-			event, err = Orphaned, to.Orphan(ctx, obj)
+			event, err = Orphaned, forget(ctx, to, c, obj)
 		} else {
 			deleted, err = append(deleted, obj), to.Delete(ctx, obj)
 		}
@@ -93,6 +93,17 @@ func end(ctx context.Context, to ender, changes []plan.Change,
 		report(Progress{Kind: c.Kind, Name: c.Name, Event: event})
 	}
 	return deleted, nil
+}
+
+// forget ends the management of an object. A pool that was condemned, or waits for a
+// revision to prove itself, is let go of first.
+func forget(ctx context.Context, to executor, c plan.Change, obj map[string]any) error {
+	if c.Released != nil {
+		if _, err := to.ApplyForced(ctx, c.Released, nil); err != nil {
+			return err
+		}
+	}
+	return to.Orphan(ctx, obj)
 }
 
 // ending are the changes that end an object, those of node classes last.
@@ -125,7 +136,7 @@ func objectOf(c plan.Change) map[string]any {
 // Orphan ends the management of all objects of an owner, the value of their inventory
 // label: they stay without it. Where the objects of one kind may not be listed, those of
 // the others are orphaned all the same, and the error says so.
-func Orphan(ctx context.Context, to ender, view compare.View, owner string) error {
+func Orphan(ctx context.Context, to executor, view compare.View, owner string) error {
 	var changes []plan.Change
 	var forbidden error
 	for _, kind := range compare.Kinds() {
@@ -151,6 +162,13 @@ func orphaned(obj map[string]any) plan.Change {
 	key := manifest.KeyOf(obj)
 	return plan.Change{
 		APIVersion: manifest.APIVersion(obj), Kind: key.Kind, Namespace: key.Namespace, Name: key.Name,
-		UID: manifest.UID(obj), Action: plan.Forget,
+		UID: manifest.UID(obj), Action: plan.Forget, Released: released(key.Kind, obj),
 	}
+}
+
+func released(kind string, obj map[string]any) map[string]any {
+	if kind != schemas.Pool.Object.Kind {
+		return nil
+	}
+	return compare.Released(obj)
 }

@@ -110,6 +110,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	}
 	p.Drift = drift
 	addUpgrades(&p, head, live)
+	release(&p, objects)
 	found := Comparison{Plan: p, Targets: targets}
 	return found, found.condemn(ctx, over, nodes, opts.Predict, opts.Now)
 }

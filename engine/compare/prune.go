@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -82,17 +83,20 @@ func condemnedNodes(p plan.Plan, nodes []plan.Node) []plan.Node {
 	return nodes
 }
 
-// condemnedIn are the condemned pools of a cluster that head does not declare, whoever
-// has condemned them.
+// condemnedIn are the condemned pools of a cluster that head neither declares nor lets go
+// of, whoever has condemned them.
 func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.Object) {
-	declared := map[manifest.Key]bool{}
+	stays := map[manifest.Key]bool{}
 	for _, o := range head.Objects {
-		declared[o.Key()] = true
+		stays[o.Key()] = true
+	}
+	for _, r := range head.Removed {
+		stays[r.Key()] = stays[r.Key()] || !r.Delete
 	}
 	for _, obj := range objects {
 		key := manifest.KeyOf(obj)
 		_, condemned := prune.Read(obj)
-		if !condemned || key.Kind != schemas.Pool.Object.Kind || declared[key] || manifest.Deleted(obj) {
+		if !condemned || key.Kind != schemas.Pool.Object.Kind || stays[key] || manifest.Deleted(obj) {
 			continue
 		}
 		pools = append(pools, config.Object{
@@ -100,4 +104,24 @@ func condemnedIn(objects []map[string]any, head compile.Result) (pools []config.
 		})
 	}
 	return pools
+}
+
+// Released returns a live pool as it is to be left where nobody manages it any more:
+// without what keeps it from making nodes, or from replacing them. It is nil where nothing
+// does.
+func Released(live map[string]any) map[string]any {
+	if _, condemned := prune.Read(live); !condemned && !rollout.Waits(live) {
+		return nil
+	}
+	return rollout.Released(prune.Released(live))
+}
+
+// release notes on pools that are no longer managed how they are to be left.
+func release(p *plan.Plan, objects []map[string]any) {
+	live := index(objects)
+	for i := range p.Changes {
+		if c := &p.Changes[i]; c.Action == plan.Forget && c.Kind == schemas.Pool.Object.Kind {
+			c.Released = Released(live[c.Key()])
+		}
+	}
 }

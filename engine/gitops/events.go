@@ -89,6 +89,10 @@ func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 		n.kind = corev1.EventTypeWarning
 		return append(all, n)
 	}
+	if o.pending() { // which leaves the status of the commit as it is
+		n.reason = meta.ProgressingReason
+		return append(all, n)
+	}
 	status := n
 	status.message, status.metadata = diag.Shorten(o.message, maxEvent), maps.Clone(n.metadata)
 	status.metadata[commitStatusKey] = event.MetaCommitStatusUpdateValue
@@ -103,7 +107,7 @@ func newsworthy(last said, o outcome) bool {
 		return true
 	}
 	repeated := was.Reason == o.reason &&
-		(o.reason == lkeplanv1alpha1.ReasonPruning || was.Message == diag.Shorten(o.message, maxMessage))
+		(o.reason == lkeplanv1alpha1.ReasonPruning || o.pending() || was.Message == diag.Shorten(o.message, maxMessage))
 	if repeated && (!o.news || o.stalled) {
 		return false
 	}

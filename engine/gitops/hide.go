@@ -38,6 +38,10 @@ func (v Variables) mask(np *lkeplanv1alpha1.NodePlan, o outcome) outcome {
 	for i := range s.Pools {
 		hide(&s.Pools[i].Name)
 	}
+	if s.Rollout != nil {
+		hide(&s.Rollout.Message)
+		s.Rollout.Message = diag.Shorten(s.Rollout.Message, maxVerdict)
+	}
 	if s.Plan != nil {
 		hide(&s.Plan.Summary)
 		s.Plan.Summary = diag.Shorten(s.Plan.Summary, maxSummary)

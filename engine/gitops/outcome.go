@@ -21,8 +21,9 @@ type outcome struct {
 	reason  string // of the condition Ready
 	message string
 
-	working bool      // it takes its time, and nobody has to do anything
-	until   time.Time // what it waits for; zero where that is not known
+	working bool          // it takes its time, and nobody has to do anything
+	until   time.Time     // what it waits for; zero where that is not known
+	again   time.Duration // when to look again; 0 where the intervals say
 	stalled bool
 	failed  bool
 	news    bool // something has changed, and an event says so
@@ -40,6 +41,9 @@ type outcome struct {
 
 // Error implements error, for outcomes that are stalled or failed.
 func (o outcome) Error() string { return o.message }
+
+// pending reports whether nobody knows yet how it ends for the revision.
+func (o outcome) pending() bool { return o.reason == lkeplanv1alpha1.ReasonProving }
 
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
@@ -126,9 +130,14 @@ func settle(plan *lkeplanv1alpha1.NodePlan, o outcome) {
 		conditions.Delete(plan, lkeplanv1alpha1.ConditionHealthy)
 	case o.reason == lkeplanv1alpha1.ReasonSucceeded, o.reason == lkeplanv1alpha1.ReasonPruning:
 		conditions.MarkTrue(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "all objects are ready")
-	case o.reason == lkeplanv1alpha1.ReasonHealthCheckFailed:
+	case slices.Contains(unhealthy, o.reason):
 		conditions.MarkFalse(plan, lkeplanv1alpha1.ConditionHealthy, o.reason, "%s", message)
 	}
+}
+
+// unhealthy are the reasons that say that objects are not as they should be.
+var unhealthy = []string{
+	lkeplanv1alpha1.ReasonHealthCheckFailed, lkeplanv1alpha1.ReasonHeld, lkeplanv1alpha1.ReasonRolledBack,
 }
 
 // maxHistory is how many revisions the history of a NodePlan has.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
@@ -139,6 +140,9 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 const (
 	retryInterval = 30 * time.Second // after a failure, and while pools give up their nodes
 	gitInterval   = time.Minute      // between polls of a Git repository
+	// secretInterval is the time between reads of Secrets with variables. They are not
+	// watched: that takes the right to list them, and with it to read them all.
+	secretInterval = time.Minute
 	// minInterval bounds them all: a queue takes 0 for never, and with a very short
 	// interval one NodePlan would take the turns of all others.
 	minInterval = time.Second
@@ -157,11 +161,19 @@ func (r *Reconciler) next(np *lkeplanv1alpha1.NodePlan, o outcome) time.Duration
 	if o.working && o.until.IsZero() { // somebody has to delete what has given up its last node
 		interval = min(interval, retryInterval)
 	}
+	if !o.failed && slices.ContainsFunc(np.Spec.VariablesFrom, isSecret) {
+		interval = min(interval, secretInterval)
+	}
+	if o.again > 0 {
+		interval = min(interval, o.again)
+	}
 	if !o.until.IsZero() { // a moment late, so that the time has come
 		interval = min(interval, o.until.Sub(r.Worker.Now())+minInterval)
 	}
 	return max(r.jittered(interval), minInterval)
 }
+
+func isSecret(from lkeplanv1alpha1.VariablesReference) bool { return from.Kind == "Secret" }
 
 // shared is the present revision of the source that two NodePlans have in common; ""
 // where they have none, or it is not known. Of a Git URL it is not, as its server would

@@ -80,6 +80,30 @@ func TestIntervalsDiffer(t *testing.T) {
 	}
 }
 
+// TestWhatIsNotWatchedIsAskedFor: Secrets with variables, and a revision that proves itself.
+func TestWhatIsNotWatchedIsAskedFor(t *testing.T) {
+	from := func(kind string) *lkeplanv1alpha1.NodePlan {
+		np := nodePlan("a", "fleet")
+		np.Spec.Interval.Duration = time.Hour
+		np.Spec.VariablesFrom = []lkeplanv1alpha1.VariablesReference{{Kind: kind, Name: "values"}}
+		return np
+	}
+	soon := done(lkeplanv1alpha1.ReasonProving, "")
+	soon.working, soon.again = true, 7*time.Second
+	for _, tt := range []struct {
+		np   *lkeplanv1alpha1.NodePlan
+		o    outcome
+		want time.Duration
+	}{
+		{from("ConfigMap"), outcome{}, time.Hour}, {from("Secret"), outcome{}, time.Minute},
+		{from("Secret"), outcome{failed: true}, 30 * time.Second}, {from("ConfigMap"), soon, 7 * time.Second},
+	} {
+		if got := (&Reconciler{Worker: &Worker{Now: time.Now}}).next(tt.np, tt.o); got != tt.want {
+			t.Errorf("%s after %+v: %s, want %s", tt.np.Spec.VariablesFrom[0].Kind, tt.o, got, tt.want)
+		}
+	}
+}
+
 // TestShardsShareNodePlans: one reconciles what its selector names.
 func TestShardsShareNodePlans(t *testing.T) {
 	selector, err := labels.Parse("shard=1")

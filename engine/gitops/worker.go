@@ -15,6 +15,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/apply"
 	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -72,6 +73,9 @@ type revision struct {
 	base    compiled                  // what was last applied
 	spent   *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
 	ending  bool                      // the NodePlan is deleted, and all that it has applied with it
+	// goes reports, while the revision proves itself, whether an object that is not
+	// applied goes; nil where all of it is applied.
+	goes func(config.Object) bool
 	// declared is what other NodePlans declare at this revision, as far as it was asked.
 	declared map[client.ObjectKey]declaration
 }
@@ -151,11 +155,15 @@ func (w *Worker) planAndApply(ctx context.Context, rev *revision, vars Variables
 	if rev.cluster, err = w.Connect(rev.np); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "%v", err)
 	}
+	if o, over, err := w.goOn(ctx, rev); over || err != nil {
+		return o, err
+	}
 	p, err := w.plan(ctx, rev)
 	if err != nil {
 		return outcome{}, err
 	}
-	why := approval.Lift(rev.target.Status.Approval, &p.Plan, p.digest, w.Now())
+	given, digest := rev.approval(p.digest)
+	why := approval.Lift(given, &p.Plan, digest, w.Now())
 	before := rev.np.Status.DeepCopy()
 	writePlan(rev.np, p.Plan, rev.Revision, p.digest)
 	switch {
@@ -174,39 +182,28 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	if until, waits := p.Plan.Waits(); waits {
 		return outcome{}, waiting(rev, p.Plan, until)
 	}
-	applying, cancel := context.WithTimeout(ctx, timeout(np))
-	defer cancel()
-	changed := 0
-	to := forcing{rev.cluster, p.ours}
-	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets, Condemned: p.Condemned}
-	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
-	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
-		agreed.Plan.Changes[i].Conflicts = nil
+	if o, proves, err := w.begin(ctx, rev, p); proves || err != nil {
+		return o, err
 	}
-	_, err := apply.Run(applying, to, agreed, func(step apply.Progress) {
-		if step.Event != apply.Event(kube.Unchanged) {
-			changed++
-		}
-	})
+	changed, err := w.execute(ctx, rev, p)
 	if err == nil || changed > 0 {
 		rev.spent = approval.Spend(np, p.digest)
 	}
-	listErr := w.takeInventory(ctx, rev, p, changed > 0 || err != nil)
-	if err = cmp.Or(err, listErr); err != nil {
-		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
+	if err != nil {
+		return outcome{}, err
 	}
 	if np.Status.LastAppliedDigest, err = w.Records.Store(ctx, np, rev.read); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "keep a record of revision %s: %v", rev.Revision, err)
 	}
 	before := np.Status.Pools
-	if np.Status.Pools, err = w.pools(applying, rev, p.Plan); err != nil {
+	if np.Status.Pools, err = w.pools(ctx, rev, p.Plan); err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes after revision %s: %v", rev.Revision, err)
 	}
 	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
 	w.Memory.keep(np, &remembered{np.UID, np.Generation, rev.Revision, rev.target.vars.Vars, rev.head, rev.head})
-	o, err := w.ready(applying, rev, sight.New(rev.cluster, w.Cache, rev.head))
+	o, err := w.ready(ctx, rev, sight.New(rev.cluster, w.Cache, rev.head))
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
 	}
@@ -215,6 +212,28 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	o.corrected = corrections(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	return pruning(np, o, p.Plan, before), nil
+}
+
+// execute does what a plan says, and takes the inventory. It returns how many objects were
+// changed, also where it fails.
+func (w *Worker) execute(ctx context.Context, rev *revision, p judged) (changed int, err error) {
+	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
+	defer cancel()
+	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets, Condemned: p.Condemned}
+	agreed.Plan.Changes = slices.Clone(p.Plan.Changes)
+	for i := range agreed.Plan.Changes { // refuseForeign leaves only conflicts about our own objects
+		agreed.Plan.Changes[i].Conflicts = nil
+	}
+	_, err = apply.Run(applying, forcing{rev.cluster, p.ours}, agreed, func(step apply.Progress) {
+		if step.Event != apply.Event(kube.Unchanged) {
+			changed++
+		}
+	})
+	listErr := w.takeInventory(applying, rev, p, changed > 0 || err != nil)
+	if err = cmp.Or(err, listErr); err != nil {
+		return changed, failed(lkeplanv1alpha1.ReasonApplyFailed, "apply revision %s: %v", rev.Revision, err).changed(true)
+	}
+	return changed, nil
 }
 
 // ready returns the outcome of a revision that is applied, when all is ready that the

@@ -86,6 +86,25 @@ func TestErrorsEndAReconciliation(t *testing.T) {
 	}
 }
 
+// TestADirectoryForAnotherReleaseIsNotApplied: it may mean something else there.
+func TestADirectoryForAnotherReleaseIsNotApplied(t *testing.T) {
+	for version, want := range map[string]string{
+		"v0.3.1": lkeplanv1alpha1.ReasonCompileFailed, "v0.4.0": lkeplanv1alpha1.ReasonSucceeded,
+		"": lkeplanv1alpha1.ReasonSucceeded, // built from a checkout
+	} {
+		w := newWorld(t)
+		w.worker.Version = version
+		np := w.plan("fleet", "a", "fleet")
+		w.commit(map[string]string{"a": "lkeplan {\n  required_version = \">= 0.4\"\n}\n" + pools("a", "web")})
+		o := w.reconcile(np)
+		const says = "a/main.lke.hcl:2: Wrong version of lkeplan: This directory is for lkeplan >= 0.4, and this is v0.3.1."
+		if o.reason != want || o.stalled != (want == lkeplanv1alpha1.ReasonCompileFailed) ||
+			o.stalled && !strings.HasPrefix(o.message, says) {
+			t.Errorf("%s: %s: %s", version, o.reason, o.message)
+		}
+	}
+}
+
 // none keeps no records.
 type none struct{}
 

@@ -13,13 +13,16 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
@@ -42,6 +45,9 @@ type world struct {
 	commits []map[string]string // of the repository: files by name
 	seen    map[string]int      // the commit that a NodePlan sees, by name; else the last one
 	known   map[string]compile.Answer
+	claims  []karpv1.NodeClaim
+	nodes   []corev1.Node
+	events  []corev1.Event
 	serial  int
 	deleted []string // the names of the pools that were deleted
 
@@ -129,12 +135,12 @@ func (w *world) Find(_ context.Context, np *lkeplanv1alpha1.NodePlan) (origin.Ar
 func (w *world) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
 	w.compiled++
 	text, err := os.ReadFile(filepath.Join(req.Root, req.Dir, "main.lke.hcl"))
-	at := req.Dir + "\n" + string(text)
+	at := req.Version + req.Dir + "\n" + string(text)
 	if known, ok := w.known[at]; ok && err == nil {
 		return known, nil
 	}
-	result, diags := compile.Dir(ctx, os.DirFS(req.Root), compile.Options{Options: config.Options{Dir: req.Dir}})
-	answer := compile.Answer{Result: result, Failed: diags.HasErrors()}
+	result, diags := compile.Dir(ctx, os.DirFS(req.Root), compile.Options{Options: config.Options{Dir: req.Dir, Version: req.Version}})
+	answer := compile.Answer{Result: result, Failed: diags.HasErrors(), Diagnostics: diag.New(diags, result.Files)}
 	for name := range result.Files {
 		answer.Read = append(answer.Read, name)
 	}
@@ -261,7 +267,7 @@ func (w *world) holder(pool string) (label, uid string) {
 	return manifest.Label(live, kube.InventoryLabel), manifest.UID(live)
 }
 
-// plansOf reads the NodePlans of a world, which has no nodes and pods.
+// plansOf reads the NodePlans, nodes and events of a world, which has no pods.
 type plansOf struct {
 	client.Reader
 	w *world
@@ -280,10 +286,17 @@ func (p plansOf) Get(_ context.Context, key client.ObjectKey, obj client.Object,
 
 // List implements client.Reader.
 func (p plansOf) List(_ context.Context, list client.ObjectList, _ ...client.ListOption) error {
-	if all, ok := list.(*lkeplanv1alpha1.NodePlanList); ok {
+	switch all := list.(type) {
+	case *lkeplanv1alpha1.NodePlanList:
 		for _, np := range p.w.plans {
 			all.Items = append(all.Items, *np.DeepCopy())
 		}
+	case *karpv1.NodeClaimList:
+		all.Items = slices.Clone(p.w.claims)
+	case *corev1.NodeList:
+		all.Items = slices.Clone(p.w.nodes)
+	case *corev1.EventList:
+		all.Items = slices.Clone(p.w.events)
 	}
 	return nil
 }

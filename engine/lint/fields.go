@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -76,8 +77,13 @@ func betweenPasses(c *checker, p *pool) {
 		limit.String())
 }
 
-// condemnedByHand finds the annotation that tells pools that are on their way out.
+// condemnedByHand finds the annotations that tell pools that are on their way out, and
+// those on which a revision proves itself.
 func condemnedByHand(c *checker, p *pool) {
+	if _, set := p.Annotations[rollout.Annotation]; set {
+		c.report(p.object.Addr, "metadata.annotations",
+			"lkeplan sets the annotation %s on pools while a revision proves itself on them. Take it out.", rollout.Annotation)
+	}
 	for path, annotations := range map[string]map[string]string{
 		"metadata.annotations": p.Annotations, "spec.template.metadata.annotations": p.Spec.Template.Annotations,
 	} {

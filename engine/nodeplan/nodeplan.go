@@ -108,9 +108,18 @@ const (
 	Stalled   = "stalled" // until somebody changes something
 	Failing   = "failing" // and tried again
 	Working   = "working"
+	Proving   = "proves itself" // before the rest of the revision is applied
+	Held      = "held"          // the revision has not proven itself
+	Restored  = "rolled back"   // it has not, and what was applied before is applied again
 	Suspended = "suspended"
 	Deleted   = "deleted" // and not gone yet
 )
+
+// states are those that a reason of the condition Ready stands for.
+var states = map[string]string{
+	lkeplanv1alpha1.ReasonGuarded: Waiting, lkeplanv1alpha1.ReasonProving: Proving,
+	lkeplanv1alpha1.ReasonHeld: Held, lkeplanv1alpha1.ReasonRolledBack: Restored,
+}
 
 // State says in a word or two how a NodePlan is.
 func State(np *lkeplanv1alpha1.NodePlan) string {
@@ -124,8 +133,8 @@ func State(np *lkeplanv1alpha1.NodePlan) string {
 		return Working
 	case ready.Status == metav1.ConditionTrue:
 		return Ready
-	case ready.Reason == lkeplanv1alpha1.ReasonGuarded:
-		return Waiting
+	case states[ready.Reason] != "":
+		return states[ready.Reason]
 	case apimeta.IsStatusConditionTrue(np.Status.Conditions, meta.StalledCondition):
 		return Stalled
 	case ready.Status == metav1.ConditionFalse:

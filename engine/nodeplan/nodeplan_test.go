@@ -36,8 +36,12 @@ func TestTheStateOfANodePlan(t *testing.T) {
 	refused := condition("Ready", "False", lkeplanv1alpha1.ReasonGuarded, "")
 	broken := condition("Ready", "False", lkeplanv1alpha1.ReasonCompileFailed, "")
 	stalled := condition("Stalled", "True", "", "")
+	proving := condition("Ready", "Unknown", lkeplanv1alpha1.ReasonProving, "")
+	held := condition("Ready", "False", lkeplanv1alpha1.ReasonHeld, "")
+	back := condition("Ready", "False", lkeplanv1alpha1.ReasonRolledBack, "")
 	for want, np := range map[string]*lkeplanv1alpha1.NodePlan{
 		Ready: nodePlan("a", ready), Waiting: nodePlan("a", refused, stalled), Stalled: nodePlan("a", broken, stalled),
+		Proving: nodePlan("a", proving), Held: nodePlan("a", held, stalled), Restored: nodePlan("a", back, stalled),
 		Failing: nodePlan("a", broken), Working: nodePlan("a", condition("Ready", "Unknown", "", "")),
 	} {
 		if got := State(np); got != want {

@@ -116,6 +116,8 @@ type Change struct {
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
 	Prune prune.Stage
+	// Released is a pool that is forgotten as it is to be left; nil where it stays as it is.
+	Released map[string]any
 	// Because names what rolls the pool without a change of its own: its class.
 	Because []string
 	// Before and After bound what a pool costs in a month; nil where there is no

@@ -57,6 +57,24 @@ func Rolls(s State) ([]Rolling, error) {
 	return rolling, nil
 }
 
+// Outdated are the nodes of a state that are to be replaced, by the names of their
+// NodeClaims.
+func Outdated(s State) (map[string]bool, error) {
+	all, err := judges(s)
+	if err != nil {
+		return nil, err
+	}
+	pools, outdated := byPool(s.Nodes), map[string]bool{}
+	for _, o := range s.Objects {
+		for _, n := range pools[o.Name()] {
+			if asks, ok := all[o.Key()]; ok && asks.drifted(n) {
+				outdated[n.Name] = true
+			}
+		}
+	}
+	return outdated, nil
+}
+
 // UnderWay are the pools that have nodes to be replaced, or machines that have not
 // joined.
 func UnderWay(all []Rolling) []Rolling {

@@ -35,7 +35,8 @@ func Condemned(live map[string]any, nodes []Node, now time.Time) (map[string]any
 	pool := authored(live)
 	annotations := manifest.Ensure(pool, "metadata", "annotations")
 	if s, _ := Read(live); s.Since.IsZero() {
-		annotations[Annotation] = Sentence{now, len(nodes)}.String()
+		limit, _ := manifest.Lookup(pool, "spec", "limits", "nodes")
+		annotations[Annotation] = Sentence{now, len(nodes), textOf(limit)}.String()
 	}
 	typed := &karpv1.NodePool{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(pool, typed); err != nil {
@@ -66,6 +67,14 @@ func authored(live map[string]any) map[string]any {
 	return map[string]any{
 		"apiVersion": live["apiVersion"], "kind": live["kind"], "metadata": metadata, "spec": live["spec"],
 	}
+}
+
+// textOf is a limit as text; "" where there is none.
+func textOf(limit any) string {
+	if limit == nil {
+		return ""
+	}
+	return fmt.Sprint(limit)
 }
 
 func stamp(now time.Time) string { return now.UTC().Format(time.RFC3339) }
@@ -131,6 +140,27 @@ func Unmarked(pool map[string]any) map[string]any {
 		if len(entries) == 0 {
 			delete(manifest.Map(pool, path[:len(path)-1]...), "annotations")
 		}
+	}
+	return pool
+}
+
+// Released returns a live NodePool as it has to be applied so that it makes nodes again,
+// which nobody manages from then on. A pool with replicas keeps those that it has left.
+func Released(live map[string]any) map[string]any {
+	sentence, condemned := Read(live)
+	pool := authored(live)
+	if !condemned {
+		return pool
+	}
+	pool = Unmarked(pool)
+	limits := manifest.Map(pool, "spec", "limits")
+	if limits == nil {
+		return pool
+	}
+	if delete(limits, "nodes"); sentence.Limit != "" {
+		limits["nodes"] = sentence.Limit
+	} else if len(limits) == 0 {
+		delete(manifest.Map(pool, "spec"), "limits")
 	}
 	return pool
 }

@@ -9,6 +9,8 @@ package prune
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -50,7 +52,8 @@ func Next(pool map[string]any, nodes int) Stage {
 // Sentence is what is known of a condemned NodePool since its beginning.
 type Sentence struct {
 	Since time.Time
-	Nodes int // that it had then
+	Nodes int    // that it had then
+	Limit string // its limit of nodes before; "" where it had none
 }
 
 // Read returns the sentence of a condemned NodePool. Where its text cannot be read, it
@@ -61,21 +64,18 @@ func Read(pool map[string]any) (s Sentence, condemned bool) {
 		return s, false
 	}
 	text, _ := value.(string)
-	var since string
-	if n, err := fmt.Sscanf(text, "%s %d", &since, &s.Nodes); n != 2 || err != nil {
+	words := append(strings.Fields(text), "", "")
+	since, sinceErr := time.Parse(time.RFC3339, words[0])
+	nodes, nodesErr := strconv.Atoi(words[1])
+	if sinceErr != nil || nodesErr != nil {
 		return Sentence{}, true
 	}
-	at, err := time.Parse(time.RFC3339, since)
-	if err != nil {
-		return Sentence{}, true
-	}
-	s.Since = at
-	return s, true
+	return Sentence{Since: since, Nodes: nodes, Limit: words[2]}, true
 }
 
 // String is the text of the annotation.
 func (s Sentence) String() string {
-	return fmt.Sprintf("%s %d", s.Since.UTC().Format(time.RFC3339), s.Nodes)
+	return strings.TrimSpace(fmt.Sprintf("%s %d %s", s.Since.UTC().Format(time.RFC3339), s.Nodes, s.Limit))
 }
 
 // Classes are the names of the node classes that NodePools refer to. Their nodes need

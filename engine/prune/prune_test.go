@@ -4,6 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -35,8 +37,11 @@ func TestTheStageFollowsFromThePoolAndItsNodes(t *testing.T) {
 
 func TestASentenceIsReadAsItWasWritten(t *testing.T) {
 	want := prune.Sentence{Since: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC), Nodes: 20}
-	if got, condemned := prune.Read(annotated(want.String())); got != want || !condemned {
-		t.Errorf("%v, %v", got, condemned)
+	for _, limit := range []string{"", "30"} {
+		want.Limit = limit
+		if got, condemned := prune.Read(annotated(want.String())); got != want || !condemned {
+			t.Errorf("%v, %v", got, condemned)
+		}
 	}
 	for _, text := range []any{"", "20", "yesterday 20", "2026-11-22T08:00:00Z", "2026-11-22T08:00:00Z many", nil} {
 		if got, condemned := prune.Read(annotated(text)); got != (prune.Sentence{}) || !condemned {
@@ -73,5 +78,29 @@ func TestStaticPoolsGiveUpAsManyAsTheirBudgetsLet(t *testing.T) {
 				t.Errorf("limits %v, which Karpenter refuses there", limits)
 			}
 		})
+	}
+}
+
+// TestAReleasedPoolIsAsItWasBefore: the same template, so that its nodes match, and the
+// same limits.
+func TestAReleasedPoolIsAsItWasBefore(t *testing.T) {
+	stays := prune.Node{Settled: true}
+	for name, limits := range map[string]map[string]any{
+		"without limits": nil, "with a limit of nodes": {"nodes": "30", "cpu": "100"}, "with another limit": {"cpu": "100"},
+	} {
+		before := pool(limits, nil)
+		condemned, err := prune.Condemned(before, []prune.Node{stays}, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		// Condemned again, as it is in each reconciliation.
+		if condemned, err = prune.Condemned(condemned, []prune.Node{stays}, time.Now()); err != nil {
+			t.Fatal(err)
+		}
+		got := prune.Released(condemned)
+		manifest.Map(before, "metadata")["uid"] = "" // of what is live
+		if diff := cmp.Diff(before, got); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
 	}
 }

@@ -108,6 +108,7 @@ func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %d nodes at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
 			strings.Join(a.Guards, ", "), a.MaxNodes, moment(&a.Expires))
 	}
+	showRollout(w, np)
 	if len(np.Status.Pools) == 0 {
 		return nil
 	}
@@ -138,6 +139,24 @@ func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 		fmt.Fprintf(w, "  %s: %s: %s\n", diag.OneLine(g.Status), diag.OneLine(name), diag.OneLine(g.Message))
 	}
 	fmt.Fprintf(w, "  digest %s\n", p.Digest)
+}
+
+// showRollout writes on which pools a revision proves itself, or has.
+func showRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
+	s := np.Status.Rollout
+	if s == nil {
+		return
+	}
+	var pools []string
+	for _, p := range s.Pools {
+		what := fmt.Sprintf("%d to be replaced", p.Before)
+		if p.Created {
+			what = "new"
+		}
+		pools = append(pools, fmt.Sprintf("%s (%s)", diag.OneLine(p.Name), what))
+	}
+	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", short(s.Revision), diag.OneLine(s.Phase), moment(&s.Since),
+		strings.Join(pools, ", "))
 }
 
 // moment writes a time for people; "-" for none.

@@ -23,11 +23,17 @@ func TestOutput(t *testing.T) {
 	if err := yaml.UnmarshalStrict(raw, &plans); err != nil {
 		t.Fatal(err)
 	}
-	waiting := &plans[0]
+	waiting, proving := &plans[0], &plans[len(plans)-1]
 	for name, write := range map[string]func(io.Writer) error{
-		"list":    func(w io.Writer) error { return table(w, plans, false) },
-		"all":     func(w io.Writer) error { return table(w, plans, true) },
-		"one":     func(w io.Writer) error { return show(w, waiting) },
+		"list": func(w io.Writer) error { return table(w, plans, false) },
+		"all":  func(w io.Writer) error { return table(w, plans, true) },
+		"one":  func(w io.Writer) error { return show(w, waiting) },
+		"proving": func(w io.Writer) error {
+			if err := show(w, proving); err != nil {
+				return err
+			}
+			return history(w, proving.Status.History)
+		},
 		"history": func(w io.Writer) error { return history(w, waiting.Status.History) },
 		"approve": func(w io.Writer) error {
 			a := approving{nodes: -1}

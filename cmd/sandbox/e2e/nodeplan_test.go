@@ -27,7 +27,14 @@ func (s *sandbox) nodePlan(name string) *lkeplanv1alpha1.NodePlan {
 // untilPlan polls a NodePlan until it holds.
 func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodePlan) bool) *lkeplanv1alpha1.NodePlan {
 	s.t.Helper()
-	const within = time.Minute
+	return s.untilWithin(name, what, time.Minute, holds)
+}
+
+// untilWithin polls a NodePlan until it holds, for as long as that may take.
+func (s *sandbox) untilWithin(
+	name, what string, within time.Duration, holds func(*lkeplanv1alpha1.NodePlan) bool,
+) *lkeplanv1alpha1.NodePlan {
+	s.t.Helper()
 	started := time.Now()
 	for {
 		np := s.nodePlan(name)

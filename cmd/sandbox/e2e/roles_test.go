@@ -99,7 +99,7 @@ func (s *sandbox) walk() {
 	s.kube("", append(in, "create", "secret", "generic", "values", "--from-literal=token=hunter2")...)
 	s.kube(strings.NewReplacer("NAME", "fleet", "namespace: default",
 		"namespace: lkeplan-fleet").Replace(nodePlanOfConfigMap)+
-		"  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
+		"  rollout: {stable: 3s, timeout: 90s}\n  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
 	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=condition=Ready", "--timeout=40s")...)
 	s.kube(workload("general", 2), "apply", "-f", "-")
 	s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
@@ -258,7 +258,7 @@ func granted(t *testing.T) map[string]string {
 			switch role.Name {
 			case "lkeplan-apply":
 				account = applyAccount
-			case "lkeplan-nodeplans", "lkeplan-impersonate", "lkeplan-secrets", gitopsAccount:
+			case "lkeplan-nodeplans", "lkeplan-node-events", "lkeplan-impersonate", "lkeplan-secrets", gitopsAccount:
 				account = gitopsAccount
 			}
 			for _, rule := range role.Rules {

@@ -178,6 +178,11 @@ type NodePlanSpec struct {
 	// stricter one applies.
 	// +optional
 	Guards *PlanGuards `json:"guards,omitempty"`
+
+	// Rollout has each revision prove itself on a few nodes before the rest of it is
+	// applied. Left out, revisions are applied as a whole.
+	// +optional
+	Rollout *RolloutSpec `json:"rollout,omitempty"`
 }
 
 // SourceReference names a source.

@@ -21,6 +21,9 @@ const (
 	ReasonOutsideWindow     = "OutsideWindow" // the plan waits for a change window
 	ReasonPruning           = "Pruning"       // pools that are no longer in the source give up their nodes
 	ReasonHealthCheckFailed = "HealthCheckFailed"
+	ReasonProving           = "Proving"        // the revision proves itself on a first wave of nodes
+	ReasonHeld              = "Held"           // it has not, and no more of it is applied
+	ReasonRolledBack        = "RolledBack"     // it has not, and what was applied before is applied again
 	ReasonPlanned           = "Planned"        // the mode is PlanOnly
 	ReasonDriftCorrected    = "DriftCorrected" // of an event: fields that others had set are set back
 )
@@ -107,6 +110,10 @@ type NodePlanStatus struct {
 	// reports it.
 	// +optional
 	Drift []DriftStatus `json:"drift,omitempty"`
+
+	// Rollout is how far the last revision that had to has proven itself.
+	// +optional
+	Rollout *RolloutStatus `json:"rollout,omitempty"`
 
 	// History are the last revisions that were applied or refused, newest first.
 	// +optional

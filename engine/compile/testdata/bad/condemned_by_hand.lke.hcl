@@ -13,3 +13,12 @@ pool "db" {
     }
   }
 }
+
+pool "canary" {
+  node_class = node_class.default
+  metadata {
+    annotations = { # want: Annotation that lkeplan sets itself: lkeplan sets the annotation lkeplan.dev/wave on pools while a revision proves itself on them.
+      "lkeplan.dev/wave" = "new"
+    }
+  }
+}

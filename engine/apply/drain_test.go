@@ -1,0 +1,118 @@
+package apply
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// deleting is a cluster that deletes objects, or refuses to.
+type deleting struct {
+	executor
+	err error
+}
+
+func (d deleting) Delete(context.Context, map[string]any) error { return d.err }
+
+// TestCondemnedPoolsAreDeletedAfterTheirLastNode: each for itself, and how many nodes are
+// left is told once.
+func TestCondemnedPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
+	of := func(web, batch int) (nodes []plan.Node) {
+		for i := range web {
+			nodes = append(nodes, plan.Node{Name: fmt.Sprint("web", i), Pool: "web"})
+		}
+		for i := range batch {
+			nodes = append(nodes, plan.Node{Name: fmt.Sprint("batch", i), Pool: "batch"})
+		}
+		return append(nodes, plan.Node{Name: "other", Pool: "other"})
+	}
+	for _, tt := range []struct {
+		name     string
+		looks    [][]plan.Node
+		refusal  error
+		reported []string
+		want     string // the error; "" where all are deleted in time
+	}{
+		{name: "no nodes", looks: [][]plan.Node{of(0, 0)}, reported: []string{"web deleted", "batch deleted"}},
+		{name: "one after the other", looks: [][]plan.Node{of(2, 1), of(2, 0), of(1, 0), of(1, 0), of(0, 0)},
+			reported: []string{"web drains 2", "batch drains 1", "batch deleted", "web drains 1", "web deleted"}},
+		{name: "a node that stays", looks: [][]plan.Node{of(1, 0)}, reported: []string{"web drains 1", "batch deleted"},
+			want: "NodePool web: it is condemned, and 1 nodes are left"},
+		{name: "a refusal", looks: [][]plan.Node{of(0, 3)}, refusal: errors.New("forbidden"), want: "forbidden"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+				defer cancel()
+				var condemned []compare.Target
+				for _, name := range []string{"web", "batch"} {
+					condemned = append(condemned, compare.Target{Live: map[string]any{
+						"kind": "NodePool", "metadata": map[string]any{"name": name},
+					}})
+				}
+				var reported []string
+				err := Drain(ctx, deleting{err: tt.refusal}, nodesAt{looks: &tt.looks}, condemned, func(p Progress) {
+					text := p.Name + " deleted"
+					if p.Event == Drains {
+						text = fmt.Sprintf("%s drains %d", p.Name, p.Of)
+					}
+					reported = append(reported, text)
+				})
+				if err == nil && tt.want != "" || err != nil && err.Error() != tt.want {
+					t.Errorf("%v, want %q", err, tt.want)
+				}
+				var unfinished UnfinishedError
+				if tt.want != "" && tt.refusal == nil && !errors.As(err, &unfinished) {
+					t.Errorf("%v says nothing of the time being up", err)
+				}
+				if diff := cmp.Diff(tt.reported, reported); diff != "" {
+					t.Errorf("reported (-want +got):\n%s", diff)
+				}
+			})
+		})
+	}
+}
+
+// leaving is a cluster that says in which order an object is changed.
+type leaving struct {
+	executor
+	done []string
+}
+
+func (l *leaving) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.Outcome, error) {
+	limit, _ := manifest.Lookup(desired, "spec", "limits", "nodes")
+	l.done = append(l.done, fmt.Sprintf("apply %s with a limit of %v", manifest.Name(desired), limit))
+	return "", nil
+}
+
+func (l *leaving) Orphan(_ context.Context, obj map[string]any) error {
+	l.done = append(l.done, "orphan "+manifest.Name(obj))
+	return nil
+}
+
+// TestACondemnedPoolIsReleasedBeforeItIsOrphaned: else it would make no node any more, and
+// nobody would know why.
+func TestACondemnedPoolIsReleasedBeforeItIsOrphaned(t *testing.T) {
+	to := &leaving{}
+	released := map[string]any{
+		"metadata": map[string]any{"name": "web"}, "spec": map[string]any{"limits": map[string]any{"nodes": "30"}},
+	}
+	_, err := end(t.Context(), to, []plan.Change{
+		{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released},
+		{Kind: "NodePool", Name: "batch", UID: "2", Action: plan.Forget},
+	}, func(Progress) {})
+	want := []string{"apply web with a limit of 30", "orphan web", "orphan batch"}
+	if diff := cmp.Diff(want, to.done); diff != "" || err != nil {
+		t.Errorf("%v; done (-want +got):\n%s", err, diff)
+	}
+}

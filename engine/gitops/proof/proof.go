@@ -1,0 +1,141 @@
+// Package proof reads from the cluster what a revision that proves itself is judged by:
+// how far the nodes of its first wave are, and what is said of those that are missing.
+//
+// It only reads. What follows from it, package rollout decides.
+package proof
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/rollout"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Reader reads a cluster.
+type Reader struct {
+	Cache client.Reader // of NodePools, NodeClaims and nodes
+	Live  client.Reader // of events, which no cache has
+}
+
+// Wave returns the pools of a rollout as they are now; m says which nodes are what the
+// revision asks for.
+func (r Reader) Wave(
+	ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured, now time.Time,
+) ([]rollout.Pool, error) {
+	var claims karpv1.NodeClaimList
+	var machines corev1.NodeList
+	var pools karpv1.NodePoolList
+	for _, list := range []client.ObjectList{&claims, &machines, &pools} {
+		if err := r.Cache.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+			return nil, fmt.Errorf("list the nodes of the first wave: %w", err)
+		}
+	}
+	wave, at := make([]rollout.Pool, len(s.Pools)), map[string]*rollout.Pool{}
+	for i, p := range s.Pools {
+		wave[i] = rollout.Pool{Name: p.Name, Before: p.Before, Clock: p.Clock.Time}
+		at[p.Name] = &wave[i]
+	}
+	byName := make(map[string]*corev1.Node, len(machines.Items))
+	for i := range machines.Items {
+		byName[machines.Items[i].Name] = &machines.Items[i]
+	}
+	for i := range claims.Items {
+		claim := &claims.Items[i]
+		p := at[claim.Labels[karpv1.NodePoolLabelKey]]
+		earlier := claim.CreationTimestamp.Time.Before(s.Since.Time)
+		if p != nil && !earlier && !m.Outdated[claim.Name] && claim.DeletionTimestamp.IsZero() {
+			p.New = append(p.New, nodeOf(claim, byName[claim.Status.NodeName]))
+		}
+	}
+	holds(at, m)
+	if err := r.said(ctx, at, s.Since.Time, now); err != nil {
+		return nil, err
+	}
+	for i := range pools.Items {
+		if p := at[pools.Items[i].Name]; p != nil {
+			p.Unhealthy = unhealthy(&pools.Items[i], s.Since.Time)
+			if ready := pools.Items[i].StatusConditions().Root(); ready.IsFalse() {
+				p.Blocked = "the NodePool is not ready: " + ready.Message
+			}
+		}
+	}
+	return wave, nil
+}
+
+// nodeOf is how far a NodeClaim is; node is nil where it has not joined.
+func nodeOf(claim *karpv1.NodeClaim, node *corev1.Node) rollout.Node {
+	n := rollout.Node{Name: claim.Name}
+	id := claim.Status.ProviderID
+	registered, initialized := claim.StatusConditions().Get(karpv1.ConditionTypeRegistered),
+		claim.StatusConditions().Get(karpv1.ConditionTypeInitialized)
+	switch {
+	case id == "" || nodeclaim.IsPending(id):
+	case node == nil || !registered.IsTrue():
+		n.State = rollout.Joining
+	default:
+		n.State = rollout.Unready
+		for _, c := range node.Status.Conditions {
+			if c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && initialized.IsTrue() {
+				n.State, n.Since = rollout.Ready, latest(c.LastTransitionTime, initialized.LastTransitionTime)
+			}
+		}
+	}
+	return n
+}
+
+func latest(a, b metav1.Time) time.Time {
+	if a.After(b.Time) {
+		return a.Time
+	}
+	return b.Time
+}
+
+// unhealthy says that Karpenter has given up on nodes of a pool since a time.
+func unhealthy(pool *karpv1.NodePool, since time.Time) string {
+	c := pool.StatusConditions().Get(karpv1.ConditionTypeNodeRegistrationHealthy)
+	if c == nil || c.Status != metav1.ConditionFalse || c.LastTransitionTime.Time.Before(since) {
+		return ""
+	}
+	return c.Message
+}
+
+// holds says of each pool what keeps its outdated nodes that the revision has not made:
+// its own budgets, limits and PodDisruptionBudgets.
+func holds(at map[string]*rollout.Pool, m compare.Measured) {
+	for _, n := range m.Nodes {
+		if p := at[n.Pool]; p != nil && m.Outdated[n.Name] && len(n.Holds) > 0 {
+			p.Held++
+		}
+	}
+	for _, r := range m.Rolling {
+		p := at[r.Pool]
+		if p == nil {
+			continue
+		}
+		p.Outdated = r.Outdated
+		for _, h := range r.Holds {
+			if h.Reason == plan.NoRoom {
+				p.Held = r.Outdated
+			}
+		}
+		if r.Pace != nil && len(r.Pace.Closed) > 0 {
+			p.Held = r.Outdated
+		}
+		if p.Held > 0 {
+			state, held := report.Progress(r)
+			p.Hold = strings.Join(append([]string{state}, held...), "; ")
+		}
+	}
+}

@@ -1,0 +1,199 @@
+package gitops
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/approval"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/gitops/proof"
+	"github.com/lkeplan/lkeplan/engine/gitops/sight"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/progress"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/rollout"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// begin has a revision prove itself on a first wave of nodes, where the NodePlan asks for
+// that and the plan makes nodes. Of the first revision, and where what was last applied is
+// not known, there is nothing to go back to: it is applied as a whole, which somebody has
+// approved.
+func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome, proves bool, err error) {
+	np := rev.np
+	unknown := rev.base.first || rev.base.lastAppliedError != "" || rev.base.request.Root == rev.files
+	if np.Spec.Rollout == nil || unknown || rev.proven() {
+		return o, false, nil
+	}
+	np.Status.Rollout = nil
+	terms, now := rollout.TermsOf(*np.Spec.Rollout), w.Now().UTC()
+	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head, w.Prices, now)
+	if err != nil {
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "count the nodes of revision %s: %v", rev.Revision, err)
+	}
+	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: rev.head.Objects})
+	if err != nil {
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last one: %v", rev.Revision, err)
+	}
+	first, whole := rollout.Change{Declared: declared, Live: p.Plan, Outdated: m.Counts()}.Wave(terms)
+	if len(first) == 0 {
+		return o, false, nil
+	}
+	digest, err := rev.digest()
+	if err != nil {
+		return o, false, err
+	}
+	s := rollout.Begin(first, whole, digest, now)
+	s.Revision, s.Generation = rev.Revision, np.Generation
+	brakes, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Brakes()
+	if err != nil {
+		return o, false, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
+	}
+	if _, err := w.bring(ctx, rev, brakes, s); err != nil {
+		return o, false, err
+	}
+	rev.spent = approval.Spend(np, p.digest)
+	s.Approval, np.Status.Rollout = rev.spent, s
+	return w.prove(ctx, rev, s)
+}
+
+// goOn takes a revision a step further that has begun to prove itself. over tells that
+// nothing else is to be done about it: it is not proven.
+func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool, err error) {
+	np, s := rev.np, rev.np.Status.Rollout
+	if np.Spec.Rollout == nil || rev.planOnly() {
+		np.Status.Rollout = nil
+		return o, false, nil
+	}
+	digest, err := rev.digest()
+	if err != nil || !rollout.Same(s, rev.Revision, digest, np.Generation) {
+		return o, false, err
+	}
+	switch s.Phase {
+	case lkeplanv1alpha1.PhaseProving:
+		return w.prove(ctx, rev, s)
+	case lkeplanv1alpha1.PhaseHeld, lkeplanv1alpha1.PhaseRolledBack:
+		o, err = w.halt(ctx, rev, s)
+		return o, true, err
+	}
+	return o, false, nil
+}
+
+// prove looks at the first wave, and applies as much of the revision as that allows.
+func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, bool, error) {
+	terms, now := rollout.TermsOf(*rev.np.Spec.Rollout), w.Now().UTC()
+	m, err := compare.Against(ctx, sight.New(rev.cluster, w.Cache, rev.head), rev.head, w.Prices, now)
+	var pools []rollout.Pool
+	if err == nil {
+		pools, err = proof.Reader{Cache: w.Cache, Live: w.Reader}.Wave(ctx, s, m, now)
+	}
+	if err != nil {
+		return outcome{}, true, failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v", rev.Revision,
+			err)
+	}
+	d := rollout.Decide(terms, s.Since.Time, pools, now)
+	rollout.Tick(s, d, now)
+	s.Message = strings.Join(d.Words, "\n")
+	switch d.Step {
+	case rollout.Proven:
+		s.Phase = lkeplanv1alpha1.PhaseProven
+		return outcome{}, false, nil
+	case rollout.Failed:
+		s.Phase = lkeplanv1alpha1.PhaseHeld
+		if terms.Rollback {
+			s.Phase = lkeplanv1alpha1.PhaseRolledBack
+		}
+		o, err := w.halt(ctx, rev, s)
+		return o, true, err
+	}
+	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(d.Room)
+	if err != nil {
+		return outcome{}, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
+	}
+	p, err := w.bring(ctx, rev, objects, s)
+	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied", rev.Revision,
+		rollout.Names(s)).noting(d.Words)
+	o.working, o.again, o.corrected = true, d.Again, corrections(p.Plan, p.ours)
+	return o, true, err
+}
+
+// halt keeps a revision that has failed from being applied any further, or has what was
+// applied before it applied again.
+func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
+	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again suspend and resume the " +
+		"NodePlan; to have it applied all the same remove spec.rollout."
+	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(nil)
+	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, %s."+advice,
+		rev.Revision, rollout.Names(s), s.Message)
+	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
+		objects, err = rev.base.Objects, nil
+		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
+			rev.np.Status.LastAppliedRevision, s.Message)
+	}
+	if err != nil {
+		return o, err
+	}
+	p, err := w.bring(ctx, rev, objects, s)
+	o.corrected = corrections(p.Plan, p.ours)
+	return o, err
+}
+
+// bring applies objects that need no other approval: those of the first wave, for which
+// the whole revision was judged, or what was applied before. What is in neither stays as
+// it is, but for pools that were condemned before, and those that a rollback takes back.
+func (w *Worker) bring(
+	ctx context.Context, rev *revision, objects []config.Object, s *lkeplanv1alpha1.RolloutStatus,
+) (judged, error) {
+	part := *rev
+	part.head.Objects, part.head.Removed = objects, nil
+	part.goes = func(o config.Object) bool {
+		_, condemned := prune.Read(o.Manifest)
+		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,
+			func(p lkeplanv1alpha1.RolloutPool) bool {
+				return p.Created && p.Name == o.Name() && o.Kind() == "NodePool"
+			})
+	}
+	p, err := w.compare(ctx, &part)
+	if err != nil {
+		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", rev.Revision, err)
+	}
+	rev.np.Status.Contested = p.contested
+	if err := refuseForeign(p.Plan, p.ownership); err != nil {
+		return p, err
+	}
+	if _, err := w.execute(ctx, &part, p); err != nil {
+		return p, err
+	}
+	pools, err := w.pools(ctx, &part, p.Plan)
+	if err != nil {
+		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "list the nodes of revision %s: %v", rev.Revision, err)
+	}
+	rev.np.Status.Pools = append(pools, progress.Condemned(p.Plan)...)
+	return p, nil
+}
+
+// proven reports whether the revision has proven itself, and the rest of it may be applied.
+func (r *revision) proven() bool {
+	s := r.np.Status.Rollout
+	digest, err := r.digest()
+	return err == nil && rollout.Same(s, r.Revision, digest, r.np.Generation) && s.Phase == lkeplanv1alpha1.PhaseProven
+}
+
+// digest names what a revision and what was applied before it come to: neither is another
+// one as long as it is the same, whatever becomes of variables.
+func (r *revision) digest() (string, error) {
+	return rollout.Digest(slices.Concat(r.head.Objects, r.base.Objects))
+}
+
+// approval is what may lift guards, with the digest of the plan that it has to be for: the
+// rest of a revision that has proven itself was approved when it began.
+func (r *revision) approval(digest string) (*lkeplanv1alpha1.Approval, string) {
+	given := r.target.Status.Approval
+	if given == nil && !r.planOnly() && r.np.Status.Rollout != nil && r.np.Status.Rollout.Approval != nil && r.proven() {
+		given = r.np.Status.Rollout.Approval
+		digest = given.PlanDigest
+	}
+	return given, digest
+}

@@ -1,0 +1,327 @@
+package gitops
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/rollout"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// proving is a world with two pools of three nodes each, whose NodePlan has revisions
+// prove themselves on the pool web.
+type proving struct {
+	*world
+	np  *lkeplanv1alpha1.NodePlan
+	now time.Time
+}
+
+func newProving(t *testing.T, spec lkeplanv1alpha1.RolloutSpec) *proving {
+	p := &proving{world: newWorld(t), now: time.Date(2026, 11, 22, 8, 0, 0, 0, time.UTC)}
+	p.worker.Now = func() time.Time { return p.now }
+	p.np = p.plan("fleet", "a", "fleet")
+	p.np.Spec.Rollout = &spec
+	p.push("")
+	if o := p.reconcile(p.np); o.reason != lkeplanv1alpha1.ReasonSucceeded || p.np.Status.Rollout != nil {
+		t.Fatalf("the first revision proves nothing: %s: %s", o.reason, o.message)
+	}
+	for _, pool := range []string{"db", "web"} {
+		for range 3 {
+			p.node(pool)
+		}
+	}
+	return p
+}
+
+// push commits a revision, in which all pools have a label.
+func (p *proving) push(label string, more ...string) {
+	text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"c\" {}\n"
+	for _, name := range append([]string{"db", "web"}, more...) {
+		text += fmt.Sprintf("pool %q {\n  node_class = node_class.c\n  requirements = { cpu = 4 }\n  labels = { l = %q }\n}\n",
+			name, label)
+	}
+	p.commit(map[string]string{"a": text})
+}
+
+// node makes a ready node of a pool as the cluster has it.
+func (p *proving) node(pool string) {
+	p.serial++
+	name, at := fmt.Sprintf("%s-%05d", pool, p.serial), metav1.NewTime(p.now)
+	typed := &karpv1.NodePool{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(p.pool(pool), typed); err != nil {
+		p.t.Fatal(err)
+	}
+	labels := maps.Clone(typed.Spec.Template.Labels)
+	labels[karpv1.NodePoolLabelKey] = pool
+	for _, r := range typed.Spec.Template.Spec.Requirements {
+		labels[r.Key] = r.Values[0]
+	}
+	claim := karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, CreationTimestamp: at, Annotations: map[string]string{
+			karpv1.NodePoolHashAnnotationKey: typed.Hash(), karpv1.NodePoolHashVersionAnnotationKey: karpv1.NodePoolHashVersion,
+		}},
+		Spec:   karpv1.NodeClaimSpec{NodeClassRef: typed.Spec.Template.Spec.NodeClassRef},
+		Status: karpv1.NodeClaimStatus{NodeName: name, ProviderID: fmt.Sprintf("linode://%d", p.serial)},
+	}
+	for _, c := range []string{karpv1.ConditionTypeRegistered, karpv1.ConditionTypeInitialized} {
+		claim.Status.Conditions = append(claim.Status.Conditions,
+			status.Condition{Type: c, Status: metav1.ConditionTrue, LastTransitionTime: at})
+	}
+	p.claims = append(p.claims, claim)
+	p.nodes = append(p.nodes, corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}, Status: corev1.NodeStatus{
+		Conditions: []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionTrue, LastTransitionTime: at}},
+	}})
+}
+
+func (p *proving) pool(name string) map[string]any {
+	return p.objects[manifest.Key{Kind: "NodePool", Name: name}]
+}
+
+// replace has a node of a pool replaced by a ready one.
+func (p *proving) replace(pool string) {
+	for i, c := range p.claims {
+		if c.Labels[karpv1.NodePoolLabelKey] == pool {
+			p.claims = append(p.claims[:i:i], p.claims[i+1:]...)
+			break
+		}
+	}
+	p.node(pool)
+}
+
+// after lets time pass, and has the NodePlan reconciled as another leader would, from what
+// the API server has of it.
+func (p *proving) after(d time.Duration) outcome {
+	p.t.Helper()
+	p.now = p.now.Add(d)
+	raw, err := runtime.DefaultUnstructuredConverter.ToUnstructured(p.np)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	stored := &lkeplanv1alpha1.NodePlan{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, stored); err != nil {
+		p.t.Fatal(err)
+	}
+	stored.DeepCopyInto(p.np)
+	o := p.reconcile(p.np)
+	o.message = strings.TrimSpace(o.message)
+	return o
+}
+
+// has says which label a pool has, and how many of its nodes may be replaced for a wave.
+func (p *proving) has(pool string) string {
+	live := p.pool(pool)
+	if live == nil {
+		return "none"
+	}
+	text := manifest.Text(live, "spec", "template", "metadata", "labels", "l")
+	if rollout.Waits(live) {
+		text += ", " + manifest.Text(live, "metadata", "annotations", rollout.Annotation)
+	}
+	if _, condemned := prune.Read(live); condemned {
+		text += ", condemned"
+	}
+	return text
+}
+
+// is checks how a reconciliation has ended, and what pools have then.
+func (p *proving) is(o outcome, reason, says string, pools ...string) {
+	p.t.Helper()
+	if o.reason != reason || !strings.Contains(o.message, says) {
+		p.t.Fatalf("%s: %s, want %s and %q", o.reason, o.message, reason, says)
+	}
+	var got []string
+	for i := range pools {
+		got = append(got, p.has([]string{"web", "db", "new"}[i]))
+	}
+	if diff := cmp.Diff(pools, got); diff != "" {
+		p.t.Fatalf("%s: pools (-want +got):\n%s", o.message, diff)
+	}
+}
+
+var onWeb = lkeplanv1alpha1.RolloutSpec{
+	Canary: []string{"web"}, OnFailure: lkeplanv1alpha1.RolloutRollback, Timeout: &metav1.Duration{Duration: 5 * time.Minute},
+}
+
+// TestARevisionProvesItself on a canary, before other pools get it.
+func TestARevisionProvesItself(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("two", "new")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "proves itself on web", "two, 1", "", "none")
+	if got := p.np.Status.LastAppliedRevision; got != "main@sha1:0" {
+		t.Errorf("last applied: %s", got)
+	}
+	p.replace("web")
+	p.is(p.after(20*time.Second), lkeplanv1alpha1.ReasonProving, "1 ready, and to stay so for 2m", "two, 0", "", "none")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "1 ready", "two, 0", "", "none")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
+	if s := p.np.Status; s.Rollout.Phase != lkeplanv1alpha1.PhaseProven || s.LastAppliedRevision != "main@sha1:1" {
+		t.Errorf("%+v", s.Rollout)
+	}
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:1", "two", "two", "two")
+}
+
+// TestARevisionIsTakenBack: what was applied before is applied again, and the revision is
+// left alone until there is another one.
+func TestARevisionIsTakenBack(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.np.Spec.Rollout.Canary = []string{"web", "new"}
+	p.push("two", "new")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
+	p.node("new")
+	p.nodes = p.nodes[:len(p.nodes)-1] // it does not join
+	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
+	o := p.after(time.Minute)
+	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", "", "", "two, new, condemned")
+	if !o.stalled || !strings.Contains(o.message, "NodePool new did not prove it within 5m") {
+		t.Error(o.message)
+	}
+	p.claims = p.claims[:len(p.claims)-1]
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonRolledBack, "", "", "", "none")
+	if s := p.np.Status; s.LastAppliedRevision != "main@sha1:0" || s.LastAttemptedRevision != "main@sha1:1" {
+		t.Errorf("last applied: %s, last tried: %s", s.LastAppliedRevision, s.LastAttemptedRevision)
+	}
+
+	p.push("three")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "three, 1", "")
+	p.push("") // a revert
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "Applied revision: main@sha1:3", "", "")
+}
+
+// TestARevisionIsHeld: what is there stays as it is, and a change of the spec has the
+// revision tried again.
+func TestARevisionIsHeld(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.np.Spec.Rollout.OnFailure = lkeplanv1alpha1.RolloutHold
+	p.push("two")
+	p.after(time.Minute)
+	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonHeld, "revision main@sha1:1 is held", "two, 0", "")
+	p.replace("web") // too late
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonHeld, "did not prove it within 5m", "two, 0", "")
+	p.np.Generation++
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	p.np.Spec.Rollout = nil
+	p.np.Generation++
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
+}
+
+// TestNoStockIsNoFailure, however long it lasts.
+func TestNoStockIsNoFailure(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("two")
+	p.after(time.Minute)
+	for range 20 {
+		p.events = []corev1.Event{{
+			InvolvedObject: corev1.ObjectReference{Kind: "NodeClaim", Name: "web-xk2p9"}, Reason: "InsufficientCapacity",
+			Message: "no capacity for g6-standard-4 in us-ord", EventTime: metav1.NewMicroTime(p.now),
+		}}
+		p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "no capacity for g6-standard-4 in us-ord", "two, 1", "")
+	}
+	p.is(p.after(7*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+}
+
+// TestTheFirstWaveOfAllPools: without canaries each pool has its first nodes replaced.
+// What the revision removes stays until it is proven.
+func TestTheFirstWaveOfAllPools(t *testing.T) {
+	p := newProving(t, lkeplanv1alpha1.RolloutSpec{Nodes: 2})
+	p.push("", "new")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "", "", ", new")
+	p.is(p.after(2*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "", "", "") // nobody needs it
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 2", "two, 2", "")
+	for _, pool := range []string{"web", "web", "db"} {
+		p.replace(pool)
+	}
+	p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonProving, "NodePool db", "two, 0", "two, 1", "")
+	p.replace("db")
+	p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two", "none")
+}
+
+// TestGuardsJudgeARevisionThatProvesItselfAsAWhole, and an approval is for all of it.
+func TestGuardsJudgeARevisionThatProvesItselfAsAWhole(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxRolledNodes: "3"}
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 nodes", "", "")
+	p.np.Status.Approval = &lkeplanv1alpha1.Approval{
+		PlanDigest: p.np.Status.Plan.Digest, Guards: []string{p.np.Status.Guards[0].Permission}, MaxNodes: 6,
+		Expires: metav1.NewTime(p.now.Add(time.Hour)), By: "jane",
+	}
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	if p.np.Status.Approval != nil {
+		t.Error("the approval is not used up")
+	}
+	p.replace("web")
+	p.is(p.after(3*time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "two", "two")
+	for range 3 {
+		p.replace("web")
+		p.replace("db")
+	}
+	p.push("three")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonGuarded, "6 nodes", "two", "two")
+}
+
+// TestAnotherValueBeginsAnew: what a revision was judged with is what is applied of it.
+func TestAnotherValueBeginsAnew(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("two")
+	p.after(time.Minute)
+	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	p.worker.Compiler = changing{p.world}
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+}
+
+// changing compiles pools to ones of another weight, as another value of a variable may.
+type changing struct{ *world }
+
+func (c changing) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
+	answer, err := c.world.Compile(ctx, req)
+	answer.Objects = slices.Clone(answer.Objects)
+	for i, o := range answer.Objects {
+		if o.Kind() == "NodePool" {
+			answer.Objects[i].Manifest = runtime.DeepCopyJSON(o.Manifest)
+			manifest.Ensure(answer.Objects[i].Manifest, "spec")["weight"] = int64(7)
+		}
+	}
+	return answer, err
+}
+
+// TestPoolsThatAreLetGoMakeNodesAgain: of a condemned pool, and of pools whose nodes wait for
+// a revision to prove itself.
+func TestPoolsThatAreLetGoMakeNodesAgain(t *testing.T) {
+	p := newProving(t, onWeb)
+	p.push("two")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	if err := p.worker.end(t.Context(), p.np); err != nil {
+		t.Fatal(err)
+	}
+	if budgets, _ := manifest.Lookup(p.pool("web"), "spec", "disruption", "budgets"); len(budgets.([]any)) != 1 || p.has("web") != "two" {
+		t.Errorf("after the NodePlan the pool has %v, and is %s", budgets, p.has("web"))
+	}
+
+	p = newProving(t, onWeb)
+	p.np.Spec.Rollout = nil
+	with := p.commits[0]["a/main.lke.hcl"]
+	only, _, _ := strings.Cut(with, "pool \"web\"")
+	p.commit(map[string]string{"a": only})
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonPruning, "", ", condemned")
+	p.commit(map[string]string{"a": only + "removed {\n  from = pool.web\n  delete = false\n}\n"})
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonSucceeded, "", "")
+	if limits, limited := manifest.Lookup(p.pool("web"), "spec", "limits"); limited {
+		t.Errorf("the pool has the limits %v, and had none", limits)
+	}
+}

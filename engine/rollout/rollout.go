@@ -1,0 +1,210 @@
+// Package rollout decides how a revision proves itself: which of its pools go first, how
+// many of their nodes are replaced until the new ones are known to be good, and when the
+// revision is taken for failed.
+//
+// It is pure. What is known of a rollout between two decisions is a State, which is kept
+// in the status of a NodePlan; nodes are given as they are at a moment. What is not the
+// revision's fault stops its clock: that Linode has no capacity, or that budgets and
+// PodDisruptionBudgets hold the nodes that are to go.
+package rollout
+
+import (
+	"time"
+
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Terms are what a NodePlan asks of a revision.
+type Terms struct {
+	Canary   []string      // the NodePools that go first; none: all that the revision changes
+	Nodes    int           // of each pool, that are replaced first
+	Stable   time.Duration // how long they have to stay ready
+	Timeout  time.Duration // until they have to be
+	Rollback bool          // whether a revision that fails is taken back
+}
+
+// The bounds of what a NodePlan may ask, also where its CRD is of an older release.
+const (
+	maxStable  = time.Hour
+	maxTimeout = 24 * time.Hour
+)
+
+// TermsOf reads the spec of a NodePlan, with its defaults and bounds.
+func TermsOf(spec lkeplanv1alpha1.RolloutSpec) Terms {
+	t := Terms{
+		Canary: spec.Canary, Nodes: max(spec.Nodes, 1), Stable: 2 * time.Minute, Timeout: 15 * time.Minute,
+		Rollback: spec.OnFailure == lkeplanv1alpha1.RolloutRollback,
+	}
+	if spec.Stable != nil {
+		t.Stable = min(max(spec.Stable.Duration, 0), maxStable)
+	}
+	if spec.Timeout != nil && spec.Timeout.Duration > 0 {
+		t.Timeout = min(spec.Timeout.Duration, maxTimeout)
+	}
+	return t
+}
+
+// Pool is a pool of the first wave as it is at a moment.
+type Pool struct {
+	Name     string
+	Before   int       // nodes that were to be replaced when it began
+	Clock    time.Time // since when its time runs
+	New      []Node    // made since it began, of what the revision asks for
+	Outdated int       // nodes that are still to be replaced
+	Held     int       // of these, that something holds that the revision has not made
+	Hold     string    // what holds them, as a sentence; "" for nothing
+	// NoStock is what was last said of machines that cannot be had now; "" for nothing.
+	NoStock string
+	// Refused is what was last said of machines that are refused because of what the
+	// revision asks for; "" for nothing.
+	Refused string
+	// Blocked is what Karpenter last said of why it replaces no node; "" for nothing.
+	Blocked string
+	// Unhealthy says that Karpenter has given up on nodes of the pool; "" where not.
+	Unhealthy string
+}
+
+// Node is a node that was made in the first wave.
+type Node struct {
+	Name  string // of its NodeClaim
+	State NodeState
+	Since time.Time // of Ready
+}
+
+// NodeState is how far a node is.
+type NodeState int
+
+// The states.
+const (
+	Asked   NodeState = iota // there is no machine for it yet
+	Joining                  // its machine is no node of the cluster yet
+	Unready                  // it is, and not ready
+	Ready
+)
+
+// Step is what is to be done about a revision.
+type Step int
+
+// The steps.
+const (
+	Wait   Step = iota
+	Proven      // the rest of it may be applied
+	Failed      // it is not applied any further, and taken back where that was asked for
+)
+
+// Decision is what is to be done.
+type Decision struct {
+	Step Step
+	// Room is how many nodes each pool of the wave may still have replaced.
+	Room map[string]int
+	// Excused are the pools whose time does not run at this moment.
+	Excused map[string]bool
+	Words   []string      // a line for each pool that is not proven, or why it failed
+	Again   time.Duration // when to look again; 0 where nothing is waited for
+}
+
+// look is how often a wave is looked at, at the least.
+const look = 10 * time.Second
+
+// Decide decides about a wave that began at a moment.
+func Decide(t Terms, began time.Time, pools []Pool, now time.Time) Decision {
+	d := Decision{Step: Proven, Room: map[string]int{}, Excused: map[string]bool{}, Again: look}
+	soon := func(at time.Time) {
+		if left := at.Sub(now); left > 0 {
+			d.Again = min(d.Again, left+time.Second)
+		}
+	}
+	if now.Before(began.Add(t.Stable)) { // pods need their time to find that they fit nowhere
+		d.Step = Wait
+		soon(began.Add(t.Stable))
+	}
+	var failures []string
+	for _, p := range pools {
+		s := t.standing(p, now)
+		d.Room[p.Name] = s.room
+		if s.proven() {
+			continue
+		}
+		d.Step = Wait
+		d.Words = append(d.Words, t.waits(p, s))
+		if !s.stableAt.IsZero() {
+			soon(s.stableAt)
+		}
+		switch deadline := p.Clock.Add(t.Timeout); {
+		case s.excused():
+			d.Excused[p.Name] = true
+		case s.late && !now.Before(deadline):
+			failures = append(failures, t.failed(p, s))
+		case s.late:
+			soon(deadline)
+		}
+	}
+	if len(failures) > 0 {
+		return Decision{Step: Failed, Room: closed(pools), Words: failures}
+	}
+	if d.Step == Proven {
+		d.Again = 0
+	}
+	return d
+}
+
+// closed lets no pool have a node replaced.
+func closed(pools []Pool) map[string]int {
+	room := map[string]int{}
+	for _, p := range pools {
+		room[p.Name] = 0
+	}
+	return room
+}
+
+// standing is how a pool of a wave stands.
+type standing struct {
+	need   int // nodes that have to be good
+	good   int // that have stayed ready
+	ready  int // that are ready, and have not stayed so for long enough
+	asked  int
+	coming int // that have a machine, and are not ready
+	unmade int // that are not asked for
+	room   int
+	late   bool // its time runs: something is missing that the revision may be to blame for
+
+	stableAt time.Time // when the next ready one has stayed so
+}
+
+func (s standing) proven() bool { return s.good >= s.need && !s.late }
+
+// excused reports whether all that is missing is nothing that the revision could mend.
+func (s standing) excused() bool { return !s.late && s.ready == 0 }
+
+// standing counts the nodes of a pool. Those that are gone without a new one in their
+// place, as their pods went to other pools or nobody needs them, prove nothing and are not
+// waited for; but they have had their turn.
+func (t Terms) standing(p Pool, now time.Time) standing {
+	var s standing
+	for _, n := range p.New {
+		switch {
+		case n.State == Asked:
+			s.asked++
+		case n.State != Ready:
+			s.coming++
+		case now.Before(n.Since.Add(t.Stable)):
+			s.ready++
+			if at := n.Since.Add(t.Stable); s.stableAt.IsZero() || at.Before(s.stableAt) {
+				s.stableAt = at
+			}
+		default:
+			s.good++
+		}
+	}
+	gone := max(0, p.Before-p.Outdated)
+	s.room = max(0, t.Nodes-max(len(p.New), gone))
+	s.need = min(t.Nodes, len(p.New)+p.Outdated)
+	if gone >= t.Nodes {
+		s.need = min(t.Nodes, len(p.New))
+	}
+	missing := max(0, s.need-s.good-s.ready)
+	s.unmade = max(0, missing-s.asked-s.coming)
+	free := s.unmade > 0 && p.NoStock == "" && p.Held < max(p.Outdated, 1)
+	s.late = missing > 0 && (s.coming > 0 || s.asked > 0 && p.Refused != "" || free) || p.Unhealthy != ""
+	return s
+}

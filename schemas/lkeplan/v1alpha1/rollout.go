@@ -1,0 +1,118 @@
+package v1alpha1
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// The values of rollout.onFailure: what becomes of a revision that does not prove itself.
+const (
+	RolloutHold     = "Hold"     // the rest of it is not applied
+	RolloutRollback = "Rollback" // what was applied before is applied again
+)
+
+// The phases of a rollout.
+const (
+	PhaseProving    = "Proving"
+	PhaseProven     = "Proven" // the rest of the revision is applied, as far as guards let it
+	PhaseHeld       = "Held"
+	PhaseRolledBack = "RolledBack"
+)
+
+// RolloutSpec has each revision prove itself on a first wave of nodes before the rest of
+// it is applied. A revision that makes no node has nothing to prove, and neither has the
+// first one.
+//
+// +kubebuilder:validation:XValidation:rule="duration(self.stable) <= duration('1h')",message="stable must be at most 1h"
+// +kubebuilder:validation:XValidation:rule="duration(self.timeout) <= duration('24h')",message="timeout must be at most 24h"
+// +kubebuilder:validation:XValidation:rule="duration(self.stable) < duration(self.timeout)",message="stable must be less than timeout"
+type RolloutSpec struct {
+	// Canary are the NodePools that a revision is applied to first, with the node classes
+	// that they use, and the limits; everything else of it waits. Left out, or where the
+	// revision changes none of them, all of it is applied at once but for what it removes,
+	// and only the replacement of nodes waits.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=64
+	Canary []string `json:"canary,omitempty"`
+
+	// Nodes is how many nodes of each NodePool of the first wave are replaced.
+	// +optional
+	// +kubebuilder:default=1
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	Nodes int `json:"nodes,omitempty"`
+
+	// Stable is how long these have to stay ready: at most 1h.
+	// +optional
+	// +kubebuilder:default="2m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
+	Stable *metav1.Duration `json:"stable,omitempty"`
+
+	// Timeout is when they have to be ready: at most 24h. It does not run while Linode has
+	// no capacity, or while budgets, limits and PodDisruptionBudgets hold all nodes that
+	// are to be replaced.
+	// +optional
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern="^([0-9]{1,6}(\\.[0-9]+)?(ms|s|m|h))+$"
+	Timeout *metav1.Duration `json:"timeout,omitempty"`
+
+	// OnFailure says what becomes of a revision that does not prove itself: Hold applies
+	// no more of it, Rollback applies again what was applied before. Either way the
+	// revision is left alone until the next one, or until the spec changes.
+	// +optional
+	// +kubebuilder:validation:Enum=Hold;Rollback
+	// +kubebuilder:default=Hold
+	OnFailure string `json:"onFailure,omitempty"`
+}
+
+// RolloutStatus is how far a revision has proven itself.
+type RolloutStatus struct {
+	// Revision of the source.
+	Revision string `json:"revision"`
+
+	// Digest of the objects that it declares: with other variables it begins anew.
+	Digest string `json:"digest"`
+
+	// Generation of the NodePlan: with another spec it begins anew.
+	Generation int64 `json:"generation"`
+
+	// Phase is Proving, Proven, Held or RolledBack.
+	Phase string `json:"phase"`
+
+	// Since when the revision proves itself.
+	Since metav1.Time `json:"since"`
+
+	// Pools are the NodePools of the first wave.
+	// +optional
+	Pools []RolloutPool `json:"pools,omitempty"`
+
+	// Whole tells that the first wave is all that the revision changes.
+	// +optional
+	Whole bool `json:"whole,omitempty"`
+
+	// Message is how far it is, or why it has failed, a line for each NodePool.
+	// +optional
+	Message string `json:"message,omitempty"`
+
+	// Approval that the revision began with; the rest of it needs no other one.
+	// +optional
+	Approval *Approval `json:"approval,omitempty"`
+}
+
+// RolloutPool is a NodePool of the first wave.
+type RolloutPool struct {
+	// Name of the NodePool.
+	Name string `json:"name"`
+
+	// Before is how many of its nodes were to be replaced.
+	Before int `json:"before"`
+
+	// Created tells that the revision has brought it: a rollback removes it.
+	// +optional
+	Created bool `json:"created,omitempty"`
+
+	// Clock is since when its time runs.
+	Clock metav1.Time `json:"clock"`
+}
