@@ -1,7 +1,9 @@
 package doctor
 
 import (
+	"fmt"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +20,19 @@ func TestVersionsOfKubernetes(t *testing.T) {
 	for minor, want := range map[string]Level{"29": Fail, "30": OK, "36": OK, "36+": OK, "37": Warn, "x": Warn} {
 		if got := versionOf(minor, "v1."+minor); got.Level != want || got.Level == Fail && got.Do == "" {
 			t.Errorf("1.%s: %+v, want %s", minor, got, want)
+		}
+	}
+}
+
+// TestVersionsThatAreSaid: the newest is that of the libraries, and the oldest that of the
+// chart.
+func TestVersionsThatAreSaid(t *testing.T) {
+	for name, want := range map[string]string{
+		"../../go.mod":                fmt.Sprintf("\n\tk8s.io/api v0.%d.", NewestMinor),
+		"../../kube/chart/Chart.yaml": fmt.Sprintf("\nkubeVersion: \">=1.%d.0-0\"\n", OldestMinor),
+	} {
+		if raw, err := os.ReadFile(name); err != nil || !strings.Contains(string(raw), want) {
+			t.Errorf("%s has no %q (%v)", name, want, err)
 		}
 	}
 }
