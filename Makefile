@@ -13,7 +13,7 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench regression notification site lint generate generated fuzz help
+.PHONY: build unit test check model demo bench regression notification image release-dry-run site lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -29,7 +29,7 @@ test: unit build ## run all tests, the end-to-end tests in a sandbox included
 	$(GO) test ./linode/fleet -run '^TestADay$$' -args -hours 24
 	$(GO) test ./engine/compile -run '^TestCost$$' -args -every 1
 	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . ./release $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
 check: ## run what CI runs: lint, whether generated files are up to date, all tests, data races
 	$(MAKE) lint generated
@@ -48,6 +48,12 @@ bench: ## run the benchmarks
 
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
 	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
+
+image: ## build the controller's image for amd64 and arm64, without a container engine: bin/release/image
+	$(GO) run -C cmd/sandbox ./release -repository $(CURDIR) image
+
+release-dry-run: ## build what a release publishes into bin/release, all platforms, and publish nothing
+	$(GO) run -C cmd/sandbox ./release -repository $(CURDIR)
 
 notification: build ## run what Flux's notification-controller makes of events
 	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxNotifies ./e2e
@@ -82,4 +88,4 @@ fuzz: ## run each fuzz target for FUZZTIME (30s)
 	  echo "$$target"; $(GO) test -run '^$$' -fuzz "^$${target#*:}$$" -fuzztime $${FUZZTIME:-30s} "$${target%%:*}" || exit 1; done
 
 help: ## print this
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' Makefile

@@ -92,6 +92,8 @@ var rules = []rule{
 		why: "the sandbox plays what lkeplan runs against; only its tests know lkeplan"},
 	{from: "cmd/sandbox/process", forbidden: []string{"k8s.io", "linode", "cmd/sandbox/stack", "cmd/sandbox/binaries"},
 		why: "processes are started and ended in the same way whatever they do"},
+	{from: "cmd/sandbox/release", forbidden: []string{"engine", "config", "kube", "linode", "cmd/sandbox/stack"},
+		why: "programs are built and packed in the same way whatever they do"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }
