@@ -52,6 +52,30 @@ func TestLinksResolve(t *testing.T) {
 	}
 }
 
+// TestNamedTestsAreThere: a document that says which test shows something names one that
+// there is.
+func TestNamedTestsAreThere(t *testing.T) {
+	const repository = "../.."
+	out, err := exec.Command("git", "-C", repository, "grep", "-hoE", `^func (Test|Benchmark)\w+`, "--", "*_test.go").Output()
+	if err != nil {
+		t.Fatalf("list the tests of the repository: %v", err)
+	}
+	tests := map[string]bool{}
+	for line := range strings.Lines(string(out)) {
+		tests[strings.TrimSpace(strings.TrimPrefix(line, "func "))] = true
+	}
+	list, err := exec.Command("git", "-C", repository, "grep", "-oE", "`(Test|Benchmark)[A-Z]\\w+`", "--", "*.md").Output()
+	if err != nil {
+		t.Fatalf("list the tests that documents name: %v", err)
+	}
+	for line := range strings.Lines(string(list)) {
+		name, test, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if !tests[strings.Trim(test, "`")] {
+			t.Errorf("%s names %s, which is not there", name, test)
+		}
+	}
+}
+
 // document is the text of a document without what is quoted in it.
 func document(t *testing.T, path string) string {
 	t.Helper()
