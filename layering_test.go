@@ -70,6 +70,8 @@ var rules = []rule{
 	{from: "engine/fetch", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
 	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},
+	{from: "cmd/lkeplan", forbidden: []string{"github.com/charmbracelet/bubbletea", "github.com/muesli/termenv"},
+		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/top", exactly: true, forbidden: []string{"kube", "engine", "linode/lkeapi", "github.com/charmbracelet"},
 		why: "what a screen shows follows from what was read and from prices; terminals and clients are for others"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},

@@ -157,7 +157,8 @@ func many(nodes, pods int) (c Cluster) {
 		labels := map[string]string{
 			karpv1.NodePoolLabelKey: pool, corev1.LabelInstanceTypeStable: "g6-standard-4", corev1.LabelTopologyRegion: "us-ord",
 		}
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels, CreationTimestamp: metav1.NewTime(now)}}
+		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name, Labels: labels}}
+		node.CreationTimestamp = metav1.NewTime(now)
 		node.Status.Allocatable = corev1.ResourceList{
 			corev1.ResourceCPU: resource.MustParse("3900m"), corev1.ResourceMemory: resource.MustParse("6500Mi"),
 		}

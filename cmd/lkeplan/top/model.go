@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
+	tea "charm.land/bubbletea/v2"
 
 	"github.com/lkeplan/lkeplan/engine/top"
 )
@@ -56,7 +56,7 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tick:
 		m.refresh(time.Time(msg))
 		return m, next()
-	case tea.KeyMsg:
+	case tea.KeyPressMsg:
 		return m, m.press(msg.String())
 	}
 	return m, nil
@@ -101,7 +101,7 @@ func (m *model) press(key string) tea.Cmd {
 		m.choose(m.at() + 1)
 	case "pgup":
 		m.choose(m.at() - page)
-	case "pgdown", " ":
+	case "pgdown", "space":
 		m.choose(m.at() + page)
 	case "home", "g":
 		m.choose(0)
@@ -136,7 +136,14 @@ func (m *model) choose(at int) {
 }
 
 // View implements tea.Model.
-func (m *model) View() string {
+func (m *model) View() tea.View {
+	v := tea.NewView(m.drawn())
+	v.AltScreen = true
+	return v
+}
+
+// drawn is what is on the terminal, as many lines as it has.
+func (m *model) drawn() string {
 	if m.view.Width == 0 {
 		return "" // the terminal has not said how large it is
 	}

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
+	tea "charm.land/bubbletea/v2"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -55,7 +55,7 @@ func TestKeys(t *testing.T) {
 	}
 	source := newFixed("a", "b", "c")
 	m := newModel(source, prices.Price, top.View{}, top.ByName, false)
-	if m.View() != "" {
+	if m.drawn() != "" {
 		t.Error("something is drawn before the terminal has said how large it is")
 	}
 	m.Update(tea.WindowSizeMsg{Width: 100, Height: 30})
@@ -75,11 +75,11 @@ func TestKeys(t *testing.T) {
 		{"n", "c", "a", "NODE"},
 	} {
 		m.Update(press(step.key))
-		if m.chosen != step.chosen || m.screen.Nodes[0].Name != step.first || !strings.Contains(m.View(), step.shows) {
+		if m.chosen != step.chosen || m.screen.Nodes[0].Name != step.first || !strings.Contains(m.drawn(), step.shows) {
 			t.Errorf("after %s the cursor is at %s and %s comes first, want %s and %s, and %q in\n%s", step.key, m.chosen,
-				m.screen.Nodes[0].Name, step.chosen, step.first, step.shows, m.View())
+				m.screen.Nodes[0].Name, step.chosen, step.first, step.shows, m.drawn())
 		}
-		if lines := strings.Count(m.View(), "\n") + 1; lines != 30 {
+		if lines := strings.Count(m.drawn(), "\n") + 1; lines != 30 {
 			t.Errorf("after %s there are %d lines", step.key, lines)
 		}
 	}
@@ -91,8 +91,8 @@ func TestKeys(t *testing.T) {
 // TestTheScreenFollows: a node that is looked into and goes is no reason to fail.
 func TestTheScreenFollows(t *testing.T) {
 	source := newFixed("a", "b")
-	m := newModel(source, func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }, top.View{}, top.ByName,
-		false)
+	free := func(string, string) (catalog.Price, bool) { return catalog.Price{}, false }
+	m := newModel(source, free, top.View{}, top.ByName, false)
 	m.Update(tea.WindowSizeMsg{Width: 80, Height: 10})
 	m.Update(press("down"))
 	m.Update(press("enter"))
@@ -108,18 +108,18 @@ func TestTheScreenFollows(t *testing.T) {
 	for _, key := range []string{"down", "enter", "end", "r"} {
 		m.Update(press(key))
 	}
-	if !strings.Contains(m.View(), "0 nodes") {
-		t.Errorf("an empty cluster:\n%s", m.View())
+	if !strings.Contains(m.drawn(), "0 nodes") {
+		t.Errorf("an empty cluster:\n%s", m.drawn())
 	}
 }
 
-func press(key string) tea.KeyMsg {
-	for _, special := range []tea.KeyType{
-		tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyEsc, tea.KeyHome, tea.KeyEnd, tea.KeyPgUp, tea.KeyPgDown,
+func press(key string) tea.KeyPressMsg {
+	for _, code := range []rune{
+		tea.KeyUp, tea.KeyDown, tea.KeyEnter, tea.KeyEscape, tea.KeyHome, tea.KeyEnd, tea.KeyPgUp, tea.KeyPgDown,
 	} {
-		if msg := (tea.KeyMsg{Type: special}); msg.String() == key {
+		if msg := (tea.KeyPressMsg{Code: code}); msg.String() == key {
 			return msg
 		}
 	}
-	return tea.KeyMsg{Type: tea.KeyRunes, Runes: []rune(key)}
+	return tea.KeyPressMsg{Code: rune(key[0]), Text: key}
 }

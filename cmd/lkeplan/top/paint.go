@@ -3,7 +3,7 @@ package top
 import (
 	"io"
 
-	"github.com/charmbracelet/lipgloss"
+	"charm.land/lipgloss/v2"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/top"
@@ -15,14 +15,13 @@ func painter(out io.Writer, getenv func(string) string) func(top.Ink, string) st
 	if !flags.Colored(out, getenv) {
 		return nil
 	}
-	r := lipgloss.NewRenderer(out)
 	styles := map[top.Ink]lipgloss.Style{
-		top.Faint:  r.NewStyle().Faint(true),
-		top.Good:   r.NewStyle().Foreground(lipgloss.Color("2")),
-		top.Full:   r.NewStyle().Foreground(lipgloss.Color("1")),
-		top.Alarm:  r.NewStyle().Foreground(lipgloss.Color("1")).Bold(true),
-		top.Change: r.NewStyle().Foreground(lipgloss.Color("3")),
-		top.Chosen: r.NewStyle().Reverse(true),
+		top.Faint:  lipgloss.NewStyle().Faint(true),
+		top.Good:   lipgloss.NewStyle().Foreground(lipgloss.Color("2")),
+		top.Full:   lipgloss.NewStyle().Foreground(lipgloss.Color("1")),
+		top.Alarm:  lipgloss.NewStyle().Foreground(lipgloss.Color("1")).Bold(true),
+		top.Change: lipgloss.NewStyle().Foreground(lipgloss.Color("3")),
+		top.Chosen: lipgloss.NewStyle().Reverse(true),
 	}
 	return func(ink top.Ink, text string) string { return styles[ink].Render(text) }
 }

@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"time"
 
-	tea "github.com/charmbracelet/bubbletea"
+	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
@@ -106,8 +106,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	m := newModel(follower, prices, top.View{
 		Place: cluster.Place(), ASCII: !flags.Unicode(env.Getenv), Paint: painter(terminal, env.Getenv),
 	}, top.Key(s.sort.Value), s.reverse)
-	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithAltScreen(), tea.WithInput(env.Stdin),
-		tea.WithOutput(terminal)).Run()
+	_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
 	if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
 		return nil // by a signal
 	}
