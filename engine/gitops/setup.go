@@ -80,7 +80,8 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		Jitter:             o.Jitter,
 		Shard:              o.Shard,
 	}
-	if err := (count.Reconciler{Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Now: time.Now}).Watch(mgr); err != nil {
+	counter := count.Reconciler{Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Now: time.Now}
+	if err := counter.Watch(mgr); err != nil {
 		return err
 	}
 	return wake.Watcher{Cache: r.Client, Mine: r.mine, Concurrent: o.Concurrent}.Watch(mgr, r)

@@ -2,8 +2,9 @@ package lkesim
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and NeverJoins, against the
-// plan and region of nodes that are to be made. The zero fields match everything and do nothing, so that
+// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and
+// NeverJoins, against the plan and region of nodes that are to be made. The zero fields match everything and do
+// nothing, so that
 //
 //	Fault{Method: "POST", Path: "/lke/clusters/*/pools", Count: 1, Lost: true}
 //

@@ -173,7 +173,8 @@ func (f *Fault) check() error {
 	case f.Ignored && !strings.EqualFold(f.Method, "DELETE"):
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
-		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity or never_joins")
+		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity or " +
+			"never_joins")
 	}
 	return nil
 }

@@ -249,6 +249,23 @@ func TestFluxNotifies(t *testing.T) {
 			return slices.Equal(statuses[bad], []string{"failure"}) &&
 				slices.ContainsFunc(chat, saying("nodeplan/fleet.default", "main.lke.hcl:2", "nosuch"))
 		})
+	// A revision that does not prove itself is a failure when it is taken back, and nothing before.
+	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p",
+		`{"spec":{"rollout":{"stable":"3s","timeout":"20s","onFailure":"Rollback"}}}`)
+	s.kube(workload("a", 1), "apply", "-f", "-")
+	s.until("a pod runs", time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
+	tainted := repo.commit(path, strings.Replace(fleet("", "a", "b", "c"), "weight       = 10\n",
+		"weight       = 10\n  taints       = [\"dedicated=nobody:NoSchedule\"]\n", 1))
+	s.untilWithin("fleet", "the tainted pool proves itself", 2*time.Minute, isProving)
+	if _, statuses, _ := world.heard(); len(statuses[tainted]) > 0 {
+		t.Errorf("while it proves itself its commit is %v", statuses[tainted])
+	}
+	s.untilWithin("fleet", "it is rolled back", 2*time.Minute, because(lkeplanv1alpha1.ReasonRolledBack))
+	until("the commit is a failure, and the chat hears why",
+		func(_ []string, statuses map[string][]string, chat []string) bool {
+			return slices.Equal(statuses[tainted], []string{"failure"}) &&
+				slices.ContainsFunc(chat, saying("nodeplan/fleet.default", "is rolled back to main@sha1:"+first))
+		})
 	comments, statuses, _ := world.heard()
 	if !slices.Equal(statuses[first], []string{"success"}) || len(comments) != 1 {
 		t.Errorf("at the end the first commit is %v, and there are %d comments", statuses[first], len(comments))

@@ -20,7 +20,8 @@ const nodePlanThatProves = nodePlanOfConfigMap + `  rollout: {stable: 5s, timeou
 // webFleet is a fleet of the pool web; more is put into the pool.
 func webFleet(class, more string) string {
 	text := strings.Replace(fleet(""), `node_class "default" {}`, "node_class \"default\" {"+class+"}", 1)
-	return text + "\npool \"web\" {\n  node_class   = node_class.default\n  requirements = { class = \"standard\", cpu = 4 }\n" +
+	return text + "\npool \"web\" {\n  node_class   = node_class.default\n" +
+		"  requirements = { class = \"standard\", cpu = 4 }\n" +
 		"  disruption {\n    consolidate_after = \"Never\"\n  }\n" + more + "}\n"
 }
 
