@@ -67,6 +67,9 @@ func (w *Worker) goOn(ctx context.Context, rev *revision) (o outcome, over bool,
 		np.Status.Rollout = nil
 		return o, false, nil
 	}
+	if s == nil {
+		return o, false, nil
+	}
 	digest, err := rev.digest()
 	if err != nil || !rollout.Same(s, rev.Revision, digest, np.Generation) {
 		return o, false, err
