@@ -5,7 +5,6 @@ package e2e
 import (
 	"encoding/json"
 	"fmt"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -134,17 +133,6 @@ func (s *sandbox) startNotifier() string {
 		return answer.StatusCode == http.StatusOK
 	})
 	return "http://" + events + "/"
-}
-
-// freeAddress returns a loopback address with a free port.
-func freeAddress(t testing.TB) string {
-	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	return listener.Addr().String()
 }
 
 const toOutside = `
