@@ -124,7 +124,10 @@ func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 }
 
 // part is a Deployment of lkeplan.
-type part struct{ namespace, name, account, version string }
+type part struct {
+	namespace, name, account, version string
+	idle                              bool // it should have pods, and none is available
+}
 
 // parts are the Deployments of lkeplan.
 func (p Patient) parts(ctx context.Context) ([]part, error) {
@@ -139,10 +142,19 @@ func (p Patient) parts(ctx context.Context) ([]part, error) {
 				namespace: manifest.Namespace(d), name: manifest.Name(d),
 				account: manifest.Text(d, "spec", "template", "spec", "serviceAccountName"),
 				version: manifest.Label(d, "app.kubernetes.io/version"),
+				idle:    idle(d),
 			})
 		}
 	}
 	return parts, nil
+}
+
+// idle reports whether a Deployment should have pods, and none is available.
+func idle(deployment map[string]any) bool {
+	wanted, given := manifest.Lookup(deployment, "spec", "replicas")
+	available, _ := manifest.Lookup(deployment, "status", "availableReplicas")
+	n, _ := available.(int64)
+	return n == 0 && (!given || wanted != int64(0))
 }
 
 // installed looks at the Deployments of lkeplan, and at how far their release is from
@@ -160,7 +172,12 @@ func (p Patient) installed(ctx context.Context) []Finding {
 	var found []Finding
 	for _, d := range parts {
 		f := Finding{OK, of, fmt.Sprintf("%s/%s %s", d.namespace, d.name, d.version), ""}
-		if Skewed(p.Version, "v"+d.version) {
+		switch {
+		case d.idle:
+			f.Level, f.Text = Fail, f.Text+" has no pod that is available"
+			f.Do = fmt.Sprintf("kubectl -n %s describe pods says why: the Secret with the token, the image, or no node that "+
+				"is not of a pool", d.namespace)
+		case Skewed(p.Version, "v"+d.version):
 			f.Level = Warn
 			f.Do = fmt.Sprintf("use releases that are one minor version apart at most; this is %s", p.Version)
 		}

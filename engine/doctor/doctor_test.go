@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube/deploy"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -66,6 +68,22 @@ func TestSkew(t *testing.T) {
 	} {
 		if got := Skewed(tt.ours, tt.theirs); got != tt.want {
 			t.Errorf("%s with %s: %v", tt.ours, tt.theirs, got)
+		}
+	}
+}
+
+func TestIdle(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{}`: true, `{spec: {replicas: 2}}`: true, `{spec: {replicas: 2}, status: {availableReplicas: 0}}`: true,
+		`{spec: {replicas: 0}}`: false, `{spec: {replicas: 2}, status: {availableReplicas: 1}}`: false,
+	} {
+		var deployment map[string]any
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err == nil {
+			err = utiljson.Unmarshal(raw, &deployment)
+		}
+		if err != nil || idle(deployment) != want {
+			t.Errorf("%s: %v, want %v (%v)", text, idle(deployment), want, err)
 		}
 	}
 }
