@@ -58,7 +58,7 @@ func (p Patient) rights(ctx context.Context) []Finding {
 func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.ResourceAttributes) ([]string, error) {
 	var refused []string
 	for _, right := range needed {
-		if right.Namespace != "" {
+		if right.Namespace == deploy.Namespace {
 			right.Namespace = d.namespace
 		}
 		allowed, err := p.Cluster.May(ctx, d.namespace, d.account, right)

@@ -18,8 +18,8 @@ var manifests embed.FS
 // Namespace is where the manifests of this directory install lkeplan.
 const Namespace = "lkeplan-system"
 
-// Needed returns the rights that the roles bound to each service account give. Those
-// with a namespace are for that of lkeplan, whatever it is called.
+// Needed returns the rights that the roles bound to each service account give. Namespace
+// stands for that of lkeplan, whatever it is called.
 func Needed() (map[string][]authorizationv1.ResourceAttributes, error) {
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
 	names, err := manifests.ReadDir(".")
