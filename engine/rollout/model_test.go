@@ -57,7 +57,9 @@ func (m *modelled) step(room int, by time.Duration) {
 	}
 }
 
-func (m *modelled) some(most time.Duration) time.Duration { return time.Duration(m.rng.Int64N(int64(most))) }
+func (m *modelled) some(most time.Duration) time.Duration {
+	return time.Duration(m.rng.Int64N(int64(most)))
+}
 
 // TestAModelOfRollouts: whatever happens and whenever somebody looks, no more nodes are
 // made than the first wave has before the revision is proven. One whose machines join is
