@@ -75,6 +75,9 @@ func For(np *lkeplanv1alpha1.NodePlan) (lkeplanv1alpha1.Approval, error) {
 			a.Guards = append(a.Guards, g.Permission)
 		}
 	}
+	if given := np.Status.Approval; len(a.Guards) == 0 && given != nil && given.PlanDigest == a.PlanDigest {
+		a.Guards = slices.Clone(given.Guards) // it may be prolonged
+	}
 	if len(a.Guards) == 0 {
 		return a, fmt.Errorf("nothing refuses the plan of NodePlan %s, so there is nothing to approve", name)
 	}

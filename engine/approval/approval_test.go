@@ -138,6 +138,19 @@ func TestWhatThereIsToApprove(t *testing.T) {
 			},
 			*given(digest, 7, "max_deleted_pools:pool.b", "protected:pool.b"), "",
 		},
+		"what is approved already, for longer": {
+			lkeplanv1alpha1.NodePlanStatus{
+				Plan: summary, LastAttemptedRevision: "main@sha1:2", Approval: given(digest, 7, "protected:pool.b"),
+				Guards: []lkeplanv1alpha1.GuardStatus{{Status: "allowed", Permission: "protected:pool.b"}},
+			},
+			*given(digest, 7, "protected:pool.b"), "",
+		},
+		"what was approved of another plan": {
+			lkeplanv1alpha1.NodePlanStatus{
+				Plan: summary, LastAttemptedRevision: "main@sha1:2", Approval: given("sha256:other", 7, "protected:pool.b"),
+			},
+			lkeplanv1alpha1.Approval{}, "nothing refuses the plan",
+		},
 		"no plan": {lkeplanv1alpha1.NodePlanStatus{}, lkeplanv1alpha1.Approval{}, "NodePlan fleet/prod has no plan yet"},
 		"a plan of an earlier revision": {
 			lkeplanv1alpha1.NodePlanStatus{Plan: summary, LastAttemptedRevision: "main@sha1:3"},

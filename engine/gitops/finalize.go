@@ -20,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/holding"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
+	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -68,6 +69,11 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 		if err := w.remove(ctx, np, to); err != nil {
 			return err
 		}
+	} else if s := np.Status.Rollout; np.Spec.Rollout != nil && s != nil &&
+		(s.Phase == lkeplanv1alpha1.PhaseProving || s.Phase == lkeplanv1alpha1.PhaseHeld) {
+		return stalled(lkeplanv1alpha1.ReasonHeld, "it is deleted before revision %s has proven itself: without the brake on %s, all of "+
+			"their nodes would become what it asks for. Where that is meant, remove spec.rollout; otherwise set their templates back "+
+			"first, and then remove it.", s.Revision, rollout.Names(s))
 	}
 	label := holding.Label(np)
 	return apply.Orphan(ctx, to, sight.New(to, w.Cache, compile.Result{Inventory: label}), label)
@@ -110,6 +116,9 @@ func (w *Worker) remove(ctx context.Context, np *lkeplanv1alpha1.NodePlan, to Cl
 		o := stalled(lkeplanv1alpha1.ReasonGuarded, "it is deleted, and its objects are to go with it, which waits for "+
 			"approval: %s To keep the objects, set spec.deletionPolicy to Orphan.", waits(np, p, why))
 		return Variables{Secrets: vars.Secrets}.mask(np, o)
+	}
+	if until, waits := p.Plan.Waits(); waits {
+		return waiting(rev, p.Plan, until)
 	}
 	_, err = apply.Run(ctx, to, compare.Comparison{Plan: p.Plan}, func(apply.Progress) {})
 	return err

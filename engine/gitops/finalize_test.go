@@ -88,7 +88,12 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 	remove := lkeplanv1alpha1.NodePlanSpec{DeletionPolicy: lkeplanv1alpha1.DeletionDelete}
 	suspended, planOnly := remove, remove
 	suspended.Suspend, planOnly.Mode = true, lkeplanv1alpha1.ModePlanOnly
-	all := config.Guards{MaxDeletedPools: 2}
+	all, proves := config.Guards{MaxDeletedPools: 2}, lkeplanv1alpha1.NodePlanSpec{Rollout: &lkeplanv1alpha1.RolloutSpec{}}
+	never := all // but on a day of this century
+	never.Windows = []config.Period{{Name: "late", Schedule: "0 0 29 2 *", Duration: time.Minute}}
+	phase := func(is string) *lkeplanv1alpha1.RolloutStatus {
+		return &lkeplanv1alpha1.RolloutStatus{Phase: is, Revision: "main@sha1:2", Pools: []lkeplanv1alpha1.RolloutPool{{Name: "a"}}}
+	}
 	tests := []struct {
 		name    string
 		spec    lkeplanv1alpha1.NodePlanSpec
@@ -97,6 +102,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		denied  string
 		err     error
 		ends    []string
+		rollout *lkeplanv1alpha1.RolloutStatus
 		waits   string
 		stays   bool
 	}{
@@ -107,6 +113,14 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 			waits: "2 pools would be deleted, and at most 1 may be in one change"},
 		{name: "a pool is protected", spec: remove, guards: config.Guards{MaxDeletedPools: 2, Protected: []string{"a"}}, stays: true,
 			waits: "pool.a is protected"},
+		{name: "a window is not open", spec: remove, guards: never, stays: true, waits: "revision  waits: "},
+		{name: "a revision proves itself", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseProving), stays: true,
+			waits: "it is deleted before revision main@sha1:2 has proven itself"},
+		{name: "a revision is held", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseHeld), stays: true,
+			waits: "it is deleted before revision main@sha1:2 has proven itself"},
+		{name: "a revision is taken back", spec: proves, rollout: phase(lkeplanv1alpha1.PhaseRolledBack),
+			ends: []string{"orphan a", "orphan b"}},
+		{name: "nobody asks for a proof any more", rollout: phase(lkeplanv1alpha1.PhaseHeld), ends: []string{"orphan a", "orphan b"}},
 		{name: "one kind must not be listed", spec: remove, guards: all, denied: "CapacityBuffer",
 			ends: []string{"delete a", "delete b"}},
 		{name: "those of a suspended one stay", spec: suspended, ends: []string{"orphan a", "orphan b"}},
@@ -119,6 +133,7 @@ func TestObjectsOfADeletedNodePlan(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			np := nodePlan("ns", "fleet")
 			np.Spec, np.Finalizers, np.DeletionTimestamp = tt.spec, []string{Finalizer}, &metav1.Time{}
+			np.Status.Rollout = tt.rollout
 			if tt.applied == nil {
 				tt.applied = []string{"a", "b"}
 			}

@@ -15,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/rollout"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // begin has a revision prove itself on a first wave of nodes, where the NodePlan asks for
@@ -146,6 +147,8 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 // bring applies objects that need no other approval: those of the first wave, for which
 // the whole revision was judged, or what was applied before. What is in neither stays as
 // it is, but for pools that were condemned before, and those that a rollback takes back.
+// What others have set in objects that the revision does not change is set back where no
+// node goes for it: no guard was asked about that.
 func (w *Worker) bring(
 	ctx context.Context, rev *revision, objects []config.Object, s *lkeplanv1alpha1.RolloutStatus,
 ) (judged, error) {
@@ -166,6 +169,8 @@ func (w *Worker) bring(
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {
 		return p, err
 	}
+	unjudged := rollout.Unjudged(rev.base.Objects, rev.head.Objects, p.Plan)
+	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return unjudged[manifest.KeyOf(t.Desired)] })
 	if _, err := w.execute(ctx, &part, p); err != nil {
 		return p, err
 	}

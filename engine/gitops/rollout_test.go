@@ -306,6 +306,10 @@ func TestPoolsThatAreLetGoMakeNodesAgain(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
+	if err := p.worker.end(t.Context(), p.np); err == nil {
+		t.Fatal("the brake on the wave is taken off, and the revision stays")
+	}
+	p.np.Spec.Rollout = nil // it is meant
 	if err := p.worker.end(t.Context(), p.np); err != nil {
 		t.Fatal(err)
 	}

@@ -132,6 +132,16 @@ func TestAWaitReportsWhatANodePlanSays(t *testing.T) {
 	})
 }
 
+// TestAWaitEndsWhereThePlanWaitsForItsWindow: that may be days away.
+func TestAWaitEndsWhereThePlanWaitsForItsWindow(t *testing.T) {
+	outside := nodePlan("prod", condition("Ready", "Unknown", lkeplanv1alpha1.ReasonOutsideWindow, "the next one opens on Wednesday"))
+	outside.Status.LastHandledReconcileAt = "token"
+	np, err := Await(t.Context(), &seen{plans: []*lkeplanv1alpha1.NodePlan{outside}}, prod, "token", func(string) {})
+	if err != nil || Message(np) != "the next one opens on Wednesday" {
+		t.Errorf("%+v, %v", np, err)
+	}
+}
+
 func TestAWaitThatEndsSaysWhatItWaitedFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

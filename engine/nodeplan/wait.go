@@ -40,7 +40,8 @@ func Await(ctx context.Context, c Cluster, at types.NamespacedName, token string
 }
 
 // progress reports whether the reconciliation with a token has ended, or else what is
-// done. A NodePlan whose condition Ready is unknown has something under way.
+// done. A NodePlan whose condition Ready is unknown has something under way, but for one
+// that waits for its window.
 func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing string) {
 	ready := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReadyCondition)
 	at := apimeta.FindStatusCondition(np.Status.Conditions, meta.ReconcilingCondition)
@@ -51,7 +52,7 @@ func progress(np *lkeplanv1alpha1.NodePlan, token string) (ended bool, doing str
 		return false, at.Message
 	case ready == nil || np.Status.ObservedGeneration != np.Generation:
 		return false, ""
-	case ready.Status == metav1.ConditionUnknown:
+	case ready.Status == metav1.ConditionUnknown && ready.Reason != lkeplanv1alpha1.ReasonOutsideWindow:
 		return false, ready.Message
 	}
 	return true, ""

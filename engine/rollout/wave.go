@@ -182,8 +182,9 @@ const (
 	brandNew   = "new"
 )
 
-// Limited returns a pool of which only so many drifted nodes are replaced at a time,
-// besides what its own budgets say.
+// Limited returns a pool of which only so many nodes are replaced at a time, besides what its
+// own budgets say: those that are underutilized, too, for what takes their place is of the
+// new revision. Empty ones may go.
 func Limited(o config.Object, nodes int) (config.Object, error) {
 	own := budgets(o)
 	if len(own) >= mostBudgets {
@@ -194,7 +195,7 @@ func Limited(o config.Object, nodes int) (config.Object, error) {
 	if _, written := manifest.Lookup(obj, "spec", "disruption"); !written {
 		manifest.Ensure(obj, "spec")["disruption"] = runtime.DeepCopyJSON(manifest.Map(o.Defaulted, "spec", "disruption"))
 	}
-	wave := map[string]any{"nodes": fmt.Sprint(nodes), "reasons": []any{"Drifted"}}
+	wave := map[string]any{"nodes": fmt.Sprint(nodes), "reasons": []any{"Drifted", "Underutilized"}}
 	manifest.Ensure(obj, "spec", "disruption")["budgets"] = append(own, wave)
 	return o, nil
 }
@@ -239,6 +240,26 @@ func budgets(o config.Object) []any {
 		}
 	}
 	return nil
+}
+
+// Unjudged are the objects that a revision does not change, and whose nodes would go where
+// they were set back: nobody was asked about that, as the revision was judged.
+func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
+	was := map[manifest.Key]map[string]any{}
+	for _, o := range base {
+		was[o.Key()] = o.Manifest
+	}
+	same := map[manifest.Key]bool{}
+	for _, o := range head {
+		same[o.Key()] = reflect.DeepEqual(was[o.Key()], o.Manifest)
+	}
+	unjudged := map[manifest.Key]bool{}
+	for _, c := range set.Changes {
+		if same[c.Key()] && (c.Effect == plan.Roll || c.Effect == plan.DeleteNodes) {
+			unjudged[c.Key()] = true
+		}
+	}
+	return unjudged
 }
 
 // Digest names what objects come to.

@@ -60,7 +60,7 @@ func newApprove(env *flags.Env) *cobra.Command {
 		"lift only this `GUARD:ADDRESS` of those that refuse the plan; may be repeated (default: all of them)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"let at most `N` nodes be deleted, drained or replaced (default: those of the plan)")
-	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, at most 720h")
+	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, from the next window on where the plan waits for one; until 720h from now at most")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for those who read the history")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVar(&a.yes, "yes", false, "ask nothing")
@@ -99,12 +99,25 @@ func (a *approving) run(cmd *cobra.Command, env *flags.Env, name string) error {
 	if given.By, err = cluster.User(ctx); err != nil {
 		return err
 	}
-	given.Expires = metav1.NewTime(time.Now().Add(a.lasts).UTC().Truncate(time.Second))
+	given.Expires = metav1.NewTime(a.until(np, time.Now()).UTC().Truncate(time.Second))
 	describe(env.Stdout, np, given)
 	if err := a.ask(ctx, env); err != nil {
 		return err
 	}
 	return a.give(ctx, env, cluster, np, given)
+}
+
+// until is when the approval ends: where the plan waits for a window, the time counts from
+// when that opens.
+func (a *approving) until(np *lkeplanv1alpha1.NodePlan, now time.Time) time.Time {
+	from := now
+	if opens := np.Status.NextWindow; opens != nil && opens.After(now) {
+		from = opens.Time
+	}
+	if most := now.Add(mostTime); from.Add(a.lasts).After(most) {
+		return most
+	}
+	return from.Add(a.lasts)
 }
 
 // approval is that of the plan that waits, within what the flags say.
