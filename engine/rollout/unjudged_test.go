@@ -18,13 +18,15 @@ func TestWhatARevisionDoesNotChangeCostsNoNodes(t *testing.T) {
 			"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": map[string]any{"name": name}, "spec": value,
 		}}
 	}
-	base := []config.Object{pool("same", "1"), pool("same-too", "1"), pool("changed", "1")}
-	head := []config.Object{pool("same", "1"), pool("same-too", "1"), pool("changed", "2"), pool("new", "1")}
+	base := []config.Object{pool("same", "1"), pool("same-too", "1"), pool("same-marked", "1"), pool("changed", "1")}
+	head := []config.Object{pool("same", "1"), pool("same-too", "1"), pool("same-marked", "1"), pool("changed", "2"), pool("new", "1")}
 	change := func(name string, effect plan.Effect) plan.Change {
 		return plan.Change{Kind: "NodePool", Name: name, Effect: effect}
 	}
+	marked := change("same-marked", plan.Roll)
+	marked.Old = map[string]any{"metadata": map[string]any{"annotations": map[string]any{Annotation: "0"}}}
 	set := plan.Plan{Changes: []plan.Change{
-		change("same", plan.Roll), change("same-too", plan.None), change("changed", plan.Roll), change("new", plan.Roll),
+		change("same", plan.Roll), change("same-too", plan.None), change("changed", plan.Roll), change("new", plan.Roll), marked,
 	}}
 	want := map[manifest.Key]bool{{Kind: "NodePool", Name: "same"}: true}
 	if diff := cmp.Diff(want, Unjudged(base, head, set)); diff != "" {

@@ -243,7 +243,8 @@ func budgets(o config.Object) []any {
 }
 
 // Unjudged are the objects that a revision does not change, and whose nodes would go where
-// they were set back: nobody was asked about that, as the revision was judged.
+// they were set back: nobody was asked about that, as the revision was judged. Pools of the
+// wave are none, nor those that it keeps from following a class.
 func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	was := map[manifest.Key]map[string]any{}
 	for _, o := range base {
@@ -255,7 +256,7 @@ func Unjudged(base, head []config.Object, set plan.Plan) map[manifest.Key]bool {
 	}
 	unjudged := map[manifest.Key]bool{}
 	for _, c := range set.Changes {
-		if same[c.Key()] && (c.Effect == plan.Roll || c.Effect == plan.DeleteNodes) {
+		if same[c.Key()] && !Waits(c.Old) && (c.Effect == plan.Roll || c.Effect == plan.DeleteNodes) {
 			unjudged[c.Key()] = true
 		}
 	}

@@ -26,7 +26,9 @@ func TestAChangeWaitsForItsWindow(t *testing.T) {
 	s.untilPlan("fleet", "what touches no node waits for no window", because(lkeplanv1alpha1.ReasonSucceeded))
 
 	s.source("fleet", strings.ReplaceAll(fleet(windows, "a"), "  weight ", "  labels = { team = \"web\" }\n  weight "))
-	waits := s.untilPlan("fleet", "the change waits", because(lkeplanv1alpha1.ReasonOutsideWindow))
+	waits := s.untilPlan("fleet", "the change waits", func(np *lkeplanv1alpha1.NodePlan) bool { // conditions are written first
+		return because(lkeplanv1alpha1.ReasonOutsideWindow)(np) && np.Status.NextWindow != nil
+	})
 	if at := waits.Status.NextWindow; at == nil || !at.Time.Equal(opens) {
 		t.Errorf("it waits until %v, want %v", at, opens)
 	}
