@@ -53,16 +53,17 @@ func TestABurstMakesWhatItNeeds(t *testing.T) {
 			t.Parallel()
 			recorded := burst(t, startSandbox(t, "--tier", tier, "--list-delay", "5s"))
 			if tier == "standard" {
-				recorded.recording.check(t, recorded.calls)
+				recorded.recording.check(t, recorded.calls, recorded.took)
 			}
 		})
 	}
 }
 
-// burstSeen is how a burst went, and in how many calls of the Linode API.
+// burstSeen is how a burst went, in how many calls of the Linode API, and how long.
 type burstSeen struct {
 	recording recording
 	calls     int
+	took      time.Duration
 }
 
 func burst(t *testing.T, s *sandbox) (seen burstSeen) {
@@ -73,19 +74,19 @@ func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
 	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}
 	seen.recording.begin("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
-	most := 0
+	most, began := 0, time.Now()
 	up := s.until("100 pods run", 2*time.Minute, func(s state) bool {
 		most = max(most, len(s.claims))
 		seen.recording.see(s)
 		return s.running == 100 && s.matched()
 	})
 	seen.recording.end(up)
-	seen.calls = up.linode.Calls
+	seen.calls, seen.took = up.linode.Calls, time.Since(began)
 	if up.linode.Made != 25 || most != 25 {
 		t.Errorf("%d instances were made and there were up to %d NodeClaims, want 25 of each", up.linode.Made, most)
 	}
-	if up.linode.Calls > 50 {
-		t.Errorf("%d Linode calls for 25 nodes, want at most 2 for each", up.linode.Calls)
+	if most := 25 + int(seen.took.Seconds()); up.linode.Calls > most {
+		t.Errorf("%d Linode calls for 25 nodes in %s, want at most one for each and one a second", up.linode.Calls, seen.took)
 	}
 	for _, n := range up.nodes {
 		if n.Labels[corev1.LabelTopologyZone] != "us-ord" {
