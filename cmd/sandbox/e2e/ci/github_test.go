@@ -181,7 +181,7 @@ func TestPullRequestOfManyClustersHasOneComment(t *testing.T) {
 	if n := len(tr.comments()); n != 1 {
 		t.Fatalf("%d comments, want 1", n)
 	}
-	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ deletes nodes of 1 pool, replaces nodes of 1 pool\n",
+	tr.contains(tr.comments()[0].Body, "<!-- lkeplan:clusters:v1 -->\n### lkeplan: 🛑 refused; ⚠️ replaces nodes of 1 pool, has 1 pool give up nodes\n",
 		"| `clusters/new` | 2 to create", "| `clusters/prod` | 0 to create, 1 to update", "`clusters/dev:pool.web`")
 }
 
