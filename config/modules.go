@@ -18,7 +18,7 @@ import (
 // compile to a thousand modules, each with all the names in it.
 const (
 	MaxModules = 1000
-	MaxNames   = 100_000
+	MaxNames   = 30_000
 )
 
 // A moduleCall is a module block, and what it compiled to once its node has a

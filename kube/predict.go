@@ -124,7 +124,8 @@ func applier(crd *apiextensionsv1.CustomResourceDefinition, version string,
 			return nil, err
 		}
 		gvk := schema.GroupVersionKind{Group: crd.Spec.Group, Version: version, Kind: crd.Spec.Names.Kind}
-		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules}, unstructuredscheme.NewUnstructuredCreator(), gvk,
+		return managedfields.NewDefaultCRDFieldManager(types, sameSchema{}, defaults{rules},
+			unstructuredscheme.NewUnstructuredCreator(), gvk,
 			gvk.GroupVersion(), "", nil)
 	})
 }

@@ -19,7 +19,8 @@ import (
 func Spelled(desired, live map[string]any) map[string]any {
 	spelled := spelledAs(desired, live).(map[string]any)
 	there := manifest.Map(live, "spec")
-	if manifest.Kind(desired) == schemas.NodeClass.Object.Kind && len(there) > 0 && len(manifest.Map(spelled, "spec")) == 0 {
+	if manifest.Kind(desired) == schemas.NodeClass.Object.Kind && len(there) > 0 && len(manifest.Map(spelled,
+		"spec")) == 0 {
 		spelled["spec"] = map[string]any{"tags": []any{}}
 	}
 	return spelled

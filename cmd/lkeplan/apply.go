@@ -55,8 +55,8 @@ const applyExamples = `  lkeplan apply clusters/dev
   lkeplan apply --force-conflicts pool.web:spec.weight clusters/dev`
 
 // errUnasked is returned where a change needs an answer and nobody can give one.
-var errUnasked = errors.New("apply changes a cluster, and there is no terminal to ask on; add --yes, or apply a plan that " +
-	"\"lkeplan plan --out FILE\" has saved")
+var errUnasked = errors.New("apply changes a cluster, and there is no terminal to ask on; add --yes, or apply a " +
+	"plan that \"lkeplan plan --out FILE\" has saved")
 
 func newApply(env *env) *cobra.Command {
 	a := application{Comparison: comparison.Comparison{Env: env, Base: "live"}, counts: map[apply.Event]int{}}
@@ -150,9 +150,10 @@ func (a *application) saved(ctx context.Context, name string) error {
 		return err
 	}
 	head := saved.Result
-	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)), compare.LiveOptions{
-		Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
-	})
+	now, err := compare.Live(ctx, head, comparison.Tied(cluster, head, cmp.Or(a.Nodes, saved.OtherCluster)),
+		compare.LiveOptions{
+			Base: head, Prices: prices, Now: a.Now(), Prune: saved.Prune, PruneNow: saved.Guards.PruneNow,
+		})
 	if err != nil {
 		return comparison.Another(err)
 	}
@@ -189,7 +190,8 @@ func (a *application) judge(p *plan.Plan) (err error) {
 // print shows a plan to people.
 func (a *application) print(stream io.Writer, p plan.Plan, verdict outcome) error {
 	opts := reports.Options{
-		Target: a.Dir(), Version: flags.Version(), All: a.all, Width: flags.Columns(stream, a.Env.Getenv), ASCII: !flags.Unicode(a.Env.Getenv),
+		Target: a.Dir(), Version: flags.Version(), All: a.all, Width: flags.Columns(stream, a.Env.Getenv),
+		ASCII: !flags.Unicode(a.Env.Getenv),
 		Color: flags.Colored(stream, a.Env.Getenv), Apply: flags.CommandLine(a.cmd, "apply", nil, a.Args),
 	}
 	return reports.Write(stream, "text", reports.Report{Plan: p, ExitCode: int(verdict)}, opts)
@@ -288,7 +290,8 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
 	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", shell.Line(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)
-	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", shell.Line(slices.Insert(wait, 2, "--yes", "--wait", a.wait.Value)...))
+	fmt.Fprintf(a.Env.Stderr, "To wait again: %s\n", shell.Line(slices.Insert(wait, 2, "--yes", "--wait",
+		a.wait.Value)...))
 	return flags.ErrReported
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -12,9 +11,6 @@ import (
 // TestGuides runs what the READMEs of the examples show, as far as it needs no
 // cluster. The end-to-end tests run the rest. With -update they are written anew.
 func TestGuides(t *testing.T) {
-	if _, err := exec.LookPath("git"); err != nil {
-		t.Skip("no git")
-	}
 	const examples = "../../examples"
 	guides, err := filepath.Glob(examples + "/*/README.md")
 	if err != nil || len(guides) == 0 {

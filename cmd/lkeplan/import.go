@@ -41,7 +41,7 @@ Terraform own an object, lkeplan prints what to do about it. A pool that does
 not ask for on-demand capacity is written with capacity_type = null, because
 every compiled pool asks for it otherwise.
 
-With --lke or --terraform, node pools of LKE that no Karpenter keeps become
+With --lke or --terraform, LKE pools that no Karpenter keeps become
 pools of the same plan, labels and taints, with the autoscaler's upper bound as
 limit, and what moves their pods over is printed, step by step. Nothing is
 changed at Linode.`
@@ -59,6 +59,9 @@ func newImport(env *env) *cobra.Command {
   lkeplan import --from manifests.yaml --out-dir clusters/imported NodePool`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.cluster.Tier = tier.Value
+			if i.lke || i.terraform != "" {
+				return i.moveIn(cmd.Context(), args)
+			}
 			return i.run(cmd.Context(), args)
 		},
 	}
@@ -76,7 +79,7 @@ func newImport(env *env) *cobra.Command {
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
-		"read the node pools of an LKE cluster instead, from Linode with the token in LINODE_TOKEN")
+		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
 		"read them from `FILE`, in which terraform show -json has written a state or a plan")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "from")
@@ -97,14 +100,11 @@ type importation struct {
 	cluster  config.Cluster
 	nodes    []map[string]any // of the cluster, where it can be asked
 
-	lke       bool   // import the node pools of an LKE cluster, as Linode lists them
+	lke       bool   // import the LKE pools of a cluster, as Linode lists them
 	terraform string // or as Terraform shows them
 }
 
 func (i *importation) run(ctx context.Context, args []string) error {
-	if i.lke || i.terraform != "" {
-		return i.moveIn(ctx)
-	}
 	objects, err := i.read(ctx)
 	if err != nil {
 		return err

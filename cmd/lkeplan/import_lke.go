@@ -21,9 +21,11 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// moveIn writes the node pools of an LKE cluster as pools, and says how their pods move
-// over.
-func (i *importation) moveIn(ctx context.Context) error {
+// moveIn writes the LKE pools of a cluster as pools, and says how their pods move over.
+func (i *importation) moveIn(ctx context.Context, args []string) error {
+	if len(args) > 0 {
+		return fmt.Errorf("--lke and --terraform take all LKE pools of a cluster, and no names of objects: %s", args[0])
+	}
 	clusters, err := i.lkeClusters(ctx)
 	if err != nil {
 		return err
@@ -38,15 +40,30 @@ func (i *importation) moveIn(ctx context.Context) error {
 	}
 	moved := movein.Move(from, plans)
 	if len(moved.Pools) == 0 {
-		return fmt.Errorf("cluster %s has no node pool that could move in: it has %d, and a provider of Karpenter keeps %d of "+
-			"them", from.Label, len(from.Pools), len(moved.Passed))
+		return fmt.Errorf("cluster %s has no LKE pool that could move in: it has %d, and a provider of Karpenter keeps "+
+			"%d of them", from.Label, len(from.Pools), len(moved.Passed))
 	}
 	cluster := config.Cluster{
 		Name: from.Label, Region: cmp.Or(i.cluster.Region, from.Region), Tier: cmp.Or(i.cluster.Tier, from.Tier),
 	}
+	present, err := i.present(ctx)
+	if err != nil {
+		return err
+	}
 	written, err := adopt.Write(ctx, moved.Objects, cluster, "")
 	if err != nil {
 		return err
+	}
+	if err := unclaimed(present, written.Compiled); err != nil {
+		return fmt.Errorf("--out-dir %s: %w", i.outDir, err)
+	}
+	switch present.Cluster.Name {
+	case "":
+	case cluster.Name: // the directory has such a block already
+		written.Files = written.Files[1:]
+	default:
+		return fmt.Errorf("--out-dir %s is for cluster %s; the LKE pools are of %s", i.outDir, present.Cluster.Name,
+			cluster.Name)
 	}
 	if err := i.write(written.Files); err != nil {
 		return err
@@ -60,7 +77,7 @@ func (i *importation) moveIn(ctx context.Context) error {
 	return nil
 }
 
-// lkeClusters are the clusters with their node pools, as Terraform or Linode knows them.
+// lkeClusters are the clusters with their LKE pools, as Terraform or Linode knows them.
 // Linode is asked for the pools of the one that is meant.
 func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error) {
 	if i.terraform != "" {
@@ -115,7 +132,8 @@ func chooseCluster(clusters []movein.Cluster, name string) (movein.Cluster, erro
 	case len(clusters) == 0:
 		return movein.Cluster{}, errors.New("there is no LKE cluster")
 	case name == "":
-		return movein.Cluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s", strings.Join(labels, ", "))
+		return movein.Cluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s",
+			strings.Join(labels, ", "))
 	}
 	return movein.Cluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
 }

@@ -107,8 +107,8 @@ func (r *rendering) run(ctx context.Context, args []string) error {
 // several renders several directories, each to one of its own below that of --out.
 func (r *rendering) several(ctx context.Context, args []string) error {
 	if r.output.Value != "dir" || r.dir == "" || r.announce {
-		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects of two " +
-			"clusters in one stream would be applied to one")
+		return errors.New("several directories are rendered with -o dir --out DIR, each to one of its own: the objects " +
+			"of two clusters in one stream would be applied to one")
 	}
 	members, err := r.some.Members(&r.src, args, nil)
 	if err != nil {

@@ -43,7 +43,9 @@ func New(nodes []Node, edges []Edge) Graph {
 	}
 	edges = slices.DeleteFunc(edges, func(e Edge) bool { return e.From == e.To || !known[e.From] || !known[e.To] })
 	slices.SortFunc(edges, func(a, b Edge) int { return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To)) })
-	slices.SortStableFunc(nodes, func(a, b Node) int { return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(nodes, func(a, b Node) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.ID, b.ID))
+	})
 	nodes = slices.CompactFunc(nodes, func(a, b Node) bool { return a.ID == b.ID })
 	return Graph{Nodes: append([]Node{}, nodes...), Edges: append([]Edge{}, slices.Compact(edges)...)}
 }

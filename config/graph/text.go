@@ -11,7 +11,8 @@ import (
 // DOT writes the graph in the language of Graphviz.
 func (g Graph) DOT(w io.Writer) error {
 	out := bufio.NewWriter(w)
-	fmt.Fprint(out, "digraph lkeplan {\n  rankdir=LR\n  node [shape=box, style=\"filled,rounded\", fontname=\"monospace\"]\n")
+	fmt.Fprint(out, "digraph lkeplan {\n  rankdir=LR\n  node [shape=box, style=\"filled,rounded\", "+
+		"fontname=\"monospace\"]\n")
 	for _, n := range g.Nodes {
 		fmt.Fprintf(out, "  %s [fillcolor=%q]\n", dotQuote(n.ID), color(n.Kind))
 	}

@@ -131,7 +131,8 @@ func WaitRolled(ctx context.Context, in compare.View, head compile.Result, repor
 	}, func() error {
 		var errs []error
 		for _, r := range plan.UnderWay(left) {
-			errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are not as they should be yet", r.Pool, r.Of-r.Good(), r.Of))
+			errs = append(errs, fmt.Errorf("NodePool %s: %d of %d nodes are not as they should be yet", r.Pool,
+				r.Of-r.Good(), r.Of))
 		}
 		return errors.Join(errs...)
 	})

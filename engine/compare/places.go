@@ -48,7 +48,8 @@ func placesOf(pools []karpv1.NodePool, machines []corev1.Node, leaving map[strin
 	for i := range machines {
 		pool := machines[i].Labels[karpv1.NodePoolLabelKey]
 		if !leaving[pool] && machines[i].DeletionTimestamp.IsZero() {
-			p.machines = append(p.machines, place{pool, scheduling.NewLabelRequirements(machines[i].Labels), machines[i].Spec.Taints})
+			p.machines = append(p.machines, place{pool, scheduling.NewLabelRequirements(machines[i].Labels),
+				machines[i].Spec.Taints})
 		}
 	}
 	return p

@@ -23,6 +23,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -118,12 +119,16 @@ func (c Child) ended(ctx, limited context.Context, err error, stderr string) err
 		return ctx.Err()
 	case limited.Err() != nil:
 		return fmt.Errorf("%w: more than %s", ErrTimeout, c.Time)
-	case strings.Contains(stderr, "out of memory") || strings.Contains(stderr, "cannot allocate memory"):
+	case slices.ContainsFunc(noMemory, func(words string) bool { return strings.Contains(stderr, words) }):
 		return fmt.Errorf("%w: more than %d MiB", ErrMemory, c.Memory>>20)
 	}
 	first, _, _ := strings.Cut(strings.TrimSpace(stderr), "\n")
 	return fmt.Errorf("a child ended without an answer: %w: %s", err, cmp.Or(first, "it said nothing"))
 }
+
+// noMemory is what the Go runtime says, and the C library for it, where a child has no
+// memory left: the stack of a thread needs some as well.
+var noMemory = []string{"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread"}
 
 // maxOutput bounds an answer, in bytes.
 const maxOutput = 64 << 20

@@ -67,8 +67,8 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 		return a, nil
 	}
 	if recorded.ID != 0 && recorded.ID != a.cluster.ID {
-		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("by ConfigMap %s in namespace %s, which you delete where that "+
-			"has changed", recordName, kept.namespace))
+		return nil, otherCluster(a.cluster, recorded.ID, fmt.Sprintf("by ConfigMap %s in namespace %s, which you "+
+			"delete where that has changed", recordName, kept.namespace))
 	}
 	if !a.api.MayUse(lkeapi.ScopePools) {
 		return nil, fmt.Errorf("the Linode API token lacks the scope %s: it has %s; make one that has it in Cloud Manager "+
@@ -104,27 +104,34 @@ func (w wrongSetting) Error() string { return w.text }
 // otherCluster says that the settings name another LKE cluster than the one whose nodes
 // these are. Every node would seem to have lost its machine.
 func otherCluster(named lkeapi.Cluster, is int, by string) error {
-	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or CLUSTER_NAME",
-		is, by, named.ID, named.Label)}
+	return wrongSetting{fmt.Sprintf("this is LKE cluster %d, %s; the settings name %d (%s): correct LKE_CLUSTER_ID or "+
+		"CLUSTER_NAME", is, by, named.ID, named.Label)}
 }
 
 var nodeOfLKE = regexp.MustCompile(`^lke(\d+)-`)
 
-// requireOwnNodes makes sure that the Nodes are those of the cluster: LKE names each after
-// its cluster.
+// requireOwnNodes makes sure that there are Nodes of the cluster, where there are Nodes of
+// LKE: it names each after its cluster. After a restore into another cluster those of the
+// old one may be left.
 func requireOwnNodes(ctx context.Context, from client.Reader, cluster lkeapi.Cluster) error {
 	var nodes metav1.PartialObjectMetadataList
 	nodes.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("NodeList"))
 	if err := from.List(ctx, &nodes); err != nil {
 		return fmt.Errorf("list the Nodes: %w", err)
 	}
+	var other error
 	for _, node := range nodes.Items {
-		if m := nodeOfLKE.FindStringSubmatch(node.Name); m != nil && m[1] != strconv.Itoa(cluster.ID) {
-			id, _ := strconv.Atoi(m[1])
-			return otherCluster(cluster, id, "by its Node "+node.Name)
+		m := nodeOfLKE.FindStringSubmatch(node.Name)
+		if m == nil {
+			continue
 		}
+		id, _ := strconv.Atoi(m[1])
+		if id == cluster.ID {
+			return nil
+		}
+		other = otherCluster(cluster, id, "by its Node "+node.Name)
 	}
-	return nil
+	return other
 }
 
 // passing reports whether an error may end by itself, or by what somebody does at

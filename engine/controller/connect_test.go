@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -64,6 +65,10 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 			case got.cluster.Region != "us-ord" || got.cluster.Label != "prod" || got.prices == nil || got.fresh:
 				t.Errorf("the cluster is %+v", got.cluster)
 			default:
+				got.pulse.err = errors.New("it has stood still")
+				if err := got.api.DeletePool(t.Context(), 77, 1); !errors.Is(err, got.pulse.err) {
+					t.Errorf("a process that has stood still sends: %v", err)
+				}
 				if _, known := kept.cluster(t.Context(), cfg); !known {
 					t.Error("the cluster is not noted")
 				}
@@ -88,14 +93,19 @@ func TestAnotherClusterIsNotManaged(t *testing.T) {
 		t.Errorf("by the note: %v", err)
 	}
 
-	for name, want := range map[string]string{
+	for names, want := range map[string]string{
 		"lke77-1-0a": "this is LKE cluster 77, by its Node lke77-1-0a", "lke78-1-0a": "", "worker-1": "", "lke7x-1": "",
+		"lke77-1-0a lke78-1-0a": "", "": "",
 	} {
-		node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}
-		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+		for _, name := range strings.Fields(names) {
+			if err := c.Create(t.Context(), &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
+				t.Fatal(err)
+			}
+		}
 		err := requireOwnNodes(t.Context(), c, lkeapi.Cluster{ID: 78, Label: "staging"})
 		if (err != nil) != (want != "") || err != nil && !strings.Contains(err.Error(), want) {
-			t.Errorf("with Node %s: %v", name, err)
+			t.Errorf("with Nodes %q: %v", names, err)
 		}
 	}
 }

@@ -235,7 +235,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	lke, cluster := linodes.api, linodes.cluster
 	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier))
 	types.SetVersion(cluster.K8sVersion)
-	if err := errors.Join(indexFields(ctx, mgr.GetFieldIndexer()), nodeclaim.Index(ctx, mgr.GetFieldIndexer())); err != nil {
+	indexer := mgr.GetFieldIndexer()
+	if err := errors.Join(indexFields(ctx, indexer), nodeclaim.Index(ctx, indexer)); err != nil {
 		return err
 	}
 	events := mgr.GetEventRecorder("lkeplan")
@@ -264,7 +265,8 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := registerMetrics(cfg, append(machines.Metrics(), types)...); err != nil {
 		return err
 	}
-	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays); err != nil {
+	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines),
+		overlays); err != nil {
 		return err
 	}
 	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
@@ -279,7 +281,9 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		}, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
 		linode.NewPods(mgr.GetClient(), events),
-		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
+		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool {
+			return nodeclaim.IsNode(cluster.ID, node)
+		}),
 		capacitylimit.NewController(mgr.GetClient(), limits, events),
 	)
 }

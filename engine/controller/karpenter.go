@@ -75,7 +75,8 @@ func (c Karpenter) options() *options.Options {
 // ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
 // what else it does is done here: the order of decoration and the list of
 // controllers are its own.
-func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider, store *nodeoverlay.InstanceTypeStore) error {
+func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
+	store *nodeoverlay.InstanceTypeStore) error {
 	ctx = options.ToContext(ctx, settings.options())
 	clk := clock.RealClock{}
 	plain := metrics.Decorate(provider)

@@ -61,7 +61,8 @@ func NewRepository(at string, login *Login) (Repository, error) {
 	case !login.secret():
 		return Repository{URL: at}, nil
 	case !strings.HasPrefix(at, "https://"):
-		return Repository{}, errors.New("whoever is between could read it: give the repository a URL that begins with https://")
+		return Repository{}, errors.New("whoever is between could read it: give the repository a URL that begins with " +
+			"https://")
 	case login.Bearer != "":
 		return Repository{at, &githttp.TokenAuth{Token: login.Bearer}}, nil
 	}

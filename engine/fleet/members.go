@@ -131,8 +131,8 @@ func (m Member) leftOut() error {
 	if !leftOut {
 		return nil
 	}
-	return fmt.Errorf("%s is not in this sparse checkout, so there is no telling what becomes of it: name the directories that "+
-		"are meant, or type:\n  git sparse-checkout add %s", m.Dir, m.Below)
+	return fmt.Errorf("%s is not in this sparse checkout, so there is no telling what becomes of it: name the "+
+		"directories that are meant, or type:\n  git sparse-checkout add %s", m.Dir, m.Below)
 }
 
 // Reached reports whether a change can reach the directory.

@@ -20,7 +20,8 @@ func waits(np *lkeplanv1alpha1.NodePlan, p judged, why string) string {
 	if why != "" {
 		why += "\n"
 	}
-	return fmt.Sprintf("%s\nIt would: %s\n%sTo let it pass: lkeplan nodeplan approve -n %s %s (plan %s).", refusals(p.Plan),
+	return fmt.Sprintf("%s\nIt would: %s\n%sTo let it pass: lkeplan nodeplan approve -n %s %s (plan %s).",
+		refusals(p.Plan),
 		sentence(p.Plan), why, np.Namespace, np.Name, p.digest)
 }
 

@@ -132,8 +132,8 @@ func (c compiled) refuseRelease(p plan.Plan, version string) []plan.Verdict {
 	}
 	return []plan.Verdict{{
 		Guard: "new_release", Status: plan.Blocked,
-		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace nodes: it makes "+
-			"something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
+		Detail: fmt.Sprintf("No file has changed since lkeplan %s applied them, and lkeplan %s would replace nodes: it "+
+			"makes something else of %s.", c.appliedBy, version, strings.Join(rolled, ", ")),
 	}}
 }
 

@@ -67,7 +67,8 @@ type said struct {
 func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
-			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: diag.Shorten(o.corrected, maxEvent),
+			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: diag.Shorten(o.corrected,
+				maxEvent),
 		})
 	}
 	if !newsworthy(was, o) {

@@ -2,6 +2,7 @@ package gitops
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -36,7 +37,8 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	}
 	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: rev.head.Objects})
 	if err != nil {
-		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last one: %v", rev.Revision, err)
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last one: %v",
+			rev.Revision, err)
 	}
 	first, whole := rollout.Change{Declared: declared, Live: p.Plan, Outdated: m.Counts()}.Wave(terms)
 	if len(first) == 0 {
@@ -94,8 +96,8 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 		pools, err = proof.Reader{Cache: w.Cache, Live: w.Reader}.Wave(ctx, s, m, now)
 	}
 	if err != nil {
-		return outcome{}, true, failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v", rev.Revision,
-			err)
+		return outcome{}, true, failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v",
+			rev.Revision, err)
 	}
 	d := rollout.Decide(terms, s.Since.Time, pools, now)
 	rollout.Tick(s, d, now)
@@ -114,11 +116,12 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 	}
 	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(d.Room)
 	if err != nil {
-		return outcome{}, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
+		return outcome{}, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v",
+			rev.Revision, err)
 	}
 	p, err := w.bring(ctx, rev, objects, s)
-	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied", rev.Revision,
-		rollout.Names(s)).noting(d.Words)
+	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
+		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
 	o.working, o.again, o.corrected = true, d.Again, corrections(p.Plan, p.ours)
 	return o, true, err
 }
@@ -129,8 +132,8 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again suspend and resume the " +
 		"NodePlan; to have it applied all the same remove spec.rollout."
 	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(nil)
-	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, %s."+advice,
-		rev.Revision, rollout.Names(s), s.Message)
+	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, "+
+		"%s."+advice, rev.Revision, rollout.Names(s), s.Message)
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
 		objects, err = rev.base.Objects, nil
 		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
@@ -140,6 +143,7 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 		return o, err
 	}
 	p, err := w.bring(ctx, rev, objects, s)
+	o = o.noting(p.stays)
 	o.corrected = corrections(p.Plan, p.ours)
 	return o, err
 }
@@ -169,8 +173,7 @@ func (w *Worker) bring(
 	if err := refuseForeign(p.Plan, p.ownership); err != nil {
 		return p, err
 	}
-	unjudged := rollout.Unjudged(rev.base.Objects, rev.head.Objects, p.Plan)
-	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return unjudged[manifest.KeyOf(t.Desired)] })
+	p.leave(rollout.Unjudged(rev.base.Objects, rev.head.Objects, p.Plan))
 	if _, err := w.execute(ctx, &part, p); err != nil {
 		return p, err
 	}
@@ -180,6 +183,17 @@ func (w *Worker) bring(
 	}
 	rev.np.Status.Pools = append(pools, progress.Condemned(p.Plan)...)
 	return p, nil
+}
+
+// leave takes objects out of what is to be applied, and says that they stay as they are.
+func (p *judged) leave(keys map[manifest.Key]bool) {
+	p.Targets = slices.DeleteFunc(p.Targets, func(t compare.Target) bool { return keys[manifest.KeyOf(t.Desired)] })
+	p.Plan.Drift = slices.DeleteFunc(p.Plan.Drift, func(d plan.Drift) bool { return keys[d.Key()] })
+	for key := range keys {
+		p.stays = append(p.stays, fmt.Sprintf("%s stays as others have set it until there is another revision: nodes "+
+			"would go for setting it back.", key))
+	}
+	slices.Sort(p.stays)
 }
 
 // proven reports whether the revision has proven itself, and the rest of it may be applied.

@@ -52,7 +52,7 @@ func newProving(t *testing.T, spec lkeplanv1alpha1.RolloutSpec) *proving {
 func (p *proving) push(label string, more ...string) {
 	text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"c\" {}\n"
 	for _, name := range append([]string{"db", "web"}, more...) {
-		text += fmt.Sprintf("pool %q {\n  node_class = node_class.c\n  requirements = { cpu = 4 }\n  labels = { l = %q }\n}\n",
+		text += fmt.Sprintf("pool %q {\n  node_class = node_class.c\n  requirements = { cpu = 4 }\n  labels = { l = %q }\n  weight = 5\n}\n",
 			name, label)
 	}
 	p.commit(map[string]string{"a": text})
@@ -298,6 +298,30 @@ func (c changing) Compile(ctx context.Context, req compile.Request) (compile.Ans
 		}
 	}
 	return answer, err
+}
+
+// TestWhatOthersSetWhileARevisionIsTakenBack: in a pool that the revision does not change it is
+// set back only where no node goes for it, and the NodePlan says so.
+func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
+	p := newProving(t, onWeb)
+	text := p.commits[0]["a/main.lke.hcl"]
+	at := strings.LastIndex(text, `l = ""`)
+	p.commit(map[string]string{"a": text[:at] + `l = "two"` + text[at+len(`l = ""`):]})
+	p.after(time.Minute)
+	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	set := func(value any, path ...string) {
+		db := runtime.DeepCopyJSON(p.pool("db"))
+		manifest.Ensure(db, path[:len(path)-1]...)[path[len(path)-1]] = value
+		p.store(db)
+	}
+	set("by-hand", "spec", "template", "metadata", "labels", "l")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "NodePool db stays as others have set it", "", "by-hand")
+	set("", "spec", "template", "metadata", "labels", "l")
+	set(int64(9), "spec", "weight")
+	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	if weight, _ := manifest.Lookup(p.pool("db"), "spec", "weight"); weight == int64(9) {
+		t.Error("a weight that no node goes for is not set back")
+	}
 }
 
 // TestPoolsThatAreLetGoMakeNodesAgain: of a condemned pool, and of pools whose nodes wait for

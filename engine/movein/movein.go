@@ -1,4 +1,4 @@
-// Package movein makes pools of lkeplan from node pools that somebody else keeps: those of
+// Package movein makes pools of lkeplan from LKE pools that somebody else keeps: those of
 // an LKE cluster, as Linode lists them or as Terraform knows them.
 //
 // It reads no API and no cluster, and moves nothing: it says what the pools would be, and
@@ -19,7 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// A Cluster is an LKE cluster with its node pools.
+// A Cluster is an LKE cluster with its LKE pools.
 type Cluster struct {
 	ID     int
 	Label  string
@@ -28,7 +28,7 @@ type Cluster struct {
 	Pools  []Pool
 }
 
-// A Pool is a node pool of LKE.
+// A Pool is an LKE pool.
 type Pool struct {
 	ID             int
 	Label          string // "" where it has none
@@ -53,14 +53,14 @@ type Moved struct {
 	Passed  []Pool // that a provider of Karpenter keeps already
 }
 
-// A MovedPool is a node pool and the NodePool that takes its place.
+// A MovedPool is an LKE pool and the NodePool that takes its place.
 type MovedPool struct {
 	Pool
 	NodePool string
-	Notes    []string // what the NodePool does not say as the node pool did
+	Notes    []string // what the NodePool does not say as the LKE pool did
 }
 
-// Move makes a NodePool of each node pool, and as few node classes as they need; how many
+// Move makes a NodePool of each LKE pool, and as few node classes as they need; how many
 // vCPUs a plan has, the catalogue knows. Pools that lkeplan or another Karpenter keeps are
 // left alone.
 func Move(c Cluster, plans *catalog.Catalog) Moved {
@@ -142,7 +142,8 @@ func (p Pool) nodePool(class string) (spec map[string]any, notes []string) {
 	}
 	template := map[string]any{
 		"nodeClassRef": map[string]any{
-			"group": strings.Split(schemas.NodeClass.Object.APIVersion, "/")[0], "kind": schemas.NodeClass.Object.Kind, "name": class,
+			"group": strings.Split(schemas.NodeClass.Object.APIVersion, "/")[0], "kind": schemas.NodeClass.Object.Kind,
+			"name": class,
 		},
 		"requirements": []any{
 			requirement(schemas.CapacityTypeLabel, karpv1.CapacityTypeOnDemand),
@@ -164,7 +165,8 @@ func (p Pool) nodePool(class string) (spec map[string]any, notes []string) {
 	labels := map[string]any{}
 	for _, key := range slices.Sorted(maps.Keys(p.Labels)) {
 		if karpv1.IsRestrictedLabel(key) != nil || karpv1.WellKnownLabels.Has(key) {
-			notes = append(notes, fmt.Sprintf("Its label %s is left out: Karpenter sets that itself, or lets nobody set it.", key))
+			notes = append(notes, fmt.Sprintf("Its label %s is left out: Karpenter sets that itself, or lets nobody set "+
+				"it.", key))
 			continue
 		}
 		labels[key] = p.Labels[key]
@@ -203,6 +205,6 @@ func (p Pool) floor() string {
 	if p.Autoscaled {
 		least = p.Min
 	}
-	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods need, up to %d; "+
-		"a buffer block makes room that is always there.", least, p.most())
+	return fmt.Sprintf("LKE kept at least %d of these nodes, whatever ran on them. Here there are as many as pods "+
+		"need, up to %d; a buffer block makes room that is always there.", least, p.most())
 }

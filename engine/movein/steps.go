@@ -3,10 +3,10 @@ package movein
 import "fmt"
 
 // Steps say what to do, a line each: what the NodePools do not say, and how the pods of one
-// node pool after the other move over. PodDisruptionBudgets hold all the while.
+// LKE pool after the other move over. PodDisruptionBudgets hold all the while.
 func (m Moved) Steps(c Cluster) (lines []string) {
 	for _, p := range m.Passed {
-		lines = append(lines, fmt.Sprintf("Node pool %d is left alone: a provider of Karpenter keeps it already.", p.ID))
+		lines = append(lines, fmt.Sprintf("LKE pool %d is left alone: a provider of Karpenter keeps it already.", p.ID))
 	}
 	for _, p := range m.Pools {
 		for _, note := range p.Notes {
@@ -16,20 +16,21 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 	if len(m.Pools) == 0 {
 		return append(lines, "There is nothing to move.")
 	}
-	lines = append(lines, "Apply the pools while the controller runs: no node is made before a pod needs one. Then move the pods of "+
-		"one node pool after the other. PodDisruptionBudgets hold; a pod that none covers is gone until it runs elsewhere.")
+	lines = append(lines, "Apply the pools while the controller runs: no node is made before a pod needs one. Then "+
+		"move the pods of "+
+		"one LKE pool after the other. PodDisruptionBudgets hold; a pod that none covers is gone until it runs elsewhere.")
 	for _, p := range m.Pools {
 		lines = append(lines, p.steps(c)...)
 	}
 	return lines
 }
 
-// steps move the pods of one node pool: nothing new comes to its nodes, its pods go as
+// steps move the pods of one LKE pool: nothing new comes to its nodes, its pods go as
 // their budgets let them, and the pool goes when they have.
 func (p MovedPool) steps(c Cluster) []string {
 	nodes := fmt.Sprintf("-l lke.linode.com/pool-id=%d", p.ID)
 	at := fmt.Sprintf("%d %d", c.ID, p.ID)
-	lines := []string{fmt.Sprintf("  node pool %d, %d of %s, to pool %s:", p.ID, p.Count, p.Plan, p.NodePool)}
+	lines := []string{fmt.Sprintf("  LKE pool %d, %d of %s, to pool %s:", p.ID, p.Count, p.Plan, p.NodePool)}
 	if p.Autoscaled {
 		lines = append(lines, "    linode-cli lke pool-update "+at+" --autoscaler.enabled false")
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -121,7 +122,7 @@ func (s terraformState) clusters() ([]Cluster, error) {
 			}
 		}
 	}
-	return withPools(clusters, alone), nil
+	return withPools(clusters, alone)
 }
 
 func (c terraformCluster) cluster() Cluster {
@@ -134,24 +135,28 @@ func (c terraformCluster) cluster() Cluster {
 }
 
 // withPools gives each cluster the pools that are resources of their own. A cluster knows
-// them as well once it has been read again.
-func withPools(clusters []Cluster, alone []terraformPool) []Cluster {
+// them as well once it has been read again. What has no id yet has no nodes that could move.
+func withPools(clusters []Cluster, alone []terraformPool) ([]Cluster, error) {
 	for _, p := range alone {
 		pool := p.pool()
-		for i, c := range clusters {
-			if c.ID == p.ClusterID && !c.has(pool.ID) {
-				clusters[i].Pools = append(c.Pools, pool)
-			}
+		at := slices.IndexFunc(clusters, func(c Cluster) bool { return c.ID == p.ClusterID })
+		if at < 0 {
+			return nil, fmt.Errorf("LKE pool %d is of cluster %d, whose linode_lke_cluster is not there; show the state "+
+				"that has it, or import with --lke", pool.ID, p.ClusterID)
+		}
+		if c := &clusters[at]; !c.has(pool.ID) {
+			c.Pools = append(c.Pools, pool)
 		}
 	}
-	return clusters
+	for _, c := range clusters {
+		if c.ID == 0 || c.has(0) {
+			return nil, fmt.Errorf("cluster %s, or an LKE pool of it, is planned and not made: it has no id; apply the plan "+
+				"first", c.Label)
+		}
+	}
+	return clusters, nil
 }
 
 func (c Cluster) has(pool int) bool {
-	for _, p := range c.Pools {
-		if p.ID == pool && pool != 0 {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Pools, func(p Pool) bool { return p.ID == pool })
 }

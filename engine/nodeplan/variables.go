@@ -28,7 +28,8 @@ func Variables(ctx context.Context, c Cluster, np *lkeplanv1alpha1.NodePlan) (va
 			return nil, nil, err
 		}
 		if live == nil && !from.Optional {
-			return nil, nil, fmt.Errorf("there is no %s, which NodePlan %s takes variables from", manifest.KeyOf(source), Key(np))
+			return nil, nil, fmt.Errorf("there is no %s, which NodePlan %s takes variables from", manifest.KeyOf(source),
+				Key(np))
 		}
 		for name, value := range manifest.Map(live, "data") {
 			values[name] = fmt.Sprint(value)

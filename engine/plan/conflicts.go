@@ -35,8 +35,8 @@ func (p *Plan) TakeBack(names []string) (map[manifest.Key][]Conflict, error) {
 				left = append(left, found)
 				continue
 			case found.Holder != "":
-				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s applies %s here, and would take it back; commit to its "+
-					"source instead", names[j], found.Holder, c.Key())
+				return nil, fmt.Errorf("--force-conflicts %s: the NodePlan %s applies %s here, and would take it back; commit "+
+					"to its source instead", names[j], found.Holder, c.Key())
 			}
 			named[names[j]] = true
 			taken[c.Key()] = append(taken[c.Key()], found)

@@ -127,8 +127,8 @@ func (v voice) headline(c plan.Change) string {
 	case plan.Delete:
 		switch {
 		case c.Prune == prune.Condemn:
-			return "condemned: it makes no new nodes, gives up those that it has within its budgets, and is deleted when it has " +
-				"none left"
+			return "condemned: it makes no new nodes, gives up those that it has within its budgets, and is deleted when it " +
+				"has none left"
 		case c.Prune == prune.Drained:
 			return "deleted; it has given up all of its nodes"
 		case c.Effect == plan.DeleteNodes:
@@ -194,7 +194,8 @@ func (v voice) consequence(im *plan.Impact) string {
 	case im.Pace == nil:
 		return fmt.Sprintf("%d of %d nodes %s%s", im.Rolled, im.Of, replaced(im), v.upgrade(im))
 	case im.Pace.Never:
-		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im), v.when(im.Pace))
+		return fmt.Sprintf("%d of %d nodes would be %s%s, but %s", im.Rolled, im.Of, replaced(im), v.upgrade(im),
+			v.when(im.Pace))
 	}
 	text := fmt.Sprintf("%d of %d nodes %s%s, %d at a time", im.Rolled, im.Of, replaced(im), v.upgrade(im),
 		min(im.Pace.Wave, im.Rolled))

@@ -20,7 +20,8 @@ func Begin(first []First, whole bool, digest string, now time.Time) *lkeplanv1al
 		Since: metav1.NewTime(now.UTC().Truncate(time.Second)),
 	}
 	for _, f := range first {
-		s.Pools = append(s.Pools, lkeplanv1alpha1.RolloutPool{Name: f.Name, Before: f.Before, Created: f.Created, Clock: s.Since})
+		s.Pools = append(s.Pools, lkeplanv1alpha1.RolloutPool{Name: f.Name, Before: f.Before, Created: f.Created,
+			Clock: s.Since})
 	}
 	return s
 }

@@ -188,7 +188,8 @@ const (
 func Limited(o config.Object, nodes int) (config.Object, error) {
 	own := budgets(o)
 	if len(own) >= mostBudgets {
-		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more: join some of them", o.Name(), len(own))
+		return o, fmt.Errorf("NodePool %s has %d budgets, and a rollout needs one more: join some of them", o.Name(),
+			len(own))
 	}
 	o = marked(o, fmt.Sprint(nodes))
 	obj := o.Manifest

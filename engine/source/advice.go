@@ -83,15 +83,16 @@ func (s *Source) remote() (string, error) {
 	if len(remotes) == 1 {
 		return remotes[0], nil
 	}
-	return "", advise(fmt.Errorf("there are the remotes %s, and none is called origin; say which branch the change goes to",
+	return "", advise(fmt.Errorf("there are the remotes %s, and none is called origin; say which branch the change "+
+		"goes to",
 		strings.Join(remotes, ", ")), "lkeplan diff --base git:"+remotes[0]+"/BRANCH")
 }
 
 // unborn says that there is no commit.
 func (s *Source) unborn(err error) error {
 	if branch, symbolicErr := s.history.symbolic("HEAD"); symbolicErr == nil && branch != "" {
-		return fmt.Errorf("there are no commits yet on %s, and so nothing to compare with; commit first, or name a directory "+
-			"by --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
+		return fmt.Errorf("there are no commits yet on %s, and so nothing to compare with; commit first, or name a "+
+			"directory by --base dir:PATH", strings.TrimPrefix(branch, "refs/heads/"))
 	}
 	return fmt.Errorf("find the checked out commit: %w", err)
 }

@@ -41,9 +41,11 @@ func (s *Source) Base() (Revision, error) {
 	case err != nil:
 		return Revision{}, err
 	case len(bases) == 0 && s.history.shallow():
-		return Revision{}, s.incomplete(fmt.Errorf("the commit where the change leaves %s is not in this shallow clone", to.name))
+		return Revision{}, s.incomplete(fmt.Errorf("the commit where the change leaves %s is not in this shallow clone",
+			to.name))
 	case len(bases) == 0:
-		return Revision{}, fmt.Errorf("%s and the checked out commit have nothing in common; name what to compare with by --base",
+		return Revision{}, fmt.Errorf("%s and the checked out commit have nothing in common; name what to compare with "+
+			"by --base",
 			to.name)
 	case len(bases) > 1:
 		slices.Sort(bases)
@@ -58,7 +60,8 @@ func (s *Source) Base() (Revision, error) {
 			return Revision{}, err
 		}
 		if cut {
-			return Revision{}, s.incomplete(fmt.Errorf("commits between the change and %s are not in this shallow clone", to.name))
+			return Revision{}, s.incomplete(fmt.Errorf("commits between the change and %s are not in this shallow clone",
+				to.name))
 		}
 	}
 	base, err := s.commit(bases[0])
@@ -86,8 +89,8 @@ func (s *Source) changed(a, b commit) bool {
 // onTrunk returns the base of a commit that is in the trunk.
 func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	if to.change {
-		return Revision{}, fmt.Errorf("the checked out commit is in %s already, %s, so this is not the change that goes there; "+
-			"check that out, or name what to compare with by --base", to.name, to.why)
+		return Revision{}, fmt.Errorf("the checked out commit is in %s already, %s, so this is not the change that goes "+
+			"there; check that out, or name what to compare with by --base", to.name, to.why)
 	}
 	branch, err := s.history.symbolic("HEAD")
 	if err != nil {
@@ -104,7 +107,8 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	if pushed, known := s.before(); known && !s.submodule {
 		before, err := s.commit(pushed.name)
 		if err != nil {
-			return Revision{}, s.incomplete(fmt.Errorf("%.12s, the commit before this push by %s, is not in this clone", pushed.name,
+			return Revision{}, s.incomplete(fmt.Errorf("%.12s, the commit before this push by %s, is not in this clone",
+				pushed.name,
 				pushed.by))
 		}
 		return s.revision(before, fmt.Sprintf("the commit before this push to %s, named by %s", to.name, pushed.by))
@@ -112,8 +116,9 @@ func (s *Source) onTrunk(head commit, to trunk) (Revision, error) {
 	why := fmt.Sprintf("the commit before, because this one is in %s, %s", to.name, to.why)
 	if len(head.parents) == 0 {
 		return Revision{
-			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir, lacking: func() error { return nil },
-			head: s.head, sparse: s.history.sparse,
+			Why: fmt.Sprintf("commit %.12s is the first", head.id), FS: nothing{}, Dir: s.dir,
+			lacking: func() error { return nil },
+			head:    s.head, sparse: s.history.sparse,
 		}, nil
 	}
 	before, err := s.commit(head.parents[0])
@@ -265,8 +270,8 @@ func (s *Source) localTrunk() (trunk, error) {
 		if len(branches) > 0 {
 			name = branches[0]
 		}
-		return trunk{}, fmt.Errorf("there is no telling what to compare with: this repository has no remote, and none or several "+
-			"of its branches may be the trunk; name it: --base git:%s", name)
+		return trunk{}, fmt.Errorf("there is no telling what to compare with: this repository has no remote, and none or "+
+			"several of its branches may be the trunk; name it: --base git:%s", name)
 	}
 	c, err := s.commit("refs/heads/" + to)
 	return trunk{commit: c, name: to, why: why}, err

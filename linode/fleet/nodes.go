@@ -46,7 +46,8 @@ func (n *Nodes) List(ctx context.Context) (map[int]capacity.Node, error) {
 		if instance := nodeclaim.InstanceOf(node.Spec.ProviderID); instance != 0 {
 			_, slot, _ := strings.Cut(node.Name, "-") // it is lke<cluster>-<slot>
 			nodes[instance] = capacity.Node{
-				Name: node.Name, Slot: slot, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey], Leaving: !node.DeletionTimestamp.IsZero(),
+				Name: node.Name, Slot: slot, Ready: ready(node), NodePool: node.Labels[karpv1.NodePoolLabelKey],
+				Leaving:   !node.DeletionTimestamp.IsZero(),
 				Condemned: node.Annotations[AnnotationOrphaned] == OrphanDelete,
 				Kept:      node.Annotations[AnnotationOrphaned] == OrphanKeep,
 			}

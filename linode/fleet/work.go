@@ -216,7 +216,8 @@ func (f *Fleet) undeleted(ctx context.Context, err error, in func(lkeapi.Pool, l
 	}
 	holders := f.memory.Holders(machines)
 	f.mu.Unlock()
-	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is gone",
+	f.warn(ctx, holders, "LKEDeleteFailed", fmt.Sprintf("LKE has not deleted the machine: %v; tried again until it is "+
+		"gone",
 		err))
 }
 

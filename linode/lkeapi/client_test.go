@@ -135,13 +135,17 @@ func TestWhatWasNotSentIsNotUnknown(t *testing.T) {
 // TestAShutGateSendsNoWrite: another process may have decided meanwhile.
 func TestAShutGateSendsNoWrite(t *testing.T) {
 	var sent []string
-	c := serve(t, func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent = append(sent, r.Method)
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"id":1,"page":1,"pages":1,"data":[]}`)
-	})
+	}))
+	defer server.Close()
 	shut := errors.New("this process has stood still")
-	c.transport.gate = func() error { return shut }
+	c, err := New(server.URL, "token", Options{Gate: func() error { return shut }})
+	if err != nil {
+		t.Fatal(err)
+	}
 	_, poolErr := c.CreatePool(t.Context(), 1, PoolSpec{})
 	for _, err := range []error{poolErr, c.DeletePool(t.Context(), 1, 2), c.DeleteSlot(t.Context(), 1, "2-a")} {
 		if !errors.Is(err, shut) || ClassOf(err) != ClassBusy {

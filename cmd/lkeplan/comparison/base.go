@@ -61,7 +61,8 @@ func (d *Comparison) lastApplied(
 	before, against, own, err := d.configuration(ctx, c, d.rules, opts)
 	switch {
 	case err != nil:
-		return before, rules, fmt.Errorf("read guards and policies: %w\nor name where to read them by --guards git:REF or dir:PATH",
+		return before, rules, fmt.Errorf("read guards and policies: %w\nor name where to read them by --guards git:REF "+
+			"or dir:PATH",
 			err)
 	case own.Kind != "":
 		return c.Head, own, nil // what it differs from is not known

@@ -63,5 +63,6 @@ func Another(err error) error {
 	case wrong.Name == "":
 		return fmt.Errorf("%w; choose another context with --context, or correct the %s of the directory", err, wrong.Differs)
 	}
-	return fmt.Errorf("%w; choose another context with --context, or say that it is meant with --cluster %s", err, wrong.Name)
+	return fmt.Errorf("%w; choose another context with --context, or say that it is meant with --cluster %s", err,
+		wrong.Name)
 }

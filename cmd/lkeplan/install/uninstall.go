@@ -136,8 +136,8 @@ func (u *uninstalling) empty(ctx context.Context, cluster *kube.Cluster) error {
 	} else if err != nil {
 		return err
 	}
-	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), and "+
-		"then the CRDs:\n%s", deletion())
+	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), "+
+		"and then the CRDs:\n%s", deletion())
 	return nil
 }
 

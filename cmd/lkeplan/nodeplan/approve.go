@@ -60,7 +60,8 @@ func newApprove(env *flags.Env) *cobra.Command {
 		"lift only this `GUARD:ADDRESS` of those that refuse the plan; may be repeated (default: all of them)")
 	cmd.Flags().IntVar(&a.nodes, "max-nodes", -1,
 		"let at most `N` nodes be deleted, drained or replaced (default: those of the plan)")
-	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, from the next window on where the plan waits for one; until 720h from now at most")
+	cmd.Flags().DurationVar(&a.lasts, "for", 24*time.Hour, "let it hold for this `TIME`, from the next window on "+
+		"where the plan waits for one; until 720h from now at most")
 	cmd.Flags().StringVar(&a.reason, "reason", "", "`TEXT` for those who read the history")
 	cmd.Flags().StringVar(&a.digest, "digest", "", "approve only if the plan has this `DIGEST`")
 	cmd.Flags().BoolVar(&a.yes, "yes", false, "ask nothing")

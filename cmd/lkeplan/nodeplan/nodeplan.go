@@ -48,7 +48,8 @@ type at struct {
 // flags adds the flags that say which NodePlan is meant, and has the shell complete names.
 func (a *at) flags(cmd *cobra.Command, env *flags.Env) {
 	flags.ClusterFlags(cmd, env, &a.access)
-	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the context)")
+	cmd.Flags().StringVarP(&a.namespace, "namespace", "n", "", "`NAMESPACE` of the NodePlan (default: that of the "+
+		"context)")
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
