@@ -100,7 +100,8 @@ func (s *sandbox) command(path string, overrides map[string]string, args ...stri
 		}
 	}
 	cmd := exec.Command(path, args...)
-	cmd.Env = []string{"HOME=" + s.t.TempDir(), "PATH=" + os.Getenv("PATH")}
+	// The home is the sandbox's: kubectl keeps there what the API server has told it before.
+	cmd.Env = []string{"HOME=" + filepath.Join(s.dir, "home"), "PATH=" + os.Getenv("PATH")}
 	for key, value := range s.env {
 		if override, ok := overrides[key]; ok {
 			value = override

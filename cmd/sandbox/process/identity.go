@@ -103,7 +103,7 @@ func (id Identity) End(ctx context.Context, grace time.Duration) (killed bool, e
 		return true, ignoreGone(err)
 	}
 	// SIGKILL cannot be refused, but the kernel may take a moment.
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), grace)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 20*time.Second)
 	defer cancel()
 	if err := id.Wait(last); err != nil {
 		return true, fmt.Errorf("process %d is still there after SIGKILL: %w", id.PID, err)

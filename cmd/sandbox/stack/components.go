@@ -2,7 +2,6 @@ package stack
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
 )
@@ -36,8 +35,6 @@ type component struct {
 	args  func(w wiring) []string
 	// env are its environment variables besides those that all have.
 	env func(w wiring) []string
-	// grace is how long it may take to stop before it is killed.
-	grace time.Duration
 }
 
 // wiring is what a component's arguments can refer to.
@@ -58,8 +55,7 @@ func (w wiring) url(scheme, component, name string) string {
 func (c Config) components() map[string]component {
 	list := []component{
 		{name: etcd, program: binaries.Etcd, ports: []string{"client", "peer"}, args: etcdArgs},
-		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs,
-			grace: 30 * time.Second},
+		{name: apiServer, program: binaries.APIServer, ports: []string{"api"}, fixed: c.APIServerPort, args: apiServerArgs},
 		{name: controllerManager, program: binaries.ControllerManager, ports: []string{"health"},
 			args: controllerManagerArgs},
 		{name: scheduler, program: binaries.Scheduler, ports: []string{"health"}, args: schedulerArgs},
@@ -70,9 +66,6 @@ func (c Config) components() map[string]component {
 	}
 	all := map[string]component{}
 	for _, each := range list {
-		if each.grace == 0 {
-			each.grace = 10 * time.Second
-		}
 		all[each.name] = each
 	}
 	return all
@@ -96,9 +89,6 @@ func etcdArgs(w wiring) []string {
 		"--trusted-ca-file=" + w.caCert(),
 		"--client-cert-auth",
 		"--unsafe-no-fsync",
-		// The only member need not wait long before it votes for itself.
-		"--heartbeat-interval=20",
-		"--election-timeout=100",
 		"--log-level=warn",
 	}
 }

@@ -52,7 +52,6 @@ func (s *Stack) Down(ctx context.Context) error {
 
 // end ends the processes in order, those of one rank together.
 func (s *Stack) end(ctx context.Context) error {
-	components := Config{}.components()
 	for _, rank := range stopOrder() {
 		var group errgroup.Group
 		for _, name := range rank {
@@ -60,7 +59,7 @@ func (s *Stack) end(ctx context.Context) error {
 			if !started {
 				continue
 			}
-			group.Go(func() error { return s.endOne(ctx, c, components[name].grace) })
+			group.Go(func() error { return s.endOne(ctx, c) })
 		}
 		if err := group.Wait(); err != nil {
 			return err
@@ -69,7 +68,11 @@ func (s *Stack) end(ctx context.Context) error {
 	return nil
 }
 
-func (s *Stack) endOne(ctx context.Context, c Component, grace time.Duration) error {
+// grace is how long a component may take to stop before it is killed. What it would still
+// write is removed: there is nothing to wait for but its children.
+const grace = 300 * time.Millisecond
+
+func (s *Stack) endOne(ctx context.Context, c Component) error {
 	if _, err := c.End(ctx, grace); err != nil {
 		return fmt.Errorf("end %s: %w", c.Name, err)
 	}

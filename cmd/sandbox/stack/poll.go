@@ -8,7 +8,7 @@ import (
 )
 
 // pollEvery is how long to wait between two polls.
-const pollEvery = 20 * time.Millisecond
+const pollEvery = 50 * time.Millisecond
 
 // errExited ends a poll because the polled process is gone.
 var errExited = errors.New("the process ended")
