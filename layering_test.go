@@ -67,6 +67,8 @@ var rules = []rule{
 		why: "adopting objects changes none of their values"},
 	{from: "engine/movein", forbidden: []string{"kube", "engine"},
 		why: "what a node pool becomes follows from what is known of it, whoever asked"},
+	{from: "engine/moveover", forbidden: []string{"config", "kube", "engine"},
+		why: "pods move to whatever nodes there are: what they come from is for others"},
 	{from: "engine/fetch", forbidden: []string{
 		"k8s.io/client-go", "sigs.k8s.io/controller-runtime", "config", "kube", "linode", "engine/compile", "engine/gitops",
 	}, why: "files are fetched from anywhere before anybody reads them, and the next step is to fetch them in a process of its own"},

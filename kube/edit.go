@@ -3,8 +3,10 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -43,6 +45,34 @@ func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, m
 		return fmt.Errorf("change the status of %s: %w", manifest.KeyOf(obj), explain(err, c.host))
 	}
 	return nil
+}
+
+// Evict ends a pod as its PodDisruptionBudgets allow. refused says which of them does not
+// allow it now. That the pod is gone already, or another one has its name, is no error.
+func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string, err error) {
+	target := &unstructured.Unstructured{Object: pod}
+	eviction := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policy/v1", "kind": "Eviction",
+		"metadata":      map[string]any{"name": target.GetName(), "namespace": target.GetNamespace()},
+		"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": string(target.GetUID())}},
+	}}
+	err = c.client.SubResource("eviction").Create(ctx, target.DeepCopy(), eviction)
+	switch {
+	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+		return "", nil
+	case apierrors.IsTooManyRequests(err):
+		return budgetOf(err), nil
+	}
+	return "", fmt.Errorf("evict %s: %w", manifest.KeyOf(pod), explain(err, c.host))
+}
+
+// budgetOf is what the API server says of the budget that forbids an eviction.
+func budgetOf(err error) string {
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) && answer.Status().Details != nil && len(answer.Status().Details.Causes) > 0 {
+		return answer.Status().Details.Causes[0].Message
+	}
+	return err.Error()
 }
 
 func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Patch, error) {

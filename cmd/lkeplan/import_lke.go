@@ -3,12 +3,9 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
@@ -30,7 +27,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	from, err := chooseCluster(clusters, i.cluster.Name)
+	from, err := movein.Choose(clusters, i.cluster.Name)
 	if err != nil {
 		return err
 	}
@@ -91,11 +88,7 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 		}
 		return clusters, nil
 	}
-	token := i.env.Getenv("LINODE_TOKEN")
-	if token == "" {
-		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one that may read Kubernetes (lke:read_only)")
-	}
-	api, err := lkeapi.New(i.env.Getenv("LINODE_URL"), token, lkeapi.Options{})
+	api, err := flags.Linode(i.env, "read Kubernetes (lke:read_only)")
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +100,7 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 	for _, c := range listed {
 		clusters = append(clusters, movein.FromLKE(c, nil))
 	}
-	chosen, err := chooseCluster(clusters, i.cluster.Name)
+	chosen, err := movein.Choose(clusters, i.cluster.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -117,23 +110,4 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 	}
 	at := slices.IndexFunc(listed, func(c lkeapi.Cluster) bool { return c.ID == chosen.ID })
 	return []movein.Cluster{movein.FromLKE(listed[at], pools)}, nil
-}
-
-// chooseCluster finds the cluster of a label or an id, or the only one there is.
-func chooseCluster(clusters []movein.Cluster, name string) (movein.Cluster, error) {
-	var labels []string
-	for _, c := range clusters {
-		if name != "" && (c.Label == name || strconv.Itoa(c.ID) == name) || name == "" && len(clusters) == 1 {
-			return c, nil
-		}
-		labels = append(labels, c.Label)
-	}
-	switch {
-	case len(clusters) == 0:
-		return movein.Cluster{}, errors.New("there is no LKE cluster")
-	case name == "":
-		return movein.Cluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s",
-			strings.Join(labels, ", "))
-	}
-	return movein.Cluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
 }

@@ -53,7 +53,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env))
 	flags.Group(root, "Applied from Git:", nodeplan.New(env))
 	flags.Group(root, "Adopt what exists:",
-		newImport(env), newTakeover(env))
+		newImport(env), newTakeover(env), install.NewAdopt(env))
 	flags.Group(root, "In a cluster:",
 		top.New(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
 	flags.Group(root, "More:",

@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -29,6 +30,9 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		if owner != "" && !strings.HasPrefix(owner, kube.NodePlanOwner+".") {
 			owners[owner] = true
 		}
+		if _, label, known := strings.Cut(annotated(obj), "/"); known {
+			owners[label] = true
+		}
 		if len(nodes) == 0 {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
@@ -39,6 +43,12 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		}
 	}
 	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier}
+}
+
+// annotated is what the controller has written on a class: ID/LABEL of its LKE cluster.
+func annotated(obj map[string]any) string {
+	text, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
+	return text
 }
 
 // only is the one name of a set; "" where there is none, or more than one.

@@ -187,6 +187,8 @@ func TestClusterOf(t *testing.T) {
 			"requirements: [{key: topology.kubernetes.io/zone, operator: In, values: ["+values+"]}]", 1)
 	}
 	class := "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a}\nspec: {firewallID: 1}\n"
+	named := "apiVersion: karpenter.k8s.linode/v1\nkind: LinodeNodeClass\nmetadata: {name: a, annotations: " +
+		"{lkeplan.dev/lke-cluster: 584692/prod}}\nspec: {}\n"
 	node := "kind: Node\nmetadata: {name: a, labels: {topology.kubernetes.io/region: nl-ams}}\n"
 	tests := []struct {
 		name, objects, nodes string
@@ -196,6 +198,7 @@ func TestClusterOf(t *testing.T) {
 		{"pools are for one", pool("us-ord"), "", config.Cluster{Region: "us-ord"}},
 		{"pools are for several", pool("us-ord, nl-ams"), "", config.Cluster{}},
 		{"nodes know better", pool("us-ord"), node, config.Cluster{Region: "nl-ams"}},
+		{"the controller has said it", named, "", config.Cluster{Name: "prod"}},
 		{"a firewall is for one tier", class, "", config.Cluster{Tier: "enterprise"}},
 	}
 	for _, tt := range tests {

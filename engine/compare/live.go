@@ -95,6 +95,10 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	over := leftOver(head, objects)
 	if opts.Spare != nil {
 		over = slices.DeleteFunc(over, opts.Spare)
+	} else {
+		var copies []string
+		over, copies = withoutCopies(over)
+		notes = append(notes, copies...)
 	}
 	if !opts.Prune {
 		for _, o := range over {
@@ -204,6 +208,20 @@ func read(ctx context.Context, head compile.Result, cluster View,
 	}
 	// One cause fails every list; the first says it.
 	return slices.Concat(lists...), nodes, notes, cmp.Or(errs...)
+}
+
+// withoutCopies leaves out objects that others have applied with the label, as a copy that
+// is made with kubectl: the label alone says nothing. What a snapshot has says nobody.
+func withoutCopies(over []config.Object) (ours []config.Object, notes []string) {
+	for _, o := range over {
+		if _, told := manifest.Lookup(o.Manifest, "metadata", "managedFields"); told && !kube.Applied(o.Manifest) {
+			notes = append(notes, fmt.Sprintf("%s has this directory's label %s, and lkeplan has not applied it: it stays.", o.Key(),
+				kube.InventoryLabel))
+			continue
+		}
+		ours = append(ours, o)
+	}
+	return ours, notes
 }
 
 // leftOver are the live objects that carry the configuration's inventory label

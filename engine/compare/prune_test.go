@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
@@ -113,6 +114,30 @@ func TestARemovedPoolIsCondemnedAndTakenBack(t *testing.T) {
 				live[manifest.Kind(target.Desired)] = target.predicted
 			}
 		})
+	}
+}
+
+// TestACopyIsNotPruned: that an object carries the label says nothing of who applied it.
+func TestACopyIsNotPruned(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := compiled(t, "")
+	class := asApplied(t, compiled(t, "node_class \"default\" {}\n"))["LinodeNodeClass"]
+	for manager, stays := range map[string]bool{"lkeplan": false, "kubectl": true} {
+		copied := runtime.DeepCopyJSON(class)
+		manifest.Map(copied, "metadata")["managedFields"] = []any{map[string]any{"manager": manager, "operation": "Apply",
+			"apiVersion": manifest.APIVersion(copied), "fieldsType": "FieldsV1", "fieldsV1": map[string]any{}}}
+		found, err := Live(t.Context(), head, LiveView(cluster{"LinodeNodeClass": {textOf(t, copied)}}),
+			LiveOptions{Base: head, Prices: prices, Prune: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const note = "LinodeNodeClass default has this directory's label lkeplan.dev/part-of, and lkeplan has not applied it: it stays."
+		if found.Plan.Empty() != stays || slices.Contains(found.Plan.Notes, note) != stays {
+			t.Errorf("applied by %s: %d changes, notes %q", manager, len(found.Plan.Changes), found.Plan.Notes)
+		}
 	}
 }
 

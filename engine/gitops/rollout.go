@@ -5,6 +5,10 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/approval"
@@ -37,8 +41,7 @@ func (w *Worker) begin(ctx context.Context, rev *revision, p judged) (o outcome,
 	}
 	declared, err := plan.Diff(plan.State{Objects: rev.base.Objects}, plan.State{Objects: rev.head.Objects})
 	if err != nil {
-		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last one: %v",
-			rev.Revision, err)
+		return o, false, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the last: %v", rev.Revision, err)
 	}
 	first, whole := rollout.Change{Declared: declared, Live: p.Plan, Outdated: m.Counts()}.Wave(terms)
 	if len(first) == 0 {
@@ -96,8 +99,8 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 		pools, err = proof.Reader{Cache: w.Cache, Live: w.Reader}.Wave(ctx, s, m, now)
 	}
 	if err != nil {
-		return outcome{}, true, failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v",
-			rev.Revision, err)
+		err = failed(lkeplanv1alpha1.ReasonApplyFailed, "see how revision %s proves itself: %v", rev.Revision, err)
+		return outcome{}, true, err
 	}
 	d := rollout.Decide(terms, s.Since.Time, pools, now)
 	rollout.Tick(s, d, now)
@@ -116,13 +119,13 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 	}
 	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(d.Room)
 	if err != nil {
-		return outcome{}, true, stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v",
-			rev.Revision, err)
+		err = stalled(lkeplanv1alpha1.ReasonApplyFailed, "revision %s is not applied: %v", rev.Revision, err)
+		return outcome{}, true, err
 	}
 	p, err := w.bring(ctx, rev, objects, s)
 	o := done(lkeplanv1alpha1.ReasonProving, "revision %s proves itself on %s, before the rest of it is applied",
 		rev.Revision, rollout.Names(s)).noting(append(d.Words, p.stays...))
-	o.working, o.again, o.corrected = true, d.Again, corrections(p.Plan, p.ours)
+	o.working, o.again, o.corrected = true, d.Again, progress.Corrections(p.Plan, p.ours)
 	return o, true, err
 }
 
@@ -131,20 +134,31 @@ func (w *Worker) prove(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Ro
 func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.RolloutStatus) (outcome, error) {
 	const advice = "\n%s\nCommit a correction, or revert it. To have this revision tried again suspend and resume the " +
 		"NodePlan; to have it applied all the same remove spec.rollout."
-	objects, err := rollout.StageOf(s, rev.head.Objects, rev.base.Objects).Objects(nil)
+	stage := rollout.StageOf(s, rev.head.Objects, rev.base.Objects)
+	objects, err := stage.Objects(nil)
 	o := stalled(lkeplanv1alpha1.ReasonHeld, "revision %s is held: no more of it is applied than the first wave, "+
 		"%s."+advice, rev.Revision, rollout.Names(s), s.Message)
 	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
-		objects, err = rev.base.Objects, nil
 		o = stalled(lkeplanv1alpha1.ReasonRolledBack, "revision %s is rolled back to %s."+advice, rev.Revision,
 			rev.np.Status.LastAppliedRevision, s.Message)
+		calm := false // when it is taken back, Karpenter has not seen that yet
+		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
+			view := sight.New(rev.cluster, w.Cache, rev.head)
+			calm, err = proof.Reader{Cache: w.Cache}.Calm(ctx, view, rev.base.Result, w.Prices, w.Now())
+		}
+		if err == nil {
+			objects, err = stage.Back(calm)
+		}
+		if !calm {
+			o.again = 5 * time.Second
+		}
 	}
 	if err != nil {
 		return o, err
 	}
 	p, err := w.bring(ctx, rev, objects, s)
 	o = o.noting(p.stays)
-	o.corrected = corrections(p.Plan, p.ours)
+	o.corrected = progress.Corrections(p.Plan, p.ours)
 	return o, err
 }
 

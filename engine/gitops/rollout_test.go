@@ -186,12 +186,19 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.nodes = p.nodes[:len(p.nodes)-1] // it does not join
 	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
 	o := p.after(time.Minute)
-	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", "", "", "two, new, condemned")
+	p.is(o, lkeplanv1alpha1.ReasonRolledBack, "revision main@sha1:1 is rolled back to main@sha1:0", ", 0", "",
+		"two, new, condemned")
 	if !o.stalled || !strings.Contains(o.message, "NodePool new did not prove it within 5m") {
 		t.Error(o.message)
 	}
 	p.claims = p.claims[:len(p.claims)-1]
-	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonRolledBack, "", "", "", "none")
+	p.claims[len(p.claims)-1].StatusConditions().SetTrue(karpv1.ConditionTypeDrifted) // Karpenter has not seen it yet
+	if o := p.after(5 * time.Second); o.again != 5*time.Second {
+		t.Errorf("it is looked at again in %s", o.again)
+	}
+	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "", "none")
+	_ = p.claims[len(p.claims)-1].StatusConditions().Clear(karpv1.ConditionTypeDrifted)
+	p.is(p.after(5*time.Second), lkeplanv1alpha1.ReasonRolledBack, "", "", "", "none")
 	if s := p.np.Status; s.LastAppliedRevision != "main@sha1:0" || s.LastAttemptedRevision != "main@sha1:1" {
 		t.Errorf("last applied: %s, last tried: %s", s.LastAppliedRevision, s.LastAttemptedRevision)
 	}
@@ -231,7 +238,7 @@ func TestNoStockIsNoFailure(t *testing.T) {
 		}}
 		p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "no capacity for g6-standard-4 in us-ord", "two, 1", "")
 	}
-	p.is(p.after(7*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	p.is(p.after(7*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
 }
 
 // TestTheFirstWaveOfAllPools: without canaries each pool has its first nodes replaced.
@@ -280,7 +287,7 @@ func TestAnotherValueBeginsAnew(t *testing.T) {
 	p := newProving(t, onWeb)
 	p.push("two")
 	p.after(time.Minute)
-	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
 	p.worker.Compiler = changing{p.world}
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "")
 }
@@ -308,7 +315,7 @@ func TestWhatOthersSetWhileARevisionIsTakenBack(t *testing.T) {
 	at := strings.LastIndex(text, `l = ""`)
 	p.commit(map[string]string{"a": text[:at] + `l = "two"` + text[at+len(`l = ""`):]})
 	p.after(time.Minute)
-	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", "", "")
+	p.is(p.after(5*time.Minute), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "")
 	set := func(value any, path ...string) {
 		db := runtime.DeepCopyJSON(p.pool("db"))
 		manifest.Ensure(db, path[:len(path)-1]...)[path[len(path)-1]] = value

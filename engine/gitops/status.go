@@ -47,19 +47,6 @@ func writePlan(np *lkeplanv1alpha1.NodePlan, p plan.Plan, revision, digest strin
 	}
 }
 
-// corrections says which fields of our own objects were set back, and who had set
-// them; a line for each.
-func corrections(p plan.Plan, ours owned) string {
-	var lines []string
-	for _, d := range p.Drift {
-		if !d.Kept && ours[d.Key()] {
-			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is set back",
-				d.Key(), d.Path, d.Live, strings.Join(d.Owners, ", ")))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // mostListed bounds the lists in a status.
 const mostListed = 100
 

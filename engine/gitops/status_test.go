@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/progress"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -32,7 +33,7 @@ func TestCorrectionsAreReported(t *testing.T) {
 			Kind: tt.object.Kind, Namespace: tt.object.Namespace, Name: tt.object.Name,
 			Path: "spec.replicas", Live: 9, Owners: []string{"kubectl-edit"}, Kept: tt.kept,
 		}
-		if got := corrections(plan.Plan{Drift: []plan.Drift{drift}}, ours); got != tt.want {
+		if got := progress.Corrections(plan.Plan{Drift: []plan.Drift{drift}}, ours); got != tt.want {
 			t.Errorf("corrections of %s: %q, want %q", tt.object, got, tt.want)
 		}
 	}

@@ -24,6 +24,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
+	"github.com/lkeplan/lkeplan/engine/progress"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -209,7 +210,7 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	}
 	o.event = o.noting(append([]string{sentence(p.Plan)}, p.stays...)).message + approved(rev.spent)
 	o = o.noting(p.stays)
-	o.corrected = corrections(p.Plan, p.ours)
+	o.corrected = progress.Corrections(p.Plan, p.ours)
 	o = o.changed(news || len(p.stays) > 0 && conditions.GetMessage(np, meta.ReadyCondition) != o.message)
 	return pruning(np, o, p.Plan, before), nil
 }

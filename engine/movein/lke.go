@@ -1,6 +1,13 @@
 package movein
 
-import "github.com/lkeplan/lkeplan/linode/lkeapi"
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
 
 // FromLKE is a cluster as the Linode API describes it.
 func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
@@ -22,4 +29,23 @@ func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
 		out.Pools = append(out.Pools, pool)
 	}
 	return out
+}
+
+// Choose finds the cluster of a label or an id, or the only one there is.
+func Choose(clusters []Cluster, name string) (Cluster, error) {
+	var labels []string
+	for _, c := range clusters {
+		if name != "" && (c.Label == name || strconv.Itoa(c.ID) == name) || name == "" && len(clusters) == 1 {
+			return c, nil
+		}
+		labels = append(labels, c.Label)
+	}
+	switch {
+	case len(clusters) == 0:
+		return Cluster{}, errors.New("there is no LKE cluster")
+	case name == "":
+		return Cluster{}, fmt.Errorf("there are several clusters: say which by --cluster: %s",
+			strings.Join(labels, ", "))
+	}
+	return Cluster{}, fmt.Errorf("there is no cluster %q; there are %s", name, strings.Join(labels, ", "))
 }

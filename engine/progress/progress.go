@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/prune"
 	reports "github.com/lkeplan/lkeplan/engine/report"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Condemned are the pools that give up their nodes when a plan is applied, by name:
@@ -95,4 +96,17 @@ func quarters(pools []lkeplanv1alpha1.PoolStatus) map[string]int {
 		}
 	}
 	return left
+}
+
+// Corrections says which fields of our own objects were set back, and who had set them; a
+// line for each.
+func Corrections(p plan.Plan, ours map[manifest.Key]bool) string {
+	var lines []string
+	for _, d := range p.Drift {
+		if !d.Kept && ours[d.Key()] {
+			lines = append(lines, fmt.Sprintf("%s: %s was set to %v by %s, and is set back",
+				d.Key(), d.Path, d.Live, strings.Join(d.Owners, ", ")))
+		}
+	}
+	return strings.Join(lines, "\n")
 }

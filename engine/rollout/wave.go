@@ -143,6 +143,27 @@ func (s Stage) Brakes() (pools []config.Object, err error) {
 	return pools, nil
 }
 
+// Back are the objects as they were, to be applied again. Before Karpenter has seen that
+// their nodes are what they should be it would replace some for a template that is gone: so
+// none is until it is calm.
+func (s Stage) Back(calm bool) (objects []config.Object, err error) {
+	if calm {
+		return s.Base, nil
+	}
+	brakes, err := s.Brakes()
+	if err != nil {
+		return nil, err
+	}
+	braked := index(brakes)
+	for _, o := range s.Base {
+		if brake, found := braked[o.Key()]; found {
+			o = brake
+		}
+		objects = append(objects, o)
+	}
+	return objects, nil
+}
+
 // classes are the node classes of the pools of the wave that the revision changes. Other
 // pools that use them have their nodes replaced for it, too.
 func (s Stage) classes() map[string]bool {

@@ -127,7 +127,11 @@ func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	if p == nil {
 		return
 	}
-	fmt.Fprintf(w, "Plan of %s: %s\n", short(p.Revision), diag.OneLine(p.Summary))
+	undone := ""
+	if s := np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseRolledBack && s.Revision == p.Revision {
+		undone = ", which is rolled back"
+	}
+	fmt.Fprintf(w, "Plan of %s%s: %s\n", short(p.Revision), undone, diag.OneLine(p.Summary))
 	if p.CostCeiling != "" {
 		fmt.Fprintf(w, "  at most $%s a month\n", p.CostCeiling)
 	}

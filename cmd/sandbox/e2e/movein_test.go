@@ -13,7 +13,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 )
 
-// budgeted is pods for one node pool, one of which may be away at a time.
+// lone is a pod that nobody makes again, on an LKE pool.
+const lone = `apiVersion: v1
+kind: Pod
+metadata:
+  name: lone
+spec:
+  nodeSelector: {lke.linode.com/pool-id: "%d"}
+  tolerations: [{key: team, operator: Exists}]
+  containers: [{name: a, image: pause}]
+`
+
+// budgeted is pods for one LKE pool, one of which may be away at a time.
 const budgeted = `apiVersion: apps/v1
 kind: Deployment
 metadata:
@@ -42,15 +53,15 @@ spec:
 ---
 `
 
-// TestNodePoolsMoveIn: three node pools of LKE, one with an autoscaler and one with a taint,
-// become pools by the steps that import prints. No budget is broken, and nothing is left of
-// them.
-func TestNodePoolsMoveIn(t *testing.T) {
+// TestLKEPoolsMoveIn: three LKE pools, one with an autoscaler and one with a taint, become
+// pools: one by the steps that import prints, the others by adopt, which stops at a pod
+// that nobody makes again. No budget is broken, and nothing is left of them.
+func TestLKEPoolsMoveIn(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
 	s.startController()
-	api, workloads := s.linodeAPI(), ""
+	api, workloads, made := s.linodeAPI(), "", []int(nil)
 	for n, spec := range []lkeapi.PoolSpec{
 		{Count: 2, Autoscaler: &lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 4}},
 		{Count: 1, Taints: []lkeapi.Taint{{Key: "team", Value: "b", Effect: "NoSchedule"}}},
@@ -58,9 +69,11 @@ func TestNodePoolsMoveIn(t *testing.T) {
 	} {
 		team := string(rune('a' + n))
 		spec.Type, spec.Labels = "g6-standard-4", lkeapi.Labels{"team": team}
-		if _, err := api.CreatePool(t.Context(), s.clusterID(), spec); err != nil {
+		pool, err := api.CreatePool(t.Context(), s.clusterID(), spec)
+		if err != nil {
 			t.Fatal(err)
 		}
+		made = append(made, pool.ID)
 		workloads += fmt.Sprintf(budgeted, team, 3*spec.Count)
 	}
 	s.kube(workloads, "apply", "-f", "-")
@@ -72,12 +85,23 @@ func TestNodePoolsMoveIn(t *testing.T) {
 	steps := s.run("lkeplan", "import", "--lke", "--out-dir", dir)
 	s.run("lkeplan", "apply", "--yes", dir)
 	pods := s.watchPods()
-	_, steps, _ = strings.Cut(steps, "Apply the pools")
+	byHand := made[0]
+	_, steps, _ = strings.Cut(steps, fmt.Sprintf("  LKE pool %d, ", byHand))
 	for line := range strings.Lines(steps) {
+		if strings.HasPrefix(line, "  LKE pool ") {
+			break
+		}
 		if command, step := strings.CutPrefix(line, "    "); step {
 			s.step(strings.Fields(command))
 		}
 	}
+	s.kube(fmt.Sprintf(lone, made[1]), "apply", "-f", "-")
+	s.kube("", "wait", "--for=condition=Ready", "pod/lone", "--timeout=60s")
+	mustContain(t, s.ends(1, "adopt", "--without-lease", "--yes"), "say which LKE pools, or --all: ")
+	mustContain(t, s.ends(1, "adopt", "--yes", "--all"), "no controller works", "the pod default/lone again")
+	s.kube("", "delete", "pod", "lone", "--force")
+	said := s.ends(0, "adopt", "--without-lease", "--yes", "--all")
+	mustContain(t, said, "is cordoned", "is empty", fmt.Sprintf("LKE pool  %-24d is deleted", made[1]), "All pods have moved.")
 	after := s.until("12 pods run on nodes of the pools", 2*time.Minute, func(now state) bool {
 		return now.running == 12 && now.matched()
 	})
@@ -95,7 +119,7 @@ func TestNodePoolsMoveIn(t *testing.T) {
 	}
 	for _, p := range pools {
 		if !linodefleet.Keeps(p.Tags) {
-			t.Errorf("node pool %d is left", p.ID)
+			t.Errorf("LKE pool %d is left", p.ID)
 		}
 	}
 }

@@ -1,0 +1,187 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/engine/movein"
+	"github.com/lkeplan/lkeplan/engine/moveover"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+const adoptHelp = `Move the pods of LKE pools that no Karpenter keeps to nodes of pools that are
+applied, and delete the LKE pools: what import --lke prints, done.
+
+One LKE pool after the other: its autoscaler is turned off, its nodes are
+cordoned, and its pods are evicted node by node, as PodDisruptionBudgets allow.
+The next node follows when they run elsewhere, and when no node has any the LKE
+pool is deleted. Where a pod cannot go, or finds no room, it stops and says
+which: nothing is deleted, and the same command goes on from there.
+
+It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
+that works. Keep an LKE pool for the controller itself. Have Terraform, or
+whatever else makes these LKE pools, forget them first.`
+
+// NewAdopt returns the command adopt.
+func NewAdopt(env *flags.Env) *cobra.Command {
+	a := adoption{env: env}
+	cmd := &cobra.Command{
+		Use: "adopt LKE-POOL... | --all", Short: "Move the pods of LKE pools to nodes of pools, and delete the LKE pools",
+		Long:    adoptHelp,
+		Example: "  lkeplan adopt --cluster prod 101 102\n  lkeplan adopt --cluster prod --all --yes",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if !a.yes && flags.Terminal(env.Stdin) == nil {
+				return errors.New("adopt changes a cluster, and there is no terminal to ask on; add --yes")
+			}
+			return a.run(cmd.Context(), args)
+		},
+	}
+	cmd.Flags().StringVar(&a.name, "cluster", "", "`NAME` of the cluster in LKE (default: the only one)")
+	cmd.Flags().BoolVar(&a.all, "all", false, "all LKE pools that no Karpenter keeps")
+	cmd.Flags().BoolVar(&a.unmanaged, "unmanaged-pods", false, "let pods go as well that nobody makes again")
+	cmd.Flags().DurationVar(&a.patience, "timeout", 15*time.Minute,
+		"stop where the pods of a node have not moved within this `TIME`")
+	cmd.Flags().BoolVarP(&a.yes, "yes", "y", false, "do it without asking")
+	cmd.Flags().BoolVar(&a.unled, "without-lease", false,
+		"a controller runs that elects no leader, such as one outside of the cluster")
+	flags.ClusterFlags(cmd, env, &a.access)
+	return cmd
+}
+
+// adoption is one run of adopt.
+type adoption struct {
+	env                        *flags.Env
+	access                     kube.Access
+	name                       string
+	all, unmanaged, yes, unled bool
+	patience                   time.Duration
+}
+
+func (a *adoption) run(ctx context.Context, ids []string) error {
+	api, err := flags.Linode(a.env, "change LKE pools (lke:read_write)")
+	if err != nil {
+		return err
+	}
+	cluster, err := kube.Connect(a.access)
+	if err != nil {
+		return err
+	}
+	from, pools, err := a.pools(ctx, api, ids)
+	if err != nil {
+		return err
+	}
+	move := moveover.Move{
+		Cluster: cluster, LKE: api, ClusterID: from.ID, Patience: a.patience, Unmanaged: a.unmanaged, Report: a.show,
+	}
+	if err := errors.Join(a.controller(ctx, cluster), move.Check(ctx, pools)); err != nil {
+		return err
+	}
+	fmt.Fprintf(a.env.Stdout, "%s, LKE cluster %s:\n", cluster.Place(), diag.OneLine(from.Label))
+	for _, p := range pools {
+		fmt.Fprintf(a.env.Stdout, "  LKE pool %s\n", described(p))
+	}
+	if !a.yes {
+		const question = "Move the pods of these LKE pools, and delete the LKE pools?"
+		if agreed, err := flags.Confirm(ctx, a.env.Stdin, a.env.Stdout, question); err != nil || !agreed {
+			return errors.New("nothing was changed")
+		}
+	}
+	for _, p := range pools {
+		if err := move.Pool(ctx, p); err != nil {
+			return a.wayBack(p, err)
+		}
+	}
+	fmt.Fprintln(a.env.Stdout, "All pods have moved.")
+	return nil
+}
+
+// pools are the LKE pools that are meant. What a Karpenter keeps is none of them.
+func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) (movein.Cluster, []lkeapi.Pool, error) {
+	listed, err := api.Clusters(ctx)
+	if err != nil {
+		return movein.Cluster{}, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
+	}
+	var clusters []movein.Cluster
+	for _, c := range listed {
+		clusters = append(clusters, movein.FromLKE(c, nil))
+	}
+	from, err := movein.Choose(clusters, a.name)
+	if err != nil {
+		return from, nil, err
+	}
+	there, err := api.Pools(ctx, from.ID)
+	if err != nil {
+		return from, nil, lkeapi.Explain(err, a.env.Getenv("LINODE_URL"))
+	}
+	there = slices.DeleteFunc(there, func(p lkeapi.Pool) bool { return fleet.Keeps(p.Tags) })
+	var known []string
+	for _, p := range there {
+		known = append(known, described(p))
+	}
+	switch {
+	case len(there) == 0:
+		return from, nil, fmt.Errorf("cluster %s has no LKE pool that no Karpenter keeps", from.Label)
+	case len(ids) == 0 && !a.all:
+		return from, nil, fmt.Errorf("say which LKE pools, or --all: %s", strings.Join(known, "; "))
+	case len(ids) > 0 && a.all:
+		return from, nil, errors.New("either name LKE pools or say --all")
+	}
+	var meant []lkeapi.Pool
+	for _, id := range ids {
+		at := slices.IndexFunc(there, func(p lkeapi.Pool) bool { return strconv.Itoa(p.ID) == id })
+		if at < 0 {
+			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s", from.Label, id,
+				strings.Join(known, "; "))
+		}
+		meant = append(meant, there[at])
+	}
+	if a.all {
+		meant = there
+	}
+	return from, meant, nil
+}
+
+func described(p lkeapi.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
+
+// controller makes sure that somebody makes the nodes that pods move to.
+func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error {
+	running, err := leave.Controllers(ctx, cluster, time.Now())
+	if err != nil {
+		return err
+	}
+	works := func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }
+	if a.unled || slices.ContainsFunc(running, works) {
+		return nil
+	}
+	return errors.New("no controller works that could make nodes for the pods; start it. With one that elects no leader: " +
+		"--without-lease")
+}
+
+// wayBack says how to go on, and how to go back, where pods could not move.
+func (a *adoption) wayBack(p lkeapi.Pool, err error) error {
+	if !errors.Is(err, moveover.ErrStopped) {
+		return err
+	}
+	back := fmt.Sprintf("kubectl uncordon -l lke.linode.com/pool-id=%d", p.ID)
+	if p.Autoscaler.Enabled {
+		back += fmt.Sprintf(", and turn the autoscaler on again, from %d to %d", p.Autoscaler.Min, p.Autoscaler.Max)
+	}
+	return fmt.Errorf("LKE pool %d: %w\nWhat is left runs where it did. To go on: the same command.\nTo go back: %s", p.ID, err,
+		back)
+}
+
+func (a *adoption) show(s moveover.Step) {
+	fmt.Fprintf(a.env.Stdout, "%-9s %-24s %s\n", s.Kind, diag.OneLine(s.Name), s.What)
+}
