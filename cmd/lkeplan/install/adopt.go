@@ -38,7 +38,7 @@ whatever else makes these LKE pools, forget them first.`
 func NewAdopt(env *flags.Env) *cobra.Command {
 	a := adoption{env: env}
 	cmd := &cobra.Command{
-		Use: "adopt LKE-POOL... | --all", Short: "Move the pods of LKE pools to nodes of pools, and delete the LKE pools",
+		Use: "adopt LKE-POOL... | --all", Short: "Move pods to pools, and delete their LKE pools",
 		Long:    adoptHelp,
 		Example: "  lkeplan adopt --cluster prod 101 102\n  lkeplan adopt --cluster prod --all --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
