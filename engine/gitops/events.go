@@ -60,15 +60,15 @@ type said struct {
 	revision string
 }
 
-// notices returns the events that an outcome is worth, where a NodePlan said one thing,
-// and the condition Ready is another now. What is
-// done gets two events: notification-controller sends one that sets the status of
-// a commit to nothing but the forge, and takes two of the same text for one.
+// notices returns the events that an outcome is worth, where a NodePlan said one thing, and
+// the condition Ready is another now. What is done gets two events: notification-controller
+// sends one that sets the status of a commit to nothing but the forge, and takes two of the
+// same text for one.
 func notices(was said, is *metav1.Condition, o outcome) (all []notice) {
 	if o.corrected != "" {
 		all = append(all, notice{
-			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected, message: diag.Shorten(o.corrected,
-				maxEvent),
+			kind: corev1.EventTypeNormal, reason: lkeplanv1alpha1.ReasonDriftCorrected,
+			message: diag.Shorten(o.corrected, maxEvent),
 		})
 	}
 	if !newsworthy(was, o) {

@@ -42,6 +42,11 @@ func TestEventsAreNews(t *testing.T) {
 		o.revision = revision
 		return o
 	}
+	waits := func(text string) outcome {
+		o := done(lkeplanv1alpha1.ReasonOutsideWindow, "%s", text)
+		o.revision, o.working, o.until = "main@sha1:7", true, time.Unix(1, 0)
+		return o
+	}
 	first := outcome{
 		reason: lkeplanv1alpha1.ReasonSucceeded, message: applied, event: created, news: true,
 		revision: "main@sha1:1", origin: "sha1:0",
@@ -91,6 +96,10 @@ func TestEventsAreNews(t *testing.T) {
 			{"Warning", "Conflict", "web is held by another", map[string]string{rev: "main@sha1:6"}},
 		}},
 		{"the same conflict", conflict("main@sha1:6"), nil},
+		{"a change that waits for its window", waits("it waits until 20:00"), []notice{
+			{"Normal", "Progressing", "it waits until 20:00", map[string]string{rev: "main@sha1:7"}},
+		}},
+		{"another window", waits("it waits until 21:00"), nil},
 	}
 	np := &lkeplanv1alpha1.NodePlan{}
 	for _, tt := range tests {

@@ -24,13 +24,15 @@ type world struct {
 	did         []string
 
 	budget string        // as long as it is set, no pod "guarded" may go
+	lifted time.Time     // when it ends; never where it is zero
 	room   time.Duration // until a node elsewhere takes a pod; 0: never
+	made   map[string]time.Time
 	serial int
 	fails  error // of the next eviction
 }
 
 func newWorld(pods ...map[string]any) *world {
-	w := &world{room: 5 * time.Second}
+	w := &world{room: 5 * time.Second, made: map[string]time.Time{}}
 	for _, name := range []string{"lke77-1-a", "lke77-1-b"} {
 		w.nodes = append(w.nodes, map[string]any{"kind": "Node", "metadata": map[string]any{
 			"name": name, "labels": map[string]any{"lke.linode.com/pool-id": "1"},
@@ -56,6 +58,11 @@ func (w *world) List(_ context.Context, _, kind string) ([]map[string]any, error
 	if kind == "Node" {
 		return slices.Clone(w.nodes), nil
 	}
+	for _, p := range w.pods {
+		if at, found := w.made[manifest.UID(p)]; found && w.room > 0 && time.Since(at) >= w.room {
+			manifest.Ensure(p, "spec")["nodeName"] = "elsewhere"
+		}
+	}
 	return slices.Clone(w.pods), nil
 }
 
@@ -70,7 +77,7 @@ func (w *world) Evict(_ context.Context, pod map[string]any) (string, error) {
 		return "", w.fails
 	}
 	name := manifest.Name(pod)
-	if w.budget != "" && strings.HasPrefix(name, "guarded") {
+	if w.budget != "" && (w.lifted.IsZero() || time.Now().Before(w.lifted)) && strings.HasPrefix(name, "guarded") {
 		return w.budget, nil
 	}
 	w.did = append(w.did, "evict "+name)
@@ -83,10 +90,7 @@ func (w *world) Evict(_ context.Context, pod map[string]any) (string, error) {
 		"name": name, "namespace": "a", "uid": fmt.Sprint(name, "-", w.serial),
 		"ownerReferences": manifest.Map(pod, "metadata")["ownerReferences"],
 	}}
-	w.pods = append(w.pods, again)
-	if w.room > 0 {
-		time.AfterFunc(w.room, func() { manifest.Ensure(again, "spec")["nodeName"] = "elsewhere" })
-	}
+	w.pods, w.made[manifest.UID(again)] = append(w.pods, again), time.Now()
 	return "", nil
 }
 
@@ -111,8 +115,7 @@ func TestPodsMoveNodeByNode(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(pod("one", "lke77-1-a", "ReplicaSet"), pod("agent", "lke77-1-a", "DaemonSet"),
 			pod("guarded", "lke77-1-b", "StatefulSet"), pod("other", "elsewhere", "ReplicaSet"), pod("old", "", "Job"))
-		w.budget = "it needs 1 pod and has 1"
-		time.AfterFunc(20*time.Second, func() { w.budget = "" })
+		w.budget, w.lifted = "it needs 1 pod and has 1", time.Now().Add(20*time.Second)
 		p := lkePool()
 		p.Autoscaler = lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}
 		if err := w.move().Pool(t.Context(), p); err != nil {
@@ -138,9 +141,7 @@ func TestAMoveStops(t *testing.T) {
 		"a budget never allows it": {func(w *world) { w.budget = "it needs 1 pod and has 1" },
 			func(w *world) { w.budget = "" }, "the move has stopped at node lke77-1-b:\n  a/guarded: it needs 1 pod and has 1"},
 		"no room elsewhere": {func(w *world) { w.room = 0 },
-			func(w *world) {
-				manifest.Ensure(w.pods[len(w.pods)-1], "spec")["nodeName"], w.room = "elsewhere", time.Second
-			},
+			func(w *world) { w.room = time.Second },
 			"the move has stopped at node lke77-1-a:\n  a/one finds no room on another node"},
 		"the API server is gone": {func(w *world) { w.fails = broken }, func(w *world) { w.fails = nil }, "connection refused"},
 	}

@@ -28,7 +28,8 @@ One LKE pool after the other: its autoscaler is turned off, its nodes are
 cordoned, and its pods are evicted node by node, as PodDisruptionBudgets allow.
 The next node follows when they run elsewhere, and when no node has any the LKE
 pool is deleted. Where a pod cannot go, or finds no room, it stops and says
-which: nothing is deleted, and the same command goes on from there.
+which: nothing is deleted, and the same command goes on from there. What a pod
+has in emptyDir volumes goes with it.
 
 It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
 that works. Keep an LKE pool for the controller itself. Have Terraform, or
