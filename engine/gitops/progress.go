@@ -28,8 +28,7 @@ func waiting(rev *revision, p plan.Plan, until time.Time) error {
 	return o
 }
 
-// opening is when that happens for which an outcome waits; nil where it waits for
-// nothing.
+// opening is when that happens for which an outcome waits; nil where it waits for none.
 func (o outcome) opening() *metav1.Time {
 	if o.until.IsZero() {
 		return nil
