@@ -11,8 +11,7 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// leftovers decides what becomes of objects that carry a NodePlan's label and are no
-// longer in its source.
+// leftovers decides what becomes of objects with a NodePlan's label that its source has no more.
 type leftovers struct {
 	worker    *Worker
 	rev       *revision
@@ -66,8 +65,7 @@ func (l *leftovers) removal(o config.Object) *config.Removal {
 }
 
 // applied reports whether the NodePlan has applied an object. The NodePlan may come from
-// a cache that has not seen the last status yet, so it is read again before the answer
-// is no.
+// a cache that has not seen the last status, so it is read again before the answer is no.
 func (l *leftovers) applied(ctx context.Context, obj map[string]any) (bool, error) {
 	if l.inventory.Has(obj) {
 		return true, nil

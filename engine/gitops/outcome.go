@@ -43,7 +43,9 @@ type outcome struct {
 func (o outcome) Error() string { return o.message }
 
 // pending reports whether nobody knows yet how it ends: it proves itself, or waits for a window.
-func (o outcome) pending() bool { return o.reason == lkeplanv1alpha1.ReasonProving || o.opening() != nil }
+func (o outcome) pending() bool {
+	return o.reason == lkeplanv1alpha1.ReasonProving || o.opening() != nil
+}
 
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
