@@ -23,7 +23,7 @@ type account struct {
 	api      *lkeapi.Client
 	standing *lkeapi.Standing
 	cluster  lkeapi.Cluster
-	pulse    *pulse // without it no call is sent that changes something
+	lease    *lease // without it no call is sent that changes something
 	prices   *catalog.Catalog
 	fresh    bool // the prices were read from the API
 }
@@ -39,11 +39,11 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
 		return nil, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
 	}
-	a := &account{standing: lkeapi.NewStanding(), pulse: newPulse()}
+	a := &account{standing: lkeapi.NewStanding(), lease: new(lease)}
 	var err error
 	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
 		Timeout: cfg.LinodeTimeout,
-		Gate:    a.pulse.Alive,
+		Gate:    a.lease.Held,
 		Observe: func(call lkeapi.Call) {
 			observeLinode(cfg.Log, call)
 			a.standing.Observe(call)

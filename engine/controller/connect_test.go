@@ -1,7 +1,6 @@
 package controller
 
 import (
-	"errors"
 	"io"
 	"log/slog"
 	"net/http"
@@ -65,9 +64,10 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 			case got.cluster.Region != "us-ord" || got.cluster.Label != "prod" || got.prices == nil || got.fresh:
 				t.Errorf("the cluster is %+v", got.cluster)
 			default:
-				got.pulse.err = errors.New("it has stood still")
-				if err := got.api.DeletePool(t.Context(), 77, 1); !errors.Is(err, got.pulse.err) {
-					t.Errorf("a process that has stood still sends: %v", err)
+				got.lease.Interface = &lock{}
+				if err := got.api.DeletePool(t.Context(), 77, 1); err == nil ||
+					!strings.Contains(err.Error(), "this process does not lead") {
+					t.Errorf("a process that does not lead sends: %v", err)
 				}
 				if _, known := kept.cluster(t.Context(), cfg); !known {
 					t.Error("the cluster is not noted")

@@ -103,7 +103,7 @@ func Run(ctx context.Context, cfg Config) error {
 	}
 	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", linodes.cluster.Label, "id", linodes.cluster.ID,
 		"region", linodes.cluster.Region, "tier", linodes.cluster.Tier)
-	mgr, err := newManager(cfg)
+	mgr, err := newManager(cfg, linodes.lease)
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireOwnNodes(ctx, mgr.GetAPIReader(), linodes.cluster); err != nil {
 		return explainManager(err, cfg)
 	}
-	if err := errors.Join(mgr.Add(linodes.pulse), addControllers(ctx, mgr, cfg, linodes)); err != nil {
+	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
 		return err
 	}
 	if err := warm(ctx, mgr.GetCache(), warmed()...); err != nil {
@@ -122,7 +122,12 @@ func Run(ctx context.Context, cfg Config) error {
 	return explainManager(mgr.Start(ctx), cfg)
 }
 
-func newManager(cfg Config) (manager.Manager, error) {
+func newManager(cfg Config, leading *lease) (manager.Manager, error) {
+	if cfg.LeaderElect {
+		if err := leading.elect(cfg); err != nil {
+			return nil, explainManager(err, cfg)
+		}
+	}
 	logger := logr.FromSlogHandler(calm{cfg.Log.Handler()})
 	config := rest.CopyConfig(cfg.Kube)
 	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
@@ -142,17 +147,14 @@ func newManager(cfg Config) (manager.Manager, error) {
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 		}},
-		LeaderElection:                cfg.LeaderElect,
-		LeaderElectionID:              cfg.Only.lease(cfg.NodePlans.Shard),
-		LeaderElectionNamespace:       cfg.LeaderElectionNamespace,
-		LeaderElectionReleaseOnCancel: true,
-		// A standby asks for the lease every second, and has it within about two
-		// seconds of a clean stop. After a crash the lease has to expire first.
-		LeaseDuration: new(15 * time.Second),
-		RenewDeadline: new(10 * time.Second),
-		RetryPeriod:   new(time.Second),
-		// A client of its own, so that a burst of work never costs the lease.
-		LeaderElectionConfig:   rest.CopyConfig(cfg.Kube),
+		// The lock has a client of its own, so that a burst of work never costs the lease.
+		LeaderElection:                      cfg.LeaderElect,
+		LeaderElectionResourceLockInterface: leading,
+		LeaderElectionReleaseOnCancel:       true,
+		LeaseDuration:                       new(leaseDuration),
+		RenewDeadline:                       new(renewDeadline),
+		RetryPeriod:                         new(retryPeriod),
+
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
 		PprofBindAddress:       cfg.PprofAddress,
@@ -165,6 +167,7 @@ func newManager(cfg Config) (manager.Manager, error) {
 		mgr.AddReadyzCheck("ping", healthz.Ping)); err != nil {
 		return nil, err
 	}
+	leading.manager = mgr
 	return mgr, nil
 }
 
