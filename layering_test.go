@@ -24,6 +24,8 @@ type rule struct {
 	why       string
 }
 
+const untraced = "what decides is a function of its arguments: how long it takes, its caller sees"
+
 var rules = []rule{
 	{from: "schemas", forbidden: []string{"cmd", "engine", "config", "kube", "linode"},
 		why: "the schemas are what everything else agrees on; they cannot know any of it"},
@@ -98,6 +100,12 @@ var rules = []rule{
 		why: "processes are started and ended in the same way whatever they do"},
 	{from: "cmd/sandbox/release", forbidden: []string{"engine", "config", "kube", "linode", "cmd/sandbox/stack"},
 		why: "programs are built and packed in the same way whatever they do"},
+	{from: "config", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
+	{from: "linode", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
+	{from: "engine/plan", forbidden: []string{"go.opentelemetry.io"}, why: untraced},
+	{from: "engine/rollout", forbidden: []string{"go.opentelemetry.io", "engine/trace"}, why: untraced},
+	{from: "engine/trace", exactly: true, forbidden: []string{"go.opentelemetry.io", "kube", "linode"},
+		why: "what a trace is follows from what is done; who takes traces, and in which format, is for others"},
 	{from: "engine", forbidden: []string{"cmd", "linode/lkesim"},
 		why: "the engine is driven by commands; it does not know them, nor the simulator"},
 }
@@ -110,6 +118,7 @@ var testLibraries = []string{
 	"github.com/rogpeppe/go-internal/testscript", "github.com/rogpeppe/go-internal/txtar",
 	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
 	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
+	"go.opentelemetry.io/otel/sdk/trace/tracetest", module + "engine/trace/tracetest",
 	module + "config/configtest", module + "examples/guidetest", module + "engine/source/sourcetest", module + "linode/lkesim",
 }
 
@@ -147,6 +156,19 @@ func TestProgramsLinkNoTestLibrary(t *testing.T) {
 		for imported := range strings.FieldsSeq(imports) {
 			if isTestLibrary(imported) {
 				t.Errorf("%s imports %s, which only tests may", pkg, imported)
+			}
+		}
+	}
+}
+
+// TestOnePackageKnowsOpenTelemetry: libraries of Kubernetes link it everywhere, so that it is
+// imports that count.
+func TestOnePackageKnowsOpenTelemetry(t *testing.T) {
+	for pkg, imports := range goList(t, ".", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...") {
+		for imported := range strings.FieldsSeq(imports) {
+			if under(imported, "go.opentelemetry.io") && pkg != module+"engine/trace/otlp" {
+				t.Errorf("%s imports %s: spans are gathered as engine/trace has them, and only engine/trace/otlp sends them",
+					pkg, imported)
 			}
 		}
 	}

@@ -112,6 +112,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		"by how many percent intervals of NodePlans are longer or shorter, so that they do not all end at once")
 	f.StringVar(&s.shard, "watch-label-selector", "",
 		"with --only gitops: reconcile the NodePlans with these labels only, such as sharding.fluxcd.io/key=shard1")
+	f.StringVar(&s.TraceEndpoint, "trace-endpoint", "",
+		"URL of a collector that takes traces by OTLP over gRPC, such as http://otel-collector.observability:4317; none by "+
+			"default ($OTEL_EXPORTER_OTLP_ENDPOINT)")
 	f.StringVar(&s.logLevel, "log-level", "info", "debug, info, warn or error")
 	f.StringVar(&s.logFormat, "log-format", "json", "json or text")
 	return cmd
@@ -137,7 +140,7 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)
 	}
 	cfg.NodePlans.Jitter = float64(s.jitter) / 100
-	cfg.NodePlans.Version = release.Of(s.version)
+	cfg.NodePlans.Version, cfg.Release = release.Of(s.version), s.version
 	var err error
 	if cfg.NodePlans.Shard, err = shard(s.shard, cfg.Only); err != nil {
 		return cfg, err

@@ -47,6 +47,7 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 		Observe: func(call lkeapi.Call) {
 			observeLinode(cfg.Log, call)
 			a.standing.Observe(call)
+			cfg.claims.Call(call)
 		},
 	})
 	if err != nil {

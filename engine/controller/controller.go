@@ -39,6 +39,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 
 	"github.com/lkeplan/lkeplan/engine/gitops"
+	"github.com/lkeplan/lkeplan/engine/trace/nodeclaims"
+	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
@@ -80,15 +82,28 @@ type Config struct {
 	ProbeAddress            string // host:port; "0" serves none
 	PprofAddress            string // host:port of Go's profiles; "" or "0" serves none
 
+	TraceEndpoint string // the URL of a collector of traces; "" for none
+	Release       string // what the traces say of the version of this program
+
 	Karpenter Karpenter
 	Timing    fleet.Timing
 	Log       *slog.Logger
+
+	claims *nodeclaims.Tracer
 }
 
 // Run manages the capacity of one cluster until ctx ends, then stops
 // cleanly and gives up the lease. What is wrong from the start comes back as one
 // error that says what to do.
 func Run(ctx context.Context, cfg Config) error {
+	if cfg.TraceEndpoint != "" {
+		traces, err := otlp.New(ctx, cfg.traced(), cfg.Log)
+		if err != nil {
+			return err
+		}
+		defer traces.End()
+		cfg.NodePlans.Traces, cfg.claims = traces, nodeclaims.New(traces)
+	}
 	if cfg.Only == GitOps {
 		return runGitOps(ctx, cfg)
 	}
@@ -274,6 +289,11 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	}
 	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
 		return err
+	}
+	if cfg.claims != nil {
+		if err := register(ctx, mgr, cfg.claims); err != nil {
+			return err
+		}
 	}
 	return register(ctx, mgr,
 		fleet.NewTrigger(mgr.GetClient(), machines),

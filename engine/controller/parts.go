@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/confine"
+	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -28,17 +29,27 @@ const (
 	GitOps     Part = "gitops"   // NodePlans: has what comes from outside, and no token
 )
 
+// process is what a process of a part is called.
+func (p Part) process() string {
+	if p == GitOps {
+		return "lkeplan-gitops"
+	}
+	return "lkeplan-controller"
+}
+
 // lease is the Lease that processes of a part elect their leader by.
 func (p Part) lease(shard labels.Selector) string {
-	name := "lkeplan-controller"
-	if p == GitOps {
-		name = "lkeplan-gitops"
-	}
+	name := p.process()
 	if shard != nil { // each shard has a leader
 		sum := sha256.Sum256([]byte(shard.String()))
 		name += "-" + hex.EncodeToString(sum[:4])
 	}
 	return name
+}
+
+// traced is where traces of this process go, and what it is called there.
+func (c Config) traced() otlp.Options {
+	return otlp.Options{Endpoint: c.TraceEndpoint, Service: c.Only.process(), Version: c.Release}
 }
 
 // runGitOps reconciles the NodePlans of one cluster until ctx ends. It asks Linode for

@@ -41,16 +41,19 @@ type notice struct {
 }
 
 // publish publishes the events that an outcome is worth, and logs each once. The outcome is
-// settled in np; before is the NodePlan as it was before that.
-func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) {
+// settled in np; before is the NodePlan as it was before that. It reports whether there were
+// any.
+func (r *Reconciler) publish(log logr.Logger, np, before *lkeplanv1alpha1.NodePlan, o outcome) bool {
 	was := said{conditions.Get(before, meta.ReadyCondition), before.Status.LastAttemptedRevision}
-	for _, n := range notices(was, conditions.Get(np, meta.ReadyCondition), o) {
+	all := notices(was, conditions.Get(np, meta.ReadyCondition), o)
+	for _, n := range all {
 		r.AnnotatedEventf(np, n.metadata, n.kind, n.reason, "%s", n.message)
 		if n.metadata[commitStatusKey] == "" { // what sets the status of the commit says the same once more
 			first, _, _ := strings.Cut(n.message, "\n")
 			log.Info("nodeplan reconciled", "reason", n.reason, "type", n.kind, "revision", o.revision, "message", first)
 		}
 	}
+	return len(all) > 0
 }
 
 // said is what a NodePlan said last: the condition Ready, which is nil for a new one, of

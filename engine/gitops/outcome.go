@@ -50,6 +50,14 @@ func (o outcome) pending() bool {
 // warns reports whether an event about the outcome is a warning.
 func (o outcome) warns() bool { return o.stalled || o.failed || o.refused != "" }
 
+// wrong says why the NodePlan is not ready and will not be by itself; "" for others.
+func (o outcome) wrong() string {
+	if o.stalled || o.failed {
+		return o.message
+	}
+	return ""
+}
+
 // outcomeOf returns the outcome of a step, or of the error that ended it early.
 func outcomeOf(o outcome, err error) outcome {
 	if err == nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/gitops/terms"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -29,8 +30,10 @@ type judged struct {
 
 // plan works out what a revision changes, and has the guards judge it. It fails
 // where a plan must not even be approved.
-func (w *Worker) plan(ctx context.Context, rev *revision) (judged, error) {
-	p, err := w.compare(ctx, rev)
+func (w *Worker) plan(ctx context.Context, rev *revision) (p judged, err error) {
+	ctx, done := trace.Step(ctx, trace.Plan)
+	defer func() { done(err) }()
+	p, err = w.compare(ctx, rev)
 	if err != nil {
 		return p, failed(lkeplanv1alpha1.ReasonApplyFailed, "compare revision %s with the cluster: %v", rev.Revision, err)
 	}
@@ -76,7 +79,9 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 // judge asks the guards in the source that was last applied, those of the
 // NodePlan, and the policies. How many objects there are the cluster says: a
 // status may have been lost, and may list objects that are gone since.
-func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) error {
+func (w *Worker) judge(ctx context.Context, rev *revision, p *judged) (err error) {
+	ctx, done := trace.Step(ctx, trace.Judge)
+	defer func() { done(err) }()
 	bounds := plan.Bounds{
 		Guards: terms.Stricter(rev.base.Guards, rev.target.Spec.Guards, p.Plan.Nodes),
 		Before: p.alive(), After: len(rev.head.Objects),

@@ -12,7 +12,6 @@ import (
 	"github.com/fluxcd/pkg/runtime/conditions"
 	"github.com/fluxcd/pkg/runtime/controller"
 	"github.com/fluxcd/pkg/runtime/patch"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
 	kuberecorder "k8s.io/client-go/tools/record"
@@ -33,6 +32,7 @@ type Reconciler struct {
 	kuberecorder.EventRecorder
 	controller.Metrics
 	Counts *observe.Metrics // nil: nothing is counted
+	Traces *observe.Traces  // nil: there are none
 	Worker *Worker
 	// DependencyInterval is the time until a NodePlan is reconciled again whose
 	// dependencies are not ready.
@@ -56,9 +56,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (result ct
 	np := &lkeplanv1alpha1.NodePlan{}
 	if err := r.Worker.Reader.Get(ctx, req.NamespacedName, np); err != nil { // the cache may not have its last status
 		if client.IgnoreNotFound(err) == nil {
-			r.Worker.Memory.keep(&lkeplanv1alpha1.NodePlan{
-				ObjectMeta: metav1.ObjectMeta{Namespace: req.Namespace, Name: req.Name},
-			}, nil)
+			r.Worker.Memory.Keep(req.NamespacedName, nil)
 		}
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
@@ -119,7 +117,8 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 		return ctrl.Result{RequeueAfter: max(r.DependencyInterval, minInterval)}, nil
 	}
 	before := np.DeepCopy()
-	o := r.Worker.Work(ctx, np)
+	working, work := r.Traces.Begin(ctx)
+	o := r.Worker.Work(working, np)
 	if ctx.Err() != nil {
 		return ctrl.Result{}, ctx.Err() // the controller stops, and the status stays as it is
 	}
@@ -132,7 +131,10 @@ func (r *Reconciler) reconcile(ctx context.Context, np *lkeplanv1alpha1.NodePlan
 	if opening := o.opening(); opening != nil {
 		np.Status.NextWindow = opening
 	}
-	r.publish(ctrl.LoggerFrom(ctx), np, before, o)
+	said := r.publish(ctrl.LoggerFrom(ctx), np, before, o)
+	r.Traces.End(ctx, work, before, np, observe.Ended{
+		Revision: o.revision, Origin: o.origin, Reason: o.reason, Error: o.wrong(), Said: said,
+	})
 	return ctrl.Result{RequeueAfter: r.next(np, o)}, nil
 }
 

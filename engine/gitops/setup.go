@@ -19,10 +19,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/fetch"
 	"github.com/lkeplan/lkeplan/engine/gitops/account"
 	"github.com/lkeplan/lkeplan/engine/gitops/count"
+	"github.com/lkeplan/lkeplan/engine/gitops/memory"
 	"github.com/lkeplan/lkeplan/engine/gitops/observe"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/gitops/wake"
+	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -41,6 +43,7 @@ type Options struct {
 	Jitter             float64         // the share of intervals by which they vary
 	Shard              labels.Selector // of the NodePlans that are reconciled; nil: all
 	Compiler           Compiler        // nil: child processes
+	Traces             trace.Sink      // nil: there are none
 }
 
 // childMemory is what all child processes together may take, in bytes, whatever the
@@ -75,12 +78,15 @@ func Add(ctx context.Context, mgr manager.Manager, o Options) error {
 		EventRecorder:      recorder,
 		Metrics:            controller.NewMetrics(mgr, metrics.MustMakeRecorder(), Finalizer),
 		Counts:             counts,
+		Traces:             observe.NewTraces(o.Traces, mgr.GetClient()),
 		Worker:             work,
 		DependencyInterval: o.DependencyInterval,
 		Jitter:             o.Jitter,
 		Shard:              o.Shard,
 	}
-	counter := count.Reconciler{Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Now: time.Now}
+	counter := count.Reconciler{
+		Client: r.Client, Index: wake.ByInventory, Mine: r.mine, Counted: r.Traces.Counted, Now: time.Now,
+	}
 	if err := counter.Watch(mgr); err != nil {
 		return err
 	}
@@ -101,10 +107,10 @@ func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, e
 		return nil, fmt.Errorf("connect to the API server: %w", err)
 	}
 	return &Worker{
-		Sources: origin.Cluster{
+		Sources: observe.Sources{Next: origin.Cluster{
 			Cache: mgr.GetClient(), Reader: uncached, SameNamespace: o.SameNamespace,
 			Fetcher: fetch.Child{Retries: o.FetchRetries, Budget: budget},
-		},
+		}},
 		Compiler:      observe.Compiler{Next: compiler, Metrics: counts},
 		Connect:       connect(account.New(mgr.GetConfig(), o.ServiceAccount), counts),
 		Vars:          ReadVariables(uncached),
@@ -112,7 +118,7 @@ func worker(mgr manager.Manager, o Options, counts *observe.Metrics) (*Worker, e
 		Cache:         mgr.GetClient(),
 		Reader:        uncached,
 		Cluster:       o.Cluster,
-		Memory:        &Memory{},
+		Memory:        &memory.NodePlans{},
 		Version:       o.Version,
 		Prices:        o.Prices,
 		SameNamespace: o.SameNamespace,
@@ -126,6 +132,6 @@ func connect(
 ) func(*lkeplanv1alpha1.NodePlan) (Cluster, error) {
 	return func(np *lkeplanv1alpha1.NodePlan) (Cluster, error) {
 		cluster, err := accounts.Connect(np)
-		return observe.Cluster{Cluster: cluster, Metrics: counts}, err
+		return observe.Observed(cluster, counts), err
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -35,6 +36,7 @@ func ReadVariables(reader client.Reader) func(context.Context, *lkeplanv1alpha1.
 				v.Secrets = append(v.Secrets, slices.Collect(maps.Values(read))...)
 			}
 		}
+		trace.Hide(ctx, v.Secrets)
 		for name, raw := range np.Spec.Variables {
 			values[name] = config.Var{Name: name, Value: textOf(raw.Raw)}
 		}

@@ -21,10 +21,12 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fetch"
+	"github.com/lkeplan/lkeplan/engine/gitops/memory"
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
 	"github.com/lkeplan/lkeplan/engine/progress"
+	"github.com/lkeplan/lkeplan/engine/trace"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -40,11 +42,11 @@ type Worker struct {
 	Connect  func(plan *lkeplanv1alpha1.NodePlan) (Cluster, error) // as the account that applies the plan
 	Vars     func(ctx context.Context, plan *lkeplanv1alpha1.NodePlan) (Variables, error)
 	Records  Records
-	Cache    client.Reader // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
-	Reader   client.Reader // of NodePlans, without a cache
-	Cluster  string        // the label of the LKE cluster
-	Memory   *Memory       // nil: each reconciliation fetches and compiles
-	Version  string        // of this program, for required_version
+	Cache    client.Reader     // of NodePlans, sources, nodes, NodeClaims, pods and their disruption budgets
+	Reader   client.Reader     // of NodePlans, without a cache
+	Cluster  string            // the label of the LKE cluster
+	Memory   *memory.NodePlans // nil: each reconciliation fetches and compiles
+	Version  string            // of this program, for required_version
 	Prices   *catalog.Catalog
 	Scratch  string // a directory for the files of sources; "": that of the system
 	Now      func() time.Time
@@ -112,7 +114,7 @@ func (w *Worker) reconcileRevision(ctx context.Context, rev *revision) (outcome,
 	if o, done := w.nothingToDo(ctx, rev); done {
 		return o, nil
 	}
-	w.Memory.keep(rev.np, nil)
+	w.Memory.Keep(client.ObjectKeyFromObject(rev.np), nil)
 	dir, err := os.MkdirTemp(w.Scratch, "nodeplan-")
 	if err != nil {
 		return outcome{}, failed(lkeplanv1alpha1.ReasonArtifactFailed, "make a directory for the source: %v", err)
@@ -203,7 +205,10 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 	np.Status.LastAppliedBy = w.Version
 	news := np.Status.LastAppliedRevision != rev.Revision || changed > 0
 	np.Status.LastAppliedRevision, np.Status.LastAppliedOriginRevision = rev.Revision, rev.Origin
-	w.Memory.keep(np, &remembered{np.UID, np.Generation, rev.Revision, rev.target.vars.Vars, rev.head, rev.head})
+	w.Memory.Keep(client.ObjectKeyFromObject(np), &memory.Applied{
+		UID: np.UID, Generation: np.Generation, Revision: rev.Revision, Vars: rev.target.vars.Vars,
+		Head: rev.head, Base: rev.head,
+	})
 	o, err := w.ready(ctx, rev, sight.New(rev.cluster, w.Cache, rev.head))
 	if err != nil {
 		return o, outcomeOf(o, err).changed(news)
@@ -218,6 +223,8 @@ func (w *Worker) apply(ctx context.Context, rev *revision, p judged) (outcome, e
 // execute does what a plan says, and takes the inventory. It returns how many objects were
 // changed, also where it fails.
 func (w *Worker) execute(ctx context.Context, rev *revision, p judged) (changed int, err error) {
+	ctx, done := trace.Step(ctx, trace.Apply)
+	defer func() { done(err) }()
 	applying, cancel := context.WithTimeout(ctx, timeout(rev.np))
 	defer cancel()
 	agreed := compare.Comparison{Plan: p.Plan, Targets: p.Targets, Condemned: p.Condemned}
@@ -239,8 +246,10 @@ func (w *Worker) execute(ctx context.Context, rev *revision, p judged) (changed 
 
 // ready returns the outcome of a revision that is applied, when all is ready that the
 // NodePlan waits for.
-func (w *Worker) ready(ctx context.Context, rev *revision, view *sight.View) (outcome, error) {
+func (w *Worker) ready(ctx context.Context, rev *revision, view *sight.View) (o outcome, err error) {
 	if rev.np.Spec.Wait {
+		ctx, done := trace.Step(ctx, trace.Wait)
+		defer func() { done(err) }()
 		waiting, cancel := context.WithTimeout(ctx, timeout(rev.np))
 		defer cancel()
 		objects := rev.head.Manifests()

@@ -24,6 +24,18 @@ type Grow struct {
 	By    int // how much more that is
 }
 
+// Served are the claims that Grow and Create are for.
+func (w Work) Served() []string {
+	n := 0
+	for _, g := range w.Grow {
+		n += g.By
+	}
+	for _, count := range w.Create {
+		n += count
+	}
+	return w.For[:min(n, len(w.For))]
+}
+
 func (w Work) idle() bool {
 	return len(w.Mends)+len(w.Grow)+len(w.Create)+len(w.DeleteSlots)+len(w.DeletePools)+len(w.Starved) == 0
 }

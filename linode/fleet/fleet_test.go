@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -57,6 +59,7 @@ type rig struct {
 
 	cluster int
 	claims  Claims // book, where it is nil
+	served  served
 
 	mu    sync.Mutex // of what start replaces
 	fleet *Fleet
@@ -88,7 +91,9 @@ func facts(t *testing.T) *catalog.Catalog {
 
 // start runs a Fleet that knows nothing of an earlier one.
 func (r *rig) start(tier string) {
-	api, err := lkeapi.New("http://linode.test", "token", lkeapi.Options{Transport: inProcess{r.sim}})
+	api, err := lkeapi.New("http://linode.test", "token", lkeapi.Options{
+		Transport: inProcess{r.sim}, Observe: r.served.note,
+	})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -208,6 +213,39 @@ func (b *book) WarnNodePool(_ context.Context, nodePool, reason, message string)
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.warnedPools = append(b.warnedPools, nodePool+" "+reason+": "+message)
+}
+
+// served are requests that were sent for claims.
+type served struct {
+	mu    sync.Mutex
+	calls []string
+}
+
+func (s *served) note(call lkeapi.Call) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(call.For) > 0 {
+		s.calls = append(s.calls, fmt.Sprint(call.Method, " ", call.Route, " ", call.Status, " ", call.For))
+	}
+}
+
+// TestARequestSaysWhichClaimsItIsFor: those that make machines. Lists are for nobody.
+func TestARequestSaysWhichClaimsItIsFor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, lkesim.Config{Tier: "standard", InstanceDelay: 2 * time.Second})
+		defer r.kill()
+		for range 2 {
+			r.want(2)
+			r.until("claims have machines", r.bound)
+		}
+		want := []string{
+			"POST lke/clusters/{}/pools 200 [claim-001 claim-002]",
+			"PUT lke/clusters/{}/pools/{} 200 [claim-003 claim-004]",
+		}
+		if diff := cmp.Diff(want, r.served.calls); diff != "" {
+			t.Errorf("want -, got +\n%s", diff)
+		}
+	})
 }
 
 func tiers(t *testing.T, test func(t *testing.T, cfg lkesim.Config)) {

@@ -77,6 +77,7 @@ func (f *Fleet) growOnce(ctx context.Context, w capacity.Work) (made, failed int
 			failed, err = n, callErr
 		}
 	}
+	ctx = lkeapi.For(ctx, w.Served())
 	var calls []func()
 	for _, g := range w.Grow {
 		calls = append(calls, func() { note(g.By, f.raise(ctx, w.Group, g)) })

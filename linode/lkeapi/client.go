@@ -60,6 +60,15 @@ type Call struct {
 	Left     int           // how many of them are left; -1 where the answer does not say
 	Asked    time.Duration // after a 429: how long the answer asks to be left alone
 	Paused   time.Duration // how long that is heeded
+	For      []string      // whom it was sent for, as For was told
+}
+
+type forKey struct{}
+
+// For returns a context whose requests are sent for somebody: Call.For has the same names. It
+// changes nothing in them.
+func For(ctx context.Context, names []string) context.Context {
+	return context.WithValue(ctx, forKey{}, names)
 }
 
 // New returns a client for the API at baseURL (DefaultURL where it is empty),

@@ -33,6 +33,7 @@ type transport struct {
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	op := operationOf(req.Context())
 	call := Call{Method: req.Method, Route: route(req.URL.Path), Left: -1}
+	call.For, _ = req.Context().Value(forKey{}).([]string)
 	bucket := bucketFor(req)
 	asked := time.Now()
 	if err := t.limiter.wait(req.Context(), bucket); err != nil {

@@ -37,7 +37,9 @@ type Reconciler struct {
 	client.Client
 	Index string // of NodePlans in the cache, by the inventory label of their objects
 	Mine  func(*lkeplanv1alpha1.NodePlan) bool
-	Now   func() time.Time
+	// Counted is called with each NodePlan that has pools, when its status is up to date.
+	Counted func(context.Context, *lkeplanv1alpha1.NodePlan)
+	Now     func() time.Time
 }
 
 // settling is how long changes of NodeClaims are collected: a burst of nodes is a thousand.
@@ -94,14 +96,20 @@ func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 			pools = append(pools, pool)
 		}
 	}
-	if err != nil || equality.Semantic.DeepEqual(pools, np.Status.Pools) {
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	before := np.DeepCopy()
-	np.Status.Pools = pools
-	np.Status.Outdated, _ = Total(pools)
-	err = p.Status().Patch(ctx, np, client.MergeFrom(before), client.FieldOwner("lkeplan-controller"))
-	return ctrl.Result{}, client.IgnoreNotFound(err)
+	if !equality.Semantic.DeepEqual(pools, np.Status.Pools) {
+		before := np.DeepCopy()
+		np.Status.Pools = pools
+		np.Status.Outdated, _ = Total(pools)
+		err := p.Status().Patch(ctx, np, client.MergeFrom(before), client.FieldOwner("lkeplan-controller"))
+		if err != nil {
+			return ctrl.Result{}, client.IgnoreNotFound(err)
+		}
+	}
+	p.Counted(ctx, np)
+	return ctrl.Result{}, nil
 }
 
 // pools counts the nodes of the pools that a NodePlan holds.

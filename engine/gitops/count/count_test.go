@@ -1,6 +1,7 @@
 package count
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -50,7 +51,8 @@ func TestAStalledNodePlanCountsItsNodes(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(np).WithObjects(np, web, pool("other"), class,
 		claim("a", "web", web.Hash()), claim("b", "web", "0"), claim("c", "other", "0")).Build()
-	r := Reconciler{Client: c, Mine: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now}
+	r := Reconciler{Client: c, Mine: func(*lkeplanv1alpha1.NodePlan) bool { return true }, Now: time.Now,
+		Counted: func(context.Context, *lkeplanv1alpha1.NodePlan) {}}
 	if _, err := r.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(np)}); err != nil {
 		t.Fatal(err)
 	}

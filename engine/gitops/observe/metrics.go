@@ -1,12 +1,11 @@
 // Package observe counts what reconciliations of NodePlans do, for Prometheus: how long
-// they compile and apply, what their plans would do, and which guards refuse them.
+// they compile and apply, what their plans would do, and which guards refuse them. It makes
+// traces of the same, where somebody takes them.
 //
 // What Flux counts of its own objects is not here: package fluxcd/pkg/runtime does.
 package observe
 
 import (
-	"cmp"
-	"context"
 	"math"
 	"time"
 
@@ -15,8 +14,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/engine/compile"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -160,52 +157,4 @@ func (m *Metrics) Applied(outcome string, took time.Duration) {
 	if m != nil {
 		m.apply.WithLabelValues(outcome).Observe(took.Seconds())
 	}
-}
-
-// Cluster is a cluster whose applies are counted.
-type Cluster struct {
-	*kube.Cluster
-	Metrics *Metrics
-}
-
-// Apply is that of the cluster.
-func (c Cluster) Apply(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
-	return c.count(func() (kube.Outcome, error) { return c.Cluster.Apply(ctx, desired, before) })
-}
-
-// ApplyForced is that of the cluster.
-func (c Cluster) ApplyForced(ctx context.Context, desired, before map[string]any) (kube.Outcome, error) {
-	return c.count(func() (kube.Outcome, error) { return c.Cluster.ApplyForced(ctx, desired, before) })
-}
-
-func (c Cluster) count(apply func() (kube.Outcome, error)) (kube.Outcome, error) {
-	began := time.Now()
-	did, err := apply()
-	c.Metrics.Applied(cmp.Or(string(did), "failed"), time.Since(began))
-	return did, err
-}
-
-// Compiler is a compiler whose compilations are counted.
-type Compiler struct {
-	Next interface {
-		Compile(ctx context.Context, req compile.Request) (compile.Answer, error)
-	}
-	Metrics *Metrics
-}
-
-// Compile is that of the next compiler.
-func (c Compiler) Compile(ctx context.Context, req compile.Request) (compile.Answer, error) {
-	began := time.Now()
-	answer, err := c.Next.Compile(ctx, req)
-	outcome := "compiled"
-	switch {
-	case err != nil:
-		outcome = "failed"
-	case answer.Failed:
-		outcome = "errors"
-	}
-	if c.Metrics != nil {
-		c.Metrics.compile.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
-	}
-	return answer, err
 }

@@ -21,7 +21,8 @@ func TestValues(t *testing.T) {
 			[]string{"--feature-gates=StaticCapacity", "--node-admission-params", "lkeplan-controller@sha256:0123",
 				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", "name: on-call",
 				"kind: PrometheusRule", "alert: LkeplanTokenRefused", "capacity.json: |",
-				"{name: token, key: LINODE_TOKEN}", "--http-retry=3", "--concurrent=4", "policyTypes: [Ingress, Egress]"},
+				"{name: token, key: LINODE_TOKEN}", "--http-retry=3", "--concurrent=4", "policyTypes: [Ingress, Egress]",
+				"--trace-endpoint=http://otel-collector.observability:4317"},
 			[]string{"resource-policy: keep\n    controller-gen", "--no-cross-namespace-refs", "kind: Secret\n"},
 		},
 		"together": {
@@ -71,6 +72,7 @@ func TestBadValues(t *testing.T) {
 		{"replicas=two", []string{"/replicas", "want integer"}},
 		{"settings.batchIdleDuration=fast", []string{"/settings/batchIdleDuration", "does not match pattern"}},
 		{"settings.clusterID=prod", []string{"/settings/clusterID"}},
+		{"tracing.endpoint=collector:4317", []string{"/tracing/endpoint", "does not match pattern"}},
 		{"logLevel=loud", []string{"/logLevel", "'debug', 'info', 'warn', 'error'"}},
 		{"controller.image.digest=latest", []string{"/controller/image/digest"}},
 		{"controller.image.repository=docker.io/linode/karpenter-provider-linode",

@@ -1,0 +1,176 @@
+package observe
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/fluxcd/pkg/apis/meta"
+	"github.com/fluxcd/pkg/runtime/conditions"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/trace"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Traces makes traces of what becomes of revisions: of their reconciliations, of what a
+// NodePlan waits for between them, and of the nodes that are replaced after them. A nil
+// pointer makes none.
+type Traces struct {
+	sink  trace.Sink
+	cache client.Reader
+
+	mu      sync.Mutex
+	rolling map[client.ObjectKey]roll
+}
+
+// NewTraces returns Traces for a sink, with a reader of NodeClaims; nil without a sink.
+func NewTraces(sink trace.Sink, cache client.Reader) *Traces {
+	if sink == nil {
+		return nil
+	}
+	return &Traces{sink: sink, cache: cache, rolling: map[client.ObjectKey]roll{}}
+}
+
+// roll is a revision whose nodes are being replaced. Since when, no status says.
+type roll struct {
+	revision string
+	since    time.Time
+}
+
+// Ended is how a reconciliation has ended.
+type Ended struct {
+	Revision, Origin string // "" where none was found
+	Reason           string // of the condition Ready
+	Error            string // why the NodePlan is not ready; "" where it is, or will be by itself
+	Said             bool   // an event tells of it
+}
+
+// Begin begins a reconciliation. Its steps are those of the context.
+func (t *Traces) Begin(ctx context.Context) (context.Context, *trace.Work) {
+	if t == nil {
+		return ctx, nil
+	}
+	return trace.Begin(ctx, trace.Reconcile)
+}
+
+// End ends a reconciliation of a NodePlan, which was another before. One that says nothing
+// new is not shown: there is one in each interval, for weeks.
+func (t *Traces) End(ctx context.Context, work *trace.Work, before, np *lkeplanv1alpha1.NodePlan, how Ended) {
+	if t == nil {
+		return
+	}
+	t.proven(before, np)
+	var err error
+	if how.Error != "" {
+		err = errors.New(how.Error)
+	}
+	span := work.End(err, nodePlan(np), attribute(trace.UID, string(np.UID)), attribute(trace.Revision, how.Revision),
+		attribute(trace.Origin, how.Origin), attribute(trace.Reason, how.Reason))
+	id := trace.ID{}
+	if how.Revision != "" {
+		id = trace.OfRevision(string(np.UID), how.Revision)
+	}
+	if how.Said {
+		t.pending(id, before, np, span.From)
+		t.sink.Take(id, span)
+	}
+	if applied := np.Status.LastAppliedRevision; applied != before.Status.LastAppliedRevision {
+		t.mu.Lock()
+		if delete(t.rolling, client.ObjectKeyFromObject(np)); outdated(np) > 0 {
+			t.rolling[client.ObjectKeyFromObject(np)] = roll{applied, span.From}
+		}
+		t.mu.Unlock()
+	}
+	t.Counted(ctx, np)
+}
+
+// pending shows what the NodePlan waited for between the last reconciliation that said
+// something of the revision and this one.
+func (t *Traces) pending(id trace.ID, before, np *lkeplanv1alpha1.NodePlan, until time.Time) {
+	was := conditions.Get(before, meta.ReadyCondition)
+	if was == nil || was.Status == metav1.ConditionTrue || was.Reason == lkeplanv1alpha1.ReasonProving ||
+		id == (trace.ID{}) || before.Status.LastAttemptedRevision != np.Status.LastAttemptedRevision {
+		return
+	}
+	t.sink.Take(id, trace.Span{
+		Name: trace.Pending, From: was.LastTransitionTime.Time, To: until,
+		Attributes: []trace.Attribute{nodePlan(np), attribute(trace.Reason, was.Reason)},
+	})
+}
+
+// proven shows how long a revision proved itself, when that is over.
+func (t *Traces) proven(before, np *lkeplanv1alpha1.NodePlan) {
+	was, is := before.Status.Rollout, np.Status.Rollout
+	if was == nil || is == nil || was.Phase != lkeplanv1alpha1.PhaseProving || is.Phase == was.Phase ||
+		was.Revision != is.Revision {
+		return
+	}
+	span := trace.Span{
+		Name: trace.Prove, From: is.Since.Time, To: time.Now(),
+		Attributes: []trace.Attribute{nodePlan(np), attribute(trace.Phase, is.Phase)},
+	}
+	if is.Phase != lkeplanv1alpha1.PhaseProven {
+		span.Error = trace.Shorten(is.Message)
+	}
+	t.sink.Take(trace.OfRevision(string(np.UID), is.Revision), span)
+}
+
+// Counted shows how long the nodes of a revision were being replaced, when none is outdated
+// any more.
+func (t *Traces) Counted(ctx context.Context, np *lkeplanv1alpha1.NodePlan) {
+	if t == nil || outdated(np) > 0 {
+		return
+	}
+	t.mu.Lock()
+	r, rolled := t.rolling[client.ObjectKeyFromObject(np)]
+	if rolled = rolled && r.revision == np.Status.LastAppliedRevision; rolled { // else it is an older status
+		delete(t.rolling, client.ObjectKeyFromObject(np))
+	}
+	t.mu.Unlock()
+	if !rolled {
+		return
+	}
+	t.sink.Take(trace.OfRevision(string(np.UID), r.revision), trace.Span{
+		Name: trace.Roll, From: r.since, To: time.Now(), Attributes: []trace.Attribute{nodePlan(np)},
+		Links: t.claims(ctx, np, r.since),
+	})
+}
+
+// mostLinks is how many links OpenTelemetry lets a span have.
+const mostLinks = 128
+
+// claims are links to the NodeClaims that were made for the pools of a NodePlan since then.
+func (t *Traces) claims(ctx context.Context, np *lkeplanv1alpha1.NodePlan, since time.Time) (links []trace.Link) {
+	var list karpv1.NodeClaimList
+	if err := t.cache.List(ctx, &list); err != nil {
+		return nil // the cache is not there yet
+	}
+	for _, claim := range list.Items {
+		of := claim.Labels[karpv1.NodePoolLabelKey]
+		ours := slices.ContainsFunc(np.Status.Pools, func(p lkeplanv1alpha1.PoolStatus) bool { return p.Name == of })
+		if ours && len(links) < mostLinks && !claim.CreationTimestamp.Time.Before(since.Truncate(time.Second)) {
+			links = append(links, trace.Link{
+				To: trace.OfClaim(string(claim.UID)), Attributes: []trace.Attribute{attribute(trace.NodeClaim, claim.Name)},
+			})
+		}
+	}
+	return links
+}
+
+func outdated(np *lkeplanv1alpha1.NodePlan) int {
+	if np.Status.Outdated == nil {
+		return 0
+	}
+	return *np.Status.Outdated
+}
+
+func nodePlan(np *lkeplanv1alpha1.NodePlan) trace.Attribute {
+	return attribute(trace.NodePlan, client.ObjectKeyFromObject(np).String())
+}
+
+func attribute(key, value string) trace.Attribute { return trace.Attribute{Key: key, Value: value} }

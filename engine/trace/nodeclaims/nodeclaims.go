@@ -1,0 +1,249 @@
+// Package nodeclaims makes a trace of each NodeClaim: how long it took to choose a plan type,
+// to get a machine, to see its Node and to have that ready, and which requests to Linode were
+// sent for it.
+//
+// It reads what NodeClaims say of themselves and writes nothing. What happened while no
+// process looked is known to the second, from conditions; when a machine was bound then is
+// not known, and not shown.
+package nodeclaims
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/trace"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Tracer makes traces of NodeClaims. A nil pointer makes none.
+type Tracer struct {
+	sink   trace.Sink
+	client client.Reader
+
+	mu   sync.Mutex
+	open map[string]*story // by UID: NodeClaims whose nodes are not initialized yet
+}
+
+// story is what is known of a NodeClaim so far.
+type story struct {
+	name  string
+	began time.Time
+	over  [len(phases)]bool      // which phases are over
+	ends  [len(phases)]time.Time // when they were; zero where that is not known
+	calls []trace.Span
+	left  int // calls that were too many
+}
+
+// New returns a Tracer for a sink; nil without one.
+func New(sink trace.Sink) *Tracer {
+	if sink == nil {
+		return nil
+	}
+	return &Tracer{sink: sink, open: map[string]*story{}}
+}
+
+// phases are what a NodeClaim goes through, in this order, each with the condition that ends
+// it. None ends the one in which it gets its machine.
+var phases = [...]struct{ name, condition string }{
+	{trace.Choose, karpv1.ConditionTypeLaunched},
+	{trace.Machine, ""},
+	{trace.Join, karpv1.ConditionTypeRegistered},
+	{trace.Initialize, karpv1.ConditionTypeInitialized},
+}
+
+// Register implements operatorpkg's Controller.
+func (t *Tracer) Register(_ context.Context, mgr ctrl.Manager) error {
+	t.client = mgr.GetClient()
+	return ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.trace").For(&karpv1.NodeClaim{}).Complete(t)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (t *Tracer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var nc karpv1.NodeClaim
+	err := t.client.Get(ctx, req.NamespacedName, &nc)
+	switch {
+	case client.IgnoreNotFound(err) != nil:
+		return ctrl.Result{}, err
+	case err != nil:
+		t.forget(req.Name)
+	case nodeclaim.Managed(&nc):
+		if over, told := t.look(&nc, time.Now()); over {
+			t.sink.Take(trace.OfClaim(string(nc.UID)), told.tell(&nc, t.nodePlan(ctx, &nc), time.Now()))
+		}
+	}
+	return ctrl.Result{}, nil
+}
+
+func (t *Tracer) forget(name string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for uid, s := range t.open {
+		if s.name == name {
+			delete(t.open, uid)
+		}
+	}
+}
+
+// look notes what has happened to a NodeClaim. It returns the story when that is over. One
+// that is over at first sight was told by the process before this one.
+func (t *Tracer) look(nc *karpv1.NodeClaim, now time.Time) (over bool, told *story) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, known := t.open[string(nc.UID)]
+	over = ended(nc, len(phases)-1) || !nc.DeletionTimestamp.IsZero()
+	if !known && over {
+		return false, nil
+	}
+	if !known {
+		s = &story{name: nc.Name, began: within(nc.CreationTimestamp.Time, now)}
+		t.open[string(nc.UID)] = s
+	}
+	for i, phase := range phases {
+		if s.over[i] || !ended(nc, i) {
+			continue
+		}
+		s.over[i] = true
+		if phase.condition != "" {
+			s.ends[i] = within(nc.StatusConditions().Get(phase.condition).LastTransitionTime.Time, now)
+		} else if known {
+			s.ends[i] = now
+		}
+	}
+	if over {
+		delete(t.open, string(nc.UID))
+	}
+	return over, s
+}
+
+// ended reports whether a phase of a NodeClaim is over.
+func ended(nc *karpv1.NodeClaim, phase int) bool {
+	if condition := phases[phase].condition; condition != "" {
+		return nc.StatusConditions().Get(condition).IsTrue()
+	}
+	return nodeclaim.InstanceOf(nc.Status.ProviderID) != 0
+}
+
+// within is when something happened that is seen now: Kubernetes cuts times to the second.
+func within(said, now time.Time) time.Time {
+	if end := said.Add(time.Second); now.After(end) {
+		return end
+	}
+	return now
+}
+
+// tell makes a story into the spans of a trace. A NodeClaim that is deleted has failed in the
+// phase that it was in.
+func (s *story) tell(nc *karpv1.NodeClaim, nodePlan string, now time.Time) trace.Span {
+	root := trace.Span{Name: trace.Claim, From: s.began, To: now, Attributes: s.about(nc, nodePlan), Children: s.calls}
+	from := s.began
+	for i, phase := range phases {
+		if !s.over[i] {
+			root.Error = "it was deleted before its node was initialized"
+			if !from.IsZero() {
+				last := trace.Span{Name: phase.name, From: from, To: now, Error: why(nc, phase.condition)}
+				root.Children = append(root.Children, last)
+			}
+			return root
+		}
+		to := s.ends[i]
+		if !from.IsZero() && !to.IsZero() {
+			to = later(from, to)
+			root.Children = append(root.Children, trace.Span{Name: phase.name, From: from, To: to})
+		}
+		from = to
+	}
+	root.To = later(root.From, from)
+	return root
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// why is what a NodeClaim says of a condition that has not come true.
+func why(nc *karpv1.NodeClaim, condition string) string {
+	if c := nc.StatusConditions().Get(condition); c != nil && c.Message != "" {
+		return trace.Shorten(c.Message)
+	}
+	return "it was deleted"
+}
+
+func (s *story) about(nc *karpv1.NodeClaim, nodePlan string) (list []trace.Attribute) {
+	add := func(key string, value any, known bool) {
+		if known {
+			list = append(list, trace.Attribute{Key: key, Value: value})
+		}
+	}
+	pool, plan := nc.Labels[karpv1.NodePoolLabelKey], nodeclaim.PlanOf(nc)
+	instance := nodeclaim.InstanceOf(nc.Status.ProviderID)
+	add(trace.NodeClaim, nc.Name, true)
+	add(trace.UID, string(nc.UID), true)
+	add(trace.NodePool, pool, pool != "")
+	add(trace.NodePlan, nodePlan, nodePlan != "")
+	add(trace.PlanType, plan, plan != "")
+	add(trace.Linode, instance, instance != 0)
+	add(trace.Node, nc.Status.NodeName, nc.Status.NodeName != "")
+	add(trace.LeftOut, s.left, s.left > 0)
+	return list
+}
+
+// nodePlan is the NodePlan that the pool of a NodeClaim is labelled with, as much of it as fits
+// into a label; "" where there is none. At which revision the pool is, this process does not
+// know.
+func (t *Tracer) nodePlan(ctx context.Context, nc *karpv1.NodeClaim) string {
+	var pool karpv1.NodePool
+	if t.client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, &pool) != nil {
+		return ""
+	}
+	name, ok := strings.CutPrefix(pool.Labels[kube.InventoryLabel], kube.NodePlanOwner+".")
+	if !ok {
+		return ""
+	}
+	return strings.Replace(name, ".", "/", 1) // a namespace has no dot
+}
+
+// mostCalls bounds what is kept of a NodeClaim that LKE refuses for hours: the first and the
+// last ones.
+const mostCalls = 40
+
+// Call notes a request to the Linode API for the NodeClaims that it was sent for.
+func (t *Tracer) Call(call lkeapi.Call) {
+	if t == nil || len(call.For) == 0 {
+		return
+	}
+	now := time.Now()
+	span := trace.Span{Name: trace.Call, From: now.Add(-call.Duration - call.Waited), To: now}
+	span.Attributes = []trace.Attribute{
+		{Key: trace.Method, Value: call.Method}, {Key: trace.Route, Value: call.Route},
+		{Key: trace.Status, Value: call.Status}, {Key: trace.Waited, Value: call.Waited.Seconds()},
+		{Key: trace.SharedWith, Value: len(call.For)},
+	}
+	if call.Err != nil {
+		span.Error = trace.Shorten(call.Err.Error())
+		span.Attributes = append(span.Attributes, trace.Attribute{Key: trace.ErrorType, Value: string(call.Class)})
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, uid := range call.For {
+		s := t.open[uid]
+		if s == nil {
+			continue
+		}
+		if s.calls = append(s.calls, span); len(s.calls) > mostCalls {
+			s.calls = slices.Delete(s.calls, mostCalls/2, mostCalls/2+1)
+			s.left++
+		}
+	}
+}
