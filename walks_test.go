@@ -1,15 +1,12 @@
 package lkeplan_test
 
 import (
-	"go/parser"
-	"go/token"
+	"go/ast"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-
-	"go/ast"
 )
 
 // TestWalksNameWhatIsThere: who follows a walk in CONTRIBUTING.md finds each file, and in a
@@ -45,12 +42,8 @@ func TestWalksNameWhatIsThere(t *testing.T) {
 // functions are the functions of a Go file, and its methods as Type.Method.
 func functions(t *testing.T, path string) map[string]bool {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
-	if err != nil {
-		t.Fatal(err)
-	}
 	names := map[string]bool{}
-	for _, decl := range file.Decls {
+	for _, decl := range parse(t, path).Decls {
 		f, ok := decl.(*ast.FuncDecl)
 		if !ok {
 			continue

@@ -19,8 +19,9 @@ type Measured struct {
 }
 
 // Against measures the nodes of a cluster against a configuration.
-func Against(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog, now time.Time) (Measured,
-	error) {
+func Against(
+	ctx context.Context, in View, head compile.Result, prices *catalog.Catalog, now time.Time,
+) (Measured, error) {
 	linode.Register()
 	nodes, err := in.Nodes(ctx)
 	if err != nil {

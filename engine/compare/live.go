@@ -211,12 +211,13 @@ func read(ctx context.Context, head compile.Result, cluster View,
 }
 
 // withoutCopies leaves out objects that others have applied with the label, as a copy that
-// is made with kubectl: the label alone says nothing. What a snapshot has says nobody.
+// is made with kubectl: the label alone says nothing. An object that does not tell who has
+// applied it, as in a snapshot, counts as ours.
 func withoutCopies(over []config.Object) (ours []config.Object, notes []string) {
 	for _, o := range over {
 		if _, told := manifest.Lookup(o.Manifest, "metadata", "managedFields"); told && !kube.Applied(o.Manifest) {
-			notes = append(notes, fmt.Sprintf("%s has this directory's label %s, and lkeplan has not applied it: it stays.", o.Key(),
-				kube.InventoryLabel))
+			notes = append(notes, fmt.Sprintf("%s has this directory's label %s, and lkeplan has not applied it: it stays.",
+				o.Key(), kube.InventoryLabel))
 			continue
 		}
 		ours = append(ours, o)

@@ -128,7 +128,9 @@ func (c Child) ended(ctx, limited context.Context, err error, stderr string) err
 
 // noMemory is what the Go runtime says, and the C library for it, where a child has no
 // memory left: the stack of a thread needs some as well.
-var noMemory = []string{"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread"}
+var noMemory = []string{
+	"out of memory", "cannot allocate memory", "pthread_create failed", "failed to create new OS thread",
+}
 
 // maxOutput bounds an answer, in bytes.
 const maxOutput = 64 << 20

@@ -38,7 +38,7 @@ func TestNothingIsSentWhereAnotherMayLead(t *testing.T) {
 		if err := l.Update(t.Context(), mine); err != nil || l.Held() != nil {
 			t.Fatalf("it leads: %v, %v", err, l.Held())
 		}
-		time.Sleep(8 * time.Second) // it stands still, and the lease lasts
+		time.Sleep(8 * time.Second) // it gets no processor, and the lease lasts
 		if err := l.Held(); err != nil {
 			t.Errorf("12 s after a renewal was asked for: %v", err)
 		}

@@ -71,10 +71,10 @@ func (w *Worker) end(ctx context.Context, np *lkeplanv1alpha1.NodePlan) error {
 		}
 	} else if s := np.Status.Rollout; np.Spec.Rollout != nil && s != nil &&
 		(s.Phase == lkeplanv1alpha1.PhaseProving || s.Phase == lkeplanv1alpha1.PhaseHeld) {
-		return stalled(lkeplanv1alpha1.ReasonHeld, "it is deleted before revision %s has proven itself: without the "+
-			"brake on %s, all of "+
-			"their nodes would become what it asks for. Where that is meant, remove spec.rollout; otherwise set their "+
-			"templates back first, and then remove it.", s.Revision, rollout.Names(s))
+		const text = "it is deleted before revision %s has proven itself: without the brake on %s, all of their nodes " +
+			"would become what it asks for. Where that is meant, remove spec.rollout; otherwise set their templates " +
+			"back first."
+		return stalled(lkeplanv1alpha1.ReasonHeld, text, s.Revision, rollout.Names(s))
 	}
 	label := holding.Label(np)
 	return apply.Orphan(ctx, to, sight.New(to, w.Cache, compile.Result{Inventory: label}), label)

@@ -143,8 +143,11 @@ func (w *Worker) halt(ctx context.Context, rev *revision, s *lkeplanv1alpha1.Rol
 			rev.np.Status.LastAppliedRevision, s.Message)
 		calm := false // when it is taken back, Karpenter has not seen that yet
 		if conditions.GetReason(rev.np, meta.ReadyCondition) == lkeplanv1alpha1.ReasonRolledBack {
+			var was compare.Measured
 			view := sight.New(rev.cluster, w.Cache, rev.head)
-			calm, err = proof.Reader{Cache: w.Cache}.Calm(ctx, view, rev.base.Result, w.Prices, w.Now())
+			if was, err = compare.Against(ctx, view, rev.base.Result, w.Prices, w.Now().UTC()); err == nil {
+				calm, err = proof.Reader{Cache: w.Cache}.Calm(ctx, s, was)
+			}
 		}
 		if err == nil {
 			objects, err = stage.Back(calm)

@@ -48,6 +48,17 @@ func newProving(t *testing.T, spec lkeplanv1alpha1.RolloutSpec) *proving {
 	return p
 }
 
+// drifted makes a NodeClaim that Karpenter takes for drifted since a time.
+func (p *proving) drifted(pool string, since time.Time) {
+	claim := karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{
+		Name: fmt.Sprintf("%s-%d", pool, since.Unix()), Labels: map[string]string{karpv1.NodePoolLabelKey: pool},
+		Annotations: p.claims[0].Annotations,
+	}}
+	claim.Status.Conditions = []status.Condition{{Type: karpv1.ConditionTypeDrifted, Status: metav1.ConditionTrue,
+		LastTransitionTime: metav1.NewTime(since)}}
+	p.claims = append(p.claims, claim)
+}
+
 // push commits a revision, in which all pools have a label.
 func (p *proving) push(label string, more ...string) {
 	text := "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\nnode_class \"c\" {}\n"
@@ -198,6 +209,8 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	}
 	p.is(p.after(time.Hour), lkeplanv1alpha1.ReasonRolledBack, "", ", 0", "", "none")
 	_ = p.claims[len(p.claims)-1].StatusConditions().Clear(karpv1.ConditionTypeDrifted)
+	p.drifted("other", p.now) // of another NodePlan
+	p.drifted("web", p.now.Add(-24*time.Hour))
 	p.is(p.after(5*time.Second), lkeplanv1alpha1.ReasonRolledBack, "", "", "", "none")
 	if s := p.np.Status; s.LastAppliedRevision != "main@sha1:0" || s.LastAttemptedRevision != "main@sha1:1" {
 		t.Errorf("last applied: %s, last tried: %s", s.LastAppliedRevision, s.LastAttemptedRevision)

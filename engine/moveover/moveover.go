@@ -79,8 +79,8 @@ func (m Move) Check(ctx context.Context, pools []lkeapi.Pool) error {
 	for _, p := range pools {
 		of := nodesOf(nodes, p.ID)
 		if len(of) == 0 && p.Count > 0 {
-			errs = append(errs, fmt.Errorf("this cluster has no node of LKE pool %d: its nodes have not joined, or the kubeconfig "+
-				"is another cluster's", p.ID))
+			errs = append(errs, fmt.Errorf("this cluster has no node of LKE pool %d: its nodes have not joined, or the "+
+				"kubeconfig is another cluster's", p.ID))
 		}
 		for _, node := range of {
 			errs = append(errs, m.objections(p.ID, movable(pods, manifest.Name(node)))...)
@@ -93,11 +93,11 @@ func (m Move) objections(pool int, pods []map[string]any) (errs []error) {
 	for _, pod := range pods {
 		switch {
 		case manifest.Label(pod, "app.kubernetes.io/part-of") == "lkeplan":
-			errs = append(errs, fmt.Errorf("the controller, %s, runs on LKE pool %d, and cannot run on nodes that it makes itself: "+
-				"leave this LKE pool", nameOf(pod), pool))
+			errs = append(errs, fmt.Errorf("the controller, %s, runs on LKE pool %d, and cannot run on nodes that it "+
+				"makes itself: leave this LKE pool", nameOf(pod), pool))
 		case !m.Unmanaged && !managed(pod):
-			errs = append(errs, fmt.Errorf("nobody would make the pod %s again, which runs on LKE pool %d: delete it, or say that "+
-				"it may go", nameOf(pod), pool))
+			errs = append(errs, fmt.Errorf("nobody would make the pod %s again, which runs on LKE pool %d: delete it, or "+
+				"say that it may go", nameOf(pod), pool))
 		}
 	}
 	return errs

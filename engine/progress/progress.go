@@ -1,5 +1,5 @@
-// Package progress says in the status of a NodePlan how far something is that takes its
-// time after an apply: pools that give up their nodes before they are deleted.
+// Package progress says in the status of a NodePlan what an apply has begun and undone: pools
+// that give up their nodes before they are deleted, and what others had set and is set back.
 //
 // It is pure: a plan that was made against the cluster goes in. What is to be done, the
 // plan says; this package only tells of it.

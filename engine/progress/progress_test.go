@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/progress"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 func TestCondemnedPoolsAreInTheStatus(t *testing.T) {
@@ -78,6 +79,33 @@ func TestAQuarterIsNews(t *testing.T) {
 	} {
 		if got := progress.Further(tt.before, tt.after); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestCorrectionsAreReported for our own objects, also for those that have a
+// namespace, and not for fields that stay as they are.
+func TestCorrectionsAreReported(t *testing.T) {
+	web := manifest.Key{Kind: "NodePool", Name: "web"}
+	buffer := manifest.Key{Kind: "CapacityBuffer", Namespace: "team", Name: "spare"}
+	foreign := manifest.Key{Kind: "CapacityBuffer", Namespace: "other", Name: "spare"}
+	ours := map[manifest.Key]bool{web: true, buffer: true}
+	for _, tt := range []struct {
+		object manifest.Key
+		kept   bool
+		want   string
+	}{
+		{web, false, "NodePool web: spec.replicas was set to 9 by kubectl-edit, and is set back"},
+		{buffer, false, "CapacityBuffer team/spare: spec.replicas was set to 9 by kubectl-edit, and is set back"},
+		{foreign, false, ""},
+		{web, true, ""},
+	} {
+		drift := plan.Drift{
+			Kind: tt.object.Kind, Namespace: tt.object.Namespace, Name: tt.object.Name,
+			Path: "spec.replicas", Live: 9, Owners: []string{"kubectl-edit"}, Kept: tt.kept,
+		}
+		if got := progress.Corrections(plan.Plan{Drift: []plan.Drift{drift}}, ours); got != tt.want {
+			t.Errorf("corrections of %s: %q, want %q", tt.object, got, tt.want)
 		}
 	}
 }

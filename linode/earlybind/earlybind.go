@@ -43,8 +43,8 @@ import (
 // that an agent has removed would come back.
 //
 // Unverified: that a Node on LKE joins with the uninitialized taint and keeps it for
-// long enough, and that LKE leaves a foreign taint alone. Where it loses one too early, pods may land before the Node has its labels and
-// taints; nothing else goes wrong.
+// long enough, and that LKE leaves a foreign taint alone. Where it loses one too early, pods
+// may land before the Node has its labels and taints; nothing else goes wrong.
 type Controller struct {
 	client  client.Client
 	cluster int
@@ -208,7 +208,8 @@ func open(node *corev1.Node) bool {
 		return t.Key == uninitialized || t.Key == karpv1.UnregisteredTaintKey
 	})
 	return !tainted && slices.ContainsFunc(node.Status.Conditions, func(c corev1.NodeCondition) bool {
-		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue && time.Since(c.LastTransitionTime.Time) > 5*time.Second
+		return c.Type == corev1.NodeReady && c.Status == corev1.ConditionTrue &&
+			time.Since(c.LastTransitionTime.Time) > 5*time.Second
 	})
 }
 

@@ -62,8 +62,7 @@ func (d *Comparison) lastApplied(
 	switch {
 	case err != nil:
 		return before, rules, fmt.Errorf("read guards and policies: %w\nor name where to read them by --guards git:REF "+
-			"or dir:PATH",
-			err)
+			"or dir:PATH", err)
 	case own.Kind != "":
 		return c.Head, own, nil // what it differs from is not known
 	}

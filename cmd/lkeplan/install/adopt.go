@@ -140,11 +140,11 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 		return from, nil, errors.New("either name LKE pools or say --all")
 	}
 	var meant []lkeapi.Pool
-	for _, id := range ids {
+	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
 		at := slices.IndexFunc(there, func(p lkeapi.Pool) bool { return strconv.Itoa(p.ID) == id })
 		if at < 0 {
-			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s", from.Label, id,
-				strings.Join(known, "; "))
+			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s",
+				from.Label, id, strings.Join(known, "; "))
 		}
 		meant = append(meant, there[at])
 	}
@@ -166,8 +166,8 @@ func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error 
 	if a.unled || slices.ContainsFunc(running, works) {
 		return nil
 	}
-	return errors.New("no controller works that could make nodes for the pods; start it. With one that elects no leader: " +
-		"--without-lease")
+	return errors.New("no controller works that could make nodes for the pods; start it. " +
+		"With one that elects no leader: --without-lease")
 }
 
 // wayBack says how to go on, and how to go back, where pods could not move.
@@ -179,8 +179,8 @@ func (a *adoption) wayBack(p lkeapi.Pool, err error) error {
 	if p.Autoscaler.Enabled {
 		back += fmt.Sprintf(", and turn the autoscaler on again, from %d to %d", p.Autoscaler.Min, p.Autoscaler.Max)
 	}
-	return fmt.Errorf("LKE pool %d: %w\nWhat is left runs where it did. To go on: the same command.\nTo go back: %s", p.ID, err,
-		back)
+	return fmt.Errorf("LKE pool %d: %w\nWhat is left runs where it did. To go on: the same command.\nTo go back: %s",
+		p.ID, err, back)
 }
 
 func (a *adoption) show(s moveover.Step) {

@@ -17,11 +17,9 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/compare"
-	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report"
 	"github.com/lkeplan/lkeplan/engine/rollout"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -77,23 +75,21 @@ func (r Reader) Wave(
 	return wave, nil
 }
 
-// Calm reports whether Karpenter takes no node for drifted that is what a configuration asks
-// for. After the objects have changed it learns that in its own time, and until then it would
-// replace such a node.
-func (r Reader) Calm(
-	ctx context.Context, view compare.View, asked compile.Result, prices *catalog.Catalog, now time.Time,
-) (bool, error) {
-	m, err := compare.Against(ctx, view, asked, prices, now.UTC())
-	if err != nil {
-		return false, err
-	}
+// Calm reports whether Karpenter has seen that a revision was taken back: it takes no node for
+// drifted since the revision began that is what was applied before. It learns that in its own
+// time, and until then it would replace such a node. m measures what was applied before.
+func (r Reader) Calm(ctx context.Context, s *lkeplanv1alpha1.RolloutStatus, m compare.Measured) (bool, error) {
 	var claims karpv1.NodeClaimList
 	if err := r.Cache.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("list the nodes that Karpenter takes for drifted: %w", err)
 	}
+	own := func(pool string) bool {
+		return slices.ContainsFunc(m.Rolling, func(r plan.Rolling) bool { return r.Pool == pool })
+	}
 	return !slices.ContainsFunc(claims.Items, func(c karpv1.NodeClaim) bool {
 		drifted := c.StatusConditions().Get(karpv1.ConditionTypeDrifted)
-		return drifted.IsTrue() && !m.Outdated[c.Name] && c.DeletionTimestamp.IsZero()
+		return drifted.IsTrue() && !drifted.LastTransitionTime.Time.Before(s.Since.Time) && !m.Outdated[c.Name] &&
+			c.DeletionTimestamp.IsZero() && own(c.Labels[karpv1.NodePoolLabelKey])
 	}), nil
 }
 

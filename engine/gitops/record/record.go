@@ -38,8 +38,8 @@ const maxRecord = 900 << 10
 // each NodePlan, which is deleted with it. The client needs no cache.
 type Cluster struct{ Client client.Client }
 
-// Load writes the files that were last applied into an empty directory. The files are known where they have the digest in the
-// status of the NodePlan, which others cannot write.
+// Load writes the files that were last applied into an empty directory. The files are known
+// where they have the digest in the status of the NodePlan, which others cannot write.
 func (c Cluster) Load(ctx context.Context, np *lkeplanv1alpha1.NodePlan, dir string) (Record, error) {
 	var kept lkeplanv1alpha1.NodePlanRecord
 	err := c.Client.Get(ctx, client.ObjectKeyFromObject(np), &kept)
