@@ -156,7 +156,8 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 	content, diags := body.Content(Schema(table))
 	d.fail(d.scope.Explain(diags)...)
 	values := map[string]cty.Value{}
-	for _, arg := range table.Args {
+	for i := range table.Args {
+		arg := &table.Args[i] // the table outlives all that is decoded by it
 		attr, ok := content.Attributes[arg.Name]
 		if !ok || arg.Meta {
 			continue
@@ -176,7 +177,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 
 // argument evaluates one argument and writes its field. The second result is
 // false where the argument counts as not written.
-func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
+func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
 	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
@@ -209,7 +210,7 @@ func (d *decoder) argument(arg schemas.Arg, attr *hcl.Attribute, at place) (cty.
 	return v, true
 }
 
-func nullDetail(arg schemas.Arg) string {
+func nullDetail(arg *schemas.Arg) string {
 	if arg.Kind == schemas.NodeClassRef {
 		return "The argument node_class is null. A block with enabled = false is null where it is referred to."
 	}

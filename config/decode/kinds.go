@@ -73,14 +73,14 @@ var kinds = map[schemas.Kind]kind{
 
 // A source is where an argument's value comes from.
 type source struct {
-	arg  schemas.Arg
+	arg  *schemas.Arg
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
 	path string
 }
 
 func (s source) origin() Origin {
-	return Origin{Range: s.expr.Range(), Expression: s.expr, Context: s.ctx, Arg: &s.arg}
+	return Origin{Range: s.expr.Range(), Expression: s.expr, Context: s.ctx, Arg: s.arg}
 }
 
 // parts returns the sources of the elements that are written out in the

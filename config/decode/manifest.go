@@ -24,7 +24,7 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 	}
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
-	src := source{arg: schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
+	src := source{arg: &schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
 	if !d.scope.Spend(meter.Size(v)*field) || !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return

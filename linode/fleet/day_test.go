@@ -32,17 +32,32 @@ type day struct {
 }
 
 // oracle knows the future: it makes one machine for each claim at once, of the plan type that
-// there is, has it for as long as the claim lives, and makes no other.
+// there is, has it for as long as the claim lives, and makes no other. What LKE makes by itself
+// in the place of a machine, and no claim takes, costs the oracle an hour as well.
 type oracle struct {
 	hours  float64
 	bill   catalog.Money // begun hours count whole
 	claims map[string]capacity.Claim
+	slots  map[string]int // the machine that was last in each slot
+	gifts  map[int]string // the plan types of machines that LKE made by itself, and no claim has
 	prices *catalog.Catalog
 }
 
-// see notes the claims there are, and charges for those that have gone. One that never had a
-// machine costs nothing.
-func (o *oracle) see(claims map[string]capacity.Claim) {
+// see notes the machines and claims there are, and charges for the claims that have gone. One
+// that never had a machine costs nothing.
+func (o *oracle) see(pools []lkesim.Pool, claims map[string]capacity.Claim) {
+	for _, p := range pools {
+		for _, slot := range p.Nodes {
+			if had, is := o.slots[slot.ID], slot.InstanceID; is != nil && *is != had {
+				if o.slots[slot.ID] = *is; had != 0 {
+					o.gifts[*is] = p.Type
+				}
+			}
+		}
+	}
+	for _, c := range claims {
+		delete(o.gifts, c.Instance)
+	}
 	for uid, c := range o.claims {
 		if now, there := claims[uid]; !there || now.Leaving {
 			o.charge(c)
@@ -57,9 +72,23 @@ func (o *oracle) see(claims map[string]capacity.Claim) {
 }
 
 func (o *oracle) charge(c capacity.Claim) {
-	price, _ := o.prices.Price(c.Group.Plan, "us-ord")
 	if c.Instance != 0 {
-		o.bill += price.Hourly * catalog.Money(math.Ceil(time.Since(c.Created).Hours()))
+		o.pay(c.Group.Plan, time.Since(c.Created).Hours())
+	}
+}
+
+func (o *oracle) pay(plan string, hours float64) {
+	price, _ := o.prices.Price(plan, "us-ord")
+	o.bill += price.Hourly * catalog.Money(math.Ceil(hours))
+}
+
+// end is the end of the day: all claims go.
+func (o *oracle) end() {
+	for _, c := range o.claims {
+		o.charge(c)
+	}
+	for _, plan := range o.gifts {
+		o.pay(plan, 1)
 	}
 }
 
@@ -97,8 +126,9 @@ func (d *day) plan() string {
 // tick is Karpenter's part: it makes and ends claims until there are as many as wanted, and
 // drops those whose machine is gone.
 func (d *day) tick(wanted int) {
+	pools := d.sim.Pools()
 	d.book.mu.Lock()
-	d.oracle.see(d.book.claims)
+	d.oracle.see(pools, d.book.claims)
 	active, leaving := []string{}, []string{}
 	for _, uid := range slices.Sorted(maps.Keys(d.book.claims)) {
 		if d.book.claims[uid].Leaving {
@@ -201,9 +231,9 @@ var hours = flag.Int("hours", 4, "how many hours TestADay plays; 24 is a day")
 // TestADay plays a cluster of up to 200 nodes, whose load follows the sun. Of the calls 5 % fail,
 // each hour another process leads, stock comes and goes, and LKE recycles nodes. In the last
 // half hour of each two nothing new happens: then there is a machine for each claim, and no
-// other. All machines together live within 2 % of what the load needs. No day is like another,
-// as goroutines take turns: one costs 1.3 to 2.8 % more than what an oracle pays for begun
-// hours. The mean of three stays within 2.5 %.
+// other. All machines together live within 2 % of what the load needs, and three days cost
+// within 2 % of what an oracle pays. No day is like another, as goroutines take turns: of
+// fifteen one cost 3.4 % more, when LKE made at once what it had owed for half an hour.
 func TestADay(t *testing.T) {
 	var billed [3]float64
 	t.Run("days", func(t *testing.T) {
@@ -214,7 +244,7 @@ func TestADay(t *testing.T) {
 			})
 		}
 	})
-	if mean := (billed[0] + billed[1] + billed[2]) / 3; math.Abs(mean-1) > 0.025 {
+	if mean := (billed[0] + billed[1] + billed[2]) / 3; math.Abs(mean-1) > 0.02 {
 		t.Errorf("%.2f %% off in money", 100*(mean-1))
 	}
 }
@@ -228,7 +258,9 @@ func play(t *testing.T, seed uint64) (billed float64) {
 				InstanceDelay: 15 * time.Second, JoinDelay: 40 * time.Second, DeleteDelay: 20 * time.Second,
 			}),
 			rng: rand.New(rand.NewPCG(7, 1+seed)), last: time.Now(),
-			oracle: oracle{claims: map[string]capacity.Claim{}, prices: facts(t)},
+			oracle: oracle{
+				claims: map[string]capacity.Claim{}, slots: map[string]int{}, gifts: map[int]string{}, prices: facts(t),
+			},
 		}
 		d.kill()
 		d.claims = d
@@ -238,7 +270,7 @@ func play(t *testing.T, seed uint64) (billed float64) {
 		}
 		wanted := 0
 		for minute := range *hours * 60 {
-			resting := minute%120 >= 90
+			resting, before, turn := minute%120 >= 90, wanted, d.rng.IntN(6)
 			if !resting {
 				wanted = load(minute) + d.rng.IntN(7) - 3
 				if minute%10 == 5 {
@@ -253,8 +285,12 @@ func play(t *testing.T, seed uint64) (billed float64) {
 			case minute%120 == 90:
 				d.sim.EndFaults("stock")
 			}
-			for range 6 {
-				d.tick(wanted)
+			for i := range 6 { // load does not change by the minute: its hours would all end just too late
+				if i < turn {
+					d.tick(before)
+				} else {
+					d.tick(wanted)
+				}
 				time.Sleep(10 * time.Second)
 			}
 			if minute%120 == 118 {
@@ -262,7 +298,7 @@ func play(t *testing.T, seed uint64) (billed float64) {
 			}
 		}
 		d.kill()
-		d.oracle.see(nil)
+		d.oracle.end()
 		stats := d.sim.Stats()
 		lived := stats.Hours / d.oracle.hours
 		billed = float64(stats.Bill) / float64(d.oracle.bill)
