@@ -10,8 +10,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -40,15 +42,19 @@ func NewPods(c client.Client, recorder events.EventRecorder) *Pods {
 const (
 	podsEvery = 10 * time.Second
 	tellEvery = 2 * time.Minute
+	settling  = 2 * time.Second // how long changes of NodePools are collected
 )
 
 // Register implements operatorpkg's Controller. Any change of a NodePool reconciles
-// all pods.
+// all pods, a moment later: a thousand that are new change five thousand times.
 func (p *Pods) Register(_ context.Context, mgr ctrl.Manager) error {
-	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
-		return []reconcile.Request{{}}
-	})
-	return ctrl.NewControllerManagedBy(mgr).Named("pod.notready").Watches(&karpv1.NodePool{}, all).Complete(p)
+	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
+	later := func(q queue) { q.AddAfter(reconcile.Request{}, settling) }
+	return ctrl.NewControllerManagedBy(mgr).Named("pod.notready").Watches(&karpv1.NodePool{}, handler.Funcs{
+		CreateFunc: func(_ context.Context, _ event.CreateEvent, q queue) { later(q) },
+		UpdateFunc: func(_ context.Context, _ event.UpdateEvent, q queue) { later(q) },
+		DeleteFunc: func(_ context.Context, _ event.DeleteEvent, q queue) { later(q) },
+	}).Complete(p)
 }
 
 // Reconcile tells all pods that wait for NodePools which are not ready.

@@ -129,6 +129,7 @@ func BenchmarkNodePlans(b *testing.B) {
 			}
 		}
 		b.StopTimer()
+		time.Sleep(90 * time.Second) // Karpenter's controllers still look at new NodePools
 		before := c.used(b)
 		time.Sleep(30 * time.Second)
 		after := c.used(b)

@@ -6,6 +6,8 @@ package count
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -76,9 +78,21 @@ func (p Reconciler) later() handler.EventHandler {
 	}
 	return handler.Funcs{
 		CreateFunc: func(ctx context.Context, e event.CreateEvent, q queue) { add(ctx, e.Object, q) },
-		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) { add(ctx, e.ObjectNew, q) },
+		UpdateFunc: func(ctx context.Context, e event.UpdateEvent, q queue) {
+			if !onlyStatus(e) {
+				add(ctx, e.ObjectNew, q)
+			}
+		},
 		DeleteFunc: func(ctx context.Context, e event.DeleteEvent, q queue) { add(ctx, e.Object, q) },
 	}
+}
+
+// onlyStatus reports whether just the status of a pool has changed, which says nothing of what
+// its nodes should be: Karpenter writes that of a new pool half a dozen times.
+func onlyStatus(e event.UpdateEvent) bool {
+	before, isPool := e.ObjectOld.(*karpv1.NodePool)
+	return isPool && before.Generation == e.ObjectNew.GetGeneration() &&
+		maps.Equal(before.Labels, e.ObjectNew.GetLabels()) && maps.Equal(before.Annotations, e.ObjectNew.GetAnnotations())
 }
 
 // Reconcile implements reconcile.Reconciler.
@@ -115,15 +129,11 @@ func (p Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 // pools counts the nodes of the pools that a NodePlan holds.
 func (p Reconciler) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]lkeplanv1alpha1.PoolStatus, error) {
 	var pools karpv1.NodePoolList
-	var classes linodev1alpha1.LinodeNodeClassList
 	if err := p.List(ctx, &pools, client.MatchingLabels{kube.InventoryLabel: holding.Label(np)}); err != nil {
 		return nil, fmt.Errorf("list the pools of NodePlan %s: %w", client.ObjectKeyFromObject(np), err)
 	}
-	if err := p.List(ctx, &classes); err != nil {
-		return nil, fmt.Errorf("list node classes: %w", err)
-	}
 	state := plan.State{Now: p.Now()}
-	known := map[string]bool{} // others are on their way in or out
+	known, classes := map[string]bool{}, map[string]bool{} // others are on their way in or out
 	for _, pool := range np.Status.Pools {
 		known[pool.Name] = pool.Condemned == nil
 	}
@@ -134,10 +144,18 @@ func (p Reconciler) pools(ctx context.Context, np *lkeplanv1alpha1.NodePlan) ([]
 		if err := p.add(&state, "pool", &pools.Items[i]); err != nil {
 			return nil, err
 		}
+		if ref := pools.Items[i].Spec.Template.Spec.NodeClassRef; ref != nil {
+			classes[ref.Name] = true
+		}
 	}
-	for i := range classes.Items {
-		if err := p.add(&state, "node_class", &classes.Items[i]); err != nil {
-			return nil, err
+	for _, name := range slices.Sorted(maps.Keys(classes)) {
+		var class linodev1alpha1.LinodeNodeClass
+		err := p.Get(ctx, client.ObjectKey{Name: name}, &class)
+		if err == nil {
+			err = p.add(&state, "node_class", &class)
+		}
+		if client.IgnoreNotFound(err) != nil {
+			return nil, fmt.Errorf("get node class %s: %w", name, err)
 		}
 	}
 	var err error
