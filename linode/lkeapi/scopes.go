@@ -33,7 +33,11 @@ func covers(scopes []string, scope string) bool {
 	})
 }
 
-// scopesOf reads a header of scopes.
+// scopesOf reads a header of scopes. Of a token that it does not know, the API says that they
+// are unknown.
 func scopesOf(header string) []string {
+	if header == "unknown" {
+		return nil
+	}
 	return strings.FieldsFunc(header, func(r rune) bool { return r == ' ' || r == ',' })
 }

@@ -48,6 +48,20 @@ func TestAMissingScopeIsNamed(t *testing.T) {
 	}
 }
 
+// TestATokenThatIsNotKnownLacksNoScope: the API says that its scopes are unknown.
+func TestATokenThatIsNotKnownLacksNoScope(t *testing.T) {
+	c := serve(t, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("X-OAuth-Scopes", "unknown")
+		w.Header().Set("X-Accepted-OAuth-Scopes", "lke:read_write")
+		w.WriteHeader(http.StatusUnauthorized)
+		io.WriteString(w, `{"errors":[{"reason":"Invalid Token"}]}`)
+	})
+	err := c.DeletePool(t.Context(), 1, 2)
+	if ClassOf(err) != ClassAuth || !strings.HasSuffix(err.Error(), "the Linode API answered 401: Invalid Token") {
+		t.Errorf("class %s: %v", ClassOf(err), err)
+	}
+}
+
 // TestTheTokenIsNeverShown: neither in what is printed of a client nor in an
 // error, even where a gateway repeats the request.
 func TestTheTokenIsNeverShown(t *testing.T) {
