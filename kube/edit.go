@@ -5,7 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -48,7 +51,8 @@ func (c *Cluster) MergeStatus(ctx context.Context, obj, change map[string]any, m
 }
 
 // Evict ends a pod as its PodDisruptionBudgets allow. refused says which of them does not
-// allow it now. That the pod is gone already, or another one has its name, is no error.
+// allow it now, or what else about this pod is in the way. That the pod is gone already, or
+// another one has its name, is no error.
 func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string, err error) {
 	target := &unstructured.Unstructured{Object: pod}
 	eviction := &unstructured.Unstructured{Object: map[string]any{
@@ -57,22 +61,33 @@ func (c *Cluster) Evict(ctx context.Context, pod map[string]any) (refused string
 		"deleteOptions": map[string]any{"preconditions": map[string]any{"uid": string(target.GetUID())}},
 	}}
 	err = c.client.SubResource("eviction").Create(ctx, target.DeepCopy(), eviction)
-	switch {
-	case err == nil, apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
 		return "", nil
-	case apierrors.IsTooManyRequests(err):
-		return budgetOf(err), nil
+	}
+	if refused := refusal(err); refused != "" {
+		return refused, nil
 	}
 	return "", fmt.Errorf("evict %s: %w", manifest.KeyOf(pod), explain(err, c.host))
 }
 
-// budgetOf is what the API server says of the budget that forbids an eviction.
-func budgetOf(err error) string {
+// refusal is why an eviction is refused for the pod, and not for who asks or for the state of
+// the API server: by a budget, by two of them at once, by a policy or a webhook, or because
+// its namespace is being deleted, with which it goes. Else it is "".
+func refusal(err error) string {
 	var answer apierrors.APIStatus
-	if errors.As(err, &answer) && answer.Status().Details != nil && len(answer.Status().Details.Causes) > 0 {
-		return answer.Status().Details.Causes[0].Message
+	text := err.Error()
+	switch {
+	case apierrors.IsTooManyRequests(err) && apierrors.HasStatusCause(err, policyv1.DisruptionBudgetCause):
+		if errors.As(err, &answer) && answer.Status().Details.Causes[0].Message != "" {
+			return answer.Status().Details.Causes[0].Message
+		}
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+	case apierrors.IsInternalError(err) && strings.Contains(text, "more than one PodDisruptionBudget"):
+	case strings.Contains(text, "denied the request"), strings.Contains(text, "denied request"):
+	default:
+		return ""
 	}
-	return err.Error()
+	return text
 }
 
 func merging(obj, change map[string]any) (*unstructured.Unstructured, client.Patch, error) {

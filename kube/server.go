@@ -47,14 +47,28 @@ func (c *Cluster) May(ctx context.Context, namespace, account string,
 		ResourceAttributes: &what,
 	}}
 	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SubjectAccessReview"
-	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&review)
+	return c.ask(ctx, &review, review.Spec.User)
+}
+
+// MayI reports whether the user may do something.
+func (c *Cluster) MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error) {
+	review := authorizationv1.SelfSubjectAccessReview{
+		Spec: authorizationv1.SelfSubjectAccessReviewSpec{ResourceAttributes: &what},
+	}
+	review.APIVersion, review.Kind = "authorization.k8s.io/v1", "SelfSubjectAccessReview"
+	return c.ask(ctx, &review, "this user")
+}
+
+// ask creates a review, and returns what it was answered about somebody.
+func (c *Cluster) ask(ctx context.Context, review any, who string) (allowed bool, err error) {
+	fields, err := runtime.DefaultUnstructuredConverter.ToUnstructured(review)
 	if err != nil {
 		return false, err
 	}
 	asked := &unstructured.Unstructured{Object: fields}
 	if err := c.client.Create(ctx, asked); err != nil {
-		return false, fmt.Errorf("ask the API server what %s may do: %w", review.Spec.User, explain(err, c.host))
+		return false, fmt.Errorf("ask the API server what %s may do: %w", who, explain(err, c.host))
 	}
-	allowed, _ := manifest.Lookup(asked.Object, "status", "allowed")
-	return allowed == true, nil
+	answer, _ := manifest.Lookup(asked.Object, "status", "allowed")
+	return answer == true, nil
 }
