@@ -33,14 +33,21 @@ func FromLKE(c lkeapi.Cluster, pools []lkeapi.Pool) Cluster {
 
 // Choose finds the cluster of a label or an id, or the only one there is.
 func Choose(clusters []Cluster, name string) (Cluster, error) {
-	var labels []string
+	var labels, known []string
+	var meant []Cluster
 	for _, c := range clusters {
-		if name != "" && (c.Label == name || strconv.Itoa(c.ID) == name) || name == "" && len(clusters) == 1 {
-			return c, nil
+		if name == "" || c.Label == name || strconv.Itoa(c.ID) == name {
+			meant = append(meant, c)
+			known = append(known, fmt.Sprintf("%d (%s)", c.ID, c.Label))
 		}
 		labels = append(labels, c.Label)
 	}
 	switch {
+	case len(meant) == 1:
+		return meant[0], nil
+	case len(meant) > 1 && name != "":
+		return Cluster{}, fmt.Errorf("%q is the label or the id of several clusters: %s; say the one of the two that only "+
+			"one has", name, strings.Join(known, ", "))
 	case len(clusters) == 0:
 		return Cluster{}, errors.New("there is no LKE cluster")
 	case name == "":

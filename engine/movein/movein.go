@@ -65,8 +65,8 @@ type MovedPool struct {
 // left alone.
 func Move(c Cluster, plans *catalog.Catalog) Moved {
 	var m Moved
-	classes := map[string]string{}
-	taken := map[string]bool{}
+	classes := map[string]string{} // their names by what they say
+	taken, takenClasses := map[string]bool{}, map[string]bool{}
 	for _, p := range c.Pools {
 		if fleet.Keeps(p.Tags) {
 			m.Passed = append(m.Passed, p)
@@ -79,9 +79,9 @@ func Move(c Cluster, plans *catalog.Catalog) Moved {
 		if !known {
 			class = "default"
 			if len(classes) > 0 {
-				class = name
+				class = free(name, takenClasses)
 			}
-			classes[fmt.Sprint(spec)] = class
+			classes[fmt.Sprint(spec)], takenClasses[class] = class, true
 			m.Objects = append(m.Objects, object(schemas.NodeClass, class, spec))
 		}
 		pool, notes := p.nodePool(class)
@@ -108,6 +108,11 @@ func (p Pool) name(taken map[string]bool) string {
 	if base == "" || len(base) > 40 {
 		base = p.Plan
 	}
+	return free(base, taken)
+}
+
+// free is a name, with a number where it is taken.
+func free(base string, taken map[string]bool) string {
 	name := base
 	for n := 2; taken[name]; n++ {
 		name = fmt.Sprintf("%s-%d", base, n)

@@ -19,6 +19,8 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 	lines = append(lines, "Apply the pools while the controller runs: no node is made before a pod needs one. Then "+
 		"move the pods of "+
 		"one LKE pool after the other. PodDisruptionBudgets hold; a pod that none covers is gone until it runs elsewhere.")
+	lines = append(lines, "Keep the LKE pool that the controller runs on, and leave out its steps: it cannot run on nodes "+
+		"that it has to make first.")
 	for _, p := range m.Pools {
 		lines = append(lines, p.steps(c)...)
 	}
