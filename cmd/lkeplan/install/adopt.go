@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	authorizationv1 "k8s.io/api/authorization/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -26,10 +27,13 @@ applied, and delete the LKE pools: what import --lke prints, done.
 
 One LKE pool after the other: its autoscaler is turned off, its nodes are
 cordoned, and its pods are evicted node by node, as PodDisruptionBudgets allow.
-The next node follows when they run elsewhere, and when no node has any the LKE
-pool is deleted. Where a pod cannot go, or finds no room, it stops and says
-which: nothing is deleted, and the same command goes on from there. What a pod
-has in emptyDir volumes goes with it.
+The next node follows when they are ready elsewhere, and when no node has any
+the LKE pool is deleted. Where a pod cannot go, or finds no room, it stops and
+says which: that LKE pool stays, and the same command goes on from there. What a
+pod has in emptyDir volumes goes with it.
+
+Pods with the annotation karpenter.sh/do-not-disrupt: "true", or
+cluster-autoscaler.kubernetes.io/safe-to-evict: "false", are waited for.
 
 It needs a token in LINODE_TOKEN with the scope lke:read_write, and a controller
 that works. Keep an LKE pool for the controller itself. Have Terraform, or
@@ -43,6 +47,9 @@ func NewAdopt(env *flags.Env) *cobra.Command {
 		Long:    adoptHelp,
 		Example: "  lkeplan adopt --cluster prod 101 102\n  lkeplan adopt --cluster prod --all --yes",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if a.patience <= 0 {
+				return errors.New("--timeout is more than 0")
+			}
 			if !a.yes && flags.Terminal(env.Stdin) == nil {
 				return errors.New("adopt changes a cluster, and there is no terminal to ask on; add --yes")
 			}
@@ -86,6 +93,14 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 	move := moveover.Move{
 		Cluster: cluster, LKE: api, ClusterID: from.ID, Patience: a.patience, Unmanaged: a.unmanaged, Report: a.show,
 	}
+	if len(pools) == 0 {
+		fmt.Fprintf(a.env.Stdout, "LKE cluster %s has no LKE pool that no Karpenter keeps: there is nothing to move.\n",
+			diag.OneLine(from.Label))
+		return nil
+	}
+	if err := rights(ctx, cluster, api); err != nil {
+		return err
+	}
 	if err := errors.Join(a.controller(ctx, cluster), move.Check(ctx, pools)); err != nil {
 		return err
 	}
@@ -99,9 +114,13 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 			return errors.New("nothing was changed")
 		}
 	}
-	for _, p := range pools {
+	for n, p := range pools {
 		if err := move.Pool(ctx, p); err != nil {
-			return a.wayBack(p, err)
+			again := "the same command"
+			if n > 0 && !a.all {
+				again += " with " + names(pools[n:])
+			}
+			return wayBack(from.ID, p, again, err)
 		}
 	}
 	fmt.Fprintln(a.env.Stdout, "All pods have moved.")
@@ -132,7 +151,7 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 		known = append(known, described(p))
 	}
 	switch {
-	case len(there) == 0:
+	case len(there) == 0 && !a.all:
 		return from, nil, fmt.Errorf("cluster %s has no LKE pool that no Karpenter keeps", from.Label)
 	case len(ids) == 0 && !a.all:
 		return from, nil, fmt.Errorf("say which LKE pools, or --all: %s", strings.Join(known, "; "))
@@ -140,7 +159,10 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 		return from, nil, errors.New("either name LKE pools or say --all")
 	}
 	var meant []lkeapi.Pool
-	for _, id := range slices.Compact(slices.Sorted(slices.Values(ids))) {
+	for n, id := range ids {
+		if slices.Contains(ids[:n], id) {
+			continue
+		}
 		at := slices.IndexFunc(there, func(p lkeapi.Pool) bool { return strconv.Itoa(p.ID) == id })
 		if at < 0 {
 			return from, nil, fmt.Errorf("cluster %s has no LKE pool %s that no Karpenter keeps; there are: %s",
@@ -154,35 +176,78 @@ func (a *adoption) pools(ctx context.Context, api *lkeapi.Client, ids []string) 
 	return from, meant, nil
 }
 
+func names(pools []lkeapi.Pool) string {
+	ids := make([]string, len(pools))
+	for n, p := range pools {
+		ids[n] = strconv.Itoa(p.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
 func described(p lkeapi.Pool) string { return fmt.Sprintf("%d, %d of %s", p.ID, p.Count, p.Type) }
 
 // controller makes sure that somebody makes the nodes that pods move to.
 func (a *adoption) controller(ctx context.Context, cluster *kube.Cluster) error {
+	if a.unled {
+		return nil
+	}
 	running, err := leave.Controllers(ctx, cluster, time.Now())
 	if err != nil {
 		return err
 	}
-	works := func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }
-	if a.unled || slices.ContainsFunc(running, works) {
+	if slices.ContainsFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }) {
 		return nil
 	}
 	return errors.New("no controller works that could make nodes for the pods; start it. " +
 		"With one that elects no leader: --without-lease")
 }
 
-// wayBack says how to go on, and how to go back, where pods could not move.
-func (a *adoption) wayBack(p lkeapi.Pool, err error) error {
-	if !errors.Is(err, moveover.ErrStopped) {
-		return err
+// rights makes sure that all may be done that is to be done, before any of it is.
+func rights(ctx context.Context, cluster *kube.Cluster, api *lkeapi.Client) error {
+	errs := []error{scope(api)}
+	for _, what := range []authorizationv1.ResourceAttributes{
+		{Verb: "list", Resource: "nodes"}, {Verb: "patch", Resource: "nodes"}, {Verb: "list", Resource: "pods"},
+		{Verb: "create", Resource: "pods", Subresource: "eviction"}, {Verb: "list", Group: "apps", Resource: "replicasets"},
+		{Verb: "list", Group: "apps", Resource: "statefulsets"},
+	} {
+		may, err := cluster.MayI(ctx, what)
+		switch {
+		case err != nil:
+			return err
+		case !may:
+			errs = append(errs, fmt.Errorf("this user of the kubeconfig may not %s %s in all namespaces", what.Verb,
+				strings.TrimSuffix(what.Resource+"/"+what.Subresource, "/")))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// scope makes sure that the token may delete LKE pools, and not only list them.
+func scope(api *lkeapi.Client) error {
+	if api.MayUse(lkeapi.ScopePools) {
+		return nil
+	}
+	return fmt.Errorf("the token in LINODE_TOKEN has the scopes %s, and deleting LKE pools takes %s",
+		strings.Join(api.Scopes(), " "), lkeapi.ScopePools)
+}
+
+// wayBack says how to go on, and how to go back, where pods have not all moved.
+func wayBack(cluster int, p lkeapi.Pool, again string, err error) error {
+	if errors.Is(err, context.Canceled) {
+		err = errors.New("interrupted")
 	}
 	back := fmt.Sprintf("kubectl uncordon -l lke.linode.com/pool-id=%d", p.ID)
-	if p.Autoscaler.Enabled {
-		back += fmt.Sprintf(", and turn the autoscaler on again, from %d to %d", p.Autoscaler.Min, p.Autoscaler.Max)
+	if scale := p.Autoscaler; scale.Enabled || scale.Min < scale.Max { // it is off where an earlier run has stopped
+		back += fmt.Sprintf("\n  linode-cli lke pool-update %d %d --autoscaler.enabled true --autoscaler.min %d "+
+			"--autoscaler.max %d", cluster, p.ID, scale.Min, scale.Max)
+		if !scale.Enabled {
+			back += " # if it was on"
+		}
 	}
-	return fmt.Errorf("LKE pool %d: %w\nWhat is left runs where it did. To go on: the same command.\nTo go back: %s",
-		p.ID, err, back)
+	return fmt.Errorf("LKE pool %d: %s\nWhat is left runs where it did. To go on: %s. To go back:\n  %s",
+		p.ID, diag.Visible(err.Error()), again, back)
 }
 
 func (a *adoption) show(s moveover.Step) {
-	fmt.Fprintf(a.env.Stdout, "%-9s %-24s %s\n", s.Kind, diag.OneLine(s.Name), s.What)
+	fmt.Fprintf(a.env.Stdout, "%-9s %-24s %s\n", s.Kind, diag.OneLine(s.Name), diag.OneLine(s.What))
 }

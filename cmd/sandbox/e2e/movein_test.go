@@ -99,8 +99,16 @@ func TestLKEPoolsMoveIn(t *testing.T) {
 	s.kube("", "wait", "--for=condition=Ready", "pod/lone", "--timeout=60s")
 	mustContain(t, s.ends(1, "adopt", "--without-lease", "--yes"), "say which LKE pools, or --all: ")
 	mustContain(t, s.ends(1, "adopt", "--yes", "--all"), "no controller works", "the pod default/lone again")
+	s.kube("", "create", "clusterrolebinding", "viewers", "--clusterrole=view", "--serviceaccount=default:default")
+	said, code := s.lkeplan(s.account("default", "default"), "adopt", "--without-lease", "--yes", "--all")
+	if code != 1 {
+		t.Errorf("a viewer's adopt exited with %d:\n%s", code, said)
+	}
+	mustContain(t, said, "may not patch nodes", "may not create pods/eviction")
 	s.kube("", "delete", "pod", "lone", "--force")
-	said := s.ends(0, "adopt", "--without-lease", "--yes", "--all")
+	s.inject(fmt.Sprintf(`[{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"status":503},
+		{"method":"DELETE","path":"/lke/clusters/*/pools/%d","count":1,"ignored":true}]`, made[1], made[2]))
+	said = s.ends(0, "adopt", "--without-lease", "--yes", "--all")
 	mustContain(t, said, "is cordoned", "is empty", fmt.Sprintf("LKE pool  %-24d is deleted", made[1]), "All pods have moved.")
 	after := s.until("12 pods run on nodes of the pools", 2*time.Minute, func(now state) bool {
 		return now.running == 12 && now.matched()

@@ -1,0 +1,105 @@
+package install
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// account serves one cluster with LKE pools of these ids, and with one that Karpenter keeps.
+func account(t *testing.T, scopes string, ids ...int) *lkeapi.Client {
+	t.Helper()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("X-OAuth-Scopes", scopes)
+		rows := []string{`{"id": 77, "label": "prod"}`}
+		if strings.HasSuffix(r.URL.Path, "/pools") {
+			rows = []string{`{"id": 1, "tags": ["lkeplan-group=a-1"], "count": 1}`}
+			for _, id := range ids {
+				rows = append(rows, fmt.Sprintf(`{"id": %d, "type": "g6-standard-4", "count": 2}`, id))
+			}
+		}
+		fmt.Fprintf(w, `{"data": [%s], "page": 1, "pages": 1, "results": %d}`, strings.Join(rows, ","), len(rows))
+	}))
+	t.Cleanup(server.Close)
+	api, err := lkeapi.New(server.URL, "a", lkeapi.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return api
+}
+
+// TestLKEPoolsAreNamed: each is moved once, in the order in which they are named.
+func TestLKEPoolsAreNamed(t *testing.T) {
+	tests := map[string]struct {
+		there []int
+		all   bool
+		named []string
+		want  []int
+		err   string
+	}{
+		"in their order":               {there: []int{9, 10, 11}, named: []string{"10", "9"}, want: []int{10, 9}},
+		"twice":                        {there: []int{9, 10, 11}, named: []string{"9", "10", "9"}, want: []int{9, 10}},
+		"all":                          {there: []int{9, 10}, all: true, want: []int{9, 10}},
+		"all, and some":                {there: []int{9, 10}, all: true, named: []string{"9"}, err: "either name LKE pools or say --all"},
+		"none":                         {there: []int{9}, err: "say which LKE pools, or --all: 9, 2 of g6-standard-4"},
+		"one that Karpenter keeps":     {there: []int{9}, named: []string{"1"}, err: "has no LKE pool 1 that no Karpenter keeps"},
+		"all, when none is left":       {all: true},
+		"one that is not left":         {named: []string{"9"}, err: "cluster prod has no LKE pool that no Karpenter keeps"},
+		"what is no id of an LKE pool": {there: []int{9}, named: []string{"09"}, err: "has no LKE pool 09"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			a := adoption{env: &flags.Env{Getenv: func(string) string { return "" }, Stdout: io.Discard}, all: test.all}
+			_, pools, err := a.pools(t.Context(), account(t, "*", test.there...), test.named)
+			var got []int
+			for _, p := range pools {
+				got = append(got, p.ID)
+			}
+			if diff := cmp.Diff(test.want, got); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+			if (err == nil) != (test.err == "") || err != nil && !strings.Contains(err.Error(), test.err) {
+				t.Errorf("%v, want %q", err, test.err)
+			}
+		})
+	}
+}
+
+// TestATokenThatOnlyReadsIsNotEnough, which is said before pods move.
+func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
+	for scopes, want := range map[string]string{
+		"lke:read_write": "", "*": "",
+		"lke:read_only linodes:read_write": "the token in LINODE_TOKEN has the scopes lke:read_only linodes:read_write, and " +
+			"deleting LKE pools takes lke:read_write",
+	} {
+		api := account(t, scopes)
+		if _, err := api.Clusters(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if err := scope(api); (err == nil) != (want == "") || err != nil && err.Error() != want {
+			t.Errorf("with %s: %v", scopes, err)
+		}
+	}
+}
+
+// TestWhoStopsIsToldHowToGoOnAndBack.
+func TestWhoStopsIsToldHowToGoOnAndBack(t *testing.T) {
+	p := lkeapi.Pool{ID: 9, Autoscaler: lkeapi.Autoscaler{Min: 1, Max: 5}}
+	got := wayBack(77, p, "the same command with 9 10", fmt.Errorf("list pools: %w", context.Canceled)).Error()
+	want := `LKE pool 9: interrupted
+What is left runs where it did. To go on: the same command with 9 10. To go back:
+  kubectl uncordon -l lke.linode.com/pool-id=9
+  linode-cli lke pool-update 77 9 --autoscaler.enabled true --autoscaler.min 1 --autoscaler.max 5 # if it was on`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}

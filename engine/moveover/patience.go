@@ -1,0 +1,107 @@
+package moveover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// soon is why something is not done yet that needs no more than another look, as long as
+// nobody undoes it.
+const soon = "its nodes do not stay cordoned"
+
+// quiet is how long nothing is said of what a move waits for, and between two such words.
+const quiet = 30 * time.Second
+
+// patiently tries until nothing is in the way, as long as Patience lasts. Of a node, or of
+// the LKE pool itself, it says meanwhile what it waits for. An error that may pass is tried
+// again.
+func (l *leaving) patiently(ctx context.Context, node string, try func() (why []string, err error)) error {
+	patience := time.NewTimer(l.Patience)
+	defer patience.Stop()
+	ticker := time.NewTicker(poll)
+	defer ticker.Stop()
+	spoke, last := time.Now(), false
+	for {
+		why, err := try()
+		switch {
+		case err != nil && (ctx.Err() != nil || lasting(err)):
+			return err
+		case err == nil && len(why) == 0:
+			return nil
+		case err != nil:
+			why = []string{err.Error()}
+		}
+		if time.Since(spoke) >= quiet && why[0] != soon {
+			spoke = time.Now()
+			l.Report(l.waits(node, why))
+		}
+		select {
+		case <-ticker.C:
+		case <-patience.C:
+			switch {
+			case err != nil:
+				return err
+			case last || why[0] != soon:
+				return stopped(node, why)
+			}
+			last = true
+			patience.Reset(3 * poll)
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// waits is what a move tells while it waits.
+func (l *leaving) waits(node string, why []string) Step {
+	what := "waits: " + why[0]
+	if more := len(why) - 1; more > 0 {
+		what += fmt.Sprintf(" (and %d more)", more)
+	}
+	if node == "" {
+		return Step{"LKE pool", l.name(), what}
+	}
+	return Step{"Node", node, what}
+}
+
+// stopped says what holds a move.
+func stopped(node string, why []string) error {
+	const most = 5
+	if more := len(why) - most; more > 0 {
+		why = append(why[:most:most], fmt.Sprintf("and %d more", more))
+	}
+	at := ""
+	if node != "" {
+		at = " at node " + node
+	}
+	return fmt.Errorf("%w%s:\n  %s", ErrStopped, at, strings.Join(why, "\n  "))
+}
+
+// lasting reports whether an error comes again, however often one tries: a request that is
+// refused for what it is, or for who asks. What is gone is not listed by the next look.
+func lasting(err error) bool {
+	if _, ofLinode := errors.AsType[*lkeapi.Error](err); ofLinode {
+		class := lkeapi.ClassOf(err)
+		return !slices.Contains([]lkeapi.Class{lkeapi.ClassBusy, lkeapi.ClassUnknown, lkeapi.ClassNotFound}, class)
+	}
+	var answer apierrors.APIStatus
+	if errors.As(err, &answer) {
+		switch code := answer.Status().Code; code {
+		case http.StatusNotFound, http.StatusRequestTimeout, http.StatusConflict, http.StatusTooManyRequests:
+			return false
+		default:
+			return code >= 400 && code < 500
+		}
+	}
+	return meta.IsNoMatchError(err)
+}
