@@ -60,6 +60,17 @@ const manager = "lkeplan-adopt"
 // poll is how often pods are listed while they move.
 const poll = 2 * time.Second
 
+// Hold turns the autoscalers of LKE pools off. It comes before the first of them is moved: the
+// autoscaler of another one would make nodes there for the pods that wait.
+func (m Move) Hold(ctx context.Context, pools []lkeapi.Pool) error {
+	for _, p := range pools {
+		if err := (&leaving{Move: m, id: p.ID}).hold(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Pool moves the pods of one LKE pool, and deletes the LKE pool when none is left. Its
 // autoscaler is turned off first. After any error the same move goes on from where it was.
 func (m Move) Pool(ctx context.Context, p lkeapi.Pool) error {

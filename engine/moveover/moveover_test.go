@@ -38,6 +38,22 @@ func TestPodsMoveNodeByNode(t *testing.T) {
 	})
 }
 
+// TestAllAutoscalersAreOffBeforePodsMove, or they would make nodes for those that wait.
+func TestAllAutoscalersAreOffBeforePodsMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.pools = []lkeapi.Pool{{ID: 1, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}}, {ID: 2},
+			{ID: 3, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 1, Max: 3}}}
+		w.fails["change"] = []error{nil, &lkeapi.Error{Status: 503}}
+		if err := w.move().Hold(t.Context(), slices.Clone(w.pools)); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]string{"pool 1: autoscaler false", "pool 3: autoscaler false"}, w.did); diff != "" {
+			t.Errorf("what was done (-want +got):\n%s", diff)
+		}
+	})
+}
+
 // TestAMoveWaitsForWhatItMoved, and for nothing else.
 func TestAMoveWaitsForWhatItMoved(t *testing.T) {
 	tests := map[string]struct {

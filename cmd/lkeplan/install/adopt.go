@@ -25,12 +25,12 @@ import (
 const adoptHelp = `Move the pods of LKE pools that no Karpenter keeps to nodes of pools that are
 applied, and delete the LKE pools: what import --lke prints, done.
 
-One LKE pool after the other: its autoscaler is turned off, its nodes are
-cordoned, and its pods are evicted node by node, as PodDisruptionBudgets allow.
-The next node follows when they are ready elsewhere, and when no node has any
-the LKE pool is deleted. Where a pod cannot go, or finds no room, it stops and
-says which: that LKE pool stays, and the same command goes on from there. What a
-pod has in emptyDir volumes goes with it.
+The autoscalers of these LKE pools are turned off first. Then one LKE pool after
+the other: its nodes are cordoned, and its pods are evicted node by node, as
+PodDisruptionBudgets allow. The next node follows when they are ready elsewhere,
+and when no node has any the LKE pool is deleted. Where a pod cannot go, or
+finds no room, it stops and says which: that LKE pool stays, and the same
+command goes on from there. What a pod has in emptyDir volumes goes with it.
 
 Pods with the annotation karpenter.sh/do-not-disrupt: "true", or
 cluster-autoscaler.kubernetes.io/safe-to-evict: "false", are waited for.
@@ -114,13 +114,16 @@ func (a *adoption) run(ctx context.Context, ids []string) error {
 			return errors.New("nothing was changed")
 		}
 	}
+	if err := move.Hold(ctx, pools); err != nil {
+		return wayBack(from.ID, pools, "the same command", err)
+	}
 	for n, p := range pools {
 		if err := move.Pool(ctx, p); err != nil {
 			again := "the same command"
 			if n > 0 && !a.all {
 				again += " with " + names(pools[n:])
 			}
-			return wayBack(from.ID, p, again, err)
+			return wayBack(from.ID, pools[n:], again, err)
 		}
 	}
 	fmt.Fprintln(a.env.Stdout, "All pods have moved.")
@@ -231,21 +234,26 @@ func scope(api *lkeapi.Client) error {
 		strings.Join(api.Scopes(), " "), lkeapi.ScopePools)
 }
 
-// wayBack says how to go on, and how to go back, where pods have not all moved.
-func wayBack(cluster int, p lkeapi.Pool, again string, err error) error {
+// wayBack says how to go on, and how to go back, where pods have not all moved: not those of
+// the first of the LKE pools that are left.
+func wayBack(cluster int, left []lkeapi.Pool, again string, err error) error {
 	if errors.Is(err, context.Canceled) {
 		err = errors.New("interrupted")
 	}
-	back := fmt.Sprintf("kubectl uncordon -l lke.linode.com/pool-id=%d", p.ID)
-	if scale := p.Autoscaler; scale.Enabled || scale.Min < scale.Max { // it is off where an earlier run has stopped
+	back := fmt.Sprintf("\n  kubectl uncordon -l lke.linode.com/pool-id=%d", left[0].ID)
+	for _, p := range left {
+		scale := p.Autoscaler
+		if !scale.Enabled && scale.Min >= scale.Max {
+			continue
+		}
 		back += fmt.Sprintf("\n  linode-cli lke pool-update %d %d --autoscaler.enabled true --autoscaler.min %d "+
 			"--autoscaler.max %d", cluster, p.ID, scale.Min, scale.Max)
-		if !scale.Enabled {
+		if !scale.Enabled { // an earlier run may have turned it off
 			back += " # if it was on"
 		}
 	}
-	return fmt.Errorf("LKE pool %d: %s\nWhat is left runs where it did. To go on: %s. To go back:\n  %s",
-		p.ID, diag.Visible(err.Error()), again, back)
+	return fmt.Errorf("LKE pool %d: %s\nWhat is left runs where it did. To go on: %s. To go back:%s",
+		left[0].ID, diag.Visible(err.Error()), again, back)
 }
 
 func (a *adoption) show(s moveover.Step) {

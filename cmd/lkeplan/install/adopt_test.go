@@ -93,12 +93,14 @@ func TestATokenThatOnlyReadsIsNotEnough(t *testing.T) {
 
 // TestWhoStopsIsToldHowToGoOnAndBack.
 func TestWhoStopsIsToldHowToGoOnAndBack(t *testing.T) {
-	p := lkeapi.Pool{ID: 9, Autoscaler: lkeapi.Autoscaler{Min: 1, Max: 5}}
-	got := wayBack(77, p, "the same command with 9 10", fmt.Errorf("list pools: %w", context.Canceled)).Error()
+	left := []lkeapi.Pool{{ID: 9, Autoscaler: lkeapi.Autoscaler{Min: 1, Max: 5}}, {ID: 8},
+		{ID: 10, Autoscaler: lkeapi.Autoscaler{Enabled: true, Min: 2, Max: 2}}}
+	got := wayBack(77, left, "the same command with 9 10", fmt.Errorf("list pools: %w", context.Canceled)).Error()
 	want := `LKE pool 9: interrupted
 What is left runs where it did. To go on: the same command with 9 10. To go back:
   kubectl uncordon -l lke.linode.com/pool-id=9
-  linode-cli lke pool-update 77 9 --autoscaler.enabled true --autoscaler.min 1 --autoscaler.max 5 # if it was on`
+  linode-cli lke pool-update 77 9 --autoscaler.enabled true --autoscaler.min 1 --autoscaler.max 5 # if it was on
+  linode-cli lke pool-update 77 10 --autoscaler.enabled true --autoscaler.min 2 --autoscaler.max 2`
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
