@@ -78,6 +78,8 @@ var rules = []rule{
 		why: "they ask the terminal for its colors when any command begins, and wait for the answer up to five seconds"},
 	{from: "engine/top", exactly: true, forbidden: []string{"kube", "engine", "linode/lkeapi", "github.com/charmbracelet"},
 		why: "what a screen shows follows from what was read and from prices; terminals and clients are for others"},
+	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
+		why: "what becomes of pods follows from pools, prices and pods, wherever they were read; no cluster is asked"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
 	{from: "engine/leave", forbidden: []string{"config", "engine/compile", "engine/compare", "engine/gitops", "engine/controller"},

@@ -75,6 +75,22 @@ func keyProblem(key string) string {
 	return ""
 }
 
+// Narrow leaves of the zones and regions that a NodePool allows the one that is there.
+// Karpenter takes every zone that some NodePool names for one that is there, and would
+// spread pods of others over it, which then wait for ever (karpenter v1.14.1,
+// buildDomainGroups in pkg/controllers/provisioning/scheduling/topology.go). A
+// NodePool that allows none but others is unacceptable.
+func Narrow(pool *karpv1.NodePool, region string) {
+	spec := &pool.Spec.Template.Spec
+	for i, r := range spec.Requirements {
+		place := r.Key == corev1.LabelTopologyZone || r.Key == corev1.LabelTopologyRegion
+		if place && r.Operator == corev1.NodeSelectorOpIn && len(r.Values) > 1 && slices.Contains(r.Values, region) {
+			spec.Requirements = slices.Clone(spec.Requirements)
+			spec.Requirements[i].Values = []string{region}
+		}
+	}
+}
+
 // NodePools is the controller that validates NodePools, whoever wrote them: by the
 // rules of Karpenter, whose own controller of this name it replaces, and by those of
 // LKE. Two controllers would take turns with the condition ValidationSucceeded.
@@ -128,7 +144,7 @@ func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
 // validate sets the conditions in memory.
 func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	conditions := pool.StatusConditions()
-	invalid, why := pool.RuntimeValidate(ctx), n.unacceptable(pool)
+	invalid, why := pool.RuntimeValidate(ctx), Unacceptable(pool, n.types)
 	if why == "" {
 		conditions.SetTrue(ConditionAccepted)
 	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {
@@ -144,13 +160,14 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	}
 }
 
-// unacceptable says why LKE can make no node for a NodePool; "" where it can.
-func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
+// Unacceptable says why LKE can make no node of the types for a NodePool; "" where it
+// can.
+func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set) string {
 	var texts []string
 	for _, p := range PoolProblems(pool) {
 		texts = append(texts, p.Path+": "+p.Text)
 	}
-	want, region := instancetype.RequirementsOf(pool), n.types.Region()
+	want, region := instancetype.RequirementsOf(pool), types.Region()
 	meets := func(it *cloudprovider.InstanceType) bool { return want.Intersects(it.Requirements) == nil }
 	switch {
 	case !want.Get(karpv1.CapacityTypeLabelKey).Has(karpv1.CapacityTypeOnDemand):
@@ -159,7 +176,7 @@ func (n *NodePools) unacceptable(pool *karpv1.NodePool) string {
 	case !want.Get(corev1.LabelTopologyZone).Has(region), !want.Get(corev1.LabelTopologyRegion).Has(region):
 		texts = append(texts, fmt.Sprintf(
 			"spec.template.spec.requirements: the cluster is in region %s, which is its only zone.", region))
-	case !slices.ContainsFunc(n.types.List(), meets): // available or not
+	case !slices.ContainsFunc(types.List(), meets): // available or not
 		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
 	}
 	return strings.Join(texts, " ")

@@ -14,9 +14,10 @@ var exitCodes = []struct {
 }{
 	{flags.Fine, "fine"},
 	{1, "an error, of whatever kind; it takes precedence over the others"},
-	{flags.Changes, "diff, plan: there are changes, and --detailed-exitcode asks for this;\nimport: the HCL does not " +
-		"say the same as the objects"},
-	{flags.Refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no objects"},
+	{flags.Changes, "diff, plan, simulate: there are changes, and --detailed-exitcode asks for\nthis; import: the HCL " +
+		"does not say the same as the objects"},
+	{flags.Refused, "a guard, a policy, or a field that others have set refuses the plan;\nrender: there are no " +
+		"objects; simulate: pods get no node"},
 	{flags.Stale, "apply: the cluster has changed since the plan was saved"},
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/simulate"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,8 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Write and check:",
 		newInit(env), newFmt(env), newValidate(env), newRender(env), newConsole(env), newGraph(env), newExplain(env))
 	flags.Group(root, "Compare and apply:",
-		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env))
+		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
+		simulate.New(env))
 	flags.Group(root, "Applied from Git:", nodeplan.New(env))
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env), install.NewAdopt(env))

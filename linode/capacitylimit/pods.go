@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
@@ -60,14 +61,31 @@ func (c *Controller) refusedFor(
 		if !ok {
 			continue
 		}
-		for _, it := range instancetype.Candidates(c.enforcer.types.List(), want, requests) {
-			refusal, refused := tally.Refuses(c.enforcer.wish(pool.Name, it))
-			if !refused {
-				return "", false
-			}
-			if why == "" {
-				why = describe(refusal, it.Name)
-			}
+		fit := instancetype.Candidates(c.enforcer.types.List(), want, requests)
+		text, refused := c.enforcer.Refused(tally, pool.Name, fit)
+		switch {
+		case len(fit) == 0:
+		case !refused:
+			return "", false
+		case why == "":
+			why = text
+		}
+	}
+	return why, why != ""
+}
+
+// Refused reports whether a tally has room for no node of the types in a NodePool, and
+// why it refuses the first of them.
+func (e *Enforcer) Refused(
+	tally limits.Tally, pool string, fit []*cloudprovider.InstanceType,
+) (why string, refused bool) {
+	for _, it := range fit {
+		refusal, refused := tally.Refuses(e.wish(pool, it))
+		if !refused {
+			return "", false
+		}
+		if why == "" {
+			why = describe(refusal, it.Name)
 		}
 	}
 	return why, why != ""

@@ -65,9 +65,20 @@ func (k Keeper) spare(removed []config.Removal) func(config.Object) bool {
 // Given adds values of variables, NAME=VALUE, which those of --var replace.
 func (d *Comparison) Given(vars []string) { d.src.Vars = append(vars, d.src.Vars...) }
 
+// SourceFlags adds the flags that say what is compiled.
+func (d *Comparison) SourceFlags(cmd *cobra.Command) { d.src.Flags(cmd) }
+
+// Catalog is the catalogue that was named, or the one built in.
+func (d *Comparison) Catalog() (*catalog.Catalog, error) {
+	if list, err := d.src.ReadCatalog(); list != nil || err != nil {
+		return list, err
+	}
+	return catalog.Embedded()
+}
+
 // Flags adds the flags that say what to compare with.
 func (d *Comparison) Flags(cmd *cobra.Command) {
-	d.src.Flags(cmd)
+	d.SourceFlags(cmd)
 	flags.ClusterFlags(cmd, d.Env, &d.Access)
 	cmd.Flags().StringVar(&d.rules, "guards", "",
 		"`BASE` to read guards and policies from, where a cluster or a plan is compared with: git:REF or dir:PATH "+
@@ -174,6 +185,21 @@ func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
 	}
 	c.Plan.Base, c.Plan.Head, c.Plan.Rules = against, d.headRevision(), rules
 	return c, err
+}
+
+// Compile compiles head and, where one is named, the base, git:REF or dir:PATH. It
+// compares nothing.
+func (d *Comparison) Compile(ctx context.Context) (c Compared, against plan.Revision, err error) {
+	kind, _, _ := strings.Cut(d.Base, ":")
+	if d.Base != "" && kind != "git" && kind != "dir" {
+		return c, against, fmt.Errorf("--base %s: write git:REF or dir:PATH", d.Base)
+	}
+	opts, err := d.compileHead(ctx, &c)
+	if err != nil || d.Base == "" {
+		return c, against, err
+	}
+	against, _, err = d.compileBase(ctx, &c, opts)
+	return c, against, err
 }
 
 // compileHead compiles the working tree. A directory that is gone compiles to nothing.

@@ -1,0 +1,159 @@
+// Package simulate is the command simulate: what becomes of pods on the pools of a
+// directory.
+//
+// Karpenter's scheduler is in package engine/simulate; here are flags and files.
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const help = `Say which nodes pods would get of the pools of a directory, what these cost, how
+full they are, and which pods get none, with the reason of each pool.
+
+Karpenter's own scheduler plans the nodes, in this process and without a
+cluster, and the controller's own choice takes the plan types: limits of pools
+and CapacityLimits hold as in a cluster. The nodes of static pools are there
+from the beginning, no other is; all pods come at once. What Karpenter merges
+afterwards is not simulated, nor are overlays and buffers.
+
+Pods are written down, --pods 200x1cpu,2Gi, or are those of manifests, of which
+Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs and Pods count, and
+DaemonSets on each node. What an autoscaler scales has as many pods as that
+allows at least, with --at max at most. LKE's own DaemonSets take some of each
+node: "kubectl get daemonsets -A -o yaml" writes them as a file for --workloads.
+
+With --base both states are simulated with the same pods, and shown next to each
+other. The exit code is 3 where pods get no node that have one in the base, or
+without a base where pods get none.`
+
+const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
+  lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
+  lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
+
+// settings are the flags as they were given.
+type settings struct {
+	comparison comparison.Comparison
+	pods       []string
+	workloads  []string
+	detailed   bool
+	at, output flags.Choice
+}
+
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
+	s := settings{
+		comparison: comparison.Comparison{Env: env},
+		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
+		output:     flags.Choice{Value: "text", Of: []string{"text", "json"}},
+	}
+	cmd := &cobra.Command{
+		Use:     "simulate [DIR]",
+		Short:   "Say which nodes pods would get, and at what price",
+		Long:    help,
+		Example: examples,
+		Args:    flags.OneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			s.comparison.Args = args
+			return s.run(cmd.Context(), env)
+		},
+	}
+	s.comparison.SourceFlags(cmd)
+	cmd.Flags().StringArrayVar(&s.pods, "pods", nil,
+		"simulate so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
+			"be repeated")
+	cmd.Flags().StringArrayVar(&s.workloads, "workloads", nil,
+		"simulate the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
+			"standard input; may be repeated")
+	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
+	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
+		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
+	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
+	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	return cmd
+}
+
+func (s *settings) run(ctx context.Context, env *flags.Env) error {
+	in, notes, err := s.read(env.Stdin)
+	if err != nil {
+		return err
+	}
+	compiled, against, err := s.comparison.Compile(ctx)
+	if err != nil {
+		return err
+	}
+	if in.Catalog, err = s.comparison.Catalog(); err != nil {
+		return err
+	}
+	head, err := of(ctx, in, compiled.Head)
+	if err != nil {
+		return err
+	}
+	head.Notes = append(notes, head.Notes...)
+	var before *simulate.Result
+	if s.comparison.Base != "" {
+		// What the base does not say of the cluster is as in the head.
+		compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
+		result, err := of(ctx, in, compiled.Base)
+		if err != nil {
+			return fmt.Errorf("simulate %s: %w", against, err)
+		}
+		before = &result
+	}
+	report := simulate.NewReport(s.comparison.Dir(), against.String(), head, before)
+	if err := s.write(env, report); err != nil {
+		return err
+	}
+	return s.verdict(report).AsError()
+}
+
+// of simulates one configuration.
+func of(ctx context.Context, in simulate.Input, compiled compile.Result) (simulate.Result, error) {
+	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
+	for _, o := range compiled.Objects {
+		in.Objects = append(in.Objects, o.Defaulted)
+	}
+	return simulate.Run(ctx, in)
+}
+
+func (s *settings) verdict(r simulate.Report) flags.Outcome {
+	switch {
+	case r.Before == nil && r.Head.Refused > 0, len(r.New) > 0:
+		return flags.Refused
+	case s.detailed && r.Changed():
+		return flags.Changes
+	}
+	return flags.Fine
+}
+
+func (s *settings) write(env *flags.Env, r simulate.Report) error {
+	if s.output.Value == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(r)
+	}
+	text := r.Text()
+	if flags.Unicode(env.Getenv) {
+		text = strings.ReplaceAll(text, " -> ", " → ")
+	}
+	_, err := fmt.Fprint(env.Stdout, text)
+	return err
+}
+
+// errNoPods says what to type.
+var errNoPods = errors.New("there are no pods to simulate: write some, --pods 200x1cpu,2Gi, or name manifests with " +
+	"--workloads PATH")

@@ -1,0 +1,118 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// made is a node that was made.
+type made struct {
+	claim  *karpv1.NodeClaim
+	static bool
+}
+
+func (m *made) pool() string { return m.claim.Labels[karpv1.NodePoolLabelKey] }
+func (m *made) plan() string { return nodeclaim.PlanOf(m.claim) }
+
+// Shortfall is a static pool that gets fewer nodes than it wants.
+type Shortfall struct {
+	Pool   string `json:"pool"`
+	Wanted int64  `json:"wanted"`
+	Made   int64  `json:"made"`
+	Text   string `json:"text"`
+}
+
+// makeStatic makes the nodes of static pools, which stand whatever pods there are.
+func (w *world) makeStatic(ctx context.Context) error {
+	ctx = settings(ctx)
+	for _, pool := range w.static {
+		wanted := *pool.Spec.Replicas
+		for i := range wanted {
+			_, why, err := w.makeNode(ctx, scheduling.NewNodeClaimTemplate(pool).ToNodeClaim(), true)
+			if err != nil {
+				return err
+			}
+			if why != "" {
+				w.shortfalls = append(w.shortfalls, Shortfall{Pool: pool.Name, Wanted: wanted, Made: i, Text: why})
+				break
+			}
+		}
+	}
+	return nil
+}
+
+// makeNode makes the node of a NodeClaim, of the plan type that the controller would
+// choose. The text is why it would choose none.
+func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
+	name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], len(w.made)+1)
+	nc.GenerateName, nc.Name, nc.UID = "", name, types.UID(name)
+	chosen, err := w.chooser.Choose(ctx, nc)
+	switch {
+	case cloudprovider.IsInsufficientCapacityError(err), cloudprovider.IsNodeClassNotReadyError(err):
+		return "", sentence(err), nil
+	case err != nil:
+		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
+			nc.Labels[karpv1.NodePoolLabelKey], err)
+	}
+	w.made = append(w.made, &made{chosen, static})
+	w.store.claims = append(w.store.claims, chosen)
+	w.store.nodes[name] = nodeOf(chosen)
+	return name, "", nil
+}
+
+// nodeOf is the Node of a claim, once it has joined.
+func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
+	labels := maps.Clone(nc.Labels)
+	labels[corev1.LabelHostname] = nc.Name
+	labels[karpv1.NodeRegisteredLabelKey], labels[karpv1.NodeInitializedLabelKey] = "true", "true"
+	return &corev1.Node{
+		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: labels},
+		Spec:       corev1.NodeSpec{ProviderID: nc.Status.ProviderID, Taints: nc.Spec.Taints},
+		Status:     corev1.NodeStatus{Capacity: nc.Status.Capacity, Allocatable: nc.Status.Allocatable},
+	}
+}
+
+// requested is what the pods of a node ask for, with those of DaemonSets.
+func (w *world) requested(node *corev1.Node) corev1.ResourceList {
+	pods := w.store.bound[node.Name]
+	labels := reqs.NewLabelRequirements(node.Labels)
+	for _, daemon := range w.daemons {
+		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selects(labels, daemon) {
+			pods = append(pods[:len(pods):len(pods)], daemon)
+		}
+	}
+	return resources.RequestsForPods(pods...)
+}
+
+// selects reports whether one of the terms of a pod is for a node with the labels.
+func selects(labels reqs.Requirements, pod *corev1.Pod) bool {
+	terms := 1
+	affinity := pod.Spec.Affinity
+	if affinity != nil && affinity.NodeAffinity != nil &&
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
+	}
+	pod = pod.DeepCopy()
+	for range terms {
+		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
+			return true
+		}
+		if terms > 1 {
+			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
+		}
+	}
+	return false
+}

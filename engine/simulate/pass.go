@@ -1,0 +1,176 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	"sigs.k8s.io/karpenter/pkg/controllers/state"
+	"sigs.k8s.io/karpenter/pkg/events"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+)
+
+// passed is what a pass has left.
+type passed struct {
+	pending  []*corev1.Pod
+	progress bool // some pod has got a node
+}
+
+// answer is why pods have none, as far as Karpenter and the choice of plan types say.
+type answer struct {
+	errors  map[types.UID]error
+	refused map[types.UID]Reason // by the choice
+	without map[string]bool      // pools that have no plan type to plan with
+}
+
+// pass has Karpenter plan once, chooses the plan types of the nodes that it wants, and
+// binds their pods.
+func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error) {
+	ctx = settings(ctx)
+	found := answer{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
+	results, err := w.solve(ctx, pending, found.without)
+	if err != nil {
+		return passed{}, fmt.Errorf("have Karpenter plan: %w", err)
+	}
+	b := binding{store: w.store, pending: map[types.UID]*corev1.Pod{}}
+	for _, pod := range pending {
+		b.pending[pod.UID] = pod
+	}
+	for _, node := range results.ExistingNodes {
+		if err := b.bind(node.Pods, node.Name()); err != nil {
+			return passed{}, err
+		}
+	}
+	for _, claim := range results.NewNodeClaims {
+		node, why, err := w.makeNode(ctx, claim.ToNodeClaim(), false)
+		if err != nil {
+			return passed{}, err
+		}
+		if why != "" {
+			for _, pod := range claim.Pods {
+				found.refused[pod.UID] = Reason{Pool: claim.NodePoolName, Text: why}
+			}
+			continue
+		}
+		if err := b.bind(claim.Pods, node); err != nil {
+			return passed{}, err
+		}
+	}
+	for pod, err := range results.PodErrors {
+		found.errors[pod.UID] = err
+	}
+	w.last = found
+	left := slices.DeleteFunc(slices.Clone(pending), func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
+	return passed{left, len(left) < len(pending)}, found.check(left, len(pending)-len(left))
+}
+
+// check holds what Karpenter says to the pods that have no node.
+func (a answer) check(left []*corev1.Pod, bound int) error {
+	for _, pod := range left {
+		_, said := a.errors[pod.UID]
+		if _, refused := a.refused[pod.UID]; !said && !refused {
+			return fmt.Errorf("Karpenter placed %d pods, and says of %d others neither where they go nor why they cannot: "+
+				"this does not add up, please report it", bound, len(left))
+		}
+	}
+	return nil
+}
+
+// binding binds the pods of one pass.
+type binding struct {
+	store   *store
+	pending map[types.UID]*corev1.Pod
+}
+
+// bind binds pods to a node; those of Karpenter are copies.
+func (b binding) bind(pods []*corev1.Pod, node string) error {
+	for _, p := range pods {
+		pod := b.pending[p.UID]
+		if pod == nil || pod.Spec.NodeName != "" {
+			return fmt.Errorf("Karpenter has placed pod %s on %s, which has not asked or has a node: please report it",
+				p.UID, node)
+		}
+		b.store.bind(pod, node)
+	}
+	return nil
+}
+
+// solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
+// and say nothing of the pods that are left.
+func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without silent) (scheduling.Results, error) {
+	var none scheduling.Results
+	cluster, err := w.cluster(ctx)
+	if err != nil {
+		return none, err
+	}
+	nodes := cluster.DeepCopyNodes().Active()
+	offered := map[string][]*cloudprovider.InstanceType{}
+	for _, pool := range w.dynamic {
+		if offered[pool.Name], err = w.provider.GetInstanceTypes(ctx, pool); err != nil {
+			return none, err
+		}
+	}
+	opts := []scheduling.Options{
+		scheduling.DisableReservedCapacityFallback, scheduling.NumConcurrentReconciles(1),
+		scheduling.MinValuesPolicy(options.MinValuesPolicyStrict),
+	}
+	topology, err := scheduling.NewTopology(ctx, w.store, cluster, nodes, w.dynamic, offered, pending, opts...)
+	if err != nil {
+		return none, err
+	}
+	s := scheduling.NewScheduler(ctx, w.store, w.dynamic, cluster, nodes, topology, offered, w.copies(), without,
+		clock.RealClock{}, nil, nil, opts...)
+	results, err := s.Solve(ctx, slices.Clone(pending)) // it sorts them
+	if err != nil {
+		return none, err
+	}
+	return results.TruncateInstanceTypes(ctx, scheduling.MaxInstanceTypes), nil
+}
+
+// copies are the pods of DaemonSets. Karpenter takes terms of their affinities off them
+// that a pool does not meet.
+func (w *world) copies() (daemons []*corev1.Pod) {
+	for _, pod := range w.daemons {
+		daemons = append(daemons, pod.DeepCopy())
+	}
+	return daemons
+}
+
+// cluster is what Karpenter knows of the nodes that there are.
+func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
+	cluster := state.NewCluster(clock.RealClock{}, w.store, w.provider)
+	for _, m := range w.made {
+		cluster.UpdateNodeClaim(m.claim)
+		if err := cluster.UpdateNode(ctx, w.store.nodes[m.claim.Name]); err != nil {
+			return nil, err
+		}
+		for _, pod := range w.store.bound[m.claim.Name] {
+			if !podutils.HasRequiredPodAntiAffinity(pod) { // the others are known from their nodes
+				continue
+			}
+			if err := cluster.UpdatePod(ctx, pod); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return cluster, nil
+}
+
+// silent is a recorder of events that notes the pools which the scheduler leaves out.
+type silent map[string]bool
+
+// Publish implements events.Recorder.
+func (s silent) Publish(all ...events.Event) {
+	for _, e := range all {
+		if pool, ok := e.InvolvedObject.(*karpv1.NodePool); ok && e.Reason == events.NoCompatibleInstanceTypes {
+			s[pool.Name] = true
+		}
+	}
+}

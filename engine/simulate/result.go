@@ -1,0 +1,196 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Result is what becomes of the pods.
+type Result struct {
+	Asked   int `json:"asked"`
+	Placed  int `json:"placed"`
+	Refused int `json:"refused"`
+
+	Plans      []Plan      `json:"plans"` // by pool and plan type
+	Total      Cost        `json:"total"`
+	Refusals   []Refusal   `json:"refusals"`
+	Shortfalls []Shortfall `json:"shortfalls"`
+	Nodes      []Node      `json:"nodes"` // in the order in which they were made
+	Notes      []string    `json:"notes"` // what was not simulated
+}
+
+// Cost is what nodes cost. In a month a node costs no more than its monthly price.
+type Cost struct {
+	Hourly  catalog.Money `json:"hourly"`
+	Monthly catalog.Money `json:"monthly"`
+}
+
+func (c *Cost) add(other Cost) {
+	c.Hourly += other.Hourly
+	c.Monthly += other.Monthly
+}
+
+// Use is how much pods ask for, those of DaemonSets too, of what a node has for pods:
+// thousandths of a CPU, bytes of memory.
+type Use struct {
+	Requested   int64 `json:"requested"`
+	Allocatable int64 `json:"allocatable"`
+}
+
+func (u *Use) add(other Use) {
+	u.Requested += other.Requested
+	u.Allocatable += other.Allocatable
+}
+
+// Percent is the share that is asked for.
+func (u Use) Percent() int {
+	if u.Allocatable == 0 {
+		return 0
+	}
+	return int((u.Requested*200 + u.Allocatable) / (u.Allocatable * 2)) // rounded
+}
+
+// Node is a node that is made.
+type Node struct {
+	Name   string  `json:"name"`
+	Pool   string  `json:"pool"`
+	Plan   string  `json:"plan"`
+	Static bool    `json:"static"`
+	Cost   Cost    `json:"cost"`
+	CPU    Use     `json:"cpu"`
+	Memory Use     `json:"memory"`
+	Pods   []Share `json:"pods"`
+}
+
+// Share is the pods of one workload.
+type Share struct {
+	Workload string `json:"workload"`
+	Pods     int    `json:"pods"`
+}
+
+// Plan is all nodes of a pool that have one plan type.
+type Plan struct {
+	Pool   string `json:"pool"`
+	Plan   string `json:"plan"`
+	Static bool   `json:"static"`
+	Nodes  int    `json:"nodes"`
+	Pods   int    `json:"pods"`
+	Cost   Cost   `json:"cost"`
+	CPU    Use    `json:"cpu"`
+	Memory Use    `json:"memory"`
+}
+
+// Refusal is the pods of one workload that get no node for the same reasons.
+type Refusal struct {
+	Workload string   `json:"workload"`
+	Pods     int      `json:"pods"`
+	Reasons  []Reason `json:"reasons"`
+}
+
+// result says what has become of the pods; pending are those without a node.
+func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, error) {
+	r := Result{
+		Asked: len(w.pods), Placed: len(w.pods) - len(pending), Refused: len(pending), Plans: []Plan{}, Nodes: []Node{},
+		Refusals: []Refusal{}, Shortfalls: append([]Shortfall{}, w.shortfalls...), Notes: append([]string{}, w.notes...),
+	}
+	for _, m := range w.made {
+		n := w.node(m)
+		r.Nodes = append(r.Nodes, n)
+		r.Total.add(n.Cost)
+	}
+	r.Plans = plans(r.Nodes)
+	var err error
+	if r.Refusals, err = w.refusals(ctx, pending); err != nil {
+		return Result{}, err
+	}
+	if len(w.daemons) == 0 && len(w.pods) > 0 {
+		r.Notes = append(r.Notes, "No DaemonSets are given, and those of LKE take some of each node, too: kubectl get "+
+			"daemonsets -A -o yaml writes them.")
+	}
+	return r, r.check(len(w.pods))
+}
+
+func (w *world) node(m *made) Node {
+	object, price := w.store.nodes[m.claim.Name], w.types.Price(m.plan())
+	requested, has := w.requested(object), object.Status.Allocatable
+	n := Node{
+		Name: m.claim.Name, Pool: m.pool(), Plan: m.plan(), Static: m.static,
+		Cost:   Cost{Hourly: price.Hourly, Monthly: price.PerMonth()},
+		CPU:    Use{requested.Cpu().MilliValue(), has.Cpu().MilliValue()},
+		Memory: Use{requested.Memory().Value(), has.Memory().Value()},
+		Pods:   []Share{},
+	}
+	on := map[int]int{}
+	for _, pod := range w.store.bound[m.claim.Name] {
+		on[w.of[pod.UID]]++
+	}
+	for i, load := range w.workloads {
+		if on[i] > 0 {
+			n.Pods = append(n.Pods, Share{Workload: load.Name, Pods: on[i]})
+		}
+	}
+	return n
+}
+
+// plans adds up nodes by pool and plan type, the dearest plan type of a pool first.
+func plans(nodes []Node) []Plan {
+	type key struct{ pool, plan string }
+	at := map[key]int{}
+	list := []Plan{}
+	for _, n := range nodes {
+		i, known := at[key{n.Pool, n.Plan}]
+		if !known {
+			i = len(list)
+			at[key{n.Pool, n.Plan}] = i
+			list = append(list, Plan{Pool: n.Pool, Plan: n.Plan, Static: n.Static})
+		}
+		p := &list[i]
+		p.Nodes++
+		for _, s := range n.Pods {
+			p.Pods += s.Pods
+		}
+		p.Cost.add(n.Cost)
+		p.CPU.add(n.CPU)
+		p.Memory.add(n.Memory)
+	}
+	slices.SortFunc(list, func(a, b Plan) int {
+		each := func(p Plan) int64 { return int64(p.Cost.Hourly) / int64(p.Nodes) }
+		return cmp.Or(cmp.Compare(a.Pool, b.Pool), -cmp.Compare(each(a), each(b)), cmp.Compare(a.Plan, b.Plan))
+	})
+	return list
+}
+
+// refusals groups the pods without a node by workload and reasons.
+func (w *world) refusals(ctx context.Context, pending []*corev1.Pod) ([]Refusal, error) {
+	list := []Refusal{}
+	if len(pending) == 0 {
+		return list, nil
+	}
+	e, err := w.explainer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	at := map[string]int{}
+	for _, pod := range pending {
+		reasons := e.reasons(ctx, pod)
+		text, err := json.Marshal(reasons)
+		if err != nil {
+			return nil, err
+		}
+		load := w.workloads[w.of[pod.UID]].Name
+		i, known := at[load+"\x00"+string(text)]
+		if !known {
+			i = len(list)
+			at[load+"\x00"+string(text)] = i
+			list = append(list, Refusal{Workload: load, Reasons: reasons})
+		}
+		list[i].Pods++
+	}
+	return list, nil
+}

@@ -1,0 +1,90 @@
+// Package simulate finds out which nodes some pods would get of NodePools, and which of
+// the pods none: by Karpenter's own scheduler and by the provider's own choice of plan
+// types, in this process, without a cluster.
+//
+// It is pure: objects, prices and pods come in, nodes and refusals go out, the same ones
+// each time. It knows neither files nor what was simulated before.
+package simulate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Input is what a simulation is of.
+type Input struct {
+	Region  string
+	Tier    catalog.Tier // "" stands for standard
+	Catalog *catalog.Catalog
+	// Objects are those of a configuration, with their defaults, as JSON has them.
+	Objects    []map[string]any
+	Workloads  []Workload
+	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
+}
+
+// A Workload is so many pods that are alike.
+type Workload struct {
+	Name string // for people, such as "Deployment web/api"
+	Pods int
+	// Pod is what each of them is like. Its name, and all that a cluster gives a pod,
+	// is ignored.
+	Pod corev1.Pod
+}
+
+// Run simulates that all pods are there at once and no node is. Each pod is on a node of
+// the result, or refused: an error where Karpenter's answer does not add up.
+//
+// As in a cluster it takes several passes where limits are near: Karpenter plans each
+// node as the largest that it may become, and what is left of a limit when plan types
+// are chosen is planned with again. Pods that have a node keep it. In a cluster the
+// scheduler of Kubernetes binds them, which may distribute them otherwise.
+func Run(ctx context.Context, in Input) (Result, error) {
+	if in.Region == "" {
+		return Result{}, errors.New("the region of the cluster is not known, and plans and prices follow from it")
+	}
+	linode.Register()
+	w, err := newWorld(ctx, in)
+	if err != nil {
+		return Result{}, err
+	}
+	if err := w.makeStatic(ctx); err != nil {
+		return Result{}, err
+	}
+	pending := w.pods
+	for len(pending) > 0 {
+		after, err := w.pass(ctx, pending)
+		if err != nil {
+			return Result{}, err
+		}
+		if pending = after.pending; !after.progress {
+			break
+		}
+	}
+	return w.result(ctx, pending)
+}
+
+// check holds a result to what was asked.
+func (r Result) check(asked int) error {
+	on := 0
+	for _, n := range r.Nodes {
+		for _, s := range n.Pods {
+			on += s.Pods
+		}
+	}
+	refused := 0
+	for _, f := range r.Refusals {
+		refused += f.Pods
+	}
+	if r.Asked != asked || on != r.Placed || refused != r.Refused || on+refused != asked {
+		return fmt.Errorf("of %d pods %d have a node and %d are refused: this does not add up, please report it", asked,
+			on, refused)
+	}
+	return nil
+}

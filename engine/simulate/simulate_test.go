@@ -1,0 +1,269 @@
+package simulate_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files with what comes out")
+
+// TestWhatBecomesOfPods simulates the archives of testdata: a configuration, pods in a few
+// characters or as manifests, and what is told of them.
+func TestWhatBecomesOfPods(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			in := inputOf(t, archive)
+			result, err := simulate.Run(t.Context(), in)
+			if err != nil {
+				t.Fatal(err)
+			}
+			sound(t, result)
+			got := simulate.NewReport("dir", "", result, nil).Text() + nodesText(result)
+			for range 3 {
+				if again, err := simulate.Run(t.Context(), in); err != nil || cmp.Diff(result, again) != "" {
+					t.Fatalf("another time it is another: %v %s", err, cmp.Diff(result, again))
+				}
+			}
+			compare(t, name, archive, got)
+		})
+	}
+}
+
+// compare compares with the file want of an archive, or rewrites it.
+func compare(t *testing.T, name string, archive *txtar.Archive, got string) {
+	t.Helper()
+	for i, f := range archive.Files {
+		if f.Name != "want" {
+			continue
+		}
+		if *update {
+			archive.Files[i].Data = []byte(got)
+			if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		if diff := cmp.Diff(string(f.Data), got); diff != "" {
+			t.Errorf("(-want +got)\n%s", diff)
+		}
+		return
+	}
+	t.Fatal("there is no file called want")
+}
+
+// nodesText lists what is on each node.
+func nodesText(r simulate.Result) string {
+	var b strings.Builder
+	b.WriteString("\n")
+	for _, n := range r.Nodes {
+		fmt.Fprintf(&b, "%s %s", n.Name, n.Plan)
+		for _, s := range n.Pods {
+			fmt.Fprintf(&b, ", %d of %s", s.Pods, s.Workload)
+		}
+		b.WriteString("\n")
+	}
+	return b.String()
+}
+
+// inputOf reads an archive.
+func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	var in simulate.Input
+	var objects []workloads.Object
+	most := false
+	for _, f := range archive.Files {
+		switch {
+		case strings.HasSuffix(f.Name, ".lke.hcl"):
+			fsys[f.Name] = &fstest.MapFile{Data: f.Data}
+		case f.Name == "pods":
+			for text := range strings.FieldsSeq(string(f.Data)) {
+				load, err := workloads.Pods(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				in.Workloads = append(in.Workloads, load)
+			}
+		case strings.HasSuffix(f.Name, ".yaml"):
+			found, err := adopt.ReadManifests(bytes.NewReader(f.Data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, fields := range found {
+				objects = append(objects, workloads.Object{File: f.Name, Fields: fields})
+			}
+		case f.Name == "max":
+			most = true
+		}
+	}
+	found, err := workloads.Of(objects, most)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.Workloads, in.DaemonSets = append(found.Workloads, in.Workloads...), found.DaemonSets
+	compileInto(t, &in, fsys)
+	return in
+}
+
+func compileInto(t testing.TB, in *simulate.Input, fsys fstest.MapFS) {
+	t.Helper()
+	compiled, diags := compile.Dir(context.Background(), fsys, compile.Options{})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	var err error
+	if in.Catalog, err = catalog.Embedded(); err != nil {
+		t.Fatal(err)
+	}
+	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
+	in.Objects = nil
+	for _, o := range compiled.Objects {
+		in.Objects = append(in.Objects, o.Defaulted)
+	}
+}
+
+// sound holds a result to what must be so of each.
+func sound(t *testing.T, r simulate.Result) {
+	t.Helper()
+	var hourly catalog.Money
+	for _, n := range r.Nodes {
+		hourly += n.Cost.Hourly
+		if n.CPU.Requested > n.CPU.Allocatable || n.Memory.Requested > n.Memory.Allocatable {
+			t.Errorf("%s of %s is fuller than it can be: %+v %+v", n.Name, n.Plan, n.CPU, n.Memory)
+		}
+	}
+	if hourly != r.Total.Hourly {
+		t.Errorf("the nodes cost %s an hour, and the total is %s", hourly, r.Total.Hourly)
+	}
+	if r.Placed+r.Refused != r.Asked {
+		t.Errorf("%d placed and %d refused of %d", r.Placed, r.Refused, r.Asked)
+	}
+	for _, f := range r.Refusals {
+		if len(f.Reasons) == 0 {
+			t.Errorf("%d of %s are refused for no reason", f.Pods, f.Workload)
+		}
+		for _, reason := range f.Reasons {
+			for _, own := range []string{"karpenter.sh/", "hostname-placeholder", "requirements="} {
+				if strings.Contains(reason.Text, own) {
+					t.Errorf("a reason has what only Karpenter knows: %s", reason.Text)
+				}
+			}
+		}
+	}
+}
+
+const random = `
+cluster {
+  name   = "random"
+  region = "us-ord"
+}
+
+node_class "default" {}
+`
+
+// TestNothingIsLostInAnyWorld simulates pods and pools that are drawn: limits hold, no
+// node is overfull, each pod is somewhere, and a second time all is the same.
+func TestNothingIsLostInAnyWorld(t *testing.T) {
+	for seed := range uint64(60) {
+		draw := rand.New(rand.NewPCG(seed, 1))
+		text := random
+		limit := map[string]int64{}
+		for i := range 1 + draw.IntN(3) {
+			name := fmt.Sprintf("p%d", i)
+			limit[name] = int64(4 + draw.IntN(60))
+			text += fmt.Sprintf(`
+pool %q {
+  node_class   = node_class.default
+  requirements = { class = %q, cpu = between(1, %d) }
+  limits       = { cpu = %d }
+  weight       = %d
+}
+`, name, []string{"standard", "dedicated"}[draw.IntN(2)], 2<<draw.IntN(5), limit[name], 1+draw.IntN(3))
+		}
+		if draw.IntN(2) == 0 {
+			text += fmt.Sprintf("\nlimits \"all\" {\n  nodes = %d\n}\n", 1+draw.IntN(9))
+		}
+		var in simulate.Input
+		asked := 0
+		for range 1 + draw.IntN(4) {
+			load, err := workloads.Pods(fmt.Sprintf("%dx%dmcpu,%dMi", 1+draw.IntN(30), 100*(1+draw.IntN(30)), 128*(1+draw.IntN(40))))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if draw.IntN(3) == 0 {
+				apart(&load.Pod, load.Name)
+			}
+			asked += load.Pods
+			in.Workloads = append(in.Workloads, load)
+		}
+		compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}})
+		r, err := simulate.Run(t.Context(), in)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		sound(t, r)
+		used := map[string]int64{}
+		for _, n := range r.Nodes {
+			plan, _ := in.Catalog.Plan(n.Plan)
+			used[n.Pool] += int64(plan.VCPUs)
+		}
+		for pool, cpus := range used {
+			if cpus > limit[pool] {
+				t.Errorf("seed %d: pool %s has %d CPUs, and its limit is %d", seed, pool, cpus, limit[pool])
+			}
+		}
+		if r.Asked != asked {
+			t.Errorf("seed %d: %d pods were asked for, and %d are accounted for", seed, asked, r.Asked)
+		}
+		again, err := simulate.Run(t.Context(), in)
+		if diff := cmp.Diff(r, again); err != nil || diff != "" {
+			t.Errorf("seed %d: another time it is another: %v %s", seed, err, diff)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%s\n%s", seed, text, must(json.MarshalIndent(r, "", " ")))
+		}
+	}
+}
+
+func must(text []byte, _ error) []byte { return text }
+
+// apart keeps the pods of a workload on nodes of their own.
+func apart(pod *corev1.Pod, name string) {
+	pod.Labels = map[string]string{"app": strings.NewReplacer(",", "-").Replace(name)}
+	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
+		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
+		LabelSelector: selector(pod.Labels),
+	}}
+}
+
+func selector(labels map[string]string) *metav1.LabelSelector {
+	return &metav1.LabelSelector{MatchLabels: labels}
+}

@@ -1,0 +1,267 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/limits"
+)
+
+// Reason is why pods cannot have a node of a pool.
+type Reason struct {
+	Pool string `json:"pool"` // "" for all
+	Text string `json:"text"`
+}
+
+// explainer says in words why pods are refused. Karpenter decides; what its errors leave
+// out, or write in an order that differs each time, is looked up again.
+type explainer struct {
+	*world
+	tally limits.Tally
+	prefs scheduling.Preferences
+}
+
+func (w *world) explainer(ctx context.Context) (*explainer, error) {
+	tally, err := w.chooser.Limits.Show(ctx)
+	e := &explainer{world: w, tally: tally}
+	for _, pool := range w.dynamic {
+		for _, t := range pool.Spec.Template.Spec.Taints {
+			e.prefs.ToleratePreferNoSchedule = e.prefs.ToleratePreferNoSchedule ||
+				t.Effect == corev1.TaintEffectPreferNoSchedule
+		}
+	}
+	return e, err
+}
+
+// reasons says why a pod has no node, for each pool in the order in which Karpenter
+// tries them.
+func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
+	if reason, refused := e.last.refused[pod.UID]; refused {
+		return []Reason{reason}
+	}
+	err := e.last.errors[pod.UID]
+	if scheduling.IsDRAError(err) {
+		return []Reason{{Text: "it asks for devices by ResourceClaims, which Karpenter does not plan with."}}
+	}
+	if len(e.dynamic) == 0 {
+		return []Reason{{Text: "there is no pool that makes nodes for pods, and the nodes that there are have no room."}}
+	}
+	pod = pod.DeepCopy() // without its preferences: they are no reason
+	for e.prefs.Relax(settings(ctx), pod) {
+	}
+	var reasons []Reason
+	left := parts(err)
+	for _, pool := range e.dynamic {
+		if e.last.without[pool.Name] {
+			reasons = append(reasons, Reason{pool.Name, e.nothingToHave(pool)})
+			continue
+		}
+		if len(left) == 0 {
+			return unpaired(err)
+		}
+		n := 1
+		taints := reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod)
+		if taints != nil && !aboutLimits(left[0]) { // each is an error of its own
+			n = min(len(parts(taints)), len(left))
+		}
+		reasons = append(reasons, Reason{pool.Name, e.reason(pool, pod, left[0])})
+		left = left[n:]
+	}
+	if len(left) > 0 && len(reasons) > len(e.last.without) {
+		return unpaired(err)
+	}
+	return reasons
+}
+
+// unpaired is what Karpenter says, where it is not known which pool it says it of.
+func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
+
+// parts are the errors that an error consists of.
+func parts(err error) []error {
+	if err == nil {
+		return nil
+	}
+	if several, ok := err.(interface{ Errors() []error }); ok { // not one that it wraps
+		return several.Errors()
+	}
+	return []error{err}
+}
+
+func aboutLimits(err error) bool {
+	text := err.Error()
+	return strings.HasPrefix(text, "all available instance types exceed limits") ||
+		strings.HasPrefix(text, "node limits have been exhausted")
+}
+
+// reason says why a pool makes no node for a pod.
+func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+	text := err.Error()
+	switch {
+	case aboutLimits(err):
+		return e.limit(pool, pod, err)
+	case strings.HasPrefix(text, "did not tolerate taint"):
+		return untolerated(pool, pod)
+	case strings.HasPrefix(text, "incompatible requirements"):
+		if words := incompatible(pool, pod); words != "" {
+			return words
+		}
+	case strings.HasPrefix(text, "unsatisfiable topology constraint"):
+		return spread(pod)
+	case strings.HasPrefix(text, "no instance type"):
+		return e.size(pool, pod, err)
+	}
+	return sentence(err)
+}
+
+// sentence is the text of an error without what Karpenter adds for itself.
+func sentence(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ", requirements=")
+	text = strings.TrimPrefix(text, "insufficient capacity, ")
+	return strings.TrimSuffix(text, ".") + "."
+}
+
+// limit says which limit refuses a node for a pod, or why the pod would get none with
+// room in it, too: Karpenter looks at limits first.
+func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+		return untolerated(pool, pod)
+	}
+	if words := incompatible(pool, pod); words != "" {
+		return words
+	}
+	return e.size(pool, pod, err)
+}
+
+// nothingToHave says why a pool has no plan type to plan with.
+func (e *explainer) nothingToHave(pool *karpv1.NodePool) string {
+	fit := instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil)
+	if why, refused := e.chooser.Limits.Refused(e.tally, pool.Name, fit); refused {
+		return why + "."
+	}
+	if len(fit) > 0 {
+		return "its plan types do not meet minValues of its requirements."
+	}
+	return fmt.Sprintf("none of the plan types that it allows can be had in %s.", e.types.Region())
+}
+
+func untolerated(pool *karpv1.NodePool, pod *corev1.Pod) string {
+	var taints []string
+	for _, t := range pool.Spec.Template.Spec.Taints {
+		if (reqs.Taints{t}).ToleratesPod(pod) != nil {
+			taints = append(taints, t.ToString())
+		}
+	}
+	return "the pod does not tolerate " + strings.Join(taints, " and ") + "."
+}
+
+// incompatible says which labels the pod selects that no node of the pool has.
+func incompatible(pool *karpv1.NodePool, pod *corev1.Pod) string {
+	has, wants := scheduling.NewNodeClaimTemplate(pool).Requirements, reqs.NewPodRequirements(pod)
+	var texts []string
+	for _, key := range slices.Sorted(maps.Keys(wants)) {
+		one := reqs.NewRequirements(wants.Get(key))
+		if has.Compatible(one, reqs.AllowUndefinedWellKnownLabels) == nil {
+			continue
+		}
+		if !has.Has(key) {
+			texts = append(texts, fmt.Sprintf("the pod selects nodes by the label %s, which its nodes do not have", key))
+			continue
+		}
+		texts = append(texts, fmt.Sprintf("the pod wants %s, and its nodes have %s", wants.Get(key), has.Get(key)))
+	}
+	if len(texts) == 0 {
+		return ""
+	}
+	return strings.Join(texts, "; ") + "."
+}
+
+// spread names the constraints of a pod that say where its fellows may be.
+func spread(pod *corev1.Pod) string {
+	var texts []string
+	for _, c := range pod.Spec.TopologySpreadConstraints {
+		texts = append(texts, "be spread over "+c.TopologyKey)
+	}
+	if a := pod.Spec.Affinity; a != nil {
+		if a.PodAffinity != nil {
+			for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				texts = append(texts, "be next to pods that it has an affinity to, by "+t.TopologyKey)
+			}
+		}
+		if a.PodAntiAffinity != nil {
+			for _, t := range a.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+				texts = append(texts, "be apart from other pods, by "+t.TopologyKey)
+			}
+		}
+	}
+	if len(texts) == 0 {
+		return "other pods must be apart from it, by their anti-affinity."
+	}
+	return "no node of it would do for how the pod must " + strings.Join(texts, " and ") + "."
+}
+
+// size says what of a pod is too large for the plan types of a pool, or which limit has
+// no room for those that are large enough.
+func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+	want, ok := instancetype.ForPod(pool, pod)
+	if !ok {
+		return sentence(err)
+	}
+	asked := resources.RequestsForPods(pod)
+	allowed := instancetype.Candidates(e.types.List(), want, nil)
+	if len(allowed) == 0 {
+		return fmt.Sprintf("none of the plan types that the pool and the pod allow can be had in %s.", e.types.Region())
+	}
+	fit := instancetype.Candidates(e.types.List(), want, asked)
+	if why, refused := e.chooser.Limits.Refused(e.tally, pool.Name, fit); refused {
+		return why + "."
+	}
+	if len(fit) > 0 && aboutLimits(err) {
+		return "what is left of its limits is less than each of its plan types has."
+	}
+	if len(fit) > 0 {
+		return "with the pods of DaemonSets the pod has no room on the largest of its plan types."
+	}
+	return tooLarge(asked, allowed)
+}
+
+// tooLarge says what of a pod none of the plan types has.
+func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) string {
+	var texts []string
+	for _, name := range slices.Sorted(maps.Keys(asked)) {
+		var most resource.Quantity
+		for _, it := range allowed {
+			if has := it.Allocatable()[name]; has.Cmp(most) > 0 {
+				most = has
+			}
+		}
+		if wanted := asked[name]; wanted.Cmp(most) > 0 {
+			texts = append(texts, fmt.Sprintf("the pod asks for %s of %s, and the largest of its plan types has %s",
+				amount(name, wanted), name, amount(name, most)))
+		}
+	}
+	if len(texts) == 0 {
+		return "none of its plan types has all at once that the pod asks for."
+	}
+	return strings.Join(texts, "; ") + "."
+}
+
+// amount writes an amount as people write it.
+func amount(name corev1.ResourceName, q resource.Quantity) string {
+	switch name {
+	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+		return fmt.Sprintf("%.1fGi", float64(q.Value())/(1<<30))
+	}
+	return q.String()
+}

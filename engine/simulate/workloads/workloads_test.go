@@ -1,0 +1,118 @@
+package workloads_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files with what comes out")
+
+// TestManifestsHavePods reads the archives of testdata, at the lower and at the upper
+// bounds of autoscalers.
+func TestManifestsHavePods(t *testing.T) {
+	archives, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(archives) == 0 {
+		t.Fatal("no archives", err)
+	}
+	for _, name := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(name), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var objects []workloads.Object
+			for _, f := range archive.Files {
+				if !strings.HasSuffix(f.Name, ".yaml") {
+					continue
+				}
+				found, err := adopt.ReadManifests(bytes.NewReader(f.Data))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, fields := range found {
+					objects = append(objects, workloads.Object{File: f.Name, Fields: fields})
+				}
+			}
+			for i, f := range archive.Files {
+				if f.Name != "want" && f.Name != "want at most" {
+					continue
+				}
+				got := text(workloads.Of(objects, f.Name == "want at most"))
+				if *update {
+					archive.Files[i].Data = []byte(got)
+				} else if diff := cmp.Diff(string(f.Data), got); diff != "" {
+					t.Errorf("%s (-want +got)\n%s", f.Name, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(name, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func text(found workloads.Found, err error) string {
+	if err != nil {
+		return "error: " + err.Error() + "\n"
+	}
+	var b strings.Builder
+	for _, w := range found.Workloads {
+		pod := w.Pod
+		fmt.Fprintf(&b, "%d of %s in %s, each %s\n", w.Pods, w.Name, pod.Namespace, resources.String(resources.RequestsForPods(&pod)))
+	}
+	for _, d := range found.DaemonSets {
+		fmt.Fprintf(&b, "DaemonSet %s/%s\n", d.Namespace, d.Name)
+	}
+	for _, n := range found.Notes {
+		b.WriteString("note: " + n + "\n")
+	}
+	return b.String()
+}
+
+func TestPodsInAFewCharacters(t *testing.T) {
+	for text, want := range map[string]string{
+		"200x1cpu,2Gi":               `200 {"cpu":"1","memory":"2Gi","pods":"1"}`,
+		"4x2cpu,8Gi,gpu=1":           `4 {"cpu":"2","memory":"8Gi","nvidia.com/gpu":"1","pods":"1"}`,
+		"1x500mcpu":                  `1 {"cpu":"500m","pods":"1"}`,
+		"1x0.5cpu,memory=100M":       `1 {"cpu":"500m","memory":"100M","pods":"1"}`,
+		"7x64Mi,storage=10Gi,vpu=1":  `7 {"ephemeral-storage":"10Gi","memory":"64Mi","netint.ca/Quadra":"1","pods":"1"}`,
+		"1x1cpu,example.com/thing=2": `1 {"cpu":"1","example.com/thing":"2","pods":"1"}`,
+		"0x1cpu":                     "the number of pods must be from 1 to 100000",
+		"100001x1cpu":                "the number of pods must be from 1 to 100000",
+		"1cpu":                       "it does not begin with a number of pods and an x",
+		"":                           "it does not begin with a number of pods and an x",
+		"5x":                         "it does not begin with a number of pods and an x",
+		"5x2":                        `"2" is not an amount of memory, such as 2Gi, nor of CPU, such as 2cpu`,
+		"5x200m":                     `"200m" is not an amount of memory, such as 2Gi, nor of CPU, such as 2cpu`,
+		"5xonecpu":                   `"onecpu" is not an amount`,
+		"5x1cpu,2cpu":                "cpu is there twice",
+		"5x-1cpu":                    `"-1cpu" is not an amount`,
+		"5x1cpu,,2Gi":                `"" is not an amount`,
+		"5x1cpu,=1":                  "is not an amount",
+	} {
+		load, err := workloads.Pods(text)
+		if err != nil {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%q: %v, want %s", text, err, want)
+			}
+			continue
+		}
+		if got := fmt.Sprintf("%d %s", load.Pods, resources.String(resources.RequestsForPods(&load.Pod))); got != want {
+			t.Errorf("%q: %s, want %s", text, got, want)
+		}
+	}
+}

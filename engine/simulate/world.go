@@ -1,0 +1,234 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/operator/injection"
+	"sigs.k8s.io/karpenter/pkg/operator/logging"
+	"sigs.k8s.io/karpenter/pkg/operator/options"
+	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// world is a cluster in memory.
+type world struct {
+	store    *store
+	types    *instancetype.Set
+	chooser  *linode.Chooser
+	provider *linode.Provider
+
+	dynamic, static []*karpv1.NodePool // that can be planned with, by weight
+	daemons         []*corev1.Pod
+	workloads       []Workload
+	pods            []*corev1.Pod
+	of              map[types.UID]int // the workload of each pod
+	made            []*made           // nodes, in the order in which they were made
+	last            answer            // Karpenter's, of the last pass
+	shortfalls      []Shortfall
+	notes           []string
+}
+
+// settings are those of the controller where it is given none, without what only
+// matters where time passes.
+func settings(ctx context.Context) context.Context {
+	ctx = injection.WithControllerName(log.IntoContext(ctx, logging.NopLogger), "simulate")
+	return options.ToContext(ctx, &options.Options{
+		CPURequests:       1000,
+		PreferencePolicy:  options.PreferencePolicyRespect,
+		MinValuesPolicy:   options.MinValuesPolicyStrict,
+		IgnoreDRARequests: true,
+		FeatureGates:      options.DefaultFeatureGates(),
+	})
+}
+
+func newWorld(ctx context.Context, in Input) (*world, error) {
+	tier := cmp.Or(in.Tier, catalog.Standard)
+	w := &world{
+		store: newStore(), types: instancetype.New(in.Catalog, in.Region, tier), workloads: in.Workloads,
+		of: map[types.UID]int{},
+	}
+	w.chooser = &linode.Chooser{
+		Client: w.store, Types: w.types, Tier: tier,
+		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
+	}
+	w.provider = linode.NewProvider(w.chooser, 0, nil)
+	if err := w.declare(in.Objects); err != nil {
+		return nil, err
+	}
+	w.admit(ctx)
+	for _, set := range in.DaemonSets {
+		pod := daemonset.PodForDaemonSet(set.DeepCopy())
+		pod.Namespace, pod.Name = set.Namespace, set.Name
+		w.daemons = append(w.daemons, pod)
+	}
+	w.makePods()
+	return w, nil
+}
+
+// declare puts the objects of a configuration into the world.
+func (w *world) declare(objects []map[string]any) error {
+	for _, raw := range objects {
+		kind, _ := raw["kind"].(string)
+		var err error
+		switch kind {
+		case "NodePool":
+			err = put(w.store.pools, raw)
+		case "LinodeNodeClass":
+			err = put(w.store.classes, raw)
+		case "CapacityLimit":
+			err = put(w.store.limits, raw)
+		default:
+			w.note("%s %s is not simulated.", kind, nameOf(raw))
+		}
+		if err != nil {
+			return fmt.Errorf("read %s %s: %w", kind, nameOf(raw), err)
+		}
+	}
+	return nil
+}
+
+func nameOf(raw map[string]any) string {
+	meta, _ := raw["metadata"].(map[string]any)
+	name, _ := meta["name"].(string)
+	return name
+}
+
+func put[T any](into map[string]*T, raw map[string]any) error {
+	typed := new(T)
+	into[nameOf(raw)] = typed
+	return runtime.DefaultUnstructuredConverter.FromUnstructured(raw, typed)
+}
+
+// admit finds the pools that can be planned with, and says of the others why not.
+func (w *world) admit(ctx context.Context) {
+	for _, class := range sorted(w.store.classes) {
+		w.admitClass(class)
+	}
+	for _, pool := range sorted(w.store.pools) {
+		linode.Narrow(pool, w.types.Region())
+		pool.UID = types.UID(pool.Name)
+		switch why := w.unready(ctx, pool); {
+		case why != "":
+			w.note("NodePool %s gets no node: %s", pool.Name, why)
+		case pool.Spec.Replicas != nil:
+			w.static = append(w.static, pool)
+		default:
+			w.dynamic = append(w.dynamic, pool)
+		}
+	}
+	nodepool.OrderByWeight(w.dynamic)
+	nodepool.OrderByWeight(w.static)
+}
+
+// admitClass gives a class the conditions that the controller would give it, as far as
+// they follow from the class itself.
+func (w *world) admitClass(class *linodev1alpha1.LinodeNodeClass) {
+	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
+	conditions := class.StatusConditions()
+	if problem := linode.ClassProblem(class.Spec, w.chooser.Tier); problem != "" {
+		conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem)
+		return
+	}
+	conditions.SetTrue(linodev1alpha1.ConditionValidationSucceeded)
+}
+
+// unready says why a pool is not planned with; "" where it is.
+func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
+	ref := pool.Spec.Template.Spec.NodeClassRef
+	if ref == nil || ref.Group != linodev1alpha1.Group {
+		return "its nodes are not Linode's."
+	}
+	class, declared := w.store.classes[ref.Name]
+	if !declared {
+		class = &linodev1alpha1.LinodeNodeClass{}
+		class.Name = ref.Name
+		w.admitClass(class)
+		w.store.classes[ref.Name] = class
+		w.note("LinodeNodeClass %s is not in the configuration: it is taken for one that is ready.", ref.Name)
+	}
+	if problem := linode.ClassProblem(class.Spec, w.chooser.Tier); problem != "" {
+		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
+	}
+	if err := pool.RuntimeValidate(ctx); err != nil {
+		return err.Error() + "."
+	}
+	return linode.Unacceptable(pool, w.types)
+}
+
+func (w *world) note(format string, args ...any) {
+	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+}
+
+// makePods makes the pods of all workloads. Karpenter takes pods of one size in the
+// order of their ids, here that of the workloads.
+func (w *world) makePods() {
+	for i, load := range w.workloads {
+		if load.Pod.Spec.NodeName != "" {
+			w.note("%s names the node that it wants, which is ignored.", load.Name)
+		}
+		template := podOf(load.Pod)
+		for range load.Pods {
+			pod := template.DeepCopy()
+			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
+			pod.Name = "pod-" + string(pod.UID)
+			w.of[pod.UID] = i
+			w.pods = append(w.pods, pod)
+		}
+	}
+}
+
+// podOf is a pending pod. Volumes ask for no more than the region, which is the same for
+// all nodes; how many a node can attach is not counted.
+func podOf(like corev1.Pod) *corev1.Pod {
+	pod := like.DeepCopy()
+	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
+	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			request(&containers[i].Resources)
+		}
+	}
+	return pod
+}
+
+// request has a container ask for what it is limited to, where it does not say what it
+// asks for, as the API server does.
+func request(r *corev1.ResourceRequirements) {
+	for name, most := range r.Limits {
+		if _, asked := r.Requests[name]; !asked {
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			r.Requests[name] = most.DeepCopy()
+		}
+	}
+}
+
+// sorted are the values of a map by their names.
+func sorted[T any](of map[string]*T) (list []*T) {
+	names := make([]string, 0, len(of))
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, of[name])
+	}
+	return list
+}
