@@ -15,6 +15,8 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/packing"
 )
 
 // passed is what a pass has left.
@@ -124,6 +126,14 @@ func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without silent
 	topology, err := scheduling.NewTopology(ctx, w.store, cluster, nodes, w.dynamic, offered, pending, opts...)
 	if err != nil {
 		return none, err
+	}
+	if len(pending) >= w.many {
+		return packing.Solve(ctx, packing.Input{
+			Client: w.store, Pools: w.dynamic, Nodes: nodes, Topology: topology, Types: offered, Daemons: w.copies(),
+			Left:  func(pool string) { without[pool] = true },
+			Shape: func(uid types.UID) int { return w.of[uid] },
+			Apart: slices.ContainsFunc(w.pods, podutils.HasRequiredPodAntiAffinity),
+		}, slices.Clone(pending))
 	}
 	s := scheduling.NewScheduler(ctx, w.store, w.dynamic, cluster, nodes, topology, offered, w.copies(), without,
 		clock.RealClock{}, nil, nil, opts...)

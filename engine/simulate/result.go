@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
@@ -105,6 +106,12 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 		r.Total.add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)
+	for _, p := range r.Plans {
+		if n := overfull(r.Nodes, p); n > 0 {
+			r.Notes = append(r.Notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
+				"did not count all of those that the nodes get.", count(n, "node"), p.Pool, p.Plan))
+		}
+	}
 	var err error
 	if r.Refusals, err = w.refusals(ctx, pending); err != nil {
 		return Result{}, err
@@ -133,6 +140,19 @@ func (w *world) node(m *made) Node {
 	for i, load := range w.workloads {
 		if on[i] > 0 {
 			n.Pods = append(n.Pods, Share{Workload: load.Name, Pods: on[i]})
+		}
+	}
+	return n
+}
+
+// overfull counts the nodes of a plan type of a pool whose pods ask for more than there
+// is. Karpenter takes terms off the affinity of a DaemonSet that a plan type does not
+// meet, and does not look at them for the next.
+func overfull(nodes []Node, p Plan) (n int) {
+	for _, node := range nodes {
+		if node.Pool == p.Pool && node.Plan == p.Plan &&
+			(node.CPU.Requested > node.CPU.Allocatable || node.Memory.Requested > node.Memory.Allocatable) {
+			n++
 		}
 	}
 	return n

@@ -45,7 +45,13 @@ type Workload struct {
 // node as the largest that it may become, and what is left of a limit when plan types
 // are chosen is planned with again. Pods that have a node keep it. In a cluster the
 // scheduler of Kubernetes binds them, which may distribute them otherwise.
-func Run(ctx context.Context, in Input) (Result, error) {
+func Run(ctx context.Context, in Input) (Result, error) { return run(ctx, in, manyPods) }
+
+// manyPods is from how many pods on Karpenter's scheduler takes longer than anybody
+// wants to wait: each pod tries each node that is planned.
+const manyPods = 1000
+
+func run(ctx context.Context, in Input, many int) (Result, error) {
 	if in.Region == "" {
 		return Result{}, errors.New("the region of the cluster is not known, and plans and prices follow from it")
 	}
@@ -54,6 +60,7 @@ func Run(ctx context.Context, in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
+	w.many = many
 	if err := w.makeStatic(ctx); err != nil {
 		return Result{}, err
 	}

@@ -3,10 +3,8 @@ package simulate_test
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,8 +13,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
-	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -25,7 +21,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-var update = flag.Bool("update", false, "rewrite golden files with what comes out")
+var (
+	update = flag.Bool("update", false, "rewrite golden files with what comes out")
+	worlds = flag.Int("worlds", 40, "how many worlds Karpenter's scheduler and package packing are compared in")
+)
 
 // TestWhatBecomesOfPods simulates the archives of testdata: a configuration, pods in a few
 // characters or as manifests, and what is told of them.
@@ -154,9 +153,10 @@ func compileInto(t testing.TB, in *simulate.Input, fsys fstest.MapFS) {
 func sound(t *testing.T, r simulate.Result) {
 	t.Helper()
 	var hourly catalog.Money
+	told := strings.Contains(strings.Join(r.Notes, " "), "not all pods of DaemonSets have room")
 	for _, n := range r.Nodes {
 		hourly += n.Cost.Hourly
-		if n.CPU.Requested > n.CPU.Allocatable || n.Memory.Requested > n.Memory.Allocatable {
+		if !told && (n.CPU.Requested > n.CPU.Allocatable || n.Memory.Requested > n.Memory.Allocatable) {
 			t.Errorf("%s of %s is fuller than it can be: %+v %+v", n.Name, n.Plan, n.CPU, n.Memory)
 		}
 	}
@@ -178,92 +178,4 @@ func sound(t *testing.T, r simulate.Result) {
 			}
 		}
 	}
-}
-
-const random = `
-cluster {
-  name   = "random"
-  region = "us-ord"
-}
-
-node_class "default" {}
-`
-
-// TestNothingIsLostInAnyWorld simulates pods and pools that are drawn: limits hold, no
-// node is overfull, each pod is somewhere, and a second time all is the same.
-func TestNothingIsLostInAnyWorld(t *testing.T) {
-	for seed := range uint64(60) {
-		draw := rand.New(rand.NewPCG(seed, 1))
-		text := random
-		limit := map[string]int64{}
-		for i := range 1 + draw.IntN(3) {
-			name := fmt.Sprintf("p%d", i)
-			limit[name] = int64(4 + draw.IntN(60))
-			text += fmt.Sprintf(`
-pool %q {
-  node_class   = node_class.default
-  requirements = { class = %q, cpu = between(1, %d) }
-  limits       = { cpu = %d }
-  weight       = %d
-}
-`, name, []string{"standard", "dedicated"}[draw.IntN(2)], 2<<draw.IntN(5), limit[name], 1+draw.IntN(3))
-		}
-		if draw.IntN(2) == 0 {
-			text += fmt.Sprintf("\nlimits \"all\" {\n  nodes = %d\n}\n", 1+draw.IntN(9))
-		}
-		var in simulate.Input
-		asked := 0
-		for range 1 + draw.IntN(4) {
-			load, err := workloads.Pods(fmt.Sprintf("%dx%dmcpu,%dMi", 1+draw.IntN(30), 100*(1+draw.IntN(30)), 128*(1+draw.IntN(40))))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if draw.IntN(3) == 0 {
-				apart(&load.Pod, load.Name)
-			}
-			asked += load.Pods
-			in.Workloads = append(in.Workloads, load)
-		}
-		compileInto(t, &in, fstest.MapFS{"main.lke.hcl": {Data: []byte(text)}})
-		r, err := simulate.Run(t.Context(), in)
-		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
-		}
-		sound(t, r)
-		used := map[string]int64{}
-		for _, n := range r.Nodes {
-			plan, _ := in.Catalog.Plan(n.Plan)
-			used[n.Pool] += int64(plan.VCPUs)
-		}
-		for pool, cpus := range used {
-			if cpus > limit[pool] {
-				t.Errorf("seed %d: pool %s has %d CPUs, and its limit is %d", seed, pool, cpus, limit[pool])
-			}
-		}
-		if r.Asked != asked {
-			t.Errorf("seed %d: %d pods were asked for, and %d are accounted for", seed, asked, r.Asked)
-		}
-		again, err := simulate.Run(t.Context(), in)
-		if diff := cmp.Diff(r, again); err != nil || diff != "" {
-			t.Errorf("seed %d: another time it is another: %v %s", seed, err, diff)
-		}
-		if t.Failed() {
-			t.Fatalf("seed %d:\n%s\n%s", seed, text, must(json.MarshalIndent(r, "", " ")))
-		}
-	}
-}
-
-func must(text []byte, _ error) []byte { return text }
-
-// apart keeps the pods of a workload on nodes of their own.
-func apart(pod *corev1.Pod, name string) {
-	pod.Labels = map[string]string{"app": strings.NewReplacer(",", "-").Replace(name)}
-	pod.Spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{
-		MaxSkew: 1, TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule,
-		LabelSelector: selector(pod.Labels),
-	}}
-}
-
-func selector(labels map[string]string) *metav1.LabelSelector {
-	return &metav1.LabelSelector{MatchLabels: labels}
 }

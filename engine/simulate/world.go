@@ -40,6 +40,7 @@ type world struct {
 	of              map[types.UID]int // the workload of each pod
 	made            []*made           // nodes, in the order in which they were made
 	last            answer            // Karpenter's, of the last pass
+	many            int               // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
 	notes           []string
 }

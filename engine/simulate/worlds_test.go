@@ -1,0 +1,189 @@
+package simulate_test
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+)
+
+// TestNothingIsLostInAnyWorld simulates pods and pools that are drawn: limits hold, no
+// node is overfull, each pod is somewhere, and a second time all is the same.
+func TestNothingIsLostInAnyWorld(t *testing.T) {
+	for seed := range uint64(*worlds) {
+		w := draw(t, seed)
+		r, err := simulate.Run(t.Context(), w.in)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		sound(t, r)
+		used := map[string]int64{}
+		for _, n := range r.Nodes {
+			plan, _ := w.in.Catalog.Plan(n.Plan)
+			used[n.Pool] += int64(plan.VCPUs)
+		}
+		for pool, most := range w.limits {
+			if used[pool] > most {
+				t.Errorf("pool %s has %d CPUs, and its limit is %d", pool, used[pool], most)
+			}
+		}
+		if r.Asked != w.asked {
+			t.Errorf("%d pods were asked for, and %d are accounted for", w.asked, r.Asked)
+		}
+		again, err := simulate.Run(t.Context(), w.in)
+		if diff := cmp.Diff(r, again); err != nil || diff != "" {
+			t.Errorf("another time it is another: %v %s", err, diff)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%s", seed, w.text)
+		}
+	}
+}
+
+// TestManyPodsAreAsFew holds package packing to Karpenter's scheduler: the same nodes,
+// with the same pods on them, and the same reasons.
+func TestManyPodsAreAsFew(t *testing.T) {
+	for seed := range uint64(*worlds) {
+		w := draw(t, seed)
+		want, err := simulate.RunFrom(t.Context(), w.in, math.MaxInt)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		got, err := simulate.RunFrom(t.Context(), w.in, 0)
+		if diff := cmp.Diff(want, got); err != nil || diff != "" {
+			t.Fatalf("seed %d: %v (-Karpenter +packing) %s\n%s", seed, err, diff, w.text)
+		}
+	}
+}
+
+// drawn is a configuration with pods.
+type drawn struct {
+	text   string
+	in     simulate.Input
+	limits map[string]int64 // of CPUs
+	asked  int
+}
+
+// draw draws a world.
+func draw(t *testing.T, seed uint64) drawn {
+	t.Helper()
+	d := rand.New(rand.NewPCG(seed, 1))
+	w := drawn{limits: map[string]int64{}, text: `cluster {
+  name   = "random"
+  region = "us-ord"
+}
+
+node_class "default" {}
+`}
+	for i := range 1 + d.IntN(3) {
+		w.pool(d, fmt.Sprintf("p%d", i))
+	}
+	if d.IntN(3) == 0 {
+		w.text += fmt.Sprintf("\nlimits \"all\" {\n  nodes = %d\n}\n", 1+d.IntN(9))
+	}
+	for i := range 1 + d.IntN(5) {
+		w.load(t, d, fmt.Sprintf("app%d", i))
+	}
+	for i := range d.IntN(3) {
+		w.in.DaemonSets = append(w.in.DaemonSets, daemons(d, fmt.Sprintf("set%d", i)))
+	}
+	compileInto(t, &w.in, fstest.MapFS{"main.lke.hcl": {Data: []byte(w.text)}})
+	return w
+}
+
+func (w *drawn) pool(d *rand.Rand, name string) {
+	cpus := 2 << d.IntN(5)
+	w.text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n", name)
+	w.text += fmt.Sprintf("  requirements = { class = %q, cpu = between(1, %d) }\n", []string{"standard", "dedicated"}[d.IntN(2)], cpus)
+	switch d.IntN(4) {
+	case 0:
+		w.text += fmt.Sprintf("  replicas = %d\n}\n", d.IntN(4))
+		return
+	case 1, 2:
+		w.limits[name] = int64(4 + d.IntN(100))
+		w.text += fmt.Sprintf("  limits = { cpu = %d }\n", w.limits[name])
+	}
+	w.text += fmt.Sprintf("  weight = %d\n  labels = { team = %q }\n", 1+d.IntN(3), []string{"red", "blue"}[d.IntN(2)])
+	if d.IntN(4) == 0 {
+		w.text += fmt.Sprintf("  taints = [\"team=red:%s\"]\n", []string{"NoSchedule", "PreferNoSchedule"}[d.IntN(2)])
+	}
+	w.text += "}\n"
+}
+
+// load draws pods that are alike.
+func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
+	load, err := workloads.Pods(fmt.Sprintf("%dx%dmcpu,%dMi", 1+d.IntN(60), 50*(1+d.IntN(50)), 128*(1+d.IntN(30))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	load.Name = app
+	spec := &load.Pod.Spec
+	load.Pod.Labels = map[string]string{"app": app}
+	alike := &metav1.LabelSelector{MatchLabels: load.Pod.Labels}
+	switch d.IntN(9) {
+	case 0:
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: int32(1 + d.IntN(2)),
+			TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: alike}}
+	case 1:
+		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: 1,
+			TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.ScheduleAnyway, LabelSelector: alike}}
+	case 2:
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: alike}}}}
+	case 3:
+		spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+				TopologyKey: corev1.LabelHostname, LabelSelector: alike}}}}
+	case 4:
+		spec.NodeSelector = map[string]string{"team": []string{"red", "green"}[d.IntN(2)]}
+	case 5:
+		spec.Tolerations = []corev1.Toleration{{Key: "team", Operator: corev1.TolerationOpExists}}
+	case 6:
+		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1,
+				Preference: selects("team", "red")}}}}
+	case 7:
+		spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 8080, ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
+	}
+	w.asked += load.Pods
+	w.in.Workloads = append(w.in.Workloads, load)
+}
+
+func selects(label string, values ...string) corev1.NodeSelectorTerm {
+	return corev1.NodeSelectorTerm{MatchExpressions: []corev1.NodeSelectorRequirement{{
+		Key: label, Operator: corev1.NodeSelectorOpIn, Values: values,
+	}}}
+}
+
+// daemons draws a DaemonSet.
+func daemons(d *rand.Rand, name string) *appsv1.DaemonSet {
+	load, err := workloads.Pods(fmt.Sprintf("1x%dmcpu,%dMi", 10*(1+d.IntN(40)), 32*(1+d.IntN(10))))
+	if err != nil {
+		panic(err)
+	}
+	set := &appsv1.DaemonSet{}
+	set.Namespace, set.Name = "kube-system", name
+	set.Spec.Template.Spec = load.Pod.Spec
+	switch d.IntN(3) {
+	case 0:
+		set.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Operator: corev1.TolerationOpExists}}
+	case 1:
+		set.Spec.Template.Spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: &corev1.NodeSelector{NodeSelectorTerms: []corev1.NodeSelectorTerm{
+				selects(corev1.LabelInstanceTypeStable, strings.Fields("g6-standard-2 g6-standard-4 g6-dedicated-8")...),
+				selects("team", "blue"),
+			}}}}
+	}
+	return set
+}
