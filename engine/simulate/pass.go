@@ -78,7 +78,7 @@ func (a answer) check(left []*corev1.Pod, bound int) error {
 	for _, pod := range left {
 		_, said := a.errors[pod.UID]
 		if _, refused := a.refused[pod.UID]; !said && !refused {
-			return fmt.Errorf("Karpenter placed %d pods, and says of %d others neither where they go nor why they cannot: "+
+			return fmt.Errorf("%d pods are placed, and of %d others it is neither said where they go nor why they cannot: "+
 				"this does not add up, please report it", bound, len(left))
 		}
 	}
@@ -96,8 +96,7 @@ func (b binding) bind(pods []*corev1.Pod, node string) error {
 	for _, p := range pods {
 		pod := b.pending[p.UID]
 		if pod == nil || pod.Spec.NodeName != "" {
-			return fmt.Errorf("Karpenter has placed pod %s on %s, which has not asked or has a node: please report it",
-				p.UID, node)
+			return fmt.Errorf("pod %s is placed on %s, and has not asked or has a node: please report it", p.UID, node)
 		}
 		b.store.bind(pod, node)
 	}

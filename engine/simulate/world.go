@@ -183,6 +183,10 @@ func (w *world) makePods() {
 		if load.Pod.Spec.NodeName != "" {
 			w.note("%s names the node that it wants, which is ignored.", load.Name)
 		}
+		if key := chance(load.Pod.Spec); key != "" {
+			w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
+				"have other nodes.", load.Name, key)
+		}
 		template := podOf(load.Pod)
 		for range load.Pods {
 			pod := template.DeepCopy()
@@ -192,6 +196,29 @@ func (w *world) makePods() {
 			w.pods = append(w.pods, pod)
 		}
 	}
+}
+
+// chance returns a label by which pods are spread or kept apart, and which may have
+// several values before there are nodes; "" where there is none.
+func chance(spec corev1.PodSpec) string {
+	var keys []string
+	for _, c := range spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+		for _, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.PodAffinityTerm.TopologyKey)
+		}
+	}
+	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
+	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
+	if i < 0 {
+		return ""
+	}
+	return keys[i]
 }
 
 // podOf is a pending pod. Volumes ask for no more than the region, which is the same for

@@ -104,7 +104,8 @@ node_class "default" {}
 func (w *drawn) pool(d *rand.Rand, name string) {
 	cpus := 2 << d.IntN(5)
 	w.text += fmt.Sprintf("\npool %q {\n  node_class   = node_class.default\n", name)
-	w.text += fmt.Sprintf("  requirements = { class = %q, cpu = between(1, %d) }\n", []string{"standard", "dedicated"}[d.IntN(2)], cpus)
+	class := []string{"standard", "dedicated"}[d.IntN(2)]
+	w.text += fmt.Sprintf("  requirements = { class = %q, cpu = between(1, %d) }\n", class, cpus)
 	switch d.IntN(4) {
 	case 0:
 		w.text += fmt.Sprintf("  replicas = %d\n}\n", d.IntN(4))

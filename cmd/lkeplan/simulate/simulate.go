@@ -37,11 +37,15 @@ allows at least, with --at max at most. LKE's own DaemonSets take some of each
 node: "kubectl get daemonsets -A -o yaml" writes them as a file for --workloads.
 
 With --base both states are simulated with the same pods, and shown next to each
-other. The exit code is 3 where pods get no node that have one in the base, or
-without a base where pods get none.`
+other. With --sweep the same pods are simulated with each cap on the size of
+nodes, the cheapest first, with what to write for it.
+
+The exit code is 3 where pods get no node that have one in the base, or without
+a base where pods get none.`
 
 const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
+  lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 // settings are the flags as they were given.
@@ -50,6 +54,7 @@ type settings struct {
 	pods       []string
 	workloads  []string
 	detailed   bool
+	sweep      flags.Choice
 	at, output flags.Choice
 }
 
@@ -57,6 +62,7 @@ type settings struct {
 func New(env *flags.Env) *cobra.Command {
 	s := settings{
 		comparison: comparison.Comparison{Env: env},
+		sweep:      flags.Choice{Of: simulate.Sizes()},
 		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
 		output:     flags.Choice{Value: "text", Of: []string{"text", "json"}},
 	}
@@ -81,6 +87,8 @@ func New(env *flags.Env) *cobra.Command {
 	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
 		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
+	s.sweep.Flag(cmd, "sweep", "", "simulate once with each cap on the `SIZE` of nodes, and tell the cheapest")
+	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
@@ -98,7 +106,10 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	if in.Catalog, err = s.comparison.Catalog(); err != nil {
 		return err
 	}
-	head, err := of(ctx, in, compiled.Head)
+	if s.sweep.Value != "" {
+		return s.runSweep(ctx, env, inputOf(in, compiled.Head))
+	}
+	head, err := simulate.Run(ctx, inputOf(in, compiled.Head))
 	if err != nil {
 		return err
 	}
@@ -107,7 +118,7 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	if s.comparison.Base != "" {
 		// What the base does not say of the cluster is as in the head.
 		compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
-		result, err := of(ctx, in, compiled.Base)
+		result, err := simulate.Run(ctx, inputOf(in, compiled.Base))
 		if err != nil {
 			return fmt.Errorf("simulate %s: %w", against, err)
 		}
@@ -120,13 +131,34 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	return s.verdict(report).AsError()
 }
 
-// of simulates one configuration.
-func of(ctx context.Context, in simulate.Input, compiled compile.Result) (simulate.Result, error) {
+// inputOf adds a configuration to pods.
+func inputOf(in simulate.Input, compiled compile.Result) simulate.Input {
 	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
 	for _, o := range compiled.Objects {
 		in.Objects = append(in.Objects, o.Defaulted)
 	}
-	return simulate.Run(ctx, in)
+	return in
+}
+
+// runSweep finds the cheapest cap.
+func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input) error {
+	steps, err := simulate.Sweep(ctx, in, s.sweep.Value)
+	if err != nil {
+		return err
+	}
+	if s.output.Value == "json" {
+		err = writeJSON(env, steps)
+	} else {
+		asked := 0
+		for _, load := range in.Workloads {
+			asked += load.Pods
+		}
+		_, err = fmt.Fprint(env.Stdout, simulate.SweepText(s.comparison.Dir(), s.sweep.Value, asked, steps))
+	}
+	if err == nil && steps[0].Refused > 0 {
+		return flags.Refused
+	}
+	return err
 }
 
 func (s *settings) verdict(r simulate.Report) flags.Outcome {
@@ -141,10 +173,7 @@ func (s *settings) verdict(r simulate.Report) flags.Outcome {
 
 func (s *settings) write(env *flags.Env, r simulate.Report) error {
 	if s.output.Value == "json" {
-		enc := json.NewEncoder(env.Stdout)
-		enc.SetEscapeHTML(false)
-		enc.SetIndent("", "  ")
-		return enc.Encode(r)
+		return writeJSON(env, r)
 	}
 	text := r.Text()
 	if flags.Unicode(env.Getenv) {
@@ -152,6 +181,13 @@ func (s *settings) write(env *flags.Env, r simulate.Report) error {
 	}
 	_, err := fmt.Fprint(env.Stdout, text)
 	return err
+}
+
+func writeJSON(env *flags.Env, value any) error {
+	enc := json.NewEncoder(env.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(value)
 }
 
 // errNoPods says what to type.

@@ -72,7 +72,8 @@ func text(found workloads.Found, err error) string {
 	var b strings.Builder
 	for _, w := range found.Workloads {
 		pod := w.Pod
-		fmt.Fprintf(&b, "%d of %s in %s, each %s\n", w.Pods, w.Name, pod.Namespace, resources.String(resources.RequestsForPods(&pod)))
+		each := resources.String(resources.RequestsForPods(&pod))
+		fmt.Fprintf(&b, "%d of %s in %s, each %s\n", w.Pods, w.Name, pod.Namespace, each)
 	}
 	for _, d := range found.DaemonSets {
 		fmt.Fprintf(&b, "DaemonSet %s/%s\n", d.Namespace, d.Name)
