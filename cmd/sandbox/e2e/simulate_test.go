@@ -1,0 +1,153 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+)
+
+// simulatedLoad is a pool, and the pods that are for it.
+type simulatedLoad struct {
+	pool string // what its block has besides the class of nodes
+	pods int
+	cpu  string
+	size string // memory
+	more string // of the pod's spec, each line indented by six spaces
+}
+
+const (
+	smallPlans = "requirements = { class = \"standard\", cpu = between(2, 8) }"
+	spreadBy   = `      topologySpreadConstraints:
+        - {maxSkew: 1, topologyKey: kubernetes.io/hostname, whenUnsatisfiable: %s, labelSelector: {matchLabels: {app: %s}}}
+`
+	affinityTo = `      affinity:
+        %s:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            - {topologyKey: kubernetes.io/hostname, labelSelector: {matchLabels: {app: %s}}}
+`
+)
+
+// simulated are workloads of many kinds; the places of their names are filled in.
+var simulated = []simulatedLoad{
+	{smallPlans, 20, "1", "1Gi", ""},
+	{smallPlans, 7, "300m", "600Mi", ""},
+	{smallPlans, 9, "1700m", "512Mi", ""},
+	{smallPlans, 12, "100m", "3Gi", ""},
+	{"requirements = { class = \"dedicated\", cpu = between(2, 4) }", 11, "900m", "1Gi", ""},
+	{"requirements = { class = [\"standard\", \"dedicated\"], cpu = between(4, 16) }", 14, "2500m", "2Gi", ""},
+	{"requirements = { class = \"standard\", cpu = [2] }", 5, "1500m", "1Gi", ""},
+	{"requirements = { class = \"highmem\" }", 4, "500m", "20Gi", ""},
+	{smallPlans, 5, "500m", "512Mi", fmt.Sprintf(spreadBy, "DoNotSchedule", "NAME")},
+	{smallPlans, 4, "500m", "512Mi", fmt.Sprintf(spreadBy, "ScheduleAnyway", "NAME")},
+	{smallPlans, 3, "250m", "512Mi", fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
+	{smallPlans, 4, "1", "1Gi", fmt.Sprintf(affinityTo, "podAffinity", "NAME")},
+	{smallPlans + "\n  taints = [\"example.com/batch:NoSchedule\"]", 6, "1", "1Gi",
+		"      tolerations: [{key: example.com/batch, operator: Exists}]\n"},
+	{"requirements = { class = \"gpu\" }\n  taints = [\"example.com/gpu:NoSchedule\"]", 2, "1", "1Gi",
+		"      tolerations: [{key: example.com/gpu, operator: Exists}]\n"},
+	{smallPlans + "\n  limits = { cpu = 8 }", 12, "1", "1Gi", ""},
+	{smallPlans + "\n  limits = { cpu = 20 }", 30, "900m", "512Mi", ""},
+	{smallPlans, 10, "2", "1Gi", "      initContainers: [{name: i, image: registry.k8s.io/pause:3.10, resources: {requests: {cpu: 3}}}]\n"},
+	{"requirements = { class = \"standard\", cpu = between(4, 8) }", 1, "100m", "128Mi", ""},
+	{smallPlans, 2, "64", "1Gi", ""},
+	{smallPlans, 8, "750m", "3Gi", "      containers: []\n"},
+}
+
+// files writes the pools and the workloads.
+func (w simulatedLoad) files(i int) (hcl, yaml string) {
+	name := fmt.Sprintf("w%02d", i)
+	hcl = fmt.Sprintf("\npool %q {\n  node_class = node_class.default\n  %s\n  labels = { case = %q }\n"+
+		"  disruption {\n    consolidate_after = \"Never\"\n  }\n}\n", name, w.pool, name)
+	yaml = fmt.Sprintf(`apiVersion: apps/v1
+kind: Deployment
+metadata: {name: %[1]s}
+spec:
+  replicas: %[2]d
+  selector: {matchLabels: {app: %[1]s}}
+  template:
+    metadata: {labels: {app: %[1]s}}
+    spec:
+      nodeSelector: {case: %[1]s}
+%[5]s      containers:
+        - name: c
+          image: registry.k8s.io/pause:3.10
+          resources: {requests: {cpu: %[3]s, memory: %[4]s}}
+---
+`, name, w.pods, w.cpu, w.size, strings.ReplaceAll(strings.ReplaceAll(w.more, "      containers: []\n", ""), "NAME", name))
+	return hcl, yaml
+}
+
+// TestSimulateIsTrue: for pods of many kinds, each with a pool of its own, the controller
+// makes the nodes that simulate says, of the same plan types, and as many pods wait.
+func TestSimulateIsTrue(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, "--region", "us-southeast")
+	s.installCRDs()
+	dir := t.TempDir()
+	hcl := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n"
+	yaml := `apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: agent}
+spec:
+  selector: {matchLabels: {app: agent}}
+  template:
+    metadata: {labels: {app: agent}}
+    spec:
+      tolerations: [{operator: Exists}]
+      affinity:
+        nodeAffinity:
+          requiredDuringSchedulingIgnoredDuringExecution:
+            nodeSelectorTerms: [{matchExpressions: [{key: karpenter.sh/nodepool, operator: Exists}]}]
+      containers:
+        - name: c
+          image: registry.k8s.io/pause:3.10
+          resources: {requests: {cpu: 200m, memory: 200Mi}}
+---
+`
+	for i, w := range simulated {
+		block, manifest := w.files(i)
+		hcl, yaml = hcl+block, yaml+manifest
+	}
+	for name, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	out, _ := s.command(bin(t, "lkeplan"), nil, "simulate", "-o", "json", "--workloads", filepath.Join(dir, "workloads.yaml"),
+		dir).Output() // pods that get no node are an exit code
+	var said simulate.Report
+	if err := json.Unmarshal(out, &said); err != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	want := map[string]int{}
+	for _, p := range said.Head.Plans {
+		want[p.Pool+" "+p.Plan] = p.Nodes
+	}
+	s.kube(yaml, "apply", "-f", "-") // all pods wait before there is a pool
+	s.startController()
+	s.run("lkeplan", "apply", "--yes", dir)
+	placed := said.Head.Placed
+	up := s.until(fmt.Sprintf("%d pods run on %d nodes", placed, len(said.Head.Nodes)), 2*time.Minute, func(now state) bool {
+		return now.running-len(now.nodes) >= placed && now.matched()
+	})
+	got := map[string]int{}
+	for _, n := range up.nodes {
+		got[n.Labels[karpv1.NodePoolLabelKey]+" "+n.Labels[corev1.LabelInstanceTypeStable]]++
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("nodes by pool and plan type (-simulated +made)\n%s", diff)
+	}
+	if waiting := up.pending; waiting != said.Head.Refused {
+		t.Errorf("%d pods wait, and %d are refused", waiting, said.Head.Refused)
+	}
+}
