@@ -34,11 +34,17 @@ type Shortfall struct {
 	Text   string `json:"text"`
 }
 
+// maxStatic bounds the nodes of a static pool; LKE lets a whole cluster have 500.
+const maxStatic = 1000
+
 // makeStatic makes the nodes of static pools, which stand whatever pods there are.
 func (w *world) makeStatic(ctx context.Context) error {
 	ctx = settings(ctx)
 	for _, pool := range w.static {
 		wanted := *pool.Spec.Replicas
+		if wanted > maxStatic {
+			return fmt.Errorf("pool %s has %d nodes, more than the %d that can be simulated", pool.Name, wanted, maxStatic)
+		}
 		for i := range wanted {
 			_, why, err := w.makeNode(ctx, scheduling.NewNodeClaimTemplate(pool).ToNodeClaim(), true)
 			if err != nil {

@@ -47,6 +47,9 @@ type Workload struct {
 // scheduler of Kubernetes binds them, which may distribute them otherwise.
 func Run(ctx context.Context, in Input) (Result, error) { return run(ctx, in, manyPods) }
 
+// MaxPods bounds the pods of a simulation: a few characters can ask for billions.
+const MaxPods = 100_000
+
 // manyPods is from how many pods on Karpenter's scheduler takes longer than anybody
 // wants to wait: each pod tries each node that is planned.
 const manyPods = 1000
@@ -54,6 +57,13 @@ const manyPods = 1000
 func run(ctx context.Context, in Input, many int) (Result, error) {
 	if in.Region == "" {
 		return Result{}, errors.New("the region of the cluster is not known, and plans and prices follow from it")
+	}
+	asked := 0
+	for _, load := range in.Workloads {
+		if asked += load.Pods; asked > MaxPods {
+			return Result{}, fmt.Errorf("with the %d pods of %s there are more than %d, the most that can be simulated", load.Pods,
+				load.Name, MaxPods)
+		}
 	}
 	linode.Register()
 	w, err := newWorld(ctx, in)

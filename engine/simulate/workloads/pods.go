@@ -13,9 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// mostPods bounds what a few characters can ask for.
-const mostPods = 100_000
-
 // devices are the short names of resources.
 var devices = map[string]corev1.ResourceName{
 	"cpu": corev1.ResourceCPU, "memory": corev1.ResourceMemory, "gpu": schemas.GPU, "vpu": schemas.VPU,
@@ -37,8 +34,8 @@ func Pods(text string) (simulate.Workload, error) {
 		return wrong("it does not begin with a number of pods and an x")
 	}
 	pods, err := strconv.Atoi(m[1])
-	if err != nil || pods < 1 || pods > mostPods {
-		return wrong(fmt.Sprintf("the number of pods must be from 1 to %d", mostPods))
+	if err != nil || pods < 1 || pods > simulate.MaxPods {
+		return wrong(fmt.Sprintf("the number of pods must be from 1 to %d", simulate.MaxPods))
 	}
 	requests := corev1.ResourceList{}
 	for part := range strings.SplitSeq(m[2], ",") {

@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -44,6 +45,9 @@ type Found struct {
 func Of(objects []Object, most bool) (Found, error) {
 	r := reader{most: most, there: map[key]bool{}, scaled: map[key]*scale{}, others: map[string]int{}}
 	for _, o := range objects {
+		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
+			return Found{}, fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.File, what)
+		}
 		r.there[keyOf(o.Fields)] = true
 	}
 	for _, read := range []func(Object) error{r.scaler, r.object} {
@@ -75,11 +79,14 @@ func keyOf(o map[string]any) key {
 
 // title names an object for people.
 func title(o map[string]any) string {
+	name := manifest.Name(o)
 	if ns := manifest.Namespace(o); ns != "" {
-		return manifest.Kind(o) + " " + ns + "/" + manifest.Name(o)
+		name = ns + "/" + name
 	}
-	return manifest.Kind(o) + " " + manifest.Name(o)
+	return manifest.Kind(o) + " " + name
 }
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
 
 func (r *reader) note(format string, args ...any) {
 	r.found.Notes = append(r.found.Notes, fmt.Sprintf(format, args...))
