@@ -124,14 +124,15 @@ func (w wrapper) call(args []cty.Value, result cty.Type) (cty.Value, error) {
 		return cty.NilVal, err
 	}
 	v, err := w.f.Call(args)
-	switch {
-	case err != nil:
+	if err != nil {
 		return v, err
-	case Size(v) > MaxSize:
+	}
+	switch s := look(v, MaxSize); {
+	case s.size > MaxSize:
 		return cty.NilVal, errTooLarge
-	case !v.IsWhollyKnown() && !w.meter.stopped() && settled(args):
+	case s.unknown && !w.meter.stopped() && settled(args):
 		return cty.NilVal, errUnknown
-	case !NumbersInRange(v):
+	case s.outOfRange:
 		return cty.NilVal, errOutOfRange
 	}
 	return v, nil

@@ -20,26 +20,53 @@ const maxExponent = 128
 // as a value that refers to its parts more than once can be far larger than
 // the memory it takes.
 func Size(v cty.Value) int {
-	return size(v, MaxSize)
+	return look(v, MaxSize).size
 }
 
-func size(v cty.Value, limit int) int {
+// NumbersInRange reports whether all numbers in v can be printed in no time.
+// The caller has made sure that v is no larger than MaxSize.
+func NumbersInRange(v cty.Value) bool {
+	return !look(v, MaxSize).outOfRange
+}
+
+// seen is what one walk through a value tells: a set is sorted by each.
+type seen struct {
+	size       int
+	unknown    bool // something in it is
+	outOfRange bool // a number is
+}
+
+func (s *seen) add(element seen, weight int) {
+	s.size += weight * element.size
+	s.unknown = s.unknown || element.unknown
+	s.outOfRange = s.outOfRange || element.outOfRange
+}
+
+// look walks through v until its size is over a limit.
+func look(v cty.Value, limit int) seen {
+	s := seen{size: 1}
 	switch {
-	case !v.IsKnown() || v.IsNull():
-		return 1
+	case !v.IsKnown():
+		s.unknown = true
+		return s
+	case v.IsNull():
+		return s
 	case v.Type() == cty.String:
-		return 1 + len(v.AsString())/4
+		s.size += len(v.AsString()) / 4
+		return s
+	case v.Type() == cty.Number:
+		s.outOfRange = !inRange(v.AsBigFloat())
+		return s
 	case !v.CanIterateElements():
-		return 1
+		return s
 	}
-	sum := 1
 	if v.Type().IsObjectType() { // in any order, which takes less time
 		for name := range v.Type().AttributeTypes() {
-			if sum += size(v.GetAttr(name), limit-sum); sum > limit {
+			if s.add(look(v.GetAttr(name), limit-s.size), 1); s.size > limit {
 				break
 			}
 		}
-		return sum
+		return s
 	}
 	weight := 1
 	if v.Type().IsSetType() { // it is sorted each time that somebody walks it
@@ -47,14 +74,20 @@ func size(v cty.Value, limit int) int {
 			weight = sortedByText
 		}
 		if v.LengthInt()*weight > limit {
-			return limit + 1
+			s.size = limit + 1
+			return s
 		}
 	}
-	for it := v.ElementIterator(); it.Next() && sum <= limit; {
+	for it := v.ElementIterator(); it.Next() && s.size <= limit; {
 		_, element := it.Element()
-		sum += weight * size(element, limit-sum)
+		s.add(look(element, limit-s.size), weight)
 	}
-	return sum
+	return s
+}
+
+func inRange(f *big.Float) bool {
+	exponent := f.MantExp(nil)
+	return !f.IsInf() && -maxExponent <= exponent && exponent <= maxExponent
 }
 
 // What an element of a set counts for, whose elements have an order of their own, and one
@@ -70,29 +103,4 @@ func Length(v cty.Value) int {
 		return 0
 	}
 	return v.LengthInt()
-}
-
-// NumbersInRange reports whether all numbers in v can be printed in no time.
-// The caller has made sure that v is no larger than MaxSize.
-func NumbersInRange(v cty.Value) bool {
-	if !v.IsKnown() || v.IsNull() {
-		return true
-	}
-	if v.Type() == cty.Number {
-		return inRange(v.AsBigFloat())
-	}
-	if !v.CanIterateElements() {
-		return true
-	}
-	for it := v.ElementIterator(); it.Next(); {
-		if _, element := it.Element(); !NumbersInRange(element) {
-			return false
-		}
-	}
-	return true
-}
-
-func inRange(f *big.Float) bool {
-	exponent := f.MantExp(nil)
-	return !f.IsInf() && -maxExponent <= exponent && exponent <= maxExponent
 }
