@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fluxcd/pkg/apis/meta"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -94,85 +95,135 @@ func claimOf(pool *karpv1.NodePool, n int) *karpv1.NodeClaim {
 }
 
 // BenchmarkNodePlans measures the time from the start of both processes, as they are
-// installed, until 200 NodePlans of 5 pools each are ready, and what each uses at rest.
+// installed, until 200 NodePlans of 5 pools each are ready, what each process uses at
+// rest, and how long both take to be through with all NodePlans after a restart.
 func BenchmarkNodePlans(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		s := startSandbox(b)
 		s.installCRDs()
-		var all strings.Builder
-		for i := range 200 {
-			var pools []string
-			for n := range 5 {
-				pools = append(pools, fmt.Sprintf("p%03d-%d", i, n))
-			}
-			text := strings.Replace(fleet("", pools...), "node_class \"default\" {}",
-				fmt.Sprintf("node_class \"default\" {\n  name = \"c%03d\"\n}", i), 1)
-			name := fmt.Sprintf("fleet-%03d", i)
-			fmt.Fprintf(&all,
-				"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\ndata:\n  main.lke.hcl: %s\n---%s",
-				name, strconv.Quote(text), strings.ReplaceAll(nodePlanOfConfigMap, "NAME", name))
-		}
-		s.kube(all.String(), "apply", "--server-side", "-f", "-")
+		s.kube(manyNodePlans(200, 5), "apply", "--server-side", "-f", "-")
 		b.StartTimer()
-		processes := map[string]*controller{}
-		for _, part := range []string{"capacity", "gitops"} {
-			processes[part] = s.startController("--only", part)
-		}
-		var list lkeplanv1alpha1.NodePlanList
-		for ready := 0; ready < 200; time.Sleep(500 * time.Millisecond) {
-			if err := s.client.List(b.Context(), &list); err != nil {
-				b.Fatal(err)
-			}
-			ready = 0
-			for i := range list.Items {
-				if because(lkeplanv1alpha1.ReasonSucceeded)(&list.Items[i]) {
-					ready++
-				}
-			}
-		}
+		processes := s.startBoth()
+		s.untilAll(200, because(lkeplanv1alpha1.ReasonSucceeded))
 		b.StopTimer()
 		time.Sleep(90 * time.Second) // Karpenter's controllers still look at new NodePools
-		const rest = 30 * time.Second
-		before := map[string]usage{}
-		for part, c := range processes {
-			before[part] = c.used(b)
+		reportRest(b, processes)
+		s.kube("", "annotate", "nodeplans", "--all", meta.ReconcileRequestAnnotation+"=restart")
+		s.untilAll(200, handled("restart"))
+		for _, c := range processes {
+			c.kill()
 		}
-		time.Sleep(rest)
-		for part, c := range processes {
-			after := c.used(b)
-			b.ReportMetric(float64(after.cpu-before[part].cpu)/float64(rest)*100, part+"-idle-cpu-%")
-			b.ReportMetric(before[part].cpu.Seconds(), part+"-cpu-s")
-			b.ReportMetric(float64(after.rss)/(1<<20), part+"-MiB")
-		}
+		s.kube("", "annotate", "--overwrite", "nodeplans", "--all", meta.ReconcileRequestAnnotation+"=again")
+		again := time.Now()
+		s.startBoth()
+		s.untilAll(200, handled("again"))
+		b.ReportMetric(time.Since(again).Seconds(), "restart-s")
 		b.StartTimer()
+	}
+}
+
+// manyNodePlans are NodePlans with a ConfigMap each that has so many pools.
+func manyNodePlans(plans, poolsOfEach int) string {
+	var all strings.Builder
+	for i := range plans {
+		var pools []string
+		for n := range poolsOfEach {
+			pools = append(pools, fmt.Sprintf("p%03d-%d", i, n))
+		}
+		text := strings.Replace(fleet("", pools...), "node_class \"default\" {}",
+			fmt.Sprintf("node_class \"default\" {\n  name = \"c%03d\"\n}", i), 1)
+		name := fmt.Sprintf("fleet-%03d", i)
+		fmt.Fprintf(&all,
+			"---\napiVersion: v1\nkind: ConfigMap\nmetadata: {name: %s, namespace: default}\ndata:\n  main.lke.hcl: %s\n---%s",
+			name, strconv.Quote(text), strings.ReplaceAll(nodePlanOfConfigMap, "NAME", name))
+	}
+	return all.String()
+}
+
+// startBoth starts a process for capacity and one for NodePlans.
+func (s *sandbox) startBoth() map[string]*controller {
+	processes := map[string]*controller{}
+	for _, part := range []string{"capacity", "gitops"} {
+		processes[part] = s.startController("--only", part)
+	}
+	return processes
+}
+
+// untilAll waits until something holds for so many NodePlans.
+func (s *sandbox) untilAll(n int, holds func(*lkeplanv1alpha1.NodePlan) bool) {
+	s.t.Helper()
+	for so := 0; so < n; time.Sleep(500 * time.Millisecond) {
+		var list lkeplanv1alpha1.NodePlanList
+		if err := s.client.List(s.t.Context(), &list); err != nil {
+			s.t.Fatal(err)
+		}
+		so = 0
+		for i := range list.Items {
+			if holds(&list.Items[i]) {
+				so++
+			}
+		}
+	}
+}
+
+// handled reports whether a NodePlan was reconciled as it was asked for.
+func handled(request string) func(*lkeplanv1alpha1.NodePlan) bool {
+	return func(np *lkeplanv1alpha1.NodePlan) bool { return np.Status.LastHandledReconcileAt == request }
+}
+
+// reportRest measures what processes use in half a minute in which nothing is asked of them.
+func reportRest(b *testing.B, processes map[string]*controller) {
+	b.Helper()
+	const rest = 30 * time.Second
+	before := map[string]usage{}
+	for part, c := range processes {
+		before[part] = c.used(b)
+	}
+	time.Sleep(rest)
+	for part, c := range processes {
+		after := c.used(b)
+		b.ReportMetric(float64(after.cpu-before[part].cpu)/float64(rest)*100, part+"-idle-cpu-%")
+		b.ReportMetric(before[part].cpu.Seconds(), part+"-cpu-s")
+		b.ReportMetric(float64(after.rss)/(1<<20), part+"-MiB")
+		b.ReportMetric(float64(after.heap)/(1<<20), part+"-heap-MiB")
 	}
 }
 
 // usage is the resources that a process has used.
 type usage struct {
-	cpu time.Duration
-	rss int64
+	cpu  time.Duration
+	rss  int64 // bytes, the program's pages among them
+	heap int64 // bytes that are no file's
 }
 
 // used reads the controller's usage so far.
 func (c *controller) used(t testing.TB) usage {
 	t.Helper()
-	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.cmd.Process.Pid))
-	if err != nil {
-		t.Fatal(err)
+	read := func(name string) string {
+		raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", c.cmd.Process.Pid, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(raw)
 	}
-	_, rest, _ := strings.Cut(string(raw), ") ")
-	fields := strings.Fields(rest)
-	number := func(i int) int64 {
-		n, err := strconv.ParseInt(fields[i], 10, 64)
+	number := func(text string) int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	// Ticks are hundredths of a second; utime and stime are the fields 14 and 15,
-	// and rss, in pages, is the 24th (proc_pid_stat(5)).
-	return usage{cpu: time.Duration(number(11)+number(12)) * 10 * time.Millisecond,
-		rss: number(21) * int64(os.Getpagesize())}
+	_, stat, _ := strings.Cut(read("stat"), ") ")
+	fields, memory := strings.Fields(stat), read("smaps_rollup")
+	kib := func(name string) int64 {
+		_, rest, _ := strings.Cut(memory, "\n"+name+":")
+		return number(strings.Fields(rest)[0])
+	}
+	// Ticks are hundredths of a second; utime and stime are the fields 14 and 15
+	// (proc_pid_stat(5)).
+	return usage{
+		cpu: time.Duration(number(fields[11])+number(fields[12])) * 10 * time.Millisecond,
+		rss: kib("Rss") << 10, heap: kib("Anonymous") << 10,
+	}
 }

@@ -188,13 +188,28 @@ func (c *controller) stop() {
 			close(c.ended)
 		}
 	case <-time.After(20 * time.Second):
-		c.cmd.Process.Kill()
+		asked := len(c.log.String())
+		c.cmd.Process.Signal(syscall.SIGQUIT) // it says where its goroutines are
 		<-c.ended
-		c.t.Error("the controller did not end within 20 seconds of being asked")
+		c.t.Errorf("the controller did not end within 20 seconds of being asked; it was in\n%s",
+			functions(c.log.String()[asked:]))
 	}
 	if c.t.Failed() {
 		c.t.Logf("the controller's log:\n%s", tail(life, 80))
 	}
+}
+
+// functions are those of a dump of goroutines that may keep a program from its end.
+func functions(dump string) string {
+	var found []string
+	for line := range strings.Lines(dump) {
+		if strings.HasPrefix(line, "github.com/lkeplan/") || strings.HasPrefix(line, "sigs.k8s.io/") {
+			name, _, _ := strings.Cut(line, "(0x")
+			found = append(found, strings.TrimSpace(name))
+		}
+	}
+	slices.Sort(found)
+	return strings.Join(slices.Compact(found), "\n")
 }
 
 // journal collects what a running program writes.
