@@ -173,7 +173,9 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		Metrics:                server.Options{BindAddress: cfg.MetricsAddress},
 		HealthProbeBindAddress: cfg.ProbeAddress,
 		PprofBindAddress:       cfg.PprofAddress,
-		Controller:             ctrlconfig.Controller{SkipNameValidation: &cfg.Karpenter.Quiet},
+		// The priority queue of controller-runtime v0.24 may never end when it is shut down
+		// under load (its issue 3538): a leader would keep its lease for half a minute.
+		Controller: ctrlconfig.Controller{SkipNameValidation: &cfg.Karpenter.Quiet, UsePriorityQueue: new(false)},
 	})
 	if err != nil {
 		return nil, explainManager(err, cfg)
