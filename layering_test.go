@@ -80,6 +80,13 @@ var rules = []rule{
 		why: "what a screen shows follows from what was read and from prices; terminals and clients are for others"},
 	{from: "engine/simulate", forbidden: []string{"config", "kube", "engine/compile", "engine/compare", "engine/controller"},
 		why: "what becomes of pods follows from pools, prices and pods, wherever they were read; no cluster is asked"},
+	{from: "engine/status", forbidden: []string{"engine/apply", "engine/adopt", "engine/gitops", "engine/controller", "engine/source"},
+		why: "what happens in a cluster is read from lists; it changes nothing, so it links nothing that applies"},
+	{from: "engine/why", forbidden: []string{"engine/apply", "engine/adopt", "engine/gitops", "engine/controller", "engine/source",
+		"engine/follow"},
+		why: "a reason follows from lists, whoever has read them"},
+	{from: "engine/follow", forbidden: []string{"engine", "config", "kube", "linode", "schemas"},
+		why: "objects are followed whatever they are for"},
 	{from: "engine/gitops", forbidden: []string{"engine/controller", "engine/adopt"},
 		why: "NodePlans are reconciled whoever hosts the reconciler, and adopt nothing by themselves"},
 	{from: "engine/leave", forbidden: []string{"config", "engine/compile", "engine/compare", "engine/gitops", "engine/controller"},
@@ -121,7 +128,8 @@ var testLibraries = []string{
 	"github.com/itchyny/gojq", "github.com/johannesboyne/gofakes3", "github.com/yuin/gopher-lua",
 	"sigs.k8s.io/controller-runtime/pkg/envtest", "sigs.k8s.io/karpenter/pkg/test",
 	"go.opentelemetry.io/otel/sdk/trace/tracetest", module + "engine/trace/tracetest",
-	module + "config/configtest", module + "examples/guidetest", module + "engine/source/sourcetest", module + "linode/lkesim",
+	module + "config/configtest", module + "examples/guidetest", module + "engine/source/sourcetest",
+	module + "engine/status/statustest", module + "linode/lkesim",
 }
 
 // linkedByOthers are packages of others that link a test library all the same.

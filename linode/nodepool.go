@@ -11,8 +11,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
@@ -25,6 +28,11 @@ import (
 // with such a NodePool, and does not count its zones when it spreads the pods of
 // others.
 const ConditionAccepted = "LKEAccepted"
+
+// ConditionOutOfStock is true of a NodePool while LKE has no machines of some plan types
+// that it allows: the message names them. They are not offered until they are tried again;
+// the others are used. Else there is no such condition.
+const ConditionOutOfStock = "OutOfStock"
 
 // Problem is a field of a NodePool that LKE would refuse.
 type Problem struct {
@@ -109,7 +117,31 @@ func NewNodePools(c client.Client, types *instancetype.Set, recorder events.Even
 // may drop one that its cache does not show: hence every change of a NodePool is
 // reconciled.
 func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).Complete(n)
+	return ctrl.NewControllerManagedBy(mgr).Named("nodepool.validation").For(&karpv1.NodePool{}).
+		WatchesRawSource(source.Func(n.watchStock)).Complete(n)
+}
+
+// watchStock asks for all NodePools whenever LKE has no machines of a plan type.
+func (n *NodePools) watchStock(
+	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
+) error {
+	go func() {
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-n.types.Blocking():
+			}
+			var pools karpv1.NodePoolList
+			if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+				ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when LKE had no machines of a plan type")
+			}
+			for i := range pools.Items {
+				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
+			}
+		}
+	}()
+	return nil
 }
 
 // Reconcile writes the conditions of one NodePool.
@@ -133,13 +165,19 @@ func (n *NodePools) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resul
 }
 
 // again is when a NodePool is to be validated again without an event: the price list
-// may come to have what it asks for.
+// may come to have what it asks for, and LKE machines.
 func (n *NodePools) again(pool *karpv1.NodePool) time.Duration {
-	if pool.StatusConditions(status.WithObservedOnly()).IsTrue(ConditionAccepted) {
-		return 0
+	switch conditions := pool.StatusConditions(status.WithObservedOnly()); {
+	case conditions.Get(ConditionOutOfStock).IsTrue():
+		return stockEvery
+	case !conditions.IsTrue(ConditionAccepted):
+		return time.Minute
 	}
-	return time.Minute
+	return 0
 }
+
+// stockEvery is how often it is looked whether plan types are offered again.
+const stockEvery = 5 * time.Second
 
 // validate sets the conditions in memory.
 func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
@@ -158,6 +196,31 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	default:
 		conditions.SetTrue(karpv1.ConditionTypeValidationSucceeded)
 	}
+	if text := n.outOfStock(pool); text != "" {
+		conditions.SetTrueWithReason(ConditionOutOfStock, "NoMachines", text)
+	} else {
+		_ = conditions.Clear(ConditionOutOfStock) // it fails for parts of Ready only
+	}
+}
+
+// outOfStock names the plan types that a NodePool allows and that LKE has no machines of;
+// "" where there are none.
+func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
+	blocked := n.types.Blocked()
+	if len(blocked) == 0 {
+		return ""
+	}
+	want := instancetype.RequirementsOf(pool)
+	var plans []string
+	for _, it := range n.types.List() {
+		if until, ok := blocked[it.Name]; ok && want.Intersects(it.Requirements) == nil {
+			plans = append(plans, fmt.Sprintf("%s (tried again at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
+		}
+	}
+	if len(plans) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("LKE has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
 // Unacceptable says why LKE can make no node of the types for a NodePool; "" where it
@@ -180,4 +243,18 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set) string {
 		texts = append(texts, "spec.template.spec.requirements: no plan on Linode's price list is like that.")
 	}
 	return strings.Join(texts, " ")
+}
+
+// OutOfStock are the plan types that a NodePool says LKE has no machines of.
+func OutOfStock(pool *karpv1.NodePool) (plans []string) {
+	c := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionOutOfStock)
+	if !c.IsTrue() {
+		return nil
+	}
+	_, list, _ := strings.Cut(c.Message, " of ")
+	for one := range strings.SplitSeq(list, ", ") {
+		plan, _, _ := strings.Cut(one, " ")
+		plans = append(plans, plan)
+	}
+	return plans
 }

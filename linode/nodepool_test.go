@@ -1,8 +1,11 @@
 package linode
 
 import (
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
@@ -100,4 +103,62 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestNodePoolsSayWhatIsOutOfStock: for as long as the plan type is not offered, and only
+// where the NodePool allows it.
+func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		pool, other := nodePool(), nodePool()
+		other.Name = "other"
+		for pool, plan := range map[*karpv1.NodePool]string{pool: "g6-standard-4", other: "g6-dedicated-4"} {
+			pool.Spec.Template.Spec.NodeClassRef = &karpv1.NodeClassReference{
+				Group: linodev1alpha1.Group, Kind: "LinodeNodeClass", Name: "default",
+			}
+			pool.Spec.Template.Spec.Requirements = []karpv1.NodeSelectorRequirementWithMinValues{
+				in(corev1.LabelInstanceTypeStable, plan, "g6-standard-6"),
+			}
+		}
+		p := provider(t, pool, other)
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, other).WithStatusSubresource(pool).Build()
+		pools := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5))
+		says := func(pool *karpv1.NodePool) (text string, again time.Duration) {
+			t.Helper()
+			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}
+			for range 2 { // the second does not write
+				result, err := pools.Reconcile(t.Context(), req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again = result.RequeueAfter
+			}
+			if err := c.Get(t.Context(), req.NamespacedName, pool); err != nil {
+				t.Fatal(err)
+			}
+			if c := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionOutOfStock); c.IsTrue() {
+				text = c.Message
+			}
+			return text, again
+		}
+		if text, again := says(pool); text != "" || again != 0 {
+			t.Errorf("before anything was asked for: %q, and again in %s", text, again)
+		}
+		p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
+		<-p.chooser.Types.Blocking()
+		until := time.Now().Add(time.Minute).UTC().Format("15:04:05 UTC")
+		want := "LKE has no machines in us-ord of g6-standard-4 (tried again at " + until + ")"
+		if text, again := says(pool); text != want || again != stockEvery {
+			t.Errorf("%q, and again in %s", text, again)
+		}
+		if got := OutOfStock(pool); !slices.Equal(got, []string{"g6-standard-4"}) {
+			t.Errorf("out of stock: %q", got)
+		}
+		if text, _ := says(other); text != "" {
+			t.Errorf("a pool that does not allow it says %q", text)
+		}
+		time.Sleep(time.Minute)
+		if text, again := says(pool); text != "" || again != 0 {
+			t.Errorf("after it: %q, and again in %s", text, again)
+		}
+	})
 }

@@ -287,6 +287,8 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 			fmt.Fprintln(a.Env.Stderr, "   ", text)
 		}
 	}
+	status := flags.CommandLine(a.cmd, "status", []string{"kubeconfig", "context"}, nil)
+	fmt.Fprintf(a.Env.Stderr, "What waits, and for what: %s\n", shell.Line(status...))
 	look := flags.CommandLine(a.cmd, "diff", flags.Shared(), a.Args)
 	fmt.Fprintf(a.Env.Stderr, "To look again: %s\n", shell.Line(slices.Insert(look, 2, "--base", "live")...))
 	wait := flags.CommandLine(a.cmd, "apply", flags.Shared(), a.Args)

@@ -12,7 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/simulate"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/status"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/why"
 
 	"github.com/spf13/cobra"
 )
@@ -57,7 +59,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	flags.Group(root, "Adopt what exists:",
 		newImport(env), newTakeover(env), install.NewAdopt(env))
 	flags.Group(root, "In a cluster:",
-		top.New(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
+		status.New(env), why.New(env), top.New(env), install.NewCRDs(env), install.NewDoctor(env), install.NewUninstall(env))
 	flags.Group(root, "More:",
 		newCatalog(env), newDocs(env), newSchema(env), newVersion(env))
 	root.SetHelpCommandGroupID("More:")

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -149,4 +150,16 @@ func Message(np *lkeplanv1alpha1.NodePlan) string {
 		return ready.Message
 	}
 	return ""
+}
+
+// Short is a revision with the first eight digits of its commit; "-" for none.
+func Short(revision string) string {
+	if revision == "" {
+		return "-"
+	}
+	revision = diag.OneLine(revision)
+	if i := strings.LastIndexByte(revision, ':'); i >= 0 && len(revision) > i+9 {
+		return revision[:i+9]
+	}
+	return revision
 }

@@ -20,6 +20,7 @@ import (
 // made is a node that was made.
 type made struct {
 	claim  *karpv1.NodeClaim
+	node   string // "" before it has joined
 	static bool
 }
 
@@ -72,7 +73,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
 	}
-	w.made = append(w.made, &made{chosen, static})
+	w.made = append(w.made, &made{claim: chosen, node: name, static: static})
 	w.store.claims = append(w.store.claims, chosen)
 	w.store.nodes[name] = nodeOf(chosen)
 	return name, "", nil

@@ -155,12 +155,20 @@ func (w *world) copies() (daemons []*corev1.Pod) {
 // cluster is what Karpenter knows of the nodes that there are.
 func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
 	cluster := state.NewCluster(clock.RealClock{}, w.store, w.provider)
+	nodes := slices.Clone(w.others)
 	for _, m := range w.made {
 		cluster.UpdateNodeClaim(m.claim)
-		if err := cluster.UpdateNode(ctx, w.store.nodes[m.claim.Name]); err != nil {
+		nodes = append(nodes, m.node)
+	}
+	for _, name := range nodes {
+		node := w.store.nodes[name]
+		if node == nil {
+			continue
+		}
+		if err := cluster.UpdateNode(ctx, node); err != nil {
 			return nil, err
 		}
-		for _, pod := range w.store.bound[m.claim.Name] {
+		for _, pod := range w.store.bound[name] {
 			if !podutils.HasRequiredPodAntiAffinity(pod) { // the others are known from their nodes
 				continue
 			}

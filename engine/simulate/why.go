@@ -65,7 +65,7 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	left := parts(err)
 	for _, pool := range e.dynamic {
 		if e.last.without[pool.Name] {
-			reasons = append(reasons, Reason{pool.Name, e.nothingToHave(pool)})
+			reasons = append(reasons, Reason{pool.Name, e.without(pool, pod)})
 			continue
 		}
 		if len(left) == 0 {
@@ -142,6 +142,18 @@ func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) str
 		return words
 	}
 	return e.size(pool, pod, err)
+}
+
+// without says why a pool that has no plan type to plan with makes no node for a pod: it
+// may be for others anyway.
+func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
+	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
+		return untolerated(pool, pod)
+	}
+	if words := incompatible(pool, pod); words != "" {
+		return words
+	}
+	return e.nothingToHave(pool)
 }
 
 // nothingToHave says why a pool has no plan type to plan with.
@@ -248,7 +260,7 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 		}
 		if wanted := asked[name]; wanted.Cmp(most) > 0 {
 			texts = append(texts, fmt.Sprintf("the pod asks for %s of %s, and the largest of its plan types has %s",
-				amount(name, wanted), name, amount(name, most)))
+				Amount(name, wanted), name, Amount(name, most)))
 		}
 	}
 	if len(texts) == 0 {
@@ -257,8 +269,8 @@ func tooLarge(asked corev1.ResourceList, allowed []*cloudprovider.InstanceType) 
 	return strings.Join(texts, "; ") + "."
 }
 
-// amount writes an amount as people write it.
-func amount(name corev1.ResourceName, q resource.Quantity) string {
+// Amount writes an amount of a resource as people write it.
+func Amount(name corev1.ResourceName, q resource.Quantity) string {
 	switch name {
 	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
 		return fmt.Sprintf("%.1fGi", float64(q.Value())/(1<<30))

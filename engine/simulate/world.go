@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -39,6 +40,7 @@ type world struct {
 	pods            []*corev1.Pod
 	of              map[types.UID]int // the workload of each pod
 	made            []*made           // nodes, in the order in which they were made
+	others          []string          // nodes that no NodeClaim has
 	last            answer            // Karpenter's, of the last pass
 	many            int               // from how many pods on package packing finds their nodes
 	shortfalls      []Shortfall
@@ -59,27 +61,36 @@ func settings(ctx context.Context) context.Context {
 }
 
 func newWorld(ctx context.Context, in Input) (*world, error) {
-	tier := cmp.Or(in.Tier, catalog.Standard)
-	w := &world{
-		store: newStore(), types: instancetype.New(in.Catalog, in.Region, tier), workloads: in.Workloads,
-		of: map[types.UID]int{},
+	w := emptyWorld(in.Catalog, in.Region, in.Tier)
+	w.workloads = in.Workloads
+	if err := w.declare(in.Objects); err != nil {
+		return nil, err
 	}
+	w.admit(ctx)
+	w.have(in.DaemonSets)
+	w.makePods()
+	return w, nil
+}
+
+// emptyWorld is a cluster without anything in it.
+func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
+	tier = cmp.Or(tier, catalog.Standard)
+	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Tier: tier,
 		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
 	}
 	w.provider = linode.NewProvider(w.chooser, 0, nil)
-	if err := w.declare(in.Objects); err != nil {
-		return nil, err
-	}
-	w.admit(ctx)
-	for _, set := range in.DaemonSets {
+	return w
+}
+
+// have has nodes get the pods of DaemonSets.
+func (w *world) have(sets []*appsv1.DaemonSet) {
+	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
 		w.daemons = append(w.daemons, pod)
 	}
-	w.makePods()
-	return w, nil
 }
 
 // declare puts the objects of a configuration into the world.

@@ -35,6 +35,7 @@ type Set struct {
 	version  string                  // minor version of Kubernetes that new nodes have
 	reported map[observation]catalog.NodeResources
 	now      List
+	changed  chan struct{} // see Blocking
 }
 
 // observation is a plan type whose nodes have joined under a minor version of
@@ -56,6 +57,7 @@ func New(c *catalog.Catalog, region string, tier catalog.Tier) *Set {
 	t := &Set{
 		region: region, tier: tier, plans: map[string]catalog.Plan{},
 		blocked: map[string]time.Time{}, reported: map[observation]catalog.NodeResources{},
+		changed: make(chan struct{}, 1),
 	}
 	t.Refresh(c)
 	return t
@@ -118,6 +120,23 @@ func (t *Set) Block(plan string, until time.Time) {
 	defer t.mu.Unlock()
 	t.blocked[plan] = until
 	t.rebuild(plan)
+	select {
+	case t.changed <- struct{}{}:
+	default:
+	}
+}
+
+// Blocking receives after a plan type was blocked.
+func (t *Set) Blocking() <-chan struct{} { return t.changed }
+
+// Blocked returns the plan types that are blocked, and until when.
+func (t *Set) Blocked() map[string]time.Time {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.expires.IsZero() {
+		t.expire(time.Now())
+	}
+	return maps.Clone(t.blocked)
 }
 
 // expire ends the blocks whose time has come.

@@ -87,7 +87,7 @@ func table(w io.Writer, plans []lkeplanv1alpha1.NodePlan, namespaces bool) error
 			outdated = fmt.Sprint(*n)
 		}
 		message, _, _ := strings.Cut(nodeplan.Message(np), "\n")
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", np.Name, nodeplan.State(np), short(np.Status.LastAppliedRevision),
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\n", np.Name, nodeplan.State(np), nodeplan.Short(np.Status.LastAppliedRevision),
 			outdated, moment(np.Status.NextWindow), diag.OneLine(message))
 	}
 	return t.Flush()
@@ -99,9 +99,9 @@ func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 	for line := range strings.Lines(nodeplan.Message(np)) {
 		fmt.Fprintf(w, "  %s\n", diag.OneLine(strings.TrimRight(line, "\n")))
 	}
-	fmt.Fprintf(w, "Applied: %s\n", short(np.Status.LastAppliedRevision))
+	fmt.Fprintf(w, "Applied: %s\n", nodeplan.Short(np.Status.LastAppliedRevision))
 	if np.Status.LastAttemptedRevision != np.Status.LastAppliedRevision {
-		fmt.Fprintf(w, "Tried:   %s\n", short(np.Status.LastAttemptedRevision))
+		fmt.Fprintf(w, "Tried:   %s\n", nodeplan.Short(np.Status.LastAttemptedRevision))
 	}
 	showPlan(w, np)
 	if a := np.Status.Approval; a != nil {
@@ -131,7 +131,7 @@ func showPlan(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 	if s := np.Status.Rollout; s != nil && s.Phase == lkeplanv1alpha1.PhaseRolledBack && s.Revision == p.Revision {
 		undone = ", which is rolled back"
 	}
-	fmt.Fprintf(w, "Plan of %s%s: %s\n", short(p.Revision), undone, diag.OneLine(p.Summary))
+	fmt.Fprintf(w, "Plan of %s%s: %s\n", nodeplan.Short(p.Revision), undone, diag.OneLine(p.Summary))
 	if p.CostCeiling != "" {
 		fmt.Fprintf(w, "  at most $%s a month\n", p.CostCeiling)
 	}
@@ -159,7 +159,7 @@ func showRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 		}
 		pools = append(pools, fmt.Sprintf("%s (%s)", diag.OneLine(p.Name), what))
 	}
-	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", short(s.Revision), diag.OneLine(s.Phase), moment(&s.Since),
+	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", nodeplan.Short(s.Revision), diag.OneLine(s.Phase), moment(&s.Since),
 		strings.Join(pools, ", "))
 }
 
@@ -173,15 +173,3 @@ func moment(t *metav1.Time) string {
 
 // until writes a time in a sentence.
 func until(t time.Time) string { return moment(&metav1.Time{Time: t}) }
-
-// short is a revision with the first eight digits of its commit; "-" for none.
-func short(revision string) string {
-	if revision == "" {
-		return "-"
-	}
-	revision = diag.OneLine(revision)
-	if i := strings.LastIndexByte(revision, ':'); i >= 0 && len(revision) > i+9 {
-		return revision[:i+9]
-	}
-	return revision
-}

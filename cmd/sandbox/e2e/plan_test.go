@@ -242,7 +242,8 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	early := s.ends(1, "apply", "--yes", "--wait", "rolled", "--timeout", "3s", labelled)
 	mustContain(t, early, "replaces every node of the pool", "2 of 2 nodes replaced", "Most a month",
 		"timed out after 3s. Everything is applied, and the cluster goes on by itself", "pool.web: 2 of ",
-		"nodes held by the PodDisruptionBudget default/inflate", "To look again: lkeplan diff --base live ",
+		"nodes held by the PodDisruptionBudget default/inflate", "What waits, and for what: lkeplan status",
+		"To look again: lkeplan diff --base live ",
 		"To wait again: lkeplan apply --yes --wait rolled ")
 	mustContain(t, s.ends(0, "diff", "--base", "live", labelled), "No changes", "Under way",
 		"nodes are still to be replaced", "default/inflate")

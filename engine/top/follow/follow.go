@@ -1,233 +1,61 @@
-// Package follow reads what a screen shows from a cluster, and keeps it up to date: by
-// watching, or where the user may not watch, by listing again and again.
-//
-// It changes nothing, and asks for nothing but get, list and watch.
+// Package follow reads from a cluster what package top shows, and keeps it up to date.
 package follow
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"maps"
-	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1" // adds its kinds to the scheme of client-go
 
+	"github.com/lkeplan/lkeplan/engine/follow"
 	"github.com/lkeplan/lkeplan/engine/top"
 )
 
 // Follower follows one cluster. It is safe for concurrent use.
-type Follower struct {
-	client client.WithWatch
-	every  time.Duration // between lists, where there is no watch
-	kinds  []*kind
-
-	mu      sync.Mutex
-	changed bool
-}
-
-// kind is one kind of objects.
-type kind struct {
-	name   string // in the plural
-	list   func() client.ObjectList
-	opts   []client.ListOption
-	needed bool // without it there is nothing to show
-
-	objects map[types.UID]client.Object
-	problem string // why they cannot be read; "" where they can
-}
+type Follower struct{ *follow.Follower }
 
 // New returns a Follower of the cluster of a client configuration, which lists as often
 // as it is told where it may not watch.
 func New(cfg *rest.Config, every time.Duration) (*Follower, error) {
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme}) // Karpenter adds its kinds to it
-	if err != nil {
-		return nil, fmt.Errorf("connect to the API server at %s: %w", cfg.Host, err)
-	}
-	return with(c, every), nil
+	f, err := follow.New(cfg, every, kinds()...)
+	return &Follower{f}, err
 }
 
 func with(c client.WithWatch, every time.Duration) *Follower {
+	return &Follower{follow.With(c, every, kinds()...)}
+}
+
+func kinds() []follow.Kind {
 	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
-	return &Follower{client: c, every: every, kinds: []*kind{
-		{name: "Nodes", list: func() client.ObjectList { return &corev1.NodeList{} }, needed: true},
-		{name: "Pods", list: func() client.ObjectList { return &corev1.PodList{} },
-			opts: []client.ListOption{client.MatchingFieldsSelector{Selector: live}}},
-		{name: "NodeClaims", list: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
-		{name: "NodePools", list: func() client.ObjectList { return &karpv1.NodePoolList{} }},
-	}}
-}
-
-// Read reads all kinds once. What else than Nodes cannot be read is noted.
-func (f *Follower) Read(ctx context.Context) error {
-	errs := make([]error, len(f.kinds))
-	var wait sync.WaitGroup
-	for i, k := range f.kinds {
-		wait.Go(func() { _, errs[i] = f.read(ctx, k) })
+	return []follow.Kind{
+		{Name: "Nodes", List: func() client.ObjectList { return &corev1.NodeList{} }, Needed: true},
+		{Name: "Pods", List: func() client.ObjectList { return &corev1.PodList{} },
+			Opts: []client.ListOption{client.MatchingFieldsSelector{Selector: live}}},
+		{Name: "NodeClaims", List: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
+		{Name: "NodePools", List: func() client.ObjectList { return &karpv1.NodePoolList{} }},
 	}
-	wait.Wait()
-	for i, k := range f.kinds {
-		if errs[i] != nil && (k.needed || !explained(errs[i])) {
-			return fmt.Errorf("list the %s: %w", k.name, errs[i])
-		}
-	}
-	return nil
-}
-
-// explained reports whether an error is one that a note tells, and that asking again does
-// not change.
-func explained(err error) bool {
-	return apierrors.IsForbidden(err) || apierrors.IsNotFound(err) || meta.IsNoMatchError(err)
-}
-
-// Follow keeps what Read has read up to date until ctx ends.
-func (f *Follower) Follow(ctx context.Context) {
-	var wait sync.WaitGroup
-	for _, k := range f.kinds {
-		wait.Go(func() { f.follow(ctx, k) })
-	}
-	wait.Wait()
-}
-
-func (f *Follower) follow(ctx context.Context, k *kind) {
-	for ctx.Err() == nil {
-		version, err := f.read(ctx, k)
-		if err == nil {
-			err = f.watch(ctx, k, version)
-		}
-		if errors.Is(err, errAgain) {
-			continue
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(f.every):
-		}
-	}
-}
-
-// read lists a kind, from the API server's cache, and returns the version that it has.
-func (f *Follower) read(ctx context.Context, k *kind) (version string, err error) {
-	list := k.list()
-	opts := append(slices.Clone(k.opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
-	if err := f.client.List(ctx, list, opts...); err != nil {
-		f.note(ctx, k, err)
-		return "", err
-	}
-	items, err := meta.ExtractList(list)
-	if err != nil {
-		return "", err
-	}
-	objects := make(map[types.UID]client.Object, len(items))
-	for _, item := range items {
-		if obj, ok := item.(client.Object); ok {
-			objects[obj.GetUID()] = obj
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k.objects, k.problem, f.changed = objects, "", true
-	return list.GetResourceVersion(), nil
-}
-
-// note tells why a kind cannot be read.
-func (f *Follower) note(ctx context.Context, k *kind, err error) {
-	if ctx.Err() != nil {
-		return
-	}
-	problem := fmt.Sprintf("%s are as they were: %v", k.name, err)
-	switch {
-	case apierrors.IsForbidden(err):
-		problem = k.name + " cannot be shown: the user may not list them."
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
-		problem = k.name + " cannot be shown: the cluster does not know them."
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changed = f.changed || k.problem != problem
-	k.problem = problem
-}
-
-// errAgain says that a watch has ended as watches do, and that it is time to list.
-var errAgain = errors.New("the watch has ended")
-
-// watch takes over changes until it ends. Where watching is forbidden, it does at once.
-func (f *Follower) watch(ctx context.Context, k *kind, version string) error {
-	opts := append(slices.Clone(k.opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
-	began := time.Now()
-	w, err := f.client.Watch(ctx, k.list(), opts...)
-	if err != nil {
-		return err
-	}
-	defer w.Stop()
-	for f.next(ctx, k, w) {
-	}
-	if time.Since(began) < time.Second {
-		return nil // no haste
-	}
-	return errAgain
-}
-
-// next takes over one change, and reports whether there may be more.
-func (f *Follower) next(ctx context.Context, k *kind, w watch.Interface) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case event := <-w.ResultChan():
-		obj, ok := event.Object.(client.Object)
-		if event.Type == watch.Error || !ok {
-			return false
-		}
-		f.take(k, event.Type, obj)
-		return true
-	}
-}
-
-func (f *Follower) take(k *kind, event watch.EventType, obj client.Object) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.changed = true
-	if event == watch.Deleted {
-		delete(k.objects, obj.GetUID())
-		return
-	}
-	k.objects[obj.GetUID()] = obj
 }
 
 // Cluster returns what is known, and whether it has changed since the last call. The
 // objects are shared and must not be changed.
 func (f *Follower) Cluster() (c top.Cluster, changed bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, k := range f.kinds {
-		if k.problem != "" {
-			c.Notes = append(c.Notes, k.problem)
-		}
-		for obj := range maps.Values(k.objects) {
-			switch obj := obj.(type) {
-			case *corev1.Node:
-				c.Nodes = append(c.Nodes, obj)
-			case *corev1.Pod:
-				c.Pods = append(c.Pods, obj)
-			case *karpv1.NodeClaim:
-				c.Claims = append(c.Claims, obj)
-			case *karpv1.NodePool:
-				c.Pools = append(c.Pools, obj)
-			}
+	objects, notes, changed := f.Objects()
+	c.Notes = notes
+	for _, obj := range objects {
+		switch obj := obj.(type) {
+		case *corev1.Node:
+			c.Nodes = append(c.Nodes, obj)
+		case *corev1.Pod:
+			c.Pods = append(c.Pods, obj)
+		case *karpv1.NodeClaim:
+			c.Claims = append(c.Claims, obj)
+		case *karpv1.NodePool:
+			c.Pools = append(c.Pools, obj)
 		}
 	}
-	changed, f.changed = f.changed, false
 	return c, changed
 }

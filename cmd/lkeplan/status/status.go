@@ -1,0 +1,146 @@
+// Package status is the command status: what is happening in a cluster, on one screen.
+//
+// What there is to say, package engine/status decides; here it is put on a terminal.
+package status
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/status/read"
+	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const help = `Say on one screen what is happening: of each pool the nodes by state, what they
+cost and what is left of its limits; what rolls, and what holds it; which plan
+types LKE has no machines of; whether Linode answers and takes the token; what
+each NodePlan has applied and what it waits for; and for pods that wait for a
+node the reason, from the pod down to LKE. With the name of a pool, what is
+about it.
+
+It takes the right to list nodes, pods, events, poddisruptionbudgets and the
+kinds of Karpenter and lkeplan. What may not be listed is said. The controller
+need not run. Prices are those of the catalogue.`
+
+// settings are the flags as they were given.
+type settings struct {
+	access   kube.Access
+	watch    bool
+	all      bool
+	catalog  string
+	interval time.Duration
+	output   flags.Choice
+	pool     string
+}
+
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
+	s := settings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
+	cmd := &cobra.Command{
+		Use:     "status [POOL]",
+		Short:   "Say what is happening, what waits, and for what",
+		Long:    help,
+		Example: "  lkeplan status\n  lkeplan status general --watch\n  lkeplan status -o json",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return fmt.Errorf("status takes the name of one pool, and got %d", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 1 {
+				s.pool = args[0]
+			}
+			return s.run(cmd.Context(), env)
+		},
+	}
+	flags.ClusterFlags(cmd, env, &s.access)
+	cmd.Flags().BoolVarP(&s.watch, "watch", "w", false, "draw it again at each change, until q is pressed")
+	cmd.Flags().BoolVar(&s.all, "all", false, "list pools that there is nothing to say of, however many there are")
+	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
+	cmd.Flags().StringVar(&s.catalog, "catalog", "",
+		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
+	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	return cmd
+}
+
+func (s settings) run(ctx context.Context, env *flags.Env) error {
+	terminal := flags.Terminal(env.Stdout)
+	switch {
+	case s.interval < 100*time.Millisecond:
+		return fmt.Errorf("--interval is %s; it must be at least 100ms", s.interval)
+	case s.watch && s.output.Value == "json":
+		return errors.New("--watch draws on a terminal, and -o json is for programs: give one of them")
+	case s.watch && terminal == nil:
+		return errors.New("--watch draws on a terminal, and the output is none")
+	}
+	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
+	if err == nil && prices == nil {
+		prices, err = catalog.Embedded()
+	}
+	if err != nil {
+		return err
+	}
+	cluster, err := kube.Connect(s.access)
+	if err != nil {
+		return err
+	}
+	reader, err := read.New(cluster.Config(), s.interval)
+	if err != nil {
+		return err
+	}
+	if err := reader.Read(ctx); err != nil {
+		return err
+	}
+	given := status.Given{Place: cluster.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
+	lists, _ := reader.Lists()
+	found, err := status.Of(lists, given)
+	if err != nil {
+		return err
+	}
+	if s.watch {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		go reader.Follow(ctx)
+		m := &model{source: reader, given: given, all: s.all, lists: lists, found: found}
+		_, err = tea.NewProgram(m, tea.WithContext(ctx), tea.WithInput(env.Stdin), tea.WithOutput(terminal)).Run()
+		if errors.Is(err, tea.ErrProgramKilled) && ctx.Err() != nil {
+			return nil // by a signal
+		}
+		return err
+	}
+	return s.write(env, found)
+}
+
+// wide is how many columns there are where nobody says.
+const wide = 120
+
+func (s settings) write(env *flags.Env, found status.Status) error {
+	if s.output.Value == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(found)
+	}
+	width := flags.Columns(env.Stdout, env.Getenv)
+	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
+		width = n
+	}
+	if width == 0 {
+		width = wide
+	}
+	_, err := io.WriteString(env.Stdout, found.Text(status.View{Width: width, All: s.all}))
+	return err
+}

@@ -1,0 +1,129 @@
+// Package why is the command why: the reason behind one pod, node, claim or pool.
+//
+// What there is to say, package engine/why decides; here are flags and output.
+package why
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/status/read"
+	"github.com/lkeplan/lkeplan/engine/why"
+	"github.com/lkeplan/lkeplan/engine/workspace"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+const help = `Say why one thing is as it is, by what is in the cluster now.
+
+  pod    which pool refuses it for what, by Karpenter's own scheduler
+  node   why this plan type and no cheaper one, why it is not consolidated, why
+         it is replaced and since which commit
+  claim  the same of a NodeClaim, which may have no node yet
+  pool   how it is, what it can make, what waits for it
+
+It takes the right to list nodes, pods, events, daemonsets, poddisruptionbudgets
+and the kinds of Karpenter and lkeplan. What may not be listed is said. The
+controller need not run. Of what is gone, the events of the last hour are told.
+Plan types and prices are those of the catalogue.`
+
+// settings are the flags as they were given.
+type settings struct {
+	access    kube.Access
+	namespace string
+	catalog   string
+	output    flags.Choice
+}
+
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
+	s := settings{output: flags.Choice{Value: "text", Of: []string{"text", "json"}}}
+	cmd := &cobra.Command{
+		Use:   "why pod|node|claim|pool NAME",
+		Short: "Say why a pod waits, or a node is as it is",
+		Long:  help,
+		Example: "  lkeplan why pod shop/web-5d9c7-x2k4q\n  lkeplan why node lke12345-67890-1a2b3c\n" +
+			"  lkeplan why pool general -o json",
+		Args: func(_ *cobra.Command, args []string) error {
+			switch {
+			case len(args) != 2:
+				return fmt.Errorf("why takes one of %s and a name, and got %q", strings.Join(why.Kinds(), ", "), args)
+			case !slices.Contains(why.Kinds(), args[0]):
+				return fmt.Errorf("why answers for %s, and not for %q", strings.Join(why.Kinds(), ", "), args[0])
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return s.run(cmd.Context(), env, args[0], args[1]) },
+	}
+	flags.ClusterFlags(cmd, env, &s.access)
+	cmd.Flags().StringVarP(&s.namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
+	cmd.Flags().StringVar(&s.catalog, "catalog", "",
+		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
+	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	return cmd
+}
+
+func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) error {
+	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
+	if err == nil && prices == nil {
+		prices, err = catalog.Embedded()
+	}
+	if err != nil {
+		return err
+	}
+	cluster, err := kube.Connect(s.access)
+	if err != nil {
+		return err
+	}
+	question := why.Question{Kind: kind, Namespace: s.namespace, Name: name}
+	if namespace, pod, both := strings.Cut(name, "/"); both && kind == "pod" {
+		question.Namespace, question.Name = namespace, pod
+	}
+	if question.Namespace == "" {
+		question.Namespace = cluster.Namespace()
+	}
+	reader, err := read.All(cluster.Config(), time.Second)
+	if err != nil {
+		return err
+	}
+	if err := reader.Read(ctx); err != nil {
+		return err
+	}
+	lists, _ := reader.Lists()
+	answer, err := why.Ask(ctx, lists, status.Given{Catalog: prices, Now: time.Now()}, question)
+	if err != nil {
+		return err
+	}
+	return s.write(env, answer)
+}
+
+// wide is how many columns there are where nobody says.
+const wide = 120
+
+func (s settings) write(env *flags.Env, answer why.Answer) error {
+	if s.output.Value == "json" {
+		enc := json.NewEncoder(env.Stdout)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		return enc.Encode(answer)
+	}
+	width := flags.Columns(env.Stdout, env.Getenv)
+	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); width == 0 && err == nil && n > 0 {
+		width = n
+	}
+	if width == 0 {
+		width = wide
+	}
+	_, err := io.WriteString(env.Stdout, answer.Text(width))
+	return err
+}

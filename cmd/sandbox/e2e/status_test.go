@@ -1,0 +1,171 @@
+package e2e
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/why"
+)
+
+// statusRights are all that status and why need.
+const statusRights = `apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata: {name: status}
+rules:
+  - {apiGroups: [""], resources: [nodes, pods, events], verbs: [get, list]}
+  - {apiGroups: [apps], resources: [daemonsets], verbs: [get, list]}
+  - {apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [get, list]}
+  - {apiGroups: [karpenter.sh], resources: [nodeclaims, nodepools], verbs: [get, list]}
+  - {apiGroups: [karpenter.k8s.linode], resources: [linodenodeclasses], verbs: [get, list]}
+  - {apiGroups: [lkeplan.dev], resources: [capacitylimits, nodeplans], verbs: [get, list]}
+`
+
+// toldWithin is how long status may take to tell why pods wait.
+const toldWithin = 15 * time.Second
+
+// TestStatusTellsWhatWaits provokes one reason after the other why pods wait or a roll does
+// not go on: each is told by status within seconds, by lists alone. The last words are
+// those of why.
+func TestStatusTellsWhatWaits(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t)
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "--yes", "testdata/status")
+	s.kube(statusRights, "apply", "-f", "-")
+	s.kube("", "create", "serviceaccount", "viewer", "-n", "default")
+	s.kube("", "create", "clusterrolebinding", "status", "--clusterrole=status", "--serviceaccount=default:viewer")
+	viewer := s.account("default", "viewer")
+
+	for _, pool := range []string{"own", "capped", "guarded", "windowed"} {
+		s.kube(workload(pool, 1), "apply", "-f", "-")
+	}
+	s.kube(`{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guarded"},
+		"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}}`, "apply", "-f", "-")
+	s.until("four pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
+	if now := s.status(viewer); len(now.Notes)+len(now.Waiting)+len(now.Classes) > 0 || now.Nodes < 4 {
+		t.Errorf("nothing waits, and it says %+v", now)
+	}
+
+	steps := []struct {
+		name    string
+		provoke func()
+		tells   func(status.Status) bool
+	}{
+		{"the limit of a pool", func() { s.kube("", "scale", "deployment", "own", "--replicas=2") },
+			waits("own", "pool own is at its limit: 1 of 1 nodes")},
+		{"a CapacityLimit", func() { s.kube("", "scale", "deployment", "capped", "--replicas=2") },
+			waits("capped", "CapacityLimit cap has no room")},
+		{"no stock", func() {
+			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
+			s.kube(workload("stock", 1), "apply", "-f", "-")
+		}, waits("stock", "pool stock LKE has no machines in us-ord of g6-standard-6")},
+		{"no fitting plan", func() {
+			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
+		}, waits("small", "no instance type has enough resources")},
+		{"a class that is not ready", func() {
+			s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
+			s.kube(workload("refused", 1), "apply", "-f", "-")
+		}, waits("refused", "LinodeNodeClass broken: spec.firewallID: only LKE Enterprise")},
+		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
+			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction")},
+		{"a budget", func() { s.relabel("windowed") }, says("windowed", status.Rolling, "never lets a node go")},
+		{"a token that is refused", func() {
+			s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
+			s.kube(workload("fine", 1), "apply", "-f", "-")
+		}, waits("fine", "LinodeNodeClass default: the Linode API refuses the controller's token")},
+	}
+	for _, step := range steps {
+		step.provoke()
+		s.until("status tells of "+step.name, toldWithin, func(state) bool { return step.tells(s.status(viewer)) })
+	}
+	t.Log("\n" + s.asViewer(viewer, "status"))
+
+	for pool, want := range map[string]string{
+		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord", "small": "the pod asks for 30 of cpu",
+		"refused": "it is not ready: ",
+	} {
+		pod := s.waitingPod(pool)
+		var a why.Answer
+		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json")), &a); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.ContainsFunc(a.Sections, func(found why.Section) bool {
+			return found.About == why.Placing && slices.ContainsFunc(found.Lines, func(l why.Line) bool {
+				return slices.Contains(l.Pools, pool) && strings.Contains(l.Text, want)
+			})
+		}) {
+			t.Errorf("why pod %s does not say %q of pool %s:\n%s", pod, want, pool, s.asViewer(viewer, "why", "pod", pod))
+		}
+	}
+	node := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool=guarded", "-o", "name"))
+	text := s.asViewer(viewer, "why", "node", strings.TrimPrefix(node, "node/"))
+	for _, part := range []string{"the template of its pool has changed", "is the cheapest plan type",
+		"the PodDisruptionBudget default/guarded allows no eviction"} {
+		if !strings.Contains(text, part) {
+			t.Errorf("why node does not say %q:\n%s", part, text)
+		}
+	}
+	t.Log("\n" + text)
+}
+
+// relabel changes the template of a pool, so that its nodes are to be replaced.
+func (s *sandbox) relabel(pool string) {
+	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p",
+		`{"spec":{"template":{"metadata":{"labels":{"example.com/color":"blue"}}}}}`)
+}
+
+// asViewer runs lkeplan with the rights of an account.
+func (s *sandbox) asViewer(viewer string, args ...string) string {
+	s.t.Helper()
+	out, err := s.command(bin(s.t, "lkeplan"), map[string]string{"KUBECONFIG": viewer}, args...).CombinedOutput()
+	if err != nil {
+		s.t.Fatalf("lkeplan %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+func (s *sandbox) status(viewer string) (found status.Status) {
+	s.t.Helper()
+	if err := json.Unmarshal([]byte(s.asViewer(viewer, "status", "-o", "json")), &found); err != nil {
+		s.t.Fatal(err)
+	}
+	return found
+}
+
+// waits reports whether the pods of a Deployment wait for a reason.
+func waits(deployment, reason string) func(status.Status) bool {
+	return func(found status.Status) bool {
+		return slices.ContainsFunc(found.Waiting, func(w status.Workload) bool {
+			return w.Owner == "Deployment "+deployment && slices.ContainsFunc(w.Reasons, func(text string) bool {
+				return strings.Contains(text, reason)
+			})
+		})
+	}
+}
+
+// says reports whether something is said of a pool.
+func says(pool string, what status.What, text string) func(status.Status) bool {
+	return func(found status.Status) bool {
+		return slices.ContainsFunc(found.Pools, func(p status.Pool) bool {
+			return p.Name == pool && slices.ContainsFunc(p.Says, func(r status.Remark) bool {
+				return r.What == what && strings.Contains(r.Text, text)
+			})
+		})
+	}
+}
+
+// waitingPod is a pod of a Deployment that has no node.
+func (s *sandbox) waitingPod(deployment string) string {
+	s.t.Helper()
+	names := strings.Fields(s.kube("", "get", "pods", "-l", "app="+deployment, "--field-selector", "status.phase=Pending",
+		"-o", "name"))
+	if len(names) == 0 {
+		s.t.Fatalf("no pod of %s waits", deployment)
+	}
+	return "default/" + strings.TrimPrefix(names[0], "pod/")
+}

@@ -1,0 +1,223 @@
+package simulate
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Live is a cluster as it is. Nothing of it is changed.
+type Live struct {
+	Region     string
+	Tier       catalog.Tier // "" stands for standard
+	Catalog    *catalog.Catalog
+	Pools      []*karpv1.NodePool
+	Classes    []*linodev1alpha1.LinodeNodeClass
+	Limits     []*lkeplanv1alpha1.CapacityLimit
+	Claims     []*karpv1.NodeClaim
+	Nodes      []*corev1.Node
+	Pods       []*corev1.Pod // all of them: those with a node take its room, those without wait
+	DaemonSets []*appsv1.DaemonSet
+}
+
+// Placement is what becomes of a pod that waits, as Karpenter would decide now.
+type Placement struct {
+	Node    string   `json:"node,omitempty"` // or NodeClaim, that is there and has room
+	Pool    string   `json:"pool,omitempty"` // of a node that would be made
+	Plan    string   `json:"plan,omitempty"` // plan type of that
+	Reasons []Reason `json:"reasons,omitempty"`
+}
+
+// Place says where the pods that wait would go, by their UIDs. Pods of DaemonSets, and
+// those that a scheduling gate holds back, are not planned for.
+func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
+	if in.Region == "" {
+		return nil, fmt.Errorf("the region of the cluster is not known: no node has the label %s",
+			corev1.LabelTopologyRegion)
+	}
+	linode.Register()
+	w, unready := newLive(in)
+	pending := waiting(in.Pods)
+	if len(pending) > MaxPods {
+		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
+	}
+	for i, pod := range pending {
+		w.of[pod.UID] = i
+	}
+	w.pods, w.many = pending, manyPods
+	standing, left := len(w.made), pending
+	for len(left) > 0 {
+		after, err := w.pass(ctx, left)
+		if err != nil {
+			return nil, err
+		}
+		if left = after.pending; !after.progress {
+			break
+		}
+	}
+	return w.placements(ctx, pending, standing, unready)
+}
+
+// newLive is a cluster in memory that has what another has, and why pools of it are not
+// planned with.
+func newLive(in Live) (w *world, unready []refusing) {
+	w = emptyWorld(in.Catalog, in.Region, in.Tier)
+	for _, class := range in.Classes {
+		w.store.classes[class.Name] = class.DeepCopy()
+		w.admitClass(w.store.classes[class.Name]) // whether it is ready, its pools say
+	}
+	for _, limit := range in.Limits {
+		w.store.limits[limit.Name] = limit
+	}
+	for _, node := range in.Nodes {
+		w.store.nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
+	}
+	for _, pod := range in.Pods {
+		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
+			w.store.bind(slim(pod), pod.Spec.NodeName)
+		}
+	}
+	joined := map[string]bool{}
+	for _, nc := range in.Claims {
+		w.store.claims = append(w.store.claims, nc)
+		joined[nc.Status.NodeName] = true
+		if nc.Status.ProviderID != "" {
+			w.made = append(w.made, &made{claim: nc.DeepCopy(), node: nc.Status.NodeName})
+		}
+	}
+	for name := range w.store.nodes {
+		if !joined[name] {
+			w.others = append(w.others, name)
+		}
+	}
+	slices.Sort(w.others)
+	w.have(in.DaemonSets)
+	for _, pool := range in.Pools {
+		pool = pool.DeepCopy()
+		linode.Narrow(pool, in.Region)
+		w.store.pools[pool.Name] = pool
+		for _, plan := range linode.OutOfStock(pool) {
+			w.types.Block(plan, time.Now().Add(time.Hour)) // for as long as this takes
+		}
+		switch why := notPlannedWith(pool); {
+		case why != "":
+			unready = append(unready, refusing{pool, why})
+		default:
+			w.dynamic = append(w.dynamic, pool)
+			w.standIn(pool.Spec.Template.Spec.NodeClassRef.Name)
+		}
+	}
+	nodepool.OrderByWeight(w.dynamic)
+	return w, unready
+}
+
+// standIn is a class that was not listed, and of which a pool says that it is ready.
+func (w *world) standIn(class string) {
+	if w.store.classes[class] == nil {
+		w.store.classes[class] = &linodev1alpha1.LinodeNodeClass{}
+		w.store.classes[class].Name = class
+		w.admitClass(w.store.classes[class])
+	}
+}
+
+// refusing is a pool that makes no nodes, and why.
+type refusing struct {
+	pool *karpv1.NodePool
+	why  string
+}
+
+// notPlannedWith says why a pool makes no nodes for pods; "" where it does.
+func notPlannedWith(pool *karpv1.NodePool) string {
+	set := pool.StatusConditions(status.WithObservedOnly())
+	switch ref := pool.Spec.Template.Spec.NodeClassRef; {
+	case ref == nil || ref.Group != linodev1alpha1.Group:
+		return "its nodes are not Linode's."
+	case !pool.DeletionTimestamp.IsZero():
+		return "it is being deleted."
+	case pool.Spec.Replicas != nil:
+		return "it has a fixed number of nodes."
+	case set.Get(status.ConditionReady).IsTrue():
+		return ""
+	}
+	var texts []string
+	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
+		if c := set.Get(kind); c.IsFalse() {
+			texts = append(texts, strings.TrimSuffix(c.Message, "."))
+		}
+	}
+	if len(texts) == 0 {
+		return "it has not been checked yet: does the controller run?"
+	}
+	return "it is not ready: " + strings.Join(texts, "; ") + "."
+}
+
+// waiting are copies of the pods that Karpenter would plan nodes for.
+func waiting(pods []*corev1.Pod) (pending []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
+			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
+			pending = append(pending, slim(pod).DeepCopy())
+		}
+	}
+	slices.SortFunc(pending, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	return pending
+}
+
+// slim is a pod without its volumes: those of Linode ask for no more than the region.
+func slim(pod *corev1.Pod) *corev1.Pod {
+	copied := *pod
+	copied.Spec.Volumes = nil
+	return &copied
+}
+
+// placements says what has become of the pods. Nodes from the index standing on are new.
+func (w *world) placements(
+	ctx context.Context, pending []*corev1.Pod, standing int, unready []refusing,
+) (map[types.UID]Placement, error) {
+	fresh := map[string]*made{}
+	for _, m := range w.made[standing:] {
+		fresh[m.node] = m
+	}
+	e, err := w.explainer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	placed := make(map[types.UID]Placement, len(pending))
+	for _, pod := range pending {
+		switch m := fresh[pod.Spec.NodeName]; {
+		case m != nil:
+			placed[pod.UID] = Placement{Pool: m.pool(), Plan: m.plan()}
+		case pod.Spec.NodeName != "":
+			placed[pod.UID] = Placement{Node: pod.Spec.NodeName}
+		default:
+			placed[pod.UID] = Placement{Reasons: append(e.reasons(ctx, pod), barred(pod, unready)...)}
+		}
+	}
+	return placed, nil
+}
+
+// barred are the pools that would be for a pod and make no nodes.
+func barred(pod *corev1.Pod, unready []refusing) (reasons []Reason) {
+	for _, r := range unready {
+		if _, ok := instancetype.ForPod(r.pool, pod); ok {
+			reasons = append(reasons, Reason{Pool: r.pool.Name, Text: r.why})
+		}
+	}
+	return reasons
+}

@@ -1,0 +1,313 @@
+package status
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	conditions "github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/json"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	reports "github.com/lkeplan/lkeplan/engine/report"
+	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Pool is a NodePool.
+type Pool struct {
+	Name   string        `json:"name"` // "" for the nodes of none
+	Class  string        `json:"node_class,omitempty"`
+	Nodes  int           `json:"nodes"`
+	States []Count       `json:"states"`
+	Cost   catalog.Price `json:"cost"`
+	Limits []Amount      `json:"limits"` // its own
+	Says   []Remark      `json:"says"`
+	coming int
+}
+
+// Count is how many nodes of a pool are in a state.
+type Count struct {
+	State State `json:"state"`
+	Nodes int   `json:"nodes"`
+}
+
+// State is how a node does, in the words of a status.
+type State string
+
+// The states, in the order of a node's life.
+const (
+	AskedFor State = "asked for" // of LKE
+	Joining  State = "joining"
+	Ready    State = "ready"
+	NotFit   State = "not ready"
+	Cordoned State = "cordoned"
+	Outdated State = "outdated" // it is to be replaced
+	Stuck    State = "held"     // it is to be replaced, and something keeps it
+	Draining State = "draining"
+)
+
+func states() []State {
+	return []State{AskedFor, Joining, Ready, NotFit, Cordoned, Outdated, Stuck, Draining}
+}
+
+// rolls is how far pools are what they ask for.
+type rolls struct {
+	pools    map[string]plan.Rolling
+	outdated map[string]bool // by the name of the claim
+	held     map[string]bool
+}
+
+// rolls judges the nodes as Karpenter does, and finds what holds them.
+func (w *world) rolls() (rolls, error) {
+	r := rolls{pools: map[string]plan.Rolling{}, held: map[string]bool{}}
+	nodes := compare.NodesOf(deref(w.Claims), deref(w.Lists.Nodes))
+	state := plan.State{Nodes: nodes, Now: w.Now}
+	var err error
+	if state.Objects, err = w.objects(); err != nil {
+		return r, err
+	}
+	if r.outdated, err = plan.Outdated(state); err != nil {
+		return r, err
+	}
+	if len(r.outdated) > 0 { // else nothing can be held
+		budgets := make([]policyv1.PodDisruptionBudget, len(w.Budgets))
+		for i, b := range w.Budgets {
+			budgets[i] = *b
+		}
+		state.Nodes, err = compare.Hold(nodes, compare.Holders{
+			Machines: deref(w.Lists.Nodes), Pods: deref(w.Pods), Budgets: budgets, Pools: deref(w.Lists.Pools),
+		}, w.Now)
+		if err != nil {
+			return r, err
+		}
+		for _, n := range state.Nodes {
+			r.held[n.Name] = len(n.Holds) > 0
+		}
+	}
+	all, err := plan.Rolls(state)
+	for _, p := range all {
+		r.pools[p.Pool] = p
+	}
+	return r, err
+}
+
+// ToReplace are the claims whose nodes are to be replaced, by their names.
+func ToReplace(l Lists, now time.Time) (map[string]bool, error) {
+	w := &world{Lists: l, Given: Given{Now: now}}
+	r, err := w.rolls()
+	return r.outdated, err
+}
+
+// objects are our pools and their classes, as a plan knows objects.
+func (w *world) objects() (objects []config.Object, err error) {
+	add := func(apiVersion, kind, block string, obj any) error {
+		raw, err := json.Marshal(obj) // the converter of apimachinery writes Karpenter's durations as bytes
+		if err != nil {
+			return err
+		}
+		var fields map[string]any
+		if err := json.Unmarshal(raw, &fields); err != nil {
+			return err
+		}
+		fields["apiVersion"], fields["kind"] = apiVersion, kind
+		o := config.Object{Manifest: fields, Defaulted: fields}
+		o.Addr = config.Addr{Type: block, Name: o.Name()}
+		objects = append(objects, o)
+		return nil
+	}
+	for _, class := range w.Lists.Classes {
+		if err := add(linodev1alpha1.GroupVersion.String(), "LinodeNodeClass", "node_class", class); err != nil {
+			return nil, fmt.Errorf("read LinodeNodeClass %s: %w", class.Name, err)
+		}
+	}
+	for _, pool := range w.Lists.Pools {
+		if classOf(pool) == "" {
+			continue
+		}
+		if err := add("karpenter.sh/v1", "NodePool", "pool", pool); err != nil {
+			return nil, fmt.Errorf("read NodePool %s: %w", pool.Name, err)
+		}
+	}
+	return objects, nil
+}
+
+// classOf is the name of a pool's LinodeNodeClass; "" where its nodes are not Linode's.
+func classOf(pool *karpv1.NodePool) string {
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil && ref.Group == linodev1alpha1.Group {
+		return ref.Name
+	}
+	return ""
+}
+
+func deref[T any](list []*T) []T {
+	values := make([]T, len(list))
+	for i, v := range list {
+		values[i] = *v
+	}
+	return values
+}
+
+// pools are all pools, in order of their names, and at last the nodes of none.
+func (w *world) pools(screen top.Screen, r rolls) []Pool {
+	counts := map[string]map[State]int{}
+	for _, n := range screen.Nodes {
+		if counts[n.Pool] == nil {
+			counts[n.Pool] = map[State]int{}
+		}
+		counts[n.Pool][r.stateOf(n)]++
+	}
+	objects := map[string]*karpv1.NodePool{}
+	for _, p := range w.Lists.Pools {
+		objects[p.Name] = p
+	}
+	pools := []Pool{}
+	for _, row := range screen.Pools {
+		p := Pool{
+			Name: row.Name, Nodes: row.Count, Cost: row.Cost, coming: row.Coming, States: []Count{}, Limits: []Amount{},
+			Says: []Remark{},
+		}
+		for _, state := range states() {
+			if n := counts[row.Name][state]; n > 0 {
+				p.States = append(p.States, Count{state, n})
+			}
+		}
+		if object := objects[row.Name]; object != nil {
+			p.Class, p.Limits = classOf(object), ownLimits(object)
+			p.Says = w.remarks(object, r.pools[row.Name], p.Limits)
+		}
+		pools = append(pools, p)
+	}
+	return pools
+}
+
+// stateOf is how a node does.
+func (r rolls) stateOf(n top.Node) State {
+	switch n.State {
+	case top.Ordered:
+		return AskedFor
+	case top.Booting, top.Joining:
+		return Joining
+	case top.Draining, top.Leaving:
+		return Draining
+	}
+	switch {
+	case r.outdated[n.Claim] && r.held[n.Claim]:
+		return Stuck
+	case r.outdated[n.Claim], n.State == top.Outdated:
+		return Outdated
+	case n.State == top.NotReady:
+		return NotFit
+	case n.State == top.Cordoned:
+		return Cordoned
+	}
+	return Ready
+}
+
+// remarks are what there is to say of a pool.
+func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) []Remark {
+	says := []Remark{}
+	set := pool.StatusConditions(conditions.WithObservedOnly())
+	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
+		if c := set.Get(kind); c.IsFalse() {
+			text := c.Message
+			if kind == karpv1.ConditionTypeNodeClassReady {
+				text = fmt.Sprintf("its LinodeNodeClass %s is not ready", classOf(pool))
+			}
+			says = append(says, remark(NotReady, "it gets no nodes: "+text, c.LastTransitionTime))
+		}
+	}
+	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {
+		says = append(says, remark(Stock, c.Message, c.LastTransitionTime))
+	}
+	var full []string
+	for _, a := range limits {
+		if a.full {
+			full = append(full, fmt.Sprintf("%s of %s %s", a.Used, a.Most, a.Resource))
+		}
+	}
+	if len(full) > 0 {
+		says = append(says, Remark{What: Full, Text: "it is at its limit: " + strings.Join(full, ", ")})
+	}
+	says = append(says, w.refusals(pool.Name)...)
+	state, holds := reports.Progress(r)
+	switch {
+	case r.Condemned != nil:
+		says = append(says, Remark{What: Condemned, Text: state, Since: moment(r.Condemned.Since)})
+	case r.Outdated > 0: // of nodes that join, their states say enough
+		says = append(says, Remark{What: Rolling, Text: state})
+	}
+	for _, text := range holds {
+		says = append(says, Remark{What: Held, Text: text})
+	}
+	return says
+}
+
+// lately is how old an event may be to tell what is so: what lasts is said again.
+const lately = 10 * time.Minute
+
+// refusals are what LKE says to the claims of a pool that wait for a machine.
+func (w *world) refusals(pool string) (says []Remark) {
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] != pool {
+			continue
+		}
+		for _, e := range w.warnings(nc) {
+			r := Remark{What: Refused, Text: e.Message, Since: moment(e.FirstTimestamp.Time)}
+			if !slices.ContainsFunc(says, func(o Remark) bool { return o.Text == r.Text }) {
+				says = append(says, r)
+			}
+		}
+	}
+	return says
+}
+
+// warnings are the last words of LKE on a claim that waits for a machine, one at most.
+func (w *world) warnings(nc *karpv1.NodeClaim) []*corev1.Event {
+	if !waitsForMachine(nc) {
+		return nil
+	}
+	for i, e := range w.byUID[string(nc.UID)] {
+		if e.Type == corev1.EventTypeWarning && w.Now.Sub(LastSeen(e)) < lately {
+			return w.byUID[string(nc.UID)][i : i+1]
+		}
+	}
+	return nil
+}
+
+func waitsForMachine(nc *karpv1.NodeClaim) bool {
+	return nc.DeletionTimestamp.IsZero() && nc.Status.NodeName == "" &&
+		!strings.HasPrefix(nc.Status.ProviderID, "linode://")
+}
+
+func remark(what What, text string, since metav1.Time) Remark {
+	return Remark{What: what, Text: text, Since: moment(since.Time)}
+}
+
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	t = t.UTC().Truncate(time.Second)
+	return &t
+}
+
+// ownLimits are the limits of a NodePool, by name.
+func ownLimits(pool *karpv1.NodePool) []Amount {
+	amounts := []Amount{}
+	for name, most := range pool.Spec.Limits {
+		used := pool.Status.Resources[name]
+		amounts = append(amounts, amountOf(string(name), used, most))
+	}
+	slices.SortFunc(amounts, func(a, b Amount) int { return strings.Compare(a.Resource, b.Resource) })
+	return amounts
+}

@@ -1,0 +1,83 @@
+// Package read reads from a cluster what package status is about, and keeps it up to
+// date. It asks for nothing but list, and watch where somebody looks on.
+package read
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/follow"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/linode"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Reader reads one cluster. It is safe for concurrent use.
+type Reader struct{ *follow.Follower }
+
+// New returns a Reader of the cluster of a client configuration, which lists as often as
+// it is told where it may not watch.
+func New(cfg *rest.Config, every time.Duration) (*Reader, error) {
+	linode.Register()
+	f, err := follow.New(cfg, every, kinds()...)
+	return &Reader{f}, err
+}
+
+// With returns a Reader that reads by a client.
+func With(c client.WithWatch, every time.Duration) *Reader {
+	linode.Register()
+	return &Reader{follow.With(c, every, kinds()...)}
+}
+
+// All returns a Reader that reads DaemonSets and all events besides.
+func All(cfg *rest.Config, every time.Duration) (*Reader, error) {
+	linode.Register()
+	f, err := follow.New(cfg, every, allKinds()...)
+	return &Reader{f}, err
+}
+
+func allKinds() []follow.Kind {
+	all := slices.DeleteFunc(kinds(), func(k follow.Kind) bool { return strings.HasPrefix(k.Name, "Events") })
+	return append(all,
+		follow.Kind{Name: "Events", List: func() client.ObjectList { return &corev1.EventList{} }},
+		follow.Kind{Name: "DaemonSets", List: func() client.ObjectList { return &appsv1.DaemonSetList{} }})
+}
+
+// kinds are what is read. Of events, warnings count, and which node a pod is to have.
+func kinds() []follow.Kind {
+	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
+		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
+	some := func(selector fields.Selector) []client.ListOption {
+		return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
+	}
+	events := func() client.ObjectList { return &corev1.EventList{} }
+	return []follow.Kind{
+		{Name: "Nodes", List: func() client.ObjectList { return &corev1.NodeList{} }},
+		{Name: "Pods", List: func() client.ObjectList { return &corev1.PodList{} }, Opts: some(live)},
+		{Name: "NodeClaims", List: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
+		{Name: "NodePools", List: func() client.ObjectList { return &karpv1.NodePoolList{} }, Needed: true},
+		{Name: "LinodeNodeClasses", List: func() client.ObjectList { return &linodev1alpha1.LinodeNodeClassList{} }},
+		{Name: "CapacityLimits", List: func() client.ObjectList { return &lkeplanv1alpha1.CapacityLimitList{} }},
+		{Name: "NodePlans", List: func() client.ObjectList { return &lkeplanv1alpha1.NodePlanList{} }},
+		{Name: "PodDisruptionBudgets", List: func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }},
+		{Name: "Events", List: events, Opts: some(fields.OneTermEqualSelector("type", corev1.EventTypeWarning))},
+		{Name: "Events of nominated pods", List: events,
+			Opts: some(fields.OneTermEqualSelector("reason", "Nominated"))},
+	}
+}
+
+// Lists returns what is known, and whether it has changed since the last call.
+func (r *Reader) Lists() (l status.Lists, changed bool) {
+	objects, notes, changed := r.Objects()
+	return status.ListsOf(objects, notes), changed
+}

@@ -1,0 +1,101 @@
+package status_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/status/statustest"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// now is when all clusters are looked at.
+var now = time.Date(2026, 11, 2, 14, 30, 0, 0, time.UTC)
+
+// TestScreens writes the status of each cluster of testdata, as text and, where the
+// archive has a file for it, as JSON, whole or of one pool.
+func TestScreens(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists := status.ListsOf(statustest.Objects(t, archive.Files[0].Data), nil)
+			for i, want := range archive.Files[1:] {
+				got := screen(t, lists, want.Name)
+				if *update {
+					archive.Files[i+1].Data = []byte(got)
+				} else if diff := cmp.Diff(string(want.Data), got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", want.Name, diff)
+				}
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// screen is a status as the name of a file says: screen, a pool, or screen80 for a
+// terminal of 80 columns; .txt or .json.
+func screen(t *testing.T, lists status.Lists, name string) string {
+	t.Helper()
+	given := status.Given{Place: "lke.example", Catalog: prices(t), Now: now}
+	stem, extension, _ := strings.Cut(name, ".")
+	view := status.View{Width: 120}
+	switch stem {
+	case "screen":
+	case "screen80":
+		view.Width = 80
+	default:
+		given.Pool = stem
+	}
+	got, err := status.Of(lists, given)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if extension == "json" {
+		var out bytes.Buffer
+		enc := json.NewEncoder(&out)
+		enc.SetIndent("", "  ")
+		enc.SetEscapeHTML(false)
+		if err := enc.Encode(got); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	text := got.Text(view)
+	for line := range strings.Lines(text) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > view.Width && view.Width == 120 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	return text
+}
+
+func prices(t testing.TB) *catalog.Catalog {
+	t.Helper()
+	list, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,47 @@
+// Package statustest reads clusters for tests from manifests.
+package statustest
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/linode"
+)
+
+// Objects reads manifests. One that begins with "# times N" is there so often, with the
+// number of each in the place of NNN. Those without a UID get namespace/name.
+func Objects(t testing.TB, manifests []byte) (objects []client.Object) {
+	t.Helper()
+	linode.Register()
+	decoder := scheme.Codecs.UniversalDeserializer()
+	for doc := range strings.SplitSeq(string(manifests), "---\n") {
+		times := 1
+		_, _ = fmt.Sscanf(doc, "# times %d\n", &times)
+		once, err := yaml.YAMLToJSON([]byte(doc))
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, doc)
+		}
+		for i := range times {
+			raw := strings.ReplaceAll(string(once), "NNN", fmt.Sprint(i))
+			obj, _, err := decoder.Decode([]byte(raw), nil, nil)
+			if err != nil {
+				t.Fatalf("%v in\n%s", err, raw)
+			}
+			object, ok := obj.(client.Object)
+			if !ok {
+				t.Fatalf("%T is no object", obj)
+			}
+			if object.GetUID() == "" {
+				object.SetUID(types.UID(object.GetNamespace() + "/" + object.GetName()))
+			}
+			objects = append(objects, object)
+		}
+	}
+	return objects
+}

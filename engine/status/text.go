@@ -1,0 +1,285 @@
+package status
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/top"
+)
+
+// View is how a status is written.
+type View struct {
+	Width int  // columns
+	All   bool // list pools that there is nothing to say of, however many there are
+}
+
+// quiet is how many pools are listed of which nothing is to be said.
+const quiet = 20
+
+// Text writes a status for people.
+func (s Status) Text(v View) string {
+	p := page{width: max(v.Width, 40), now: s.now}
+	p.line(0, "%s", s.headline())
+	for _, note := range s.Notes {
+		p.paragraph(0, note)
+	}
+	for _, c := range s.Classes {
+		p.line(0, "")
+		p.paragraph(0, fmt.Sprintf("LinodeNodeClass %s, of %s:", c.Name, count(c.Pools, "pool")))
+		p.remarks(c.Says)
+	}
+	p.pools(s.Pools, v.All)
+	p.limits(s.Limits)
+	p.waiting(s.Waiting)
+	p.nodePlans(s.NodePlans)
+	return p.String()
+}
+
+// headline says what there is in all.
+func (s Status) headline() string {
+	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", count(s.Nodes, "node"), count(s.declared(), "pool"),
+		s.Cost.Hourly, s.Cost.Monthly)
+	if s.Place != "" {
+		text = s.Place + ": " + text
+	}
+	if s.Coming > 0 {
+		text += fmt.Sprintf("; %d on the way", s.Coming)
+	}
+	pods := 0
+	for _, w := range s.Waiting {
+		pods += w.Pods
+	}
+	switch pods {
+	case 0:
+		return text + "; no pod waits for a node"
+	case 1:
+		return text + "; 1 pod waits for a node"
+	}
+	return text + fmt.Sprintf("; %d pods wait for a node", pods)
+}
+
+func (s Status) declared() (n int) {
+	for _, p := range s.Pools {
+		if p.Name != "" {
+			n++
+		}
+	}
+	return n
+}
+
+// page is what is being written.
+type page struct {
+	strings.Builder
+	width int
+	now   time.Time
+}
+
+func (p *page) line(indent int, format string, args ...any) {
+	text := strings.Repeat(" ", indent) + fmt.Sprintf(format, args...)
+	p.WriteString(strings.TrimRight(diag.OneLine(text), " ") + "\n")
+}
+
+// paragraph writes text in as many lines as it takes.
+func (p *page) paragraph(indent int, text string) {
+	for i, line := range diag.Wrap(diag.OneLine(text), p.width-indent-2) {
+		if i == 0 {
+			p.line(indent, "%s", line)
+			continue
+		}
+		p.line(indent+2, "%s", line)
+	}
+}
+
+func (p *page) remarks(says []Remark) {
+	for _, r := range says {
+		text := r.Text
+		if r.Since != nil {
+			text += " (since " + p.ago(r.Since) + ")"
+		}
+		p.paragraph(2, text)
+	}
+}
+
+// ago is how long ago a moment was.
+func (p *page) ago(t *time.Time) string {
+	if t == nil {
+		return "-"
+	}
+	return top.Age(p.now.Sub(*t))
+}
+
+// pools writes a line for each pool, and what there is to say of it below.
+func (p *page) pools(pools []Pool, all bool) {
+	if len(pools) == 0 {
+		return
+	}
+	rows, left := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}, Pool{}
+	silent := 0
+	for _, pool := range pools {
+		if len(pool.Says) == 0 {
+			silent++
+		}
+	}
+	var shown []Pool
+	folded := 0
+	for _, pool := range pools {
+		if !all && silent > quiet && len(pool.Says) == 0 {
+			folded++
+			left.Nodes += pool.Nodes
+			left.Cost.Monthly += pool.Cost.Monthly
+			continue
+		}
+		shown = append(shown, pool)
+		rows = append(rows, []string{
+			cmp.Or(pool.Name, "(none)"), fmt.Sprint(pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String(),
+			amountsText(pool.Limits),
+		})
+	}
+	p.line(0, "")
+	lines := columns(rows, 1, 3)
+	p.line(0, "%s", lines[0])
+	for i, pool := range shown {
+		p.line(0, "%s", lines[i+1])
+		p.remarks(pool.Says)
+	}
+	if folded > 0 {
+		p.line(0, "and %s without anything to say: %s, $%s a month (--all lists them)", count(folded, "pool"),
+			count(left.Nodes, "node"), left.Cost.Monthly)
+	}
+}
+
+func statesText(states []Count) string {
+	texts := make([]string, len(states))
+	for i, c := range states {
+		texts[i] = fmt.Sprintf("%d %s", c.Nodes, c.State)
+	}
+	return dash(strings.Join(texts, ", "))
+}
+
+func amountsText(amounts []Amount) string {
+	texts := make([]string, len(amounts))
+	for i, a := range amounts {
+		texts[i] = fmt.Sprintf("%s %s of %s", a.Resource, a.Used, a.Most)
+	}
+	return strings.Join(texts, ", ")
+}
+
+func (p *page) limits(limits []Limit) {
+	if len(limits) == 0 {
+		return
+	}
+	rows := [][]string{{"LIMIT", "OF", "USED", "LEFT"}}
+	for _, l := range limits {
+		left := make([]string, len(l.Amounts))
+		for i, a := range l.Amounts {
+			left[i] = a.Resource + " " + a.Left
+		}
+		of := "all pools"
+		if n := len(l.Pools); n > 2 {
+			of = count(n, "pool")
+		} else if n > 0 {
+			of = strings.Join(l.Pools, ", ")
+		}
+		rows = append(rows, []string{l.Name, of, amountsText(l.Amounts), strings.Join(left, ", ")})
+	}
+	p.line(0, "")
+	lines := columns(rows)
+	p.line(0, "%s", lines[0])
+	for i, l := range limits {
+		p.line(0, "%s", lines[i+1])
+		p.remarks(l.Says)
+	}
+}
+
+func (p *page) waiting(loads []Workload) {
+	if len(loads) == 0 {
+		return
+	}
+	rows := [][]string{{"PODS THAT WAIT", "PODS", "AGE"}}
+	for _, w := range loads {
+		rows = append(rows, []string{w.Namespace + "/" + w.Owner, fmt.Sprint(w.Pods), p.ago(w.Since)})
+	}
+	p.line(0, "")
+	lines := columns(rows, 1, 2)
+	p.line(0, "%s", lines[0])
+	for i, w := range loads {
+		p.line(0, "%s", lines[i+1])
+		for _, reason := range w.Reasons {
+			p.paragraph(2, reason)
+		}
+	}
+}
+
+func (p *page) nodePlans(plans []NodePlan) {
+	if len(plans) == 0 {
+		return
+	}
+	rows := [][]string{{"NODEPLAN", "STATE", "SINCE", "APPLIED", "OUTDATED", "WINDOW"}}
+	for _, n := range plans {
+		outdated, window := "-", "-"
+		if n.Outdated != nil {
+			outdated = fmt.Sprint(*n.Outdated)
+		}
+		if n.NextWindow != nil {
+			window = n.NextWindow.Format("2006-01-02 15:04 UTC")
+		}
+		rows = append(rows, []string{
+			n.Namespace + "/" + n.Name, n.State, p.ago(n.Since), nodeplan.Short(n.Applied), outdated, window,
+		})
+	}
+	p.line(0, "")
+	lines := columns(rows, 4)
+	p.line(0, "%s", lines[0])
+	for i, n := range plans {
+		p.line(0, "%s", lines[i+1])
+		if n.Tried != "" {
+			p.paragraph(2, nodeplan.Short(n.Tried)+" was tried since")
+		}
+		for line := range strings.Lines(n.Message) {
+			p.paragraph(2, strings.TrimSpace(line))
+		}
+	}
+}
+
+// columns aligns rows; some columns at their right.
+func columns(rows [][]string, right ...int) []string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for i, row := range rows {
+		var b strings.Builder
+		for j, cell := range row {
+			padding := strings.Repeat(" ", widths[j]-utf8.RuneCountInString(cell))
+			if slices.Contains(right, j) {
+				cell, padding = padding+cell, ""
+			}
+			b.WriteString(cell + padding + "  ")
+		}
+		lines[i] = strings.TrimRight(b.String(), " ")
+	}
+	return lines
+}
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func dash(text string) string {
+	if text == "" {
+		return "-"
+	}
+	return text
+}

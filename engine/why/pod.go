@@ -1,0 +1,123 @@
+package why
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// pod says where a pod is, or why it is nowhere.
+func (w *world) pod(ctx context.Context, a *Answer) error {
+	var pod *corev1.Pod
+	var names []string
+	for _, p := range w.Pods {
+		if p.Namespace == a.Namespace {
+			names = append(names, p.Name)
+			if p.Name == a.Name {
+				pod = p
+			}
+		}
+	}
+	name := a.Namespace + "/" + a.Name
+	switch {
+	case pod == nil:
+		return w.absent("pod", a.Namespace, a.Name, names)
+	case pod.Spec.NodeName != "":
+		return w.running(a, pod)
+	case !status.Waits(pod):
+		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
+		return nil
+	}
+	a.Summary = fmt.Sprintf("Pod %s of %s waits for a node since %s.", name, status.OwnerOf(pod),
+		w.age(pod.CreationTimestamp.Time))
+	if len(pod.Spec.SchedulingGates) > 0 {
+		a.add(Waits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
+		return nil
+	}
+	placed, err := simulate.Place(ctx, w.live(nil))
+	if err != nil {
+		return err
+	}
+	a.add(Placing, w.placing(pod, placed[pod.UID])...)
+	for _, load := range w.Status.Waiting {
+		if load.Namespace == pod.Namespace && load.Owner == status.OwnerOf(pod) {
+			a.add(Waits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
+				return strings.HasPrefix(text, "Karpenter: ") // which has just been asked
+			})...)...)
+		}
+	}
+	a.add(Said, w.said(string(pod.UID))...)
+	return nil
+}
+
+// running says where a pod is, and why its node is what it is.
+func (w *world) running(a *Answer, pod *corev1.Pod) error {
+	a.Summary = fmt.Sprintf("Pod %s/%s of %s has a node: %s.", pod.Namespace, pod.Name, status.OwnerOf(pod),
+		pod.Spec.NodeName)
+	for _, nc := range w.Claims {
+		if nc.Status.NodeName == pod.Spec.NodeName {
+			a.Summary = fmt.Sprintf("%s It is %s.", a.Summary, w.describe(nc))
+			a.add(Plan, w.planOf(nc)...)
+		}
+	}
+	a.add(Said, w.said(string(pod.UID))...)
+	return nil
+}
+
+// placing says where a pod would go now, or why each pool makes no node for it. Pools whose
+// nodes are for it come first.
+func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
+	switch {
+	case p.Plan != "":
+		return []Line{{Pools: []string{p.Pool}, Text: fmt.Sprintf("it would make a %s ($%s an hour) for it", p.Plan,
+			w.price(p.Plan).Hourly)}}
+	case p.Node != "":
+		return plainly(w.room(p.Node))
+	}
+	var near, far []Line
+	for _, r := range p.Reasons {
+		line := Line{Text: r.Text}
+		if r.Pool == "" {
+			near = append(near, line)
+			continue
+		}
+		line.Pools = []string{r.Pool}
+		if i := slices.IndexFunc(w.Lists.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
+			if _, ok := instancetype.ForPod(w.Lists.Pools[i], pod); ok {
+				near = append(near, line)
+				continue
+			}
+		}
+		far = append(far, line)
+	}
+	near, far = together(near), together(far)
+	if n := len(far) - mostFar; n > 0 {
+		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
+	}
+	return append(near, far...)
+}
+
+// mostFar lines tell of pools whose nodes are not for a pod anyway.
+const mostFar = 8
+
+// room says that a node that is there, or on its way, has room for a pod.
+func (w *world) room(name string) string {
+	for _, nc := range w.Claims {
+		if nc.Name == name && nc.Status.NodeName == "" {
+			return fmt.Sprintf("NodeClaim %s is on its way, and has room for it: %s", name, w.describe(nc))
+		}
+		if nc.Name == name || nc.Status.NodeName == name {
+			return fmt.Sprintf("node %s has room for it: %s; the scheduler of Kubernetes binds it", nc.Status.NodeName,
+				w.describe(nc))
+		}
+	}
+	return fmt.Sprintf("node %s, which no pool has made, has room for it: the scheduler of Kubernetes binds it", name)
+}

@@ -1,0 +1,104 @@
+package why
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// pool says how a pool is, and what it can make now.
+func (w *world) pool(a *Answer) error {
+	var names []string
+	for _, p := range w.Lists.Pools {
+		if names = append(names, p.Name); p.Name == a.Name {
+			w.explainPool(a, p)
+			return nil
+		}
+	}
+	return w.absent("pool", "", a.Name, names)
+}
+
+func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
+	for _, p := range w.Status.Pools {
+		if p.Name != pool.Name {
+			continue
+		}
+		a.Summary = fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, count(p.Nodes, "node"), p.Cost.Hourly)
+		var texts []string
+		for _, c := range p.States {
+			texts = append(texts, fmt.Sprintf("%d %s", c.Nodes, c.State))
+		}
+		lines := plainly(texts...)
+		if len(texts) > 0 {
+			lines = plainly(strings.Join(texts, ", "))
+		}
+		for _, r := range p.Says {
+			lines = append(lines, Line{Text: r.Text})
+		}
+		for _, c := range w.Status.Classes {
+			for _, r := range c.Says {
+				if c.Name == p.Class {
+					lines = append(lines, Line{Text: fmt.Sprintf("LinodeNodeClass %s: %s", c.Name, r.Text)})
+				}
+			}
+		}
+		a.add(State, lines...)
+	}
+	a.add(Plans, plainly(w.makes(pool)...)...)
+	a.add(Stays, plainly(w.closed(pool, karpv1.DisruptionReasonUnderutilized)...)...)
+	var waits []string
+	for _, load := range w.Status.Waiting {
+		if slices.Contains(load.Pools, pool.Name) {
+			waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", count(load.Pods, "pod"), load.Namespace, load.Owner,
+				strings.Join(load.Reasons, "; ")))
+		}
+	}
+	a.add(Waits, plainly(waits...)...)
+	a.add(Said, w.said(string(pool.UID))...)
+}
+
+// makes are the plan types that a pool allows, the cheapest first, and why some of them
+// cannot be had.
+func (w *world) makes(pool *karpv1.NodePool) (texts []string) {
+	if w.region == "" {
+		return nil
+	}
+	want := instancetype.RequirementsOf(pool)
+	var allowed []*cloudprovider.InstanceType
+	for _, it := range w.types().List() {
+		if want.Intersects(it.Requirements) == nil {
+			allowed = append(allowed, it)
+		}
+	}
+	slices.SortStableFunc(allowed, func(a, b *cloudprovider.InstanceType) int {
+		return cmp.Compare(w.price(a.Name).Hourly, w.price(b.Name).Hourly)
+	})
+	out := linode.OutOfStock(pool)
+	for i, it := range allowed {
+		if i == mostListed {
+			return append(texts, fmt.Sprintf("and %d that cost more", len(allowed)-i))
+		}
+		text := fmt.Sprintf("%s ($%s an hour, $%s a month)", it.Name, w.price(it.Name).Hourly, w.price(it.Name).PerMonth())
+		switch {
+		case slices.Contains(out, it.Name):
+			text += ": LKE has no machines of it"
+		case len(it.Offerings.Available()) == 0:
+			text += fmt.Sprintf(": it is not sold in %s", w.region)
+		}
+		texts = append(texts, text)
+	}
+	if len(allowed) == 0 {
+		return []string{"no plan type on Linode's price list is like that"}
+	}
+	return texts
+}
+
+// mostListed are the plan types that are listed.
+const mostListed = 12

@@ -1,0 +1,112 @@
+package why
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/status"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// drifts are what the reasons of drift mean.
+var drifts = map[string]string{
+	"NodePoolDrifted":        "the template of its pool has changed since it was made",
+	"RequirementsDrifted":    "its pool no longer allows nodes like it",
+	"NodeClassDrift":         "its LinodeNodeClass has changed since it was made",
+	"KubernetesVersionDrift": "its LinodeNodeClass names another version of Kubernetes",
+	"LKEPoolDrift":           "its LKE pool was changed by somebody else, and LKE cannot change it back in place",
+}
+
+// replaced says why a node is replaced, or has to be; nothing where it has not.
+func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
+	outdated, err := status.ToReplace(w.Lists, w.Now)
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	drifted, marked := isTrue(nc, karpv1.ConditionTypeDrifted)
+	going, goes := isTrue(nc, karpv1.ConditionTypeDisruptionReason)
+	switch {
+	case goes:
+		texts = append(texts, fmt.Sprintf("Karpenter has decided to let it go: %s", going.Reason))
+	case !nc.DeletionTimestamp.IsZero():
+		texts = append(texts, fmt.Sprintf("it was deleted %s ago", w.age(nc.DeletionTimestamp.Time)))
+	}
+	switch {
+	case marked:
+		text, known := drifts[drifted.Reason]
+		if !known {
+			text = drifted.Reason
+		}
+		texts = append(texts, text)
+	case outdated[nc.Name]:
+		texts = append(texts, "it is not what its pool and its class ask for; Karpenter has not marked it yet")
+	case len(texts) == 0:
+		return nil, nil
+	}
+	if marked || outdated[nc.Name] {
+		texts = append(texts, w.commit(nc)...)
+	}
+	for _, p := range w.Status.Pools {
+		if p.Name != nc.Labels[karpv1.NodePoolLabelKey] {
+			continue
+		}
+		for _, r := range p.Says {
+			switch r.What {
+			case status.Rolling, status.Held, status.Condemned:
+				texts = append(texts, fmt.Sprintf("of its pool: %s", r.Text))
+			}
+		}
+	}
+	return plainly(texts...), nil
+}
+
+// commit says which revisions have changed a node's pool since it was made, as far as
+// NodePlans tell, or who has written the pool.
+func (w *world) commit(nc *karpv1.NodeClaim) (texts []string) {
+	pool := w.poolOf(nc)
+	if pool == nil {
+		return nil
+	}
+	for _, np := range w.Plans {
+		if !slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {
+			return strings.HasSuffix(e.ID, "_"+pool.Name+"_karpenter.sh_NodePool")
+		}) {
+			continue
+		}
+		var since []string
+		for _, h := range np.Status.History {
+			if h.Time.After(nc.CreationTimestamp.Time) && len(since) < mostRevisions {
+				since = append(since, fmt.Sprintf("%s at %s (%s)", nodeplan.Short(h.Revision),
+					h.Time.UTC().Format("2006-01-02 15:04 UTC"), h.Status))
+			}
+		}
+		texts = append(texts, fmt.Sprintf("NodePlan %s has applied %s", nodeplan.Key(np),
+			nodeplan.Short(np.Status.LastAppliedRevision)))
+		if len(since) > 0 {
+			texts = append(texts, "its revisions since the node was made: "+strings.Join(since, ", "))
+		}
+	}
+	if len(texts) > 0 {
+		return texts
+	}
+	var who string
+	var at time.Time
+	for _, e := range pool.ManagedFields {
+		if e.Subresource == "" && e.Time != nil && e.Time.After(at) {
+			who, at = e.Manager, e.Time.Time
+		}
+	}
+	if who == "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("no NodePlan applies its pool, which %s wrote last, %s ago", who, w.age(at))}
+}
+
+// mostRevisions are named.
+const mostRevisions = 5

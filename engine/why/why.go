@@ -1,0 +1,219 @@
+// Package why says why a pod has no node, why a node is what it is, stays or is replaced,
+// and what a pool can make: by what is there now, and by Karpenter's own scheduler on it.
+//
+// It is pure: lists, prices and a time go in, a value and text come out.
+package why
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Question is what is asked about.
+type Question struct {
+	Kind      string // one of Kinds
+	Namespace string // of a pod
+	Name      string
+}
+
+// Kinds are what can be asked about.
+func Kinds() []string { return []string{"pod", "node", "claim", "pool"} }
+
+// Answer is what there is to say of an object.
+type Answer struct {
+	Kind      string    `json:"kind"`
+	Namespace string    `json:"namespace,omitempty"`
+	Name      string    `json:"name"`
+	Summary   string    `json:"summary"`
+	Sections  []Section `json:"sections"`
+	Notes     []string  `json:"notes"` // what could not be read
+}
+
+// Section is what there is to say to one question.
+type Section struct {
+	About About  `json:"about"`
+	Lines []Line `json:"lines"`
+}
+
+// About is the question that a section answers.
+type About string
+
+// The questions.
+const (
+	Placing  About = "placing"  // where a pod would go now
+	Waits    About = "waits"    // what a pod waits for
+	Plan     About = "plan"     // why a node has its plan type
+	Stays    About = "stays"    // why a node is not consolidated
+	Replaced About = "replaced" // why a node is to be replaced
+	State    About = "state"    // how a pool is
+	Plans    About = "plans"    // what a pool can make
+	Said     About = "said"     // what was said last, by whoever writes events
+)
+
+// title is the question as people ask it.
+func (a About) title() string {
+	return map[About]string{
+		Placing: "What Karpenter would do now", Waits: "What it waits for", Plan: "Why this plan type",
+		Stays: "Why it stays", Replaced: "Why it is replaced", State: "How it is", Plans: "What it can make",
+		Said: "What was said last",
+	}[a]
+}
+
+// Line is one sentence; Pools are those that it is about, where it is about some.
+type Line struct {
+	Pools []string `json:"pools,omitempty"`
+	Text  string   `json:"text"`
+}
+
+// Ask answers a question about a cluster.
+func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answer, error) {
+	l = l.Sorted()
+	g.Pool = ""
+	found, err := status.Of(l, g)
+	if err != nil {
+		return Answer{}, err
+	}
+	w := &world{Lists: l, Given: g, Status: found}
+	w.region, w.tier = w.place()
+	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
+	switch q.Kind {
+	case "pod":
+		a.Namespace = q.Namespace
+		return a, w.pod(ctx, &a)
+	case "node":
+		return a, w.node(ctx, &a)
+	case "claim":
+		return a, w.claim(ctx, &a)
+	case "pool":
+		return a, w.pool(&a)
+	}
+	return a, fmt.Errorf("why answers for %s, and not for %q", strings.Join(Kinds(), ", "), q.Kind)
+}
+
+// world is what is looked at.
+type world struct {
+	status.Lists
+	status.Given
+	Status status.Status
+	region string
+	tier   catalog.Tier
+}
+
+// place is the region of the cluster and its tier, as its nodes and classes tell: only
+// Enterprise has versions like v1.33.4+lke2.
+func (w *world) place() (region string, tier catalog.Tier) {
+	for _, n := range w.Lists.Nodes {
+		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, nc := range w.Claims {
+		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, class := range w.Classes {
+		if strings.Contains(class.Status.KubernetesVersion, "+lke") {
+			return region, catalog.Enterprise
+		}
+	}
+	return region, catalog.Standard
+}
+
+// types are the plan types as the controller offers them now.
+func (w *world) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
+
+// live is the cluster as it is, without a claim and its node where it is given one. The
+// pods of that wait.
+func (w *world) live(without *karpv1.NodeClaim) simulate.Live {
+	in := simulate.Live{
+		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Lists.Pools, Classes: w.Classes, Limits: w.Lists.Limits,
+		Claims: w.Claims, Nodes: w.Lists.Nodes, Pods: w.Pods, DaemonSets: w.Daemons,
+	}
+	if without == nil {
+		return in
+	}
+	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(nc *karpv1.NodeClaim) bool { return nc == without })
+	in.Nodes = slices.DeleteFunc(slices.Clone(in.Nodes), func(n *corev1.Node) bool {
+		return n.Name == without.Status.NodeName
+	})
+	in.Pods = make([]*corev1.Pod, len(w.Pods))
+	for i, pod := range w.Pods {
+		if pod.Spec.NodeName == without.Status.NodeName && pod.Spec.NodeName != "" {
+			pod = pod.DeepCopy()
+			pod.Spec.NodeName = ""
+		}
+		in.Pods[i] = pod
+	}
+	return in
+}
+
+func (a *Answer) add(about About, lines ...Line) {
+	if len(lines) > 0 {
+		a.Sections = append(a.Sections, Section{about, lines})
+	}
+}
+
+func plainly(texts ...string) (lines []Line) {
+	for _, text := range texts {
+		lines = append(lines, Line{Text: text})
+	}
+	return lines
+}
+
+// absent is the error for a name that nothing has, with what was said of it before it
+// went.
+func (w *world) absent(what, namespace, name string, names []string) error {
+	text := fmt.Sprintf("there is no %s %s", what, name)
+	var last *corev1.Event
+	for _, e := range w.Events {
+		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
+			(last == nil || status.LastSeen(last).Before(status.LastSeen(e))) && tells(e.Reason) {
+			last = e
+		}
+	}
+	if last != nil {
+		return fmt.Errorf("%s any more; the last that was said of it, at %s: %s: %s", text,
+			status.LastSeen(last).UTC().Format("15:04:05 UTC"), last.Reason, diag.OneLine(last.Message))
+	}
+	if guess := eval.DidYouMean(name, names); guess != "" {
+		text += "." + guess
+	}
+	return errors.New(text)
+}
+
+// tells reports whether events of a reason say why something went.
+func tells(reason string) bool {
+	return slices.Contains([]string{"DisruptionTerminating", "MachineLost", "InsufficientCapacity", "PlanReplaced",
+		"Finalized", "Expired", "FailedDraining"}, reason)
+}
+
+// said are the last words on objects, by their UIDs: of each reason the last.
+func (w *world) said(uids ...string) (lines []Line) {
+	var events []*corev1.Event
+	for _, e := range w.Events {
+		if slices.Contains(uids, string(e.InvolvedObject.UID)) {
+			events = append(events, e)
+		}
+	}
+	slices.SortStableFunc(events, func(a, b *corev1.Event) int { return status.LastSeen(b).Compare(status.LastSeen(a)) })
+	seen := map[string]bool{}
+	for _, e := range events {
+		if seen[e.Reason] || len(lines) == 5 {
+			continue
+		}
+		seen[e.Reason] = true
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(status.LastSeen(e)), e.Reason, e.Message)})
+	}
+	return lines
+}

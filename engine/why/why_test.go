@@ -1,0 +1,102 @@
+package why_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/engine/status/statustest"
+	"github.com/lkeplan/lkeplan/engine/why"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+var update = flag.Bool("update", false, "write golden files")
+
+// now is when all clusters are looked at.
+var now = time.Date(2026, 11, 2, 14, 30, 0, 0, time.UTC)
+
+// TestAnswers asks the questions that the archives of testdata have as names of files, of
+// the cluster of the same name in the testdata of package status, or of their own.
+func TestAnswers(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		t.Fatal(err, files)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lists := status.ListsOf(statustest.Objects(t, cluster(t, file, archive)), nil)
+			before, err := json.Marshal(lists)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, want := range archive.Files {
+				if want.Name == "cluster.yaml" {
+					continue
+				}
+				got := ask(t, lists, want.Name)
+				if *update {
+					archive.Files[i].Data = []byte(got)
+				} else if diff := cmp.Diff(string(want.Data), got); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", want.Name, diff)
+				}
+			}
+			if after, err := json.Marshal(lists); err != nil || string(after) != string(before) {
+				t.Errorf("a question has changed the cluster: %v", err)
+			}
+			if *update {
+				if err := os.WriteFile(file, txtar.Format(archive), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func cluster(t *testing.T, file string, archive *txtar.Archive) []byte {
+	t.Helper()
+	if archive.Files[0].Name == "cluster.yaml" {
+		return archive.Files[0].Data
+	}
+	archive, err := txtar.ParseFile(filepath.Join("../status/testdata", filepath.Base(file)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return archive.Files[0].Data
+}
+
+// ask asks a question such as "pod shop/web", twice, for the answer must be the same one.
+func ask(t *testing.T, lists status.Lists, question string) string {
+	t.Helper()
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var q why.Question
+	q.Kind, q.Name, _ = strings.Cut(question, " ")
+	if namespace, name, ok := strings.Cut(q.Name, "/"); ok {
+		q.Namespace, q.Name = namespace, name
+	}
+	var texts [2]string
+	for i := range texts {
+		a, err := why.Ask(t.Context(), lists, status.Given{Catalog: prices, Now: now}, q)
+		if texts[i] = a.Text(120); err != nil {
+			texts[i] = err.Error() + "\n"
+		}
+	}
+	if diff := cmp.Diff(texts[0], texts[1]); diff != "" {
+		t.Errorf("another time it is another answer:\n%s", diff)
+	}
+	return texts[0]
+}
