@@ -5,10 +5,16 @@ import (
 	"strings"
 
 	conditions "github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -28,6 +34,7 @@ type Amount struct {
 	Most     string `json:"most"`
 	Left     string `json:"left"`
 	full     bool
+	least    string // what any node would take, where that is more than there is left
 }
 
 func amountOf(name string, used, most resource.Quantity) Amount {
@@ -39,6 +46,42 @@ func amountOf(name string, used, most resource.Quantity) Amount {
 	return Amount{
 		Resource: name, Used: used.String(), Most: most.String(), Left: left.String(), full: left.IsZero(),
 	}
+}
+
+// ownLimits are the limits of a NodePool, by name. Used is what its nodes have that do not
+// leave, as Karpenter counts, whether it runs or not.
+func (w *world) ownLimits(pool *karpv1.NodePool) []Amount {
+	amounts := []Amount{}
+	if len(pool.Spec.Limits) == 0 {
+		return amounts
+	}
+	used := corev1.ResourceList{}
+	for _, nc := range w.Claims {
+		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && nc.DeletionTimestamp.IsZero() {
+			used = resources.MergeInto(used, nc.Status.Capacity)
+			used = resources.MergeInto(used, corev1.ResourceList{resources.Node: resource.MustParse("1")})
+		}
+	}
+	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
+	for name, most := range pool.Spec.Limits {
+		a := amountOf(string(name), used[name], most)
+		if least, left := leastOf(plans, name), resource.MustParse(a.Left); !a.full && least.Cmp(left) > 0 {
+			a.least = least.String()
+		}
+		amounts = append(amounts, a)
+	}
+	slices.SortFunc(amounts, func(a, b Amount) int { return strings.Compare(a.Resource, b.Resource) })
+	return amounts
+}
+
+// leastOf is the least of a resource that some plan types have.
+func leastOf(plans []*cloudprovider.InstanceType, name corev1.ResourceName) (least resource.Quantity) {
+	for i, it := range plans {
+		if has := it.Capacity[name]; i == 0 || has.Cmp(least) < 0 {
+			least = has
+		}
+	}
+	return least
 }
 
 // limits are the CapacityLimits, by name.

@@ -182,7 +182,7 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 			}
 		}
 		if object := objects[row.Name]; object != nil {
-			p.Class, p.Limits = classOf(object), ownLimits(object)
+			p.Class, p.Limits = classOf(object), w.ownLimits(object)
 			p.Says = w.remarks(object, r.pools[row.Name], p.Limits)
 		}
 		pools = append(pools, p)
@@ -233,6 +233,9 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	for _, a := range limits {
 		if a.full {
 			full = append(full, fmt.Sprintf("%s of %s %s", a.Used, a.Most, a.Resource))
+		} else if a.least != "" {
+			full = append(full, fmt.Sprintf("%s of %s %s, and its smallest plan type has %s", a.Used, a.Most, a.Resource,
+				a.least))
 		}
 	}
 	if len(full) > 0 {
@@ -299,15 +302,4 @@ func moment(t time.Time) *time.Time {
 	}
 	t = t.UTC().Truncate(time.Second)
 	return &t
-}
-
-// ownLimits are the limits of a NodePool, by name.
-func ownLimits(pool *karpv1.NodePool) []Amount {
-	amounts := []Amount{}
-	for name, most := range pool.Spec.Limits {
-		used := pool.Status.Resources[name]
-		amounts = append(amounts, amountOf(string(name), used, most))
-	}
-	slices.SortFunc(amounts, func(a, b Amount) int { return strings.Compare(a.Resource, b.Resource) })
-	return amounts
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -19,9 +20,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/top"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -124,6 +127,10 @@ func Of(l Lists, g Given) (Status, error) {
 	screen := top.Of(top.Cluster{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
 	s.Nodes, s.Coming, s.Cost = screen.Total.Count, screen.Total.Coming, screen.Total.Cost
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}
+	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
+		region, tier := l.Region()
+		return instancetype.New(g.Catalog, region, tier).List()
+	})
 	rolls, err := w.rolls()
 	if err != nil {
 		return s, err
@@ -141,7 +148,25 @@ func Of(l Lists, g Given) (Status, error) {
 type world struct {
 	Lists
 	Given
-	byUID map[string][]*corev1.Event // the last ones first
+	byUID map[string][]*corev1.Event           // the last ones first
+	types func() []*cloudprovider.InstanceType // of the cluster's region
+}
+
+// Region is that of the cluster, and its tier, as nodes and classes tell: only Enterprise
+// has versions like v1.33.4+lke2. It is "" where nothing tells.
+func (l Lists) Region() (region string, tier catalog.Tier) {
+	for _, n := range l.Nodes {
+		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, nc := range l.Claims {
+		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, class := range l.Classes {
+		if strings.Contains(class.Status.KubernetesVersion, "+lke") {
+			return region, catalog.Enterprise
+		}
+	}
+	return region, catalog.Standard
 }
 
 // only is the part of a status that is about one pool.

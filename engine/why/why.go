@@ -88,7 +88,7 @@ func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answe
 		return Answer{}, err
 	}
 	w := &world{Lists: l, Given: g, Status: found}
-	w.region, w.tier = w.place()
+	w.region, w.tier = l.Region()
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
 	switch q.Kind {
 	case "pod":
@@ -111,23 +111,6 @@ type world struct {
 	Status status.Status
 	region string
 	tier   catalog.Tier
-}
-
-// place is the region of the cluster and its tier, as its nodes and classes tell: only
-// Enterprise has versions like v1.33.4+lke2.
-func (w *world) place() (region string, tier catalog.Tier) {
-	for _, n := range w.Lists.Nodes {
-		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
-	}
-	for _, nc := range w.Claims {
-		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
-	}
-	for _, class := range w.Classes {
-		if strings.Contains(class.Status.KubernetesVersion, "+lke") {
-			return region, catalog.Enterprise
-		}
-	}
-	return region, catalog.Standard
 }
 
 // types are the plan types as the controller offers them now.

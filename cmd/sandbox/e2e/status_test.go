@@ -57,13 +57,13 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		tells   func(status.Status) bool
 	}{
 		{"the limit of a pool", func() { s.kube("", "scale", "deployment", "own", "--replicas=2") },
-			waits("own", "pool own is at its limit: 1 of 1 nodes")},
+			waits("own", "pool own: it is at its limit: 1 of 1 nodes")},
 		{"a CapacityLimit", func() { s.kube("", "scale", "deployment", "capped", "--replicas=2") },
 			waits("capped", "CapacityLimit cap has no room")},
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.kube(workload("stock", 1), "apply", "-f", "-")
-		}, waits("stock", "pool stock LKE has no machines in us-ord of g6-standard-6")},
+		}, waits("stock", "pool stock: LKE has no machines in us-ord of g6-standard-6")},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
 		}, waits("small", "no instance type has enough resources")},
