@@ -206,7 +206,11 @@ func (w *world) placements(
 		case pod.Spec.NodeName != "":
 			placed[pod.UID] = Placement{Node: pod.Spec.NodeName}
 		default:
-			placed[pod.UID] = Placement{Reasons: append(e.reasons(ctx, pod), barred(pod, unready)...)}
+			reasons := barred(pod, unready)
+			if len(w.dynamic) > 0 || len(reasons) == 0 {
+				reasons = append(e.reasons(ctx, pod), reasons...)
+			}
+			placed[pod.UID] = Placement{Reasons: reasons}
 		}
 	}
 	return placed, nil

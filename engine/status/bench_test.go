@@ -75,7 +75,10 @@ status: {phase: Running}
 	const waiting = `# times 25
 apiVersion: v1
 kind: Pod
-metadata: {name: wait-%[1]d-NNN, namespace: shop, ownerReferences: [{apiVersion: batch/v1, kind: Job, name: job-%[1]d, uid: "%[1]d", controller: true}]}
+metadata:
+  name: wait-%[1]d-NNN
+  namespace: shop
+  ownerReferences: [{apiVersion: batch/v1, kind: Job, name: job-%[1]d, uid: "%[1]d", controller: true}]
 spec: {containers: [{name: c, resources: {requests: {cpu: "2", memory: 1Gi}}}]}
 status: {phase: Pending}
 ---

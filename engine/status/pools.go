@@ -218,12 +218,13 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	says := []Remark{}
 	set := pool.StatusConditions(conditions.WithObservedOnly())
 	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		if c := set.Get(kind); c.IsFalse() {
-			text := c.Message
-			if kind == karpv1.ConditionTypeNodeClassReady {
-				text = fmt.Sprintf("its LinodeNodeClass %s is not ready", classOf(pool))
-			}
-			says = append(says, remark(NotReady, "it gets no nodes: "+text, c.LastTransitionTime))
+		switch c := set.Get(kind); {
+		case !c.IsFalse():
+		case kind == karpv1.ConditionTypeNodeClassReady:
+			text := fmt.Sprintf("it gets no nodes: its LinodeNodeClass %s is not ready", classOf(pool))
+			says = append(says, remark(BadClass, text, c.LastTransitionTime))
+		default:
+			says = append(says, remark(NotReady, "it gets no nodes: "+c.Message, c.LastTransitionTime))
 		}
 	}
 	if c := set.Get(linode.ConditionOutOfStock); c.IsTrue() {

@@ -110,6 +110,7 @@ type What string
 // What there is to tell.
 const (
 	NotReady  What = "not-ready" // nothing is made with it
+	BadClass  What = "class"     // nothing is made with it, for its LinodeNodeClass is not ready
 	Linode    What = "linode"    // the Linode API does not answer, or refuses the token
 	Stock     What = "stock"     // LKE has no machines of a plan type
 	Full      What = "limit"     // a limit has no room

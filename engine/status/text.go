@@ -122,14 +122,14 @@ func (p *page) pools(pools []Pool, all bool) {
 	rows, left := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}, Pool{}
 	silent := 0
 	for _, pool := range pools {
-		if len(pool.Says) == 0 {
+		if pool.quiet() {
 			silent++
 		}
 	}
 	var shown []Pool
 	folded := 0
 	for _, pool := range pools {
-		if !all && silent > quiet && len(pool.Says) == 0 {
+		if !all && silent > quiet && pool.quiet() {
 			folded++
 			left.Nodes += pool.Nodes
 			left.Cost.Monthly += pool.Cost.Monthly
@@ -149,9 +149,14 @@ func (p *page) pools(pools []Pool, all bool) {
 		p.remarks(pool.Says)
 	}
 	if folded > 0 {
-		p.line(0, "and %s without anything to say: %s, $%s a month (--all lists them)", count(folded, "pool"),
+		p.line(0, "and %s of which no more is to be said: %s, $%s a month (--all lists them)", count(folded, "pool"),
 			count(left.Nodes, "node"), left.Cost.Monthly)
 	}
+}
+
+// quiet reports whether there is nothing to say of a pool, or no more than of its class.
+func (p Pool) quiet() bool {
+	return !slices.ContainsFunc(p.Says, func(r Remark) bool { return r.What != BadClass })
 }
 
 func statesText(states []Count) string {

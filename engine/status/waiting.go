@@ -110,7 +110,7 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 	lines.add(w.underWay(coming)...)
 	for _, p := range s.Pools {
 		if slices.Contains(pools, p.Name) {
-			lines.add(s.inTheWay(p, len(coming) > 0)...)
+			s.inTheWay(p, len(coming) > 0, &lines)
 		}
 	}
 	for _, l := range s.Limits {
@@ -127,25 +127,24 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 	return lines.most(5)
 }
 
-// inTheWay is what keeps a pool from making nodes, or LKE from making those that are asked
-// for already.
-func (s Status) inTheWay(p Pool, asked bool) (texts []string) {
+// inTheWay adds what keeps a pool from making nodes, or LKE from making those that are
+// asked for already.
+func (s Status) inTheWay(p Pool, asked bool, into *lines) {
 	for _, r := range p.Says {
 		switch r.What {
 		case NotReady, Stock, Full:
 			if !asked {
-				texts = append(texts, fmt.Sprintf("pool %s: %s", p.Name, r.Text))
+				into.unlessSaid("pool "+p.Name+": ", r.Text)
 			}
 		}
 	}
 	for _, c := range s.Classes {
 		for _, r := range c.Says {
 			if c.Name == p.Class && r.What != Version {
-				texts = append(texts, fmt.Sprintf("LinodeNodeClass %s: %s", c.Name, r.Text))
+				into.unlessSaid("LinodeNodeClass "+c.Name+": ", r.Text)
 			}
 		}
 	}
-	return texts
 }
 
 // silence is what to say of a pod of which nobody says anything.
@@ -158,7 +157,7 @@ func (w *world) silence(pod *corev1.Pod, pools []string) string {
 	case age < time.Minute:
 		return "it is new, and nobody has said anything of it yet"
 	}
-	return "nobody says why, and the pools that are for it say nothing either: does the controller run? lkeplan doctor looks"
+	return "nobody says why, and its pools say nothing either: does the controller run? lkeplan doctor looks"
 }
 
 // word is what was said last of a pod: the NodeClaim that it is to have, or why there is
@@ -268,6 +267,13 @@ func (l *lines) add(texts ...string) {
 		if !slices.Contains(*l, text) {
 			*l = append(*l, text)
 		}
+	}
+}
+
+// unlessSaid adds a sentence about something, where no line has it already.
+func (l *lines) unlessSaid(about, text string) {
+	if !slices.ContainsFunc(*l, func(line string) bool { return strings.Contains(line, text) }) {
+		l.add(about + text)
 	}
 }
 

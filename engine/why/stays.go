@@ -178,7 +178,8 @@ func (w *world) instead(nc *karpv1.NodeClaim, fresh map[string]simulate.Placemen
 	text := fmt.Sprintf("without it its pods need a %s", strings.Join(names, " and a "))
 	switch {
 	case cost < own && len(fresh) == 1:
-		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): nothing of that keeps it", cost, own)
+		return text + fmt.Sprintf(", which is cheaper ($%s an hour, and this one costs $%s): nothing of that keeps it", cost,
+			own)
 	case cost < own:
 		return text + fmt.Sprintf(", and Karpenter replaces one node by one only ($%s an hour, and this one costs $%s)", cost,
 			own)

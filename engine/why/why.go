@@ -117,7 +117,7 @@ type world struct {
 func (w *world) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
 
 // live is the cluster as it is, without a claim and its node where it is given one. The
-// pods of that wait.
+// pods of that wait, and no others.
 func (w *world) live(without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{
 		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Lists.Pools, Classes: w.Classes, Limits: w.Lists.Limits,
@@ -130,13 +130,16 @@ func (w *world) live(without *karpv1.NodeClaim) simulate.Live {
 	in.Nodes = slices.DeleteFunc(slices.Clone(in.Nodes), func(n *corev1.Node) bool {
 		return n.Name == without.Status.NodeName
 	})
-	in.Pods = make([]*corev1.Pod, len(w.Pods))
-	for i, pod := range w.Pods {
-		if pod.Spec.NodeName == without.Status.NodeName && pod.Spec.NodeName != "" {
+	in.Pods = nil
+	for _, pod := range w.Pods {
+		switch pod.Spec.NodeName {
+		case "": // it would share the nodes
+			continue
+		case without.Status.NodeName:
 			pod = pod.DeepCopy()
 			pod.Spec.NodeName = ""
 		}
-		in.Pods[i] = pod
+		in.Pods = append(in.Pods, pod)
 	}
 	return in
 }
@@ -181,6 +184,9 @@ func tells(reason string) bool {
 		"Finalized", "Expired", "FailedDraining"}, reason)
 }
 
+// mostSaid bounds what is told of an event.
+const mostSaid = 400
+
 // said are the last words on objects, by their UIDs: of each reason the last.
 func (w *world) said(uids ...string) (lines []Line) {
 	var events []*corev1.Event
@@ -196,7 +202,8 @@ func (w *world) said(uids ...string) (lines []Line) {
 			continue
 		}
 		seen[e.Reason] = true
-		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(status.LastSeen(e)), e.Reason, e.Message)})
+		lines = append(lines, Line{Text: fmt.Sprintf("%s ago, %s: %s", w.age(status.LastSeen(e)), e.Reason,
+			diag.Shorten(e.Message, mostSaid))})
 	}
 	return lines
 }

@@ -159,8 +159,8 @@ func showRollout(w io.Writer, np *lkeplanv1alpha1.NodePlan) {
 		}
 		pools = append(pools, fmt.Sprintf("%s (%s)", diag.OneLine(p.Name), what))
 	}
-	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", nodeplan.Short(s.Revision), diag.OneLine(s.Phase), moment(&s.Since),
-		strings.Join(pools, ", "))
+	fmt.Fprintf(w, "First wave of %s: %s since %s, on %s\n", nodeplan.Short(s.Revision), diag.OneLine(s.Phase),
+		moment(&s.Since), strings.Join(pools, ", "))
 }
 
 // moment writes a time for people; "-" for none.

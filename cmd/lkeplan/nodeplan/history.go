@@ -57,7 +57,8 @@ func history(w io.Writer, entries []lkeplanv1alpha1.HistoryEntry) error {
 				lifted += ": " + a.Reason
 			}
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by, diag.OneLine(lifted))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\n", moment(&h.Time), nodeplan.Short(h.Revision), h.Status, by,
+			diag.OneLine(lifted))
 	}
 	return t.Flush()
 }

@@ -74,10 +74,6 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
 			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction")},
 		{"a budget", func() { s.relabel("windowed") }, says("windowed", status.Rolling, "never lets a node go")},
-		{"a token that is refused", func() {
-			s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
-			s.kube(workload("fine", 1), "apply", "-f", "-")
-		}, waits("fine", "LinodeNodeClass default: the Linode API refuses the controller's token")},
 	}
 	for _, step := range steps {
 		step.provoke()
@@ -86,8 +82,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
 	for pool, want := range map[string]string{
-		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord", "small": "the pod asks for 30 of cpu",
-		"refused": "it is not ready: ",
+		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord",
+		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: ",
 	} {
 		pod := s.waitingPod(pool)
 		var a why.Answer
@@ -111,6 +107,11 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		}
 	}
 	t.Log("\n" + text)
+
+	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
+	s.kube(workload("fine", 1), "apply", "-f", "-")
+	refused := waits("fine", "the Linode API refuses the controller's token")
+	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
 }
 
 // relabel changes the template of a pool, so that its nodes are to be replaced.
