@@ -101,7 +101,7 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 		for _, gate := range pod.Spec.SchedulingGates {
 			lines.add("the scheduling gate " + gate.Name + " holds it back")
 		}
-		nc, said := w.word(pod)
+		nc, said := w.word(pod, pools)
 		if nc != nil && !slices.Contains(coming, nc) {
 			coming = append(coming, nc)
 		}
@@ -117,7 +117,7 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 		for _, r := range l.Says {
 			concerns := func(pool string) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) }
 			if r.What == Full && len(coming) == 0 && slices.ContainsFunc(pools, concerns) {
-				lines.add(r.Text)
+				lines.unlessSaid("", r.Text)
 			}
 		}
 	}
@@ -162,7 +162,7 @@ func (w *world) silence(pod *corev1.Pod, pools []string) string {
 
 // word is what was said last of a pod: the NodeClaim that it is to have, or why there is
 // none.
-func (w *world) word(pod *corev1.Pod) (nc *karpv1.NodeClaim, said []string) {
+func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, said []string) {
 	var others []string
 	for _, e := range w.byUID[string(pod.UID)] {
 		switch {
@@ -176,7 +176,7 @@ func (w *world) word(pod *corev1.Pod) (nc *karpv1.NodeClaim, said []string) {
 			return nil, []string{e.Message}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
 			if len(said) == 0 {
-				said = refused(e.Message)
+				said = refused(e.Message, pools)
 			}
 		case len(others) == 0:
 			others = []string{"the scheduler of Kubernetes: " + e.Message}
@@ -194,12 +194,14 @@ const failed = "Failed to schedule pod, "
 
 // refused is what Karpenter says, without what it says for itself: the reasons of all
 // pools, each once, and of pools that are not for the pod only where there is no other.
-func refused(message string) []string {
+func refused(message string, pools []string) []string {
 	var near, far lines
 	for part := range strings.SplitSeq(strings.TrimPrefix(message, failed), "; ") {
 		part, _, _ = strings.Cut(part, ", requirements=")
 		part = "Karpenter: " + strings.TrimSuffix(part, ".")
-		if strings.Contains(part, "incompatible requirements") || strings.Contains(part, "did not tolerate taint") {
+		_, of, named := strings.Cut(part, "(NodePool=")
+		if strings.Contains(part, "incompatible requirements") || strings.Contains(part, "did not tolerate taint") ||
+			named && !slices.Contains(pools, strings.TrimSuffix(of, ")")) {
 			far.add(part)
 			continue
 		}
@@ -272,7 +274,9 @@ func (l *lines) add(texts ...string) {
 
 // unlessSaid adds a sentence about something, where no line has it already.
 func (l *lines) unlessSaid(about, text string) {
-	if !slices.ContainsFunc(*l, func(line string) bool { return strings.Contains(line, text) }) {
+	if !slices.ContainsFunc(*l, func(line string) bool {
+		return strings.Contains(line, text) || strings.HasPrefix(text, line)
+	}) {
 		l.add(about + text)
 	}
 }
