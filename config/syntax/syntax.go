@@ -56,12 +56,24 @@ func parseNative(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Di
 	if signs := countSigns(src); signs > MaxSigns {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, tooLarge(name, signs, MaxSigns, "brackets and operators")
 	}
-	if _, diags := scan(name, src); diags.HasErrors() {
+	file, diags := parseMeasured(name, src)
+	if file == nil {
 		return &hcl.File{Body: hcl.EmptyBody(), Bytes: src}, diags
 	}
-	file, diags := hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 	diags = diag.Append(diag.Append(nil, diags...), guard(file.Body.(*hclsyntax.Body), meter)...)
 	return file, diags
+}
+
+// parseMeasured parses a file that the parser reads in time; it is nil for any other.
+func parseMeasured(name string, src []byte) (*hcl.File, hcl.Diagnostics) {
+	if all, ok := pieces(src, minPiece); ok {
+		if file, ok := parsePieces(name, src, all); ok {
+			return file, nil
+		}
+	} else if _, diags := scan(name, src); diags.HasErrors() {
+		return nil, diags
+	}
+	return hclsyntax.ParseConfig(src, name, hcl.InitialPos)
 }
 
 func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diagnostics) {
