@@ -101,6 +101,10 @@ func (r *Run) settle(n *Node, value cty.Value, diags hcl.Diagnostics) {
 	n.value, n.done = value, true
 }
 
+// maxReferences is how many expressions a run remembers the references of: more than a
+// block has that is repeated.
+const maxReferences = 1000
+
 // referencesOf is what an expression refers to. To find that out, the whole
 // expression is walked, and what is repeated would be walked often.
 func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
@@ -110,7 +114,7 @@ func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
 	}
 	found, known := r.references[native]
 	if !known {
-		if r.references == nil {
+		if r.references == nil || len(r.references) == maxReferences {
 			r.references = map[hclsyntax.Expression][]hcl.Traversal{}
 		}
 		found = native.Variables()
@@ -118,6 +122,9 @@ func (r *Run) referencesOf(expr hcl.Expression) []hcl.Traversal {
 	}
 	return found
 }
+
+// settled reports whether a name has the value that it will keep.
+func (r *Run) settled(n *Node) bool { return n.done && !slices.Contains(r.busy, n) }
 
 // enter notes that n is being worked out, unless it already is.
 func (r *Run) enter(n *Node) hcl.Diagnostics {

@@ -144,6 +144,22 @@ func TestCheck(t *testing.T) {
 	}
 }
 
+// TestCheckSeesWhatOthersDoNot: what a check refers to is the value that it checks, and
+// unknown to all others once it has failed.
+func TestCheckSeesWhatOthersDoNot(t *testing.T) {
+	p := parse(t, "a = 1\nb = x.a + 1\nc = x.a + 2")
+	p.table.Nodes["a"].Check = func(cty.Value) hcl.Diagnostics {
+		if v := p.run.Value(p.table.Nodes["b"]); !v.RawEquals(cty.NumberIntVal(2)) {
+			t.Errorf("the check sees %#v", v)
+		}
+		return hcl.Diagnostics{{Severity: hcl.DiagError, Detail: "No."}}
+	}
+	p.run.Value(p.table.Nodes["a"])
+	if v := p.run.Value(p.table.Nodes["c"]); v.IsKnown() {
+		t.Errorf("what failed its check has the value %#v", v)
+	}
+}
+
 func TestWhole(t *testing.T) {
 	p := parse(t, "a = x\nb = [x, x.c]\nc = 1")
 	p.table.Whole = func() cty.Value { return cty.StringVal("all") }

@@ -19,7 +19,8 @@ type Scope struct {
 	run       *Run
 	roots     map[string]Root
 	functions map[string]function.Function
-	private   bool // what is worked out is not shown
+	private   bool                        // what is worked out is not shown
+	contexts  map[string]*hcl.EvalContext // that were made before, by what is referred to
 }
 
 // A Root is the first name of a reference: var in var.environment. Exactly one
@@ -126,19 +127,17 @@ func (s *Scope) Begin(at hcl.Range) { s.run.Meter.Begin(at) }
 // Context resolves references and returns a context that holds their values
 // and nothing else. All references are looked up before anything is worked
 // out, so a name that does not exist is reported even where other things fail.
+// The context may be shared by all that refer to the same.
 func (s *Scope) Context(references []hcl.Traversal) (*hcl.EvalContext, hcl.Diagnostics) {
-	ctx := &hcl.EvalContext{Variables: map[string]cty.Value{}, Functions: s.functions}
 	uses := map[string]use{}
 	var diags hcl.Diagnostics
 	for _, reference := range references {
 		diags = append(diags, s.lookup(reference, uses)...)
 	}
 	if diags.HasErrors() {
-		return ctx, diags
+		return &hcl.EvalContext{}, diags
 	}
-	for _, name := range slices.Sorted(maps.Keys(uses)) {
-		ctx.Variables[name] = s.value(s.roots[name], uses[name])
-	}
+	ctx := s.context(uses)
 	if diags := s.refuseSecrets(references); diags.HasErrors() {
 		return &hcl.EvalContext{}, diags
 	}

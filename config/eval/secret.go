@@ -2,7 +2,6 @@ package eval
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -11,26 +10,33 @@ import (
 
 // secretsAmong returns the references to secrets. What they refer to has been worked
 // out.
-func (s *Scope) secretsAmong(references []hcl.Traversal) []hcl.Traversal {
-	return slices.DeleteFunc(slices.Clone(references), func(reference hcl.Traversal) bool {
-		root := s.roots[reference.RootName()]
-		switch {
-		case root.Node != nil:
-			return !root.Node.Secret
-		case root.Table == nil:
+func (s *Scope) secretsAmong(references []hcl.Traversal) (secrets []hcl.Traversal) {
+	for _, reference := range references {
+		if s.isSecret(reference) {
+			secrets = append(secrets, reference)
+		}
+	}
+	return secrets
+}
+
+func (s *Scope) isSecret(reference hcl.Traversal) bool {
+	root := s.roots[reference.RootName()]
+	switch {
+	case root.Node != nil:
+		return root.Node.Secret
+	case root.Table == nil:
+		return false
+	}
+	if name, _, named := SecondName(reference); named {
+		node := root.Table.Nodes[name]
+		return node != nil && node.Secret
+	}
+	for _, node := range root.Table.Nodes {
+		if node.Secret {
 			return true
 		}
-		if name, _, named := SecondName(reference); named {
-			node := root.Table.Nodes[name]
-			return node == nil || !node.Secret
-		}
-		for _, node := range root.Table.Nodes {
-			if node.Secret {
-				return false
-			}
-		}
-		return true
-	})
+	}
+	return false
 }
 
 // refuseSecrets reports references to secrets, unless the scope is private: what comes
