@@ -131,7 +131,7 @@ func (c *compiler) stillThere(removed hcl.Range, matches func(instance) bool) bo
 	if ok {
 		c.report(diag.At("Removed, but still there",
 			fmt.Sprintf("%s is still declared, at %s. Remove its block, or this one.", i.at,
-				diag.Line(i.object.Origins[""].Range)), removed))
+				diag.Line(i.object.Origins.Find("").Range)), removed))
 	}
 	return ok
 }

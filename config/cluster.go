@@ -111,15 +111,21 @@ func (all *compilation) inherit(version string) {
 		return
 	}
 	for _, c := range all.compilers {
-		for i := range c.allInstances() {
-			if i.object.Kind() != schemas.NodeClass.Object.Kind {
-				continue
-			}
-			spec := manifest.Ensure(i.object.Manifest, "spec")
-			if _, named := spec["lkeK8sVersion"]; !named {
-				spec["lkeK8sVersion"] = version
-				i.object.Origins["spec.lkeK8sVersion"] = all.versionFrom
+		for _, o := range c.objects {
+			for i := range o.instances {
+				all.inheritInto(&o.instances[i].object, version)
 			}
 		}
+	}
+}
+
+func (all *compilation) inheritInto(o *Object, version string) {
+	if o.Kind() != schemas.NodeClass.Object.Kind {
+		return
+	}
+	spec := manifest.Ensure(o.Manifest, "spec")
+	if _, named := spec["lkeK8sVersion"]; !named {
+		spec["lkeK8sVersion"] = version
+		o.Origins.Set("spec.lkeK8sVersion", all.versionFrom)
 	}
 }

@@ -18,7 +18,8 @@ import (
 type Object struct {
 	Addr   Addr `json:"addr"`
 	Before Addr `json:"before"` // the address before moved blocks; Addr where it did not move
-	// Manifest is the object as written, as JSON has it, whole numbers as int64.
+	// Manifest is the object as written, as JSON has it, whole numbers as int64. It shares
+	// maps and lists with Defaulted: who changes an object makes a copy.
 	Manifest map[string]any `json:"manifest"`
 	// Defaulted is the object as the API server would store it, or as it is live
 	// (with managed fields) where that is what is compared. This package leaves it

@@ -165,7 +165,7 @@ func (all *compilation) checkMoves() {
 // checkMove compares a move with what is declared.
 func (all *compilation) checkMove(m move) {
 	if i, ok := all.declared(func(i instance) bool { return m.left(i.at) }); ok {
-		at := i.object.Origins[""].Range
+		at := i.object.Origins.Find("").Range
 		m.report("Moved, but still there",
 			fmt.Sprintf("%s is still declared, at %s, and keeps its name. To give %s a name of your choice, write "+
 				"it into the block: name = %q.", i.at, diag.Line(at), m.to, m.from.objectName()), m.fromAt)
@@ -181,7 +181,7 @@ func (all *compilation) checkMove(m move) {
 	}
 	m.in.report(diags...)
 	for _, i := range found {
-		if i.object.Origins["metadata.name"].Arg != nil {
+		if i.object.Origins.Find("metadata.name").Arg != nil {
 			d := diag.At("Move without effect",
 				fmt.Sprintf("%s has a name of its own, %q, so this block does nothing and can be removed.", i.at,
 					i.name), m.toAt)

@@ -237,7 +237,7 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 	said := decode.Object(o.table, o.block, scope)
 	at := c.path.to(step{o.table.Type, o.block.Labels[0], key})
 	before := c.before(at)
-	name, nameAt := nameOf(o.block, said, before)
+	name, nameAt := nameOf(o.block, &said, before)
 	fields := said.Value.AsValueMap()
 	if fields == nil {
 		fields = map[string]cty.Value{}
@@ -258,14 +258,14 @@ func (c *compiler) compileInstance(o *objectBlock, scope *eval.Scope, key string
 
 // nameOf completes the object's name: the argument, else what its address says,
 // or the address it was moved from.
-func nameOf(block *hcl.Block, said decode.Result, at trail) (string, hcl.Range) {
+func nameOf(block *hcl.Block, said *decode.Result, at trail) (string, hcl.Range) {
 	written, _ := manifest.Lookup(said.Fields, "metadata", "name")
 	if name, ok := written.(string); ok {
-		return name, said.Origins["metadata.name"].Range
+		return name, said.Origins.Find("metadata.name").Range
 	}
 	name := at.objectName()
 	manifest.Ensure(said.Fields, "metadata")["name"] = name
-	said.Origins["metadata.name"] = decode.Origin{Range: block.LabelRanges[0]}
+	said.Origins.Set("metadata.name", decode.Origin{Range: block.LabelRanges[0]})
 	return name, block.LabelRanges[0]
 }
 
@@ -292,7 +292,7 @@ func (all *compilation) compiledObjects() []Object {
 			key := i.object.Key()
 			if earlier, taken := names[key]; taken {
 				if !all.namesInDoubt {
-					at, again := earlier.Origins["metadata.name"].Range, i.object.Origins["metadata.name"].Range
+					at, again := earlier.Origins.Find("metadata.name").Range, i.object.Origins.Find("metadata.name").Range
 					c.report(diag.At("Object name used twice",
 						fmt.Sprintf("%s and %s (%s) would both be the %s %q. Give one of them another name.",
 							i.object.Addr, earlier.Addr, diag.Line(at), i.object.Kind(), i.name), again))

@@ -43,15 +43,15 @@ func hasEndless(value any) bool {
 
 // checkEndless looks for such amounts wherever they come from: the argument
 // manifest passes on what no other check reads.
-func (d *decoder) checkEndless(path string, value any) {
+func (d *decoder) checkEndless(at Origins, path string, value any) {
 	switch v := value.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			d.checkEndless(strings.TrimPrefix(path+"."+key, "."), v[key])
+			d.checkEndless(at, strings.TrimPrefix(path+"."+key, "."), v[key])
 		}
 	case []any:
 		for i, element := range v {
-			d.checkEndless(fmt.Sprintf("%s.%d", path, i), element)
+			d.checkEndless(at, fmt.Sprintf("%s.%d", path, i), element)
 		}
 	case string:
 		if !endless.MatchString(v) {
@@ -59,13 +59,13 @@ func (d *decoder) checkEndless(path string, value any) {
 		}
 		d.fail(diag.At("Amount out of range",
 			fmt.Sprintf("%s is an amount with more digits than any cluster needs. Write it with a unit, "+
-				"as in \"1600Gi\".", path), d.origins.Find(path).Range))
+				"as in \"1600Gi\".", path), at.Find(path).Range))
 	}
 }
 
 func (d *decoder) quantities(v cty.Value, src source) any {
 	fields, _ := d.stringMap(v, src).(map[string]any)
-	parts := src.parts()
+	parts := d.parts(src)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		d.checkResource(key, src.part(parts, key))
 		d.checkQuantity(key, fields[key].(string), src.part(parts, key))

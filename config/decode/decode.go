@@ -58,7 +58,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	// forgets who applied it.
 	place{fields: object}.sub("spec")
 	if !d.diags.HasErrors() && hasEndless(object) {
-		d.checkEndless("", object)
+		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)
 	}
 	return d.result(value, object)
 }
@@ -67,7 +67,7 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 // expressions and a field of the manifest, with its origin.
 type decoder struct {
 	scope   *eval.Scope
-	origins Origins
+	origins []placed // as they are found
 	diags   hcl.Diagnostics
 	unknown []hcl.Range // of values that are unknown, as a rule because of an error elsewhere
 
@@ -76,11 +76,13 @@ type decoder struct {
 }
 
 func newDecoder(block *hcl.Block, scope *eval.Scope) *decoder {
-	return &decoder{scope: scope, origins: Origins{"": {Range: block.DefRange}}}
+	d := &decoder{scope: scope, origins: make([]placed, 0, usualOrigins)}
+	d.locate("", Origin{Range: block.DefRange})
+	return d
 }
 
 func (d *decoder) result(value cty.Value, fields map[string]any) Result {
-	return Result{Value: value, Fields: fields, Origins: d.origins, Unknown: d.unknown, Diags: d.diags}
+	return Result{Value: value, Fields: fields, Origins: originsOf(d.origins), Unknown: d.unknown, Diags: d.diags}
 }
 
 // A place is an object within a manifest.
@@ -90,6 +92,9 @@ type place struct {
 }
 
 func (p place) join(path string) string {
+	if p.path == "" {
+		return strings.Trim(path, ".")
+	}
 	return strings.Trim(p.path+"."+path, ".")
 }
 
@@ -116,13 +121,15 @@ func (d *decoder) object(table schemas.Block, body hcl.Body, at place) cty.Value
 		}
 		body = dynblock.Expand(body, ctx)
 	}
-	value := d.block(table, body, at)
+	value, content := d.read(table, body, at)
 	for _, arg := range table.Args {
 		if arg.Kind == schemas.Requirements || arg.Kind == schemas.Selector {
 			d.writeRequirements(at, arg)
 		}
 	}
-	d.manifest(table, body, at)
+	if attr := content.Attributes["manifest"]; attr != nil {
+		d.manifest(table, attr, at)
+	}
 	return value
 }
 
@@ -152,6 +159,11 @@ func References(node dynblock.WalkVariablesNode, table schemas.Block) []hcl.Trav
 // block reads the arguments and nested blocks of one body and returns them as
 // an object.
 func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value {
+	value, _ := d.read(table, body, at)
+	return value
+}
+
+func (d *decoder) read(table schemas.Block, body hcl.Body, at place) (cty.Value, *hcl.BodyContent) {
 	d.scope.Begin(body.MissingItemRange()) // dynamic blocks are expanded now
 	content, diags := body.Content(Schema(table))
 	d.fail(d.scope.Explain(diags)...)
@@ -172,7 +184,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 			values[nested.Type] = d.nested(nested, blocks, at)
 		}
 	}
-	return cty.ObjectVal(values)
+	return cty.ObjectVal(values), content
 }
 
 // argument evaluates one argument and writes its field. The second result is
@@ -180,7 +192,7 @@ func (d *decoder) block(table schemas.Block, body hcl.Body, at place) cty.Value 
 func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty.Value, bool) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
-	src := source{arg: arg, expr: attr.Expr, ctx: ctx, path: at.join(arg.Path)}
+	src := d.source(arg, attr.Expr, ctx, at.join(arg.Path))
 	kind := kindOf(arg.Kind)
 	if !d.scope.Spend(kind.work(v)) {
 		return cty.DynamicVal, true
@@ -203,7 +215,7 @@ func (d *decoder) argument(arg *schemas.Arg, attr *hcl.Attribute, at place) (cty
 		d.problem(src, "Unknown value", fmt.Sprintf("The argument %s is one of %s, and not %q.%s",
 			arg.Name, strings.Join(arg.OneOf, ", "), v.AsString(), eval.DidYouMean(v.AsString(), arg.OneOf)))
 	}
-	d.origins[src.path] = src.origin()
+	d.locate(src.path, src.origin())
 	if field := kind.encode(d, v, src); arg.Path != "" && field != nil {
 		at.set(arg.Path, field)
 	}
@@ -227,7 +239,7 @@ func (d *decoder) nested(table schemas.Block, blocks hcl.Blocks, at place) cty.V
 	case len(blocks) > 1:
 		d.repeated(table, blocks[1])
 	}
-	d.origins[at.join(table.Path)] = Origin{Range: blocks[0].DefRange}
+	d.locate(at.join(table.Path), Origin{Range: blocks[0].DefRange})
 	return d.block(table, blocks[0].Body, at.sub(table.Path))
 }
 
@@ -236,7 +248,7 @@ func (d *decoder) list(table schemas.Block, blocks hcl.Blocks, at place) cty.Val
 	var values []cty.Value
 	for i, block := range blocks {
 		element := place{map[string]any{}, at.join(table.Path + "." + strconv.Itoa(i))}
-		d.origins[element.path] = Origin{Range: block.DefRange}
+		d.locate(element.path, Origin{Range: block.DefRange})
 		values = append(values, d.block(table, block.Body, element))
 		fields = append(fields, element.fields)
 	}
@@ -252,7 +264,7 @@ func (d *decoder) labelled(table schemas.Block, blocks hcl.Blocks, at place) cty
 			d.repeated(table, block)
 		}
 		element := at.sub(table.Path + "." + label)
-		d.origins[element.path] = Origin{Range: block.DefRange}
+		d.locate(element.path, Origin{Range: block.DefRange})
 		values[label] = d.block(table, block.Body, element)
 	}
 	return cty.ObjectVal(values)

@@ -77,15 +77,29 @@ type source struct {
 	expr hcl.Expression
 	ctx  *hcl.EvalContext
 	path string
+
+	mention hcl.Expression // what is kept of expr
+}
+
+func (d *decoder) source(arg *schemas.Arg, expr hcl.Expression, ctx *hcl.EvalContext, path string) source {
+	s := source{arg: arg, expr: expr, ctx: ctx, path: path}
+	if ctx != nil && len(ctx.Variables) > 0 {
+		s.mention = d.scope.Mention(expr)
+	}
+	return s
 }
 
 func (s source) origin() Origin {
-	return Origin{Range: s.expr.Range(), Expression: s.expr, Context: s.ctx, Arg: s.arg}
+	o := Origin{Range: s.expr.Range(), Expression: s.mention, Arg: s.arg}
+	if s.mention != nil {
+		o.Context = s.ctx
+	}
+	return o
 }
 
 // parts returns the sources of the elements that are written out in the
-// expression, by key or index.
-func (s source) parts() map[string]source {
+// expression of a source, by key or index.
+func (d *decoder) parts(s source) map[string]source {
 	parts := map[string]source{}
 	pairs, diags := hcl.ExprMap(s.expr)
 	if !diags.HasErrors() {
@@ -95,14 +109,14 @@ func (s source) parts() map[string]source {
 				continue
 			}
 			if key, err := meter.Convert(key, cty.String); err == nil {
-				parts[key.AsString()] = source{s.arg, pair.Value, s.ctx, s.path}
+				parts[key.AsString()] = d.source(s.arg, pair.Value, s.ctx, s.path)
 			}
 		}
 		return parts
 	}
 	items, _ := hcl.ExprList(s.expr)
 	for i, item := range items {
-		parts[strconv.Itoa(i)] = source{s.arg, item, s.ctx, s.path}
+		parts[strconv.Itoa(i)] = d.source(s.arg, item, s.ctx, s.path)
 	}
 	return parts
 }
@@ -183,7 +197,7 @@ func notDuration(text string) string {
 // reported and left out.
 func (d *decoder) elements(v cty.Value, src source) iter.Seq2[string, source] {
 	return func(yield func(string, source) bool) {
-		parts := src.parts()
+		parts := d.parts(src)
 		for i, element := range v.AsValueSlice() {
 			part := src.part(parts, strconv.Itoa(i))
 			if element.IsNull() {
@@ -210,13 +224,13 @@ func (d *decoder) strings(v cty.Value, src source) any {
 
 func (d *decoder) stringMap(v cty.Value, src source) any {
 	fields := map[string]any{}
-	parts := src.parts()
+	parts := d.parts(src)
 	for key, value := range v.AsValueMap() {
 		if value.IsNull() {
 			continue
 		}
 		fields[key] = value.AsString()
-		d.origins[src.path+"."+key] = src.part(parts, key).origin()
+		d.locate(src.path+"."+key, src.part(parts, key).origin())
 	}
 	if len(fields) == 0 {
 		return nil

@@ -16,15 +16,10 @@ import (
 
 // manifest merges the manifest argument over the compiled object: maps are
 // merged, everything else replaces what was there, and null takes it away.
-func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
-	content, _, _ := body.PartialContent(Schema(table))
-	attr, ok := content.Attributes["manifest"]
-	if !ok {
-		return
-	}
+func (d *decoder) manifest(table schemas.Block, attr *hcl.Attribute, at place) {
 	v, ctx, diags := d.scope.Value(attr.Expr)
 	d.fail(diags...)
-	src := source{arg: &schemas.Arg{Name: "manifest"}, expr: attr.Expr, ctx: ctx}
+	src := d.source(&schemas.Arg{Name: "manifest"}, attr.Expr, ctx, "")
 	if !d.scope.Spend(meter.Size(v)*field) || !v.IsWhollyKnown() {
 		d.unknown = append(d.unknown, attr.Expr.Range())
 		return
@@ -41,7 +36,7 @@ func (d *decoder) manifest(table schemas.Block, body hcl.Body, at place) {
 }
 
 func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, src source) {
-	parts := src.parts()
+	parts := d.parts(src)
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		part, path := src.part(parts, key), at.join(key)
 		nested, ok := fields[key].(map[string]any)
@@ -58,8 +53,8 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 				d.warnCovered(table, path, part)
 			}
 			at.fields[key] = fields[key]
-			maps.DeleteFunc(d.origins, func(below string, _ Origin) bool { return strings.HasPrefix(below, path+".") })
-			d.origins[path] = part.origin()
+			d.origins = slices.DeleteFunc(d.origins, func(p placed) bool { return strings.HasPrefix(p.path, path+".") })
+			d.locate(path, part.origin())
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package decode
 
 import (
+	"slices"
 	"strings"
+	"unique"
 
 	"github.com/hashicorp/hcl/v2"
 
@@ -25,9 +27,45 @@ func (o Origin) Error(summary, detail string) *hcl.Diagnostic {
 	}
 }
 
-// Origins maps paths of a manifest to their origins. A path is its keys and
-// indexes joined by dots: spec.template.spec.taints.0.
-type Origins map[string]Origin
+// Origins are those of the fields of a manifest by their paths, sorted. A path is its keys
+// and indexes joined by dots: spec.template.spec.taints.0. They are a list, as there is one
+// for each object, and most are never asked.
+type Origins []placed
+
+type placed struct {
+	path   string
+	origin Origin
+}
+
+// usualOrigins is how many fields of an object have origins, as a rule.
+const usualOrigins = 40
+
+// locate notes the origin of the field at a path.
+func (d *decoder) locate(path string, origin Origin) {
+	d.origins = append(d.origins, placed{unique.Make(path).Value(), origin})
+}
+
+// located is the origin that has been noted for a path.
+func (d *decoder) located(path string) Origin {
+	for _, p := range slices.Backward(d.origins) {
+		if p.path == path {
+			return p.origin
+		}
+	}
+	return Origin{}
+}
+
+// originsOf sorts origins. Of those of the same path, the last one counts.
+func originsOf(all []placed) Origins {
+	slices.SortStableFunc(all, func(a, b placed) int { return strings.Compare(a.path, b.path) })
+	kept := make(Origins, 0, len(all)+1) // an object gets its name later
+	for i, p := range all {
+		if i+1 == len(all) || all[i+1].path != p.path {
+			kept = append(kept, p)
+		}
+	}
+	return kept
+}
 
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
@@ -36,13 +74,26 @@ var plainPath = strings.NewReplacer("[", ".", "]", "")
 func (o Origins) Find(path string) Origin {
 	path = plainPath.Replace(path)
 	for {
-		if origin, ok := o[path]; ok {
-			return origin
+		if i, ok := o.search(path); ok {
+			return o[i].origin
 		}
 		end := strings.LastIndexByte(path, '.')
-		if end < 0 {
-			return o[""]
+		if end < 0 && path == "" {
+			return Origin{}
 		}
-		path = path[:end]
+		path = path[:max(end, 0)]
 	}
+}
+
+// Set adds an origin, or replaces that of a path.
+func (o *Origins) Set(path string, origin Origin) {
+	i, ok := o.search(path)
+	if !ok {
+		*o = slices.Insert(*o, i, placed{path: path})
+	}
+	(*o)[i].origin = origin
+}
+
+func (o Origins) search(path string) (int, bool) {
+	return slices.BinarySearchFunc(o, path, func(p placed, path string) int { return strings.Compare(p.path, path) })
 }

@@ -80,7 +80,7 @@ func (d *decoder) poolRefs(v cty.Value, src source) any {
 	}
 	var names []string
 	wrong := false
-	parts := src.parts()
+	parts := d.parts(src)
 	for i, element := range v.AsValueSlice() {
 		if element.IsNull() {
 			continue // a pool that is left out with enabled

@@ -27,7 +27,7 @@ func (d *decoder) requirementMap(v cty.Value, src source) any {
 			fmt.Sprintf(`The argument %s takes a map such as { arch = "amd64", cpu = between(4, 32) }.`, src.arg.Name))
 		return nil
 	}
-	parts := src.parts()
+	parts := d.parts(src)
 	names := map[string]string{} // by label
 	for it := v.ElementIterator(); it.Next(); {
 		key, value := it.Element()
@@ -107,13 +107,13 @@ func (d *decoder) writeRequirements(at place, arg schemas.Arg) {
 	if arg.Kind == schemas.Requirements && !d.anyCapacity &&
 		!slices.ContainsFunc(all, func(e requirementEntry) bool { return e.label == onDemand.Label }) {
 		entry := map[string]any{"key": onDemand.Label, "operator": string(requirement.In), "values": []any{"on-demand"}}
-		all = append(all, requirementEntry{onDemand.Label, entry, d.origins[""]})
+		all = append(all, requirementEntry{onDemand.Label, entry, d.located("")})
 	}
 	slices.SortStableFunc(all, func(a, b requirementEntry) int { return strings.Compare(a.label, b.label) })
 	list := make([]any, len(all))
 	for i, e := range all {
 		list[i] = e.entry
-		d.origins[fmt.Sprintf("%s.%d", path, i)] = e.origin
+		d.locate(fmt.Sprintf("%s.%d", path, i), e.origin)
 	}
 	at.set(path, list)
 }

@@ -40,7 +40,7 @@ func (d *decoder) taints(v cty.Value, src source) any {
 			field["value"] = t.value
 		}
 		list = append(list, field)
-		d.origins[fmt.Sprintf("%s.%d", src.path, i)] = t.src.origin()
+		d.locate(fmt.Sprintf("%s.%d", src.path, i), t.src.origin())
 	}
 	if list == nil {
 		return nil
