@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -83,10 +84,15 @@ func (c *compiler) instantiate(o *objectBlock) (cty.Value, hcl.Diagnostics) {
 		return cty.DynamicVal, hcl.Diagnostics{diag.Limit("Too many objects",
 			fmt.Sprintf("A directory compiles to %d objects at most.", MaxObjects), o.block.DefRange)}
 	}
-	return c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value, hcl.Diagnostics) {
+	value, diags := c.forEach(content.Attributes["for_each"], func(scope *eval.Scope, key string) (cty.Value,
+		hcl.Diagnostics) {
 		diags := c.compileInstance(o, scope, key)
 		return o.instances[len(o.instances)-1].value, diags
 	})
+	if len(c.path) == 0 { // a module may be called again
+		syntax.Forget(o.block.Body)
+	}
+	return value, diags
 }
 
 // forEach compiles something once without for_each, under the key "", or once

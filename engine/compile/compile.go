@@ -65,6 +65,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if diags.HasErrors() {
 		return result, diags // what was not read would be missed everywhere
 	}
+	ignores := diag.Ignores(module.Files) // before blocks are compiled, which lets go of what is in them
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
@@ -83,7 +84,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))...)
+	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, ignores, opts, diags)...))...)
 }
 
 // Files compiles files that are in no directory yet. The error is that they could

@@ -27,7 +27,8 @@ var embedded = sync.OnceValues(catalog.Embedded)
 // findings returns what the rules of package lint say of a directory, at the
 // lines it comes from. Warnings are for directories without errors: what is
 // missing because of an error must not be taken for intended.
-func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
+func findings(compiled Result, invalid map[config.Addr]bool, ignores []diag.Ignore, opts Options,
+	diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Catalog != nil}
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
@@ -49,7 +50,7 @@ func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, diag.Ignores(compiled.Files), titles)
+	return silence(found, ignores, titles)
 }
 
 func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
