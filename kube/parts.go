@@ -114,10 +114,16 @@ func (p *part) check(value any) (cost int64, ok bool) {
 
 // A memory knows which values have passed the checks of a part, so that they are made
 // once: pools of a directory are alike but for a few fields, and head is like base but for
-// a few pools.
+// a few pools. It gives one of equal values for all of them.
 type memory struct {
 	mu     sync.Mutex
-	passed map[passed]int64 // what the rules in CEL cost
+	passed map[passed]seen
+}
+
+// seen is the first value of its digest.
+type seen struct {
+	value any
+	cost  int64 // of the rules in CEL
 }
 
 // passed is a value that has passed the checks of a part, by its digest.
@@ -126,14 +132,16 @@ type passed struct {
 	value [sha256.Size]byte
 }
 
-// maxPassed bounds a memory, about 100 bytes each.
+// maxPassed bounds a memory, about 150 bytes each.
 const maxPassed = 100_000
 
 // passes reports whether a value passes the checks of a part and of all inside it.
-// Where not, or where that is not known, it is false.
+// Where not, or where that is not known, it is false. What is inside the value is replaced
+// by what equals it and has passed before, into which nobody may write.
 func (m *memory) passes(p *part, value any) bool {
 	r := reading{memory: m}
-	return r.value(p, value) && r.cost < celconfig.RuntimeCELCostBudget
+	_, ok := r.value(p, value)
+	return ok && r.cost < celconfig.RuntimeCELCostBudget
 }
 
 // A reading goes through one object.
@@ -143,10 +151,11 @@ type reading struct {
 	cost int64  // of the rules in CEL so far
 }
 
-// value reads a value; without a part there is nothing to check.
-func (r *reading) value(p *part, value any) bool {
+// value reads a value, and returns the one to keep in its place; without a part there is
+// nothing to check.
+func (r *reading) value(p *part, value any) (kept any, ok bool) {
 	begin := len(r.text)
-	ok := true
+	ok = true
 	switch v := value.(type) {
 	case map[string]any:
 		ok = r.object(p, v)
@@ -168,12 +177,18 @@ func (r *reading) value(p *part, value any) bool {
 	case nil:
 		r.text = append(r.text, 'n')
 	default:
-		return false
+		return value, false
 	}
-	return ok && (p == nil || r.check(p, value, r.text[begin:]))
+	if !ok || p == nil {
+		return value, ok
+	}
+	return r.check(p, value, r.text[begin:])
 }
 
 func (r *reading) object(p *part, fields map[string]any) bool {
+	if fields == nil {
+		r.text = append(r.text, '0')
+	}
 	r.text = binary.AppendUvarint(append(r.text, 'o'), uint64(len(fields)))
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		r.string('k', name)
@@ -183,23 +198,30 @@ func (r *reading) object(p *part, fields map[string]any) bool {
 				inside = p.values
 			}
 		}
-		if !r.value(inside, fields[name]) {
+		kept, ok := r.value(inside, fields[name])
+		if !ok {
 			return false
 		}
+		fields[name] = kept
 	}
 	return true
 }
 
 func (r *reading) list(p *part, elements []any) bool {
+	if elements == nil {
+		r.text = append(r.text, '0')
+	}
 	r.text = binary.AppendUvarint(append(r.text, 'l'), uint64(len(elements)))
 	var inside *part
 	if p != nil {
 		inside = p.items
 	}
-	for _, element := range elements {
-		if !r.value(inside, element) {
+	for i, element := range elements {
+		kept, ok := r.value(inside, element)
+		if !ok {
 			return false
 		}
+		elements[i] = kept
 	}
 	return true
 }
@@ -208,33 +230,33 @@ func (r *reading) string(kind byte, s string) {
 	r.text = append(binary.AppendUvarint(append(r.text, kind), uint64(len(s))), s...)
 }
 
-// check makes the checks of a part, unless it has made them on this very value.
-func (r *reading) check(p *part, value any, text []byte) bool {
+// check makes the checks of a part, unless it has made them on such a value.
+func (r *reading) check(p *part, value any, text []byte) (kept any, ok bool) {
 	key := passed{p, sha256.Sum256(text)}
-	cost, known := r.recall(key)
-	if !known {
-		var ok bool
-		if cost, ok = p.check(value); !ok {
-			return false
+	known, ok := r.recall(key)
+	if !ok {
+		if known.cost, ok = p.check(value); !ok {
+			return value, false
 		}
-		r.note(key, cost)
+		known.value = value
+		r.note(key, known)
 	}
-	r.cost += cost
-	return true
+	r.cost += known.cost
+	return known.value, true
 }
 
-func (m *memory) recall(key passed) (cost int64, known bool) {
+func (m *memory) recall(key passed) (known seen, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	cost, known = m.passed[key]
-	return cost, known
+	known, ok = m.passed[key]
+	return known, ok
 }
 
-func (m *memory) note(key passed, cost int64) {
+func (m *memory) note(key passed, value seen) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.passed == nil || len(m.passed) >= maxPassed {
-		m.passed = map[passed]int64{}
+		m.passed = map[passed]seen{}
 	}
-	m.passed[key] = cost
+	m.passed[key] = value
 }

@@ -39,6 +39,7 @@ type Validator struct {
 type crdVersion struct {
 	crd     *apiextensionsv1.CustomResourceDefinition
 	version string
+	memory  *memory
 	compile func() (*rules, error)
 	apply   func() (*managedfields.FieldManager, error)
 }
@@ -50,7 +51,7 @@ type rules struct {
 	cel       *schemacel.Validator // nil where the kind has no such rules
 
 	whole  *part // the same checks, place by place; nil where they cannot be divided
-	memory memory
+	memory *memory
 }
 
 // NewValidator returns a validator for the kinds of CRDs, in all their served
@@ -65,8 +66,10 @@ func NewValidator(crds []*apiextensionsv1.CustomResourceDefinition) (*Validator,
 			if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
 				return nil, fmt.Errorf("CRD %s: version %s has no schema", crd.Name, version.Name)
 			}
-			d := &crdVersion{crd: crd, version: version.Name}
-			d.compile = sync.OnceValues(func() (*rules, error) { return compile(version.Schema.OpenAPIV3Schema) })
+			d := &crdVersion{crd: crd, version: version.Name, memory: &memory{}}
+			d.compile = sync.OnceValues(func() (*rules, error) {
+				return compile(version.Schema.OpenAPIV3Schema, d.memory)
+			})
 			d.apply = applier(crd, version.Name, d.compile)
 			v.kinds[kindKey(crd.Spec.Group+"/"+version.Name, crd.Spec.Names.Kind)] = d
 		}
@@ -89,7 +92,7 @@ func (v *Validator) version(obj map[string]any) (*crdVersion, error) {
 	return d, nil
 }
 
-func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
+func compile(schema *apiextensionsv1.JSONSchemaProps, memory *memory) (*rules, error) {
 	internal := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(schema, internal,
 		nil); err != nil {
@@ -107,7 +110,9 @@ func compile(schema *apiextensionsv1.JSONSchemaProps) (*rules, error) {
 		return nil, err
 	}
 	cel := schemacel.NewValidator(structure, true, celconfig.PerCallLimit)
-	return &rules{structure: structure, openAPI: openAPI, cel: cel, whole: partOf(converted, structure, cel)}, nil
+	return &rules{
+		structure: structure, openAPI: openAPI, cel: cel, whole: partOf(converted, structure, cel), memory: memory,
+	}, nil
 }
 
 // BuiltinValidator returns the validator with the CRDs that are compiled into
@@ -128,7 +133,9 @@ var builtin = sync.OnceValues(func() (*Validator, error) {
 // as an update: rules about transitions apply, and what was invalid before and
 // is not touched is let through.
 //
-// Neither object is changed. Whole numbers must be int64, not float64.
+// Neither object is changed. What is returned shares what is the same with what this
+// validator returns for others, so nobody may write into it. Whole numbers must be int64,
+// not float64.
 func (v *Validator) Validate(obj, old map[string]any) (defaulted map[string]any, errs field.ErrorList) {
 	d, ok := v.kinds[kindOf(obj)]
 	if !ok {

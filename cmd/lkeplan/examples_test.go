@@ -66,7 +66,7 @@ func TestHelpExamples(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true})
+	testscript.Run(t, testscript.Params{Files: files, RequireExplicitExec: true, Setup: shared})
 }
 
 func needsMore(example string) bool {

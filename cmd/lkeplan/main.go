@@ -9,11 +9,13 @@ import (
 	"syscall"
 )
 
-func main() {
+func main() { os.Exit(program()) }
+
+// program is the whole program; it returns the exit code.
+func program() int {
 	collectLate()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop) // a second signal ends the program at once
-	code := run(ctx, os.Args[1:], processEnv())
-	stop()
-	os.Exit(code)
+	defer stop()
+	return run(ctx, os.Args[1:], processEnv())
 }

@@ -2,16 +2,41 @@ package main
 
 import (
 	"flag"
+	"fmt"
+	"os"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 // update rewrites what scripts compare with, as in all packages.
 var update = flag.Bool("update", false, "rewrite golden files with what comes out")
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"lkeplan": main})
+	testscript.Main(m, map[string]func(){"lkeplan": checked})
+}
+
+// checkShared is set where a program is to fail that has written into what objects share.
+const checkShared = "LKEPLAN_TEST_CHECK_SHARED"
+
+// checked is the program, and a look at what objects of it share.
+func checked() {
+	code := program()
+	if validator, err := kube.BuiltinValidator(); err == nil && os.Getenv(checkShared) != "" {
+		for _, value := range validator.Altered() {
+			fmt.Fprintf(os.Stderr, "somebody has written into what objects share: %v\n", value)
+			code = 99
+		}
+	}
+	os.Exit(code)
+}
+
+// shared has each program of a script checked.
+func shared(env *testscript.Env) error {
+	env.Setenv(checkShared, "yes")
+	return nil
 }
 
 // TestScripts runs the scripts of the command line: each is a directory and
@@ -22,5 +47,6 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       *update,
+		Setup:               shared,
 	})
 }

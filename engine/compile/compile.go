@@ -115,6 +115,7 @@ func validate(ctx context.Context, validator *kube.Validator, resources []config
 	verdicts := make([]verdict, len(resources))
 	workqueue.ParallelizeUntil(ctx, runtime.GOMAXPROCS(0), len(resources), func(i int) {
 		verdicts[i].defaulted, verdicts[i].errs = validator.Validate(resources[i].Manifest, nil)
+		kube.Share(resources[i].Manifest, verdicts[i].defaulted)
 	})
 	return verdicts
 }

@@ -1,0 +1,53 @@
+package kube
+
+import "crypto/sha256"
+
+// Share replaces those parts of an object that other has too by the ones of other: most of
+// an object is what it is with its defaults. Nobody may write into either of them
+// afterwards.
+func Share(object, other map[string]any) { share(object, other) }
+
+// share returns what to keep of v, and whether that is other.
+func share(v, other any) (kept any, same bool) {
+	switch v := v.(type) {
+	case map[string]any:
+		fields, ok := other.(map[string]any)
+		same = ok && len(v) == len(fields)
+		for key, value := range v {
+			inner, has := fields[key]
+			kept, equal := share(value, inner)
+			v[key], same = kept, same && has && equal
+		}
+	case []any:
+		list, ok := other.([]any)
+		same = ok && len(v) == len(list)
+		for i, value := range v {
+			var inner any
+			if i < len(list) {
+				inner = list[i]
+			}
+			kept, equal := share(value, inner)
+			v[i], same = kept, same && equal
+		}
+	default:
+		same = v == other
+	}
+	if same {
+		return other, true
+	}
+	return v, false
+}
+
+// Altered returns the values that the objects share which this validator has returned, and
+// which somebody has written into. It is for tests.
+func (v *Validator) Altered() (altered []any) {
+	for _, d := range v.kinds {
+		for key, known := range d.memory.passed {
+			r := reading{}
+			if r.value(nil, known.value); sha256.Sum256(r.text) != key.value {
+				altered = append(altered, known.value)
+			}
+		}
+	}
+	return altered
+}
