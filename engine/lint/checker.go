@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -31,7 +32,8 @@ type checker struct {
 	findings []Finding
 
 	pools     []*pool
-	types     []*cloudprovider.InstanceType // what the region sells, by price
+	types     []*cloudprovider.InstanceType      // what the region sells, by price
+	asked     map[string]scheduling.Requirements // of templates, without their labels
 	matches   map[string]cloudprovider.InstanceTypes
 	schedules map[string]schedule
 	covered   map[string]bool
@@ -52,8 +54,8 @@ type pool struct {
 
 func newChecker(in Input) *checker {
 	c := &checker{
-		in: in, matches: map[string]cloudprovider.InstanceTypes{}, schedules: map[string]schedule{},
-		covered: map[string]bool{},
+		in: in, asked: map[string]scheduling.Requirements{}, matches: map[string]cloudprovider.InstanceTypes{},
+		schedules: map[string]schedule{}, covered: map[string]bool{},
 	}
 	if in.Catalog != nil && in.Cluster.Region != "" {
 		c.types = sold(in.Catalog, in.Cluster)
@@ -95,7 +97,7 @@ func sold(all *catalog.Catalog, cluster config.Cluster) []*cloudprovider.Instanc
 func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	p := &pool{NodePool: typed, object: object}
 	template := typed.Spec.Template
-	p.requirements = scheduling.NewNodeSelectorRequirementsWithMinValues(template.Spec.Requirements...)
+	p.requirements = maps.Clone(c.requirements(template.Spec.Requirements))
 	p.requirements.Add(scheduling.NewLabelRequirements(template.Labels).Values()...)
 	if len(c.types) == 0 {
 		return p
@@ -121,6 +123,18 @@ func (c *checker) pool(object config.Object, typed *karpv1.NodePool) *pool {
 	}
 	p.plans = plans
 	return p
+}
+
+// requirements are those of a template, as Karpenter reads them. They are the same for all
+// that are written alike.
+func (c *checker) requirements(written []karpv1.NodeSelectorRequirementWithMinValues) scheduling.Requirements {
+	key, err := json.Marshal(written)
+	all, ok := c.asked[string(key)]
+	if err != nil || !ok {
+		all = scheduling.NewNodeSelectorRequirementsWithMinValues(written...)
+		c.asked[string(key)] = all
+	}
+	return all
 }
 
 // allowed are the plans that a NodePool's requirements leave, as Karpenter's
