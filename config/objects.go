@@ -178,18 +178,12 @@ func (c *compiler) elements(attr *hcl.Attribute) (map[string]cty.Value, hcl.Diag
 		c.undecided(v, attr.Expr)
 		return nil, nil
 	}
-	if wrong := notIterable(v); wrong != "" {
+	elements, wrong := eval.Elements(v)
+	if wrong != "" {
 		d := diag.AtExpression("Invalid for_each",
 			"The argument for_each takes a map, or a set of strings. "+wrong, attr.Expr)
 		d.EvalContext = ctx
 		return nil, hcl.Diagnostics{d}
-	}
-	if v.Type().IsSetType() {
-		v = mapOfSet(v)
-	}
-	elements := v.AsValueMap()
-	if elements == nil {
-		elements = map[string]cty.Value{}
 	}
 	if _, ok := elements[""]; ok {
 		return nil, hcl.Diagnostics{diag.AtExpression("Invalid for_each",
@@ -206,34 +200,6 @@ func length(v cty.Value) (n int, ok bool) {
 		return 0, false
 	}
 	return v.LengthInt(), true
-}
-
-// notIterable says why for_each does not take a value; "" where it does.
-func notIterable(v cty.Value) string {
-	ty := v.Type()
-	switch {
-	case v.IsNull():
-		return "It is null; to make nothing, give an empty map."
-	case ty.IsSetType() && (ty.ElementType() == cty.String || v.LengthInt() == 0):
-		if slices.ContainsFunc(v.AsValueSlice(), cty.Value.IsNull) {
-			return "An element of the set is null; compact([...]) leaves such elements out."
-		}
-		return ""
-	case ty.IsMapType(), ty.IsObjectType():
-		return ""
-	case ty.IsListType(), ty.IsTupleType():
-		return "It is a list, whose elements have no names: when one is taken out, the others would change theirs. " +
-			"Write toset([...])."
-	}
-	return "It is " + ty.FriendlyName() + "."
-}
-
-func mapOfSet(set cty.Value) cty.Value {
-	elements := map[string]cty.Value{}
-	for _, v := range set.AsValueSlice() {
-		elements[v.AsString()] = v
-	}
-	return cty.ObjectVal(elements)
 }
 
 // compileInstance adds one instance to the object's. An instance in error is
