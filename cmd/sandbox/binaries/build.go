@@ -8,8 +8,10 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -65,10 +67,8 @@ func (j job) build(ctx context.Context, place func() string) error {
 		return fmt.Errorf("build %s: %w", j.module.Name, err)
 	}
 	defer unlock()
-	for _, p := range j.missing {
-		if err := j.buildProgram(ctx, goCommand, p, place()); err != nil {
-			return fmt.Errorf("build %s: %w", p.Name, err)
-		}
+	if err := j.buildPrograms(ctx, goCommand, place); err != nil {
+		return fmt.Errorf("build %s: %w", j.module.Name, err)
 	}
 	for _, a := range j.module.Assets {
 		if err := j.copyAsset(ctx, goCommand, a); err != nil {
@@ -96,44 +96,80 @@ func (j job) furnish() error {
 	return replaceFile(filepath.Join(j.dir, "go.mod"), bytes.NewReader(mod), 0o644)
 }
 
-func (j job) buildProgram(ctx context.Context, goCommand string, p Program, place string) error {
-	if exists(j.program(p)) {
+// buildPrograms builds all that is missing in one run of the go command, which links some
+// while it compiles others.
+func (j job) buildPrograms(ctx context.Context, goCommand string, place func() string) error {
+	missing := slices.DeleteFunc(slices.Clone(j.missing), func(p Program) bool { return exists(j.program(p)) })
+	if len(missing) == 0 {
 		return nil // somebody else was faster
-	}
-	version, err := j.module.Version(p)
-	if err != nil {
-		return err
 	}
 	flags, err := j.module.buildFlags()
 	if err != nil {
 		return err
 	}
 	// Under the lock nobody else uses this name; a leftover is overwritten.
-	unfinished := filepath.Join(j.dir, "bin", "."+p.Name+".unfinished")
-	j.say("building %s %s (%s; usually takes about %s the first time on two cores)",
-		p.Name, version, place, roughly(p.Usual))
-	began := time.Now()
-	stop := j.reassure(p, began)
-	verb := []string{"build"}
-	if p.Test {
-		verb = []string{"test", "-c"}
+	unfinished := filepath.Join(j.dir, "unfinished") + string(filepath.Separator)
+	if err := os.MkdirAll(unfinished, 0o755); err != nil {
+		return err
 	}
-	err = j.run(ctx, io.Discard, goCommand, slices.Concat(verb, flags, []string{"-o", unfinished, p.Package})...)
+	defer os.RemoveAll(unfinished)
+	began := time.Now()
+	if err := j.announce(missing, place()); err != nil {
+		return err
+	}
+	stop := j.reassure(began)
+	verb, packages := []string{"build"}, []string{}
+	for _, p := range missing {
+		if packages = append(packages, p.Package); p.Test {
+			verb = []string{"test", "-c"}
+		}
+	}
+	err = j.run(ctx, io.Discard, goCommand, slices.Concat(verb, flags, []string{"-o", unfinished}, packages)...)
 	stop()
 	if err != nil {
-		os.Remove(unfinished)
 		return err
 	}
-	if err := os.Rename(unfinished, j.program(p)); err != nil {
-		return err
+	for _, p := range missing {
+		if err := os.Rename(filepath.Join(unfinished, p.output()), j.program(p)); err != nil {
+			return err
+		}
 	}
-	j.say("built %s in %s", p.Name, time.Since(began).Round(100*time.Millisecond))
+	j.say("built %s in %s", j.module.Name, time.Since(began).Round(100*time.Millisecond))
 	return nil
+}
+
+// announce says what is built now, and how long that takes.
+func (j job) announce(missing []Program, place string) error {
+	var names []string
+	var usual time.Duration
+	for _, p := range missing {
+		version, err := j.module.Version(p)
+		if err != nil {
+			return err
+		}
+		names = append(names, p.Name+" "+version)
+		usual += p.Usual
+	}
+	j.say("building %s (%s; usually takes about %s the first time on two cores)", strings.Join(names, ", "), place,
+		roughly(usual))
+	return nil
+}
+
+// output is what the go command calls the program.
+func (p Program) output() string {
+	name := path.Base(p.Package)
+	if strings.HasPrefix(name, "v") && strings.Trim(name[1:], "0123456789") == "" { // the major version of a module
+		name = path.Base(path.Dir(p.Package))
+	}
+	if p.Test {
+		name += ".test"
+	}
+	return name
 }
 
 // reassure reports now and then that a build goes on, until the returned function is
 // called.
-func (j job) reassure(p Program, began time.Time) (stop func()) {
+func (j job) reassure(began time.Time) (stop func()) {
 	done := make(chan struct{})
 	stopped := make(chan struct{})
 	go func() {
@@ -145,7 +181,7 @@ func (j job) reassure(p Program, began time.Time) (stop func()) {
 			case <-done:
 				return
 			case <-ticker.C:
-				j.say("still building %s, %s so far", p.Name, time.Since(began).Round(time.Second))
+				j.say("still building %s, %s so far", j.module.Name, time.Since(began).Round(time.Second))
 			}
 		}
 	}()
@@ -185,7 +221,7 @@ func (j job) run(ctx context.Context, stdout io.Writer, goCommand string, args .
 	defer log.Close()
 	cmd := exec.CommandContext(ctx, goCommand, args...)
 	cmd.Dir = j.dir
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	cmd.Stdout, cmd.Stderr = stdout, log
 	// The go command has compilers as children; a cancelled build ends them all.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

@@ -92,7 +92,7 @@ func TestEnsure(t *testing.T) {
 	if want := []string{filepath.Dir(program.Path)}; !slices.Equal(set.Dirs(), want) {
 		t.Errorf("Dirs = %q, want %q", set.Dirs(), want)
 	}
-	if said.count("building greet v1.2.3 (1 of 1;") != 1 || said.count("built greet in") != 1 {
+	if said.count("building greet v1.2.3 (1 of 1;") != 1 || said.count("built greeter in") != 1 {
 		t.Errorf("it said %q", said.all)
 	}
 
@@ -119,7 +119,7 @@ func TestEnsureTogether(t *testing.T) {
 		})
 	}
 	group.Wait()
-	if said.count("built greet") != 1 {
+	if said.count("built greeter") != 1 {
 		t.Errorf("it said %q, want one build", said.all)
 	}
 }
@@ -130,7 +130,7 @@ func TestEnsureFails(t *testing.T) {
 	if err == nil {
 		t.Fatalf("it built %+v", set)
 	}
-	for _, want := range []string{"build greet: go build: exit status 1", "build.log", "undefined: nothing"} {
+	for _, want := range []string{"build greeter: go build: exit status 1", "build.log", "undefined: nothing"} {
 		if !strings.Contains(err.Error(), want) {
 			t.Errorf("the error is\n%v\nwithout %q", err, want)
 		}
@@ -180,6 +180,20 @@ func TestEnsurePrebuilt(t *testing.T) {
 	}
 	if said.count("note: greet v1.1.0 comes from KUBEBUILDER_ASSETS") != 1 || said.count("building") != 0 {
 		t.Errorf("it said %q", said.all)
+	}
+}
+
+// TestOutput is what the go command calls a program, which nobody asks it for.
+func TestOutput(t *testing.T) {
+	for want, p := range map[string]Program{
+		"kwok":            {Package: "sigs.k8s.io/kwok/cmd/kwok"},
+		"server":          {Package: "go.etcd.io/etcd/server/v3"},
+		"vault":           {Package: "example.com/vault"},
+		"regression.test": {Package: "sigs.k8s.io/karpenter/test/suites/regression", Test: true},
+	} {
+		if got := p.output(); got != want {
+			t.Errorf("%s is built as %s, want %s", p.Package, got, want)
+		}
 	}
 }
 

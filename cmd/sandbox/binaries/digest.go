@@ -50,7 +50,9 @@ func (m Module) buildFlags() ([]string, error) {
 			link += " -X " + pair
 		}
 	}
-	// -mod first, so that a module may say otherwise; it overrules GOFLAGS.
-	flags := []string{"-mod=readonly", "-trimpath", "-buildvcs=false", "-ldflags", link}
+	// -mod first, so that a module may say otherwise; it overrules GOFLAGS. Nothing that
+	// compiles packages otherwise than go build does: what lkeplan has compiled is not
+	// compiled again.
+	flags := []string{"-mod=readonly", "-buildvcs=false", "-ldflags", link}
 	return append(flags, m.Flags...), nil
 }

@@ -53,7 +53,9 @@ func (s Store) Ensure(ctx context.Context, modules []Module) (Set, error) {
 			return Set{}, err
 		}
 		jobs = append(jobs, j)
-		missing += len(j.missing)
+		if len(j.missing) > 0 {
+			missing++
+		}
 	}
 	done := 0
 	for _, j := range jobs {
