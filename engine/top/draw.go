@@ -80,13 +80,23 @@ func window(n, room, at int) (from, to int) {
 	return from, from + room
 }
 
+// leastPlace is how many columns it takes to tell clusters apart.
+const leastPlace = 12
+
 // head says what there is in all.
 func (s Screen) head(v View) []string {
 	t := s.Total
 	first := fmt.Sprintf("%s, %s, $%s an hour, $%s a month", count1(t.Count, "node"), count1(t.Pods, "pod"), t.Cost.Hourly,
 		money(t.Cost.Monthly))
-	if v.Place != "" {
-		first = v.Place + ": " + first
+	place := v.Place
+	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
+		place = cut(place, room) // before what there is to be seen
+		if room < leastPlace {
+			place = ""
+		}
+	}
+	if place != "" {
+		first = place + ": " + first
 	}
 	lines := []string{cut(first, v.Width)}
 	var notes []string
@@ -147,7 +157,7 @@ func (s Screen) poolTable(v View) table {
 
 func (s Screen) nodeTable(v View, from, to int) table {
 	t := table{columns: []column{
-		{title: "NODE", least: 16}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
+		{title: "NODE", least: 13, ends: true}, {title: "POOL", least: 6}, {title: "PLAN", least: 13}, {title: "CPU", bar: true},
 		{title: "MEMORY", bar: true}, {title: "PODS", right: true, spare: true}, {title: "$/MONTH", right: true},
 		{title: "AGE", right: true}, {title: "STATE", least: 9, words: true},
 	}}

@@ -18,6 +18,7 @@ type column struct {
 	bar   bool // its cells are bars, and take the room that there is
 	spare bool // it is left out where there is little room
 	words bool // it is shortened first, and after a word
+	ends  bool // of what is shortened the end is kept: names of LKE's nodes differ there
 	least int  // it is shortened to no less; 0: it is not shortened
 }
 
@@ -148,6 +149,9 @@ func (t table) line(v View, row []cell, widths []int) string {
 			continue
 		}
 		text := cut(c.text, widths[i])
+		if t.columns[i].ends {
+			text = end(c.text, widths[i])
+		}
 		if t.columns[i].words {
 			text = firstWords(c.text, widths[i])
 		}
@@ -178,6 +182,15 @@ func cut(text string, width int) string {
 	}
 	runes, left := []rune(text), (width-1)/2
 	return string(runes[:left]) + "…" + string(runes[n-(width-1-left):])
+}
+
+// end shortens a text to a width, at its beginning.
+func end(text string, width int) string {
+	n := length(text)
+	if n <= width || width <= 0 {
+		return text
+	}
+	return "…" + string([]rune(text)[n-width+1:])
 }
 
 // firstWords shortens a text to a width, after a word.
