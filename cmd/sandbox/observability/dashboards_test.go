@@ -1,49 +1,24 @@
 package observability
 
 import (
-	"encoding/json"
-	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/dashboard"
 )
-
-// dashboard is what a test reads of a dashboard of Grafana.
-type dashboard struct {
-	UID    string  `json:"uid"`
-	Title  string  `json:"title"`
-	Panels []panel `json:"panels"`
-}
-
-type panel struct {
-	ID         int                            `json:"id"`
-	Type       string                         `json:"type"`
-	Title      string                         `json:"title"`
-	Datasource struct{ UID string }           `json:"datasource"`
-	Grid       struct{ X, Y, W, H int }       `json:"gridPos"`
-	Targets    []struct{ Expr, RefID string } `json:"targets"`
-}
 
 // TestDashboardsShowWhatThereIs: each query is one that Prometheus can read, of metrics
 // and labels that the controller has, and no panel covers another.
 func TestDashboardsShowWhatThereIs(t *testing.T) {
 	known := reference(t)
-	paths, err := filepath.Glob(filepath.Join(dir, "dashboards", "*.json"))
-	if err != nil || len(paths) != 2 {
-		t.Fatalf("%d dashboards, %v", len(paths), err)
+	all, err := dashboard.Read(filepath.Join(dir, "dashboards"))
+	if err != nil || len(all) != 2 {
+		t.Fatalf("%d dashboards, %v", len(all), err)
 	}
 	uids := map[string]bool{}
-	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var d dashboard
-		if err := json.Unmarshal(text, &d); err != nil {
-			t.Fatalf("%s: %v", path, err)
-		}
+	for _, d := range all {
 		if d.UID == "" || uids[d.UID] || d.Title == "" {
-			t.Errorf("%s has the uid %q and the title %q", path, d.UID, d.Title)
+			t.Errorf("a dashboard has the uid %q and the title %q", d.UID, d.Title)
 		}
 		uids[d.UID] = true
 		ids := map[int]bool{}
@@ -53,21 +28,16 @@ func TestDashboardsShowWhatThereIs(t *testing.T) {
 			}
 			ids[p.ID] = true
 			for _, other := range d.Panels[:i] {
-				if p.covers(other) {
+				if p.Grid.Covers(other.Grid) {
 					t.Errorf("%s: %s covers %s", d.Title, p.Title, other.Title)
 				}
 			}
-			p.check(t, d.Title, known)
+			check(t, d.Title, p, known)
 		}
 	}
 }
 
-func (p panel) covers(q panel) bool {
-	return p.Grid.X < q.Grid.X+q.Grid.W && q.Grid.X < p.Grid.X+p.Grid.W &&
-		p.Grid.Y < q.Grid.Y+q.Grid.H && q.Grid.Y < p.Grid.Y+p.Grid.H
-}
-
-func (p panel) check(t *testing.T, of string, known map[string][]string) {
+func check(t *testing.T, of string, p dashboard.Panel, known map[string][]string) {
 	t.Helper()
 	if p.Type == "row" {
 		return
@@ -76,8 +46,7 @@ func (p panel) check(t *testing.T, of string, known map[string][]string) {
 		t.Errorf("%s: %s has the data source %q and %d queries", of, p.Title, p.Datasource.UID, len(p.Targets))
 	}
 	for _, target := range p.Targets {
-		// Grafana puts a duration there.
-		for _, problem := range unknown(t, strings.ReplaceAll(target.Expr, "$__rate_interval", "5m"), known) {
+		for _, problem := range unknown(t, target.Over("5m"), known) {
 			t.Errorf("%s: %s: %s", of, p.Title, problem)
 		}
 	}

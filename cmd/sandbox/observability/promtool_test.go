@@ -10,9 +10,8 @@ import (
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/model/rulefmt"
 	"github.com/prometheus/prometheus/promql"
-	"github.com/prometheus/prometheus/promql/parser"
-	"github.com/prometheus/prometheus/storage"
-	"github.com/prometheus/prometheus/util/annotations"
+
+	"github.com/lkeplan/lkeplan/cmd/sandbox/observability/series"
 )
 
 // suite is a file of tests for rules, in the format of promtool.
@@ -48,11 +47,9 @@ type trial struct {
 
 // prometheus evaluates rules over series that a test gives it.
 type prometheus struct {
+	*series.Store
 	t      *testing.T
-	engine *promql.Engine
-	parse  parser.Parser
-	series map[string]*promql.Series // by their labels
-	active map[string]pending        // alerts by name and labels
+	active map[string]pending // alerts by name and labels
 }
 
 // pending is an alert whose condition holds.
@@ -63,20 +60,15 @@ type pending struct {
 }
 
 func newPrometheus(t *testing.T, c trial) *prometheus {
-	p := &prometheus{
-		t: t, parse: parser.NewParser(parser.Options{}), series: map[string]*promql.Series{}, active: map[string]pending{},
-	}
-	p.engine = promql.NewEngine(promql.EngineOpts{
-		MaxSamples: 1_000_000, Timeout: time.Minute, LookbackDelta: 5 * time.Minute, Parser: p.parse,
-	})
+	p := &prometheus{Store: series.New(), t: t, active: map[string]pending{}}
 	for _, in := range c.Input {
-		of, values, err := p.parse.ParseSeriesDesc(in.Series + " " + in.Values)
+		of, values, err := p.Parser.ParseSeriesDesc(in.Series + " " + in.Values)
 		if err != nil {
 			t.Fatalf("%s: %v", in.Series, err)
 		}
 		for i, v := range values {
 			if !v.Omitted {
-				p.add(of, epoch.Add(time.Duration(i)*time.Duration(c.Interval)), v.Value)
+				p.Add(of, epoch.Add(time.Duration(i)*time.Duration(c.Interval)), v.Value)
 			}
 		}
 	}
@@ -85,15 +77,6 @@ func newPrometheus(t *testing.T, c trial) *prometheus {
 
 // epoch is where the time of all tests begins.
 var epoch = time.Unix(0, 0)
-
-func (p *prometheus) add(of labels.Labels, at time.Time, value float64) {
-	s := p.series[of.String()]
-	if s == nil {
-		s = &promql.Series{Metric: of}
-		p.series[of.String()] = s
-	}
-	s.Floats = append(s.Floats, promql.FPoint{T: at.UnixMilli(), F: value})
-}
 
 // evaluate evaluates all rules once.
 func (p *prometheus) evaluate(groups *rulefmt.RuleGroups, at time.Time) {
@@ -106,7 +89,7 @@ func (p *prometheus) evaluate(groups *rulefmt.RuleGroups, at time.Time) {
 				continue
 			}
 			for _, sample := range vector {
-				p.add(labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, rule.Record).Labels(), at, sample.F)
+				p.Add(labels.NewBuilder(sample.Metric).Set(model.MetricNameLabel, rule.Record).Labels(), at, sample.F)
 			}
 		}
 	}
@@ -143,53 +126,12 @@ func (p *prometheus) firing(name string, at time.Time) (all []string) {
 
 func (p *prometheus) query(expr string, at time.Time) promql.Vector {
 	p.t.Helper()
-	q, err := p.engine.NewInstantQuery(p.t.Context(), p, nil, expr, at)
+	vector, err := p.Query(p.t.Context(), expr, at)
 	if err != nil {
-		p.t.Fatalf("%s: %v", expr, err)
+		p.t.Fatal(err)
 	}
-	defer q.Close()
-	result := q.Exec(p.t.Context())
-	vector, err := result.Vector()
-	if err != nil {
-		p.t.Fatalf("%s: %v", expr, err)
-	}
-	return slices.Clone(vector)
+	return vector
 }
-
-// Querier implements storage.Queryable.
-func (p *prometheus) Querier(int64, int64) (storage.Querier, error) {
-	return &storage.MockQuerier{SelectMockFunction: p.find}, nil
-}
-
-// find returns the series with labels, ordered by these.
-func (p *prometheus) find(_ bool, _ *storage.SelectHints, matchers ...*labels.Matcher) storage.SeriesSet {
-	found := &set{}
-	for _, s := range p.series {
-		if !slices.ContainsFunc(matchers, func(m *labels.Matcher) bool { return !m.Matches(s.Metric.Get(m.Name)) }) {
-			found.rest = append(found.rest, promql.NewStorageSeries(*s))
-		}
-	}
-	slices.SortFunc(found.rest, func(a, b storage.Series) int { return labels.Compare(a.Labels(), b.Labels()) })
-	return found
-}
-
-// set is a storage.SeriesSet of series in memory.
-type set struct {
-	at   storage.Series
-	rest []storage.Series
-}
-
-func (s *set) Next() bool {
-	if len(s.rest) == 0 {
-		return false
-	}
-	s.at, s.rest = s.rest[0], s.rest[1:]
-	return true
-}
-
-func (s *set) At() storage.Series                { return s.at }
-func (s *set) Err() error                        { return nil }
-func (s *set) Warnings() annotations.Annotations { return nil }
 
 // run runs one test: it evaluates the rules at each interval, and compares alerts and
 // samples when their time has come.
@@ -233,7 +175,7 @@ func (c trial) compare(t *testing.T, p *prometheus, after time.Duration, now tim
 			got[sample.Metric.String()] = sample.F
 		}
 		for _, sample := range e.Want {
-			of, err := p.parse.ParseMetric(sample.Labels)
+			of, err := p.Parser.ParseMetric(sample.Labels)
 			if err != nil {
 				t.Fatalf("%s: %v", sample.Labels, err)
 			}
