@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"cmp"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,47 +9,49 @@ import (
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// TestANewReleaseRollsNothing: the controller of the commit before this one makes 30
-// nodes from a NodePlan. That of this commit stands by, as in a rolling upgrade, and takes
-// over while 20 more are made: none is lost and none is made twice. It reconciles the same
-// revision: no NodeClaim drifts, and no machine is made or deleted.
+// TestANewReleaseRollsNothing: the chart and the controllers of the release before this one
+// make 30 nodes from a NodePlan. The chart is upgraded, and the controllers of this one stand
+// by and take over while 100 more pods arrive: no node is lost, and none is made twice. They
+// reconcile the same revision: no NodeClaim drifts, and no machine is made or deleted.
 func TestANewReleaseRollsNothing(t *testing.T) {
 	t.Parallel()
-	const few, nodes = 30, 50
-	elect := []string{"--leader-elect", "true", "--leader-election-namespace", "kube-system"}
-	old := buildBefore(t)
+	const few, nodes = 30, 55
 	s := startSandbox(t, "--tier", "enterprise", "--list-delay", "1s")
-	s.kube("", "apply", "-f", filepath.Join(old, "schemas/crd/"))
-	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
-	before, err := s.runProgram(filepath.Join(old, "bin/controller"), elect...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	values := []string{"--namespace", "lkeplan-system", "--set", "settings.clusterName=sandbox,apiToken=none,replicas=0",
+		"--set", "gitops.replicas=0"} // they run outside
+	s.helm(append([]string{"install", "lkeplan", filepath.Join(previous.Tree(t), helm.Chart), "--create-namespace"},
+		values...)...)
+	s.kube("", "create", "clusterrolebinding", "applies", "--clusterrole=lkeplan-apply",
+		"--serviceaccount=lkeplan-system:"+gitopsAccount) // the namespace has no account
+	oldCapacity, oldGitOps := s.install(&previous.Set)
 	s.source("fleet", releaseFleet)
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is applied", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(workload("web", few), "apply", "-f", "-")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.kube("", "scale", "deployment", "inflate", "--replicas", strconv.Itoa(4*few))
 	up := s.until("all nodes are there", 5*time.Minute, func(now state) bool {
-		return now.running == few && now.matched() && len(now.nodes) == few
+		return now.running == 4*few && now.matched() && len(now.nodes) == few
 	})
-	s.installCRDs()
-	next := s.startController(elect...)
+	s.helm(append([]string{"upgrade", "lkeplan", helm.Chart}, values...)...)
+	capacity, gitops := s.install(built)
 	s.until("the next release stands by", 30*time.Second, func(state) bool {
-		return strings.Contains(next.log.String(), "acquire leader lease")
+		return standsBy(capacity) && standsBy(gitops)
 	})
-	s.kube("", "scale", "deployment", "web", "--replicas", strconv.Itoa(nodes))
+	s.kube("", "scale", "deployment", "inflate", "--replicas", strconv.Itoa(4*nodes))
 	s.until("more nodes are asked for", time.Minute, func(now state) bool { return len(now.claims) > few })
-	before.stop()
+	oldGitOps.stop()
+	oldCapacity.stop()
 	s.until("all of them are there", 3*time.Minute, func(now state) bool {
 		if now.linode.Made > nodes || len(now.claims) > nodes {
 			t.Fatalf("more than %d were made: %s", nodes, now)
 		}
-		return now.running == nodes && now.matched() && len(now.nodes) == nodes
+		return now.running == 4*nodes && now.matched() && len(now.nodes) == nodes
 	})
 	s.until("each NodeClaim has the hash of this release", 2*time.Minute, func(now state) bool {
 		for _, nc := range now.claims {
@@ -73,6 +72,24 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 			t.Errorf("NodeClaim %s was %s, and is %s", name, was, is)
 		}
 	}
+}
+
+// standsBy reports whether a controller waits for its lease, or has it.
+func standsBy(c *controller) bool { return strings.Contains(c.log.String(), "acquire leader lease") }
+
+// install runs both controllers of a release, as the accounts that its chart has made.
+func (s *sandbox) install(release *programs.Set) (capacity, gitops *controller) {
+	s.t.Helper()
+	run := func(account, part string) *controller {
+		c, err := s.runProgram(release.Path(s.t, "controller"), "--only", part, "--cluster-name", "sandbox", "--leader-elect",
+			"true", "--leader-election-namespace", "lkeplan-system", "--kubeconfig", s.account("lkeplan-system", account))
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.t.Cleanup(c.stop)
+		return c
+	}
+	return run(controllerAccount, "capacity"), run(gitopsAccount, "gitops")
 }
 
 // releaseFleet is a class and a pool with what hashes are made of.
@@ -108,47 +125,4 @@ func claimNames(now state) map[string]string {
 		names[nc.Name] = nc.Status.ProviderID + " " + nc.Annotations[karpv1.NodePoolHashAnnotationKey]
 	}
 	return names
-}
-
-// upgradeFrom names another commit than the last one to upgrade from, such as the tag
-// of a release.
-const upgradeFrom = "LKEPLAN_UPGRADE_FROM"
-
-// buildBefore writes the commit before this one into a directory, and builds its
-// controller there. This one is the working tree where it differs from HEAD. The test
-// fails in a clone without that commit. What releases must agree on is recorded in
-// engine/plan/testdata/hashes, too, for those that have no history.
-func buildBefore(t *testing.T) string {
-	t.Helper()
-	root, err := programs.Repository()
-	if err != nil {
-		t.Fatal(err)
-	}
-	commit := "HEAD~1"
-	if changed := output(t, "git", "-C", root, "status", "--porcelain", "--untracked-files=no"); changed != "" {
-		commit = "HEAD"
-	}
-	commit = cmp.Or(os.Getenv(upgradeFrom), commit)
-	dir := t.TempDir()
-	archive := filepath.Join(dir, "archive.tar")
-	cmd := exec.Command("git", "-C", root, "archive", "--output", archive, commit)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Fatalf("there is no commit %s to upgrade from; fetch the history, as with: git fetch --unshallow\n%s", commit, out)
-	}
-	output(t, "tar", "-xf", archive, "-C", dir)
-	if err := os.Remove(archive); err != nil {
-		t.Fatal(err)
-	}
-	output(t, "go", "build", "-C", dir, "-buildvcs=false", "-o", filepath.Join(dir, "bin")+"/", "./cmd/controller")
-	return dir
-}
-
-// output runs a program and returns what it writes.
-func output(t *testing.T, name string, args ...string) string {
-	t.Helper()
-	out, err := exec.Command(name, args...).CombinedOutput()
-	if err != nil {
-		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
 }

@@ -27,10 +27,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// built is what the tests run.
-var built = programs.Of("lkeplan", "controller", "sandbox")
+// The programs that the tests run: of this release, and of the one before.
+var (
+	built    = programs.Of("lkeplan", "controller", "sandbox")
+	previous = programs.Before("lkeplan", "controller")
+)
 
-func TestMain(m *testing.M) { os.Exit(built.Run(m)) }
+func TestMain(m *testing.M) {
+	code := m.Run()
+	built.Remove()
+	previous.Remove()
+	os.Exit(code)
+}
 
 // bin returns the path of one of our programs.
 func bin(t testing.TB, name string) string {

@@ -15,7 +15,7 @@ var built = programs.Of("lkeplan")
 
 // TestMain puts a program gh into the PATH, which is this test binary.
 func TestMain(m *testing.M) {
-	testscript.Main(tests(func() int { return built.Run(m) }), map[string]func(){
+	testscript.Main(tests(func() int { defer built.Remove(); return m.Run() }), map[string]func(){
 		"gh": func() { os.Exit(ci.GH(os.Args[1:], os.Stdout, os.Stderr)) },
 	})
 }

@@ -15,21 +15,27 @@ import (
 
 // Set is programs that are built together, when the first of them is needed.
 type Set struct {
-	build func() (dir string, err error)
-	dir   string // empty before they are built
+	build func() (bin string, err error)
+	dir   string // of all that was written; empty before it is
 }
 
 // Of returns the set of the programs with these names: lkeplan, controller or sandbox.
 func Of(names ...string) *Set {
 	s := &Set{}
-	s.build = sync.OnceValues(func() (string, error) {
+	s.build = s.once(func(dir string) (string, error) { return dir, build(dir, names) })
+	return s
+}
+
+// once has a directory filled once, and returns which of its directories the programs are
+// in.
+func (s *Set) once(fill func(dir string) (bin string, err error)) func() (string, error) {
+	return sync.OnceValues(func() (string, error) {
 		var err error
 		if s.dir, err = os.MkdirTemp("", "lkeplan-programs-"); err != nil {
 			return "", err
 		}
-		return s.dir, build(s.dir, names)
+		return fill(s.dir)
 	})
-	return s
 }
 
 // Path returns the path of a program; nothing else is in its directory but the
@@ -43,10 +49,11 @@ func (s *Set) Path(t testing.TB, name string) string {
 	return filepath.Join(dir, name)
 }
 
-// Run runs the tests of a package, and removes the programs after them.
-func (s *Set) Run(m *testing.M) int {
-	defer func() { os.RemoveAll(s.dir) }()
-	return m.Run()
+// Remove removes the programs, after all tests.
+func (s *Set) Remove() {
+	if s.dir != "" {
+		os.RemoveAll(s.dir)
+	}
 }
 
 // build builds with the go.mod that a release is built with: that of the sandbox
