@@ -13,7 +13,8 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench regression notification image release-dry-run site lint generate generated fuzz help
+.PHONY: build unit test check model demo bench compare regression notification image release-dry-run site browser lint \
+  generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
@@ -46,6 +47,13 @@ bench: ## run the benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 90m ./...
 	$(GO) test -C cmd/sandbox -run '^$$' -bench . -benchmem -timeout 90m ./...
 
+compare: ## measure bursts of 1, 25 and 250 nodes, as the README has them: a machine for itself, five minutes
+	$(GO) test -C cmd/sandbox -run '^$$' -bench '^BenchmarkCapacity$$/^(1_node|25_nodes|250_nodes.*)$$' -benchtime 1x \
+	  -timeout 30m ./e2e | awk '/^Benchmark/ {split($$1, name, "/"); sub(/-[0-9]+$$/, "", name[2]); gsub("_", " ", name[2]); \
+	  for (i = 3; i < NF; i += 2) v[$$(i+1)] = $$i; \
+	  printf "%-36s %s s beyond boot, %s calls a node up, %s down, %s s of CPU, %s MiB\n", name[2], v["s-beyond-boot"], \
+	  v["calls/node-up"], v["calls/node-down"], v["cpu-s"], v["MiB"]} !/^Benchmark/ && /FAIL|panic|Error|_test.go/ {print}'
+
 regression: build ## run Karpenter's own tests for providers, or those that FOCUS names
 	$(GO) test -C cmd/sandbox -tags regression -timeout 4h -count 1 -v -run KarpentersOwnSuite ./e2e -args -focus "$(FOCUS)"
 
@@ -60,6 +68,9 @@ notification: build ## run what Flux's notification-controller makes of events
 
 site: ## render the documents into bin/site, to be opened there by a browser
 	$(GO) run -C cmd/sandbox ./site $(CURDIR) $(BIN)/site
+
+browser: ## open each page of the site in Chromium: light, dark, on a phone; PICTURES=DIR keeps pictures
+	$(GO) test -C cmd/sandbox -tags browser -count 1 -v -run Browser ./site -args -pictures "$(abspath $(PICTURES))"
 
 lint: ## check formatting and imports, vet, and run staticcheck
 	@unformatted=$$(git ls-files '*.go' | grep -v zz_generated | \

@@ -43,7 +43,8 @@ func TestLinksOfTheSiteResolve(t *testing.T) {
 	if err != nil || pages < 50 {
 		t.Errorf("%d pages, %v", pages, err)
 	}
-	if rule := content(t, filepath.Join(dir, "rules/bad-schedule.html")); !strings.Contains(rule, "cron expression") {
+	rule := content(t, filepath.Join(dir, "rules/bad-schedule.html"))
+	if !strings.Contains(rule, "cron expression") || !strings.Contains(rule, "<details open><summary>Reference") {
 		t.Errorf("the page of a rule is\n%s", rule)
 	}
 	if guide := content(t, filepath.Join(dir, "examples/gpu/index.html")); strings.Contains(guide, "in a sandbox -->") {

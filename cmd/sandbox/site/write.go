@@ -97,7 +97,7 @@ func (s *site) show(dir string, layout *template.Template, name, title string, c
 		for _, document := range g.Pages {
 			e := entry{Page: p.Up + pageOf(document), Current: document == name}
 			e.Title = titleOf(document, s.documents[document])
-			n.Open = n.Open || e.Current
+			n.Open = n.Open || e.Current || below(name, document) || name == "README.md" && g.Title == "Guides"
 			n.Links = append(n.Links, e)
 		}
 		p.Groups = append(p.Groups, n)
@@ -107,6 +107,13 @@ func (s *site) show(dir string, layout *template.Template, name, title string, c
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return put(dir, p.Name, []byte(b.String()))
+}
+
+// below reports whether a page is about a part of what a document is about: a rule, or a
+// file of an example.
+func below(name, document string) bool {
+	dir, isREADME := strings.CutSuffix(document, "/README.md")
+	return isREADME && strings.HasPrefix(name, dir+"/")
 }
 
 // titleOf is how the navigation calls a document.
