@@ -98,7 +98,7 @@ func (p *Pods) tell(ctx context.Context, ready, unready []*karpv1.NodePool) erro
 			told[pod.UID] = at
 		} else if pool := inVain(pod, ready, unready); pool != nil {
 			p.events.Eventf(pod, pool, corev1.EventTypeWarning, "NodePoolNotReady", "Provision",
-				"NodePool %s is not ready, and no other is for this pod: %s", pool.Name, whyNot(pool))
+				"NodePool %s is not ready, and no other is for this pod: %s", pool.Name, p.whyNot(ctx, pool))
 			told[pod.UID] = now
 		}
 	}
@@ -122,17 +122,15 @@ func inVain(pod *corev1.Pod, ready, unready []*karpv1.NodePool) *karpv1.NodePool
 	return nil
 }
 
-// whyNot is what the conditions of a NodePool say that is not ready, short enough for
-// an event.
-func whyNot(pool *karpv1.NodePool) string {
-	var texts []string
-	for _, condition := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		if c := pool.StatusConditions(status.WithObservedOnly()).Get(condition); c.IsFalse() {
-			texts = append(texts, c.Message)
-		}
+// whyNot is why a NodePool is not ready, short enough for an event.
+func (p *Pods) whyNot(ctx context.Context, pool *karpv1.NodePool) string {
+	class := &linodev1alpha1.LinodeNodeClass{}
+	key := client.ObjectKey{Name: pool.Spec.Template.Spec.NodeClassRef.Name}
+	if err := p.client.Get(ctx, key, class); err != nil { // what the pool says of it has to do
+		class = nil
 	}
 	const most = 800
-	text := strings.Join(texts, " ")
+	text := NotReady(pool, class)
 	if len(text) > most {
 		text = strings.ToValidUTF8(text[:most], "") + " ..."
 	}
@@ -140,4 +138,25 @@ func whyNot(pool *karpv1.NodePool) string {
 		return "it has not been checked yet"
 	}
 	return text
+}
+
+// NotReady is what the conditions of a NodePool say that is not ready; of its class in the
+// words of the class, where that is given. It is "" where they say nothing.
+func NotReady(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
+	var texts []string
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	if c := conditions.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
+		texts = append(texts, c.Message)
+	}
+	if c := conditions.Get(karpv1.ConditionTypeNodeClassReady); c.IsFalse() {
+		text := c.Message
+		if class != nil { // its condition Ready only names the one that is false
+			own := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionValidationSucceeded)
+			if own.IsFalse() {
+				text = own.Message
+			}
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " ")
 }

@@ -76,9 +76,11 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 
 // newLive is a cluster in memory that has what another has, and why pools of it are not
 // planned with.
-func newLive(in Live) (w *world, unready []refusing) {
-	w = emptyWorld(in.Catalog, in.Region, in.Tier)
+func newLive(in Live) (*world, []refusing) {
+	w := emptyWorld(in.Catalog, in.Region, in.Tier)
+	said := map[string]*linodev1alpha1.LinodeNodeClass{}
 	for _, class := range in.Classes {
+		said[class.Name] = class
 		w.store.classes[class.Name] = class.DeepCopy()
 		w.admitClass(w.store.classes[class.Name]) // whether it is ready, its pools say
 	}
@@ -108,14 +110,26 @@ func newLive(in Live) (w *world, unready []refusing) {
 	}
 	slices.Sort(w.others)
 	w.have(in.DaemonSets)
-	for _, pool := range in.Pools {
+	return w, w.admitLive(in.Pools, said)
+}
+
+// admitLive finds the pools that are planned with, and says of the others why not. Said
+// are the classes as they were listed.
+func (w *world) admitLive(
+	pools []*karpv1.NodePool, said map[string]*linodev1alpha1.LinodeNodeClass,
+) (unready []refusing) {
+	for _, pool := range pools {
 		pool = pool.DeepCopy()
-		linode.Narrow(pool, in.Region)
+		linode.Narrow(pool, w.types.Region())
 		w.store.pools[pool.Name] = pool
 		for _, plan := range linode.OutOfStock(pool) {
 			w.types.Block(plan, time.Now().Add(time.Hour)) // for as long as this takes
 		}
-		switch why := notPlannedWith(pool); {
+		var class *linodev1alpha1.LinodeNodeClass
+		if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
+			class = said[ref.Name]
+		}
+		switch why := notPlannedWith(pool, class); {
 		case why != "":
 			unready = append(unready, refusing{pool, why})
 		default:
@@ -124,7 +138,7 @@ func newLive(in Live) (w *world, unready []refusing) {
 		}
 	}
 	nodepool.OrderByWeight(w.dynamic)
-	return w, unready
+	return unready
 }
 
 // standIn is a class that was not listed, and of which a pool says that it is ready.
@@ -143,8 +157,7 @@ type refusing struct {
 }
 
 // notPlannedWith says why a pool makes no nodes for pods; "" where it does.
-func notPlannedWith(pool *karpv1.NodePool) string {
-	set := pool.StatusConditions(status.WithObservedOnly())
+func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
 	switch ref := pool.Spec.Template.Spec.NodeClassRef; {
 	case ref == nil || ref.Group != linodev1alpha1.Group:
 		return "its nodes are not Linode's."
@@ -152,19 +165,13 @@ func notPlannedWith(pool *karpv1.NodePool) string {
 		return "it is being deleted."
 	case pool.Spec.Replicas != nil:
 		return "it has a fixed number of nodes."
-	case set.Get(status.ConditionReady).IsTrue():
+	case pool.StatusConditions(status.WithObservedOnly()).Get(status.ConditionReady).IsTrue():
 		return ""
 	}
-	var texts []string
-	for _, kind := range []string{karpv1.ConditionTypeValidationSucceeded, karpv1.ConditionTypeNodeClassReady} {
-		if c := set.Get(kind); c.IsFalse() {
-			texts = append(texts, strings.TrimSuffix(c.Message, "."))
-		}
+	if text := linode.NotReady(pool, class); text != "" {
+		return "it is not ready: " + strings.TrimSuffix(text, ".") + "."
 	}
-	if len(texts) == 0 {
-		return "it has not been checked yet: does the controller run?"
-	}
-	return "it is not ready: " + strings.Join(texts, "; ") + "."
+	return "it has not been checked yet: does the controller run?"
 }
 
 // waiting are copies of the pods that Karpenter would plan nodes for.

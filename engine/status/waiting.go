@@ -26,7 +26,7 @@ type Workload struct {
 	Reasons   []string   `json:"reasons"` // from the pods down to LKE
 }
 
-// waiting are the pods that wait for a node, by their owner, the longest first.
+// waiting are the pods that wait for a node, by their owner.
 func (w *world) waiting(s Status) []Workload {
 	by, order := map[[2]string][]*corev1.Pod{}, [][2]string{}
 	for _, pod := range w.Pods {
@@ -59,16 +59,9 @@ func (w *world) waiting(s Status) []Workload {
 		all = append(all, load)
 	}
 	slices.SortFunc(all, func(a, b Workload) int {
-		return cmp.Or(compareMoments(a.Since, b.Since), strings.Compare(a.Namespace+"/"+a.Owner, b.Namespace+"/"+b.Owner))
+		return strings.Compare(a.Namespace+"/"+a.Owner, b.Namespace+"/"+b.Owner)
 	})
 	return all
-}
-
-func compareMoments(a, b *time.Time) int {
-	if a == nil || b == nil {
-		return 0
-	}
-	return a.Compare(*b)
 }
 
 // Waits reports whether a pod has no node yet.

@@ -36,8 +36,7 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 		a.Summary = fmt.Sprintf("Pod %s is being deleted.", name)
 		return nil
 	}
-	a.Summary = fmt.Sprintf("Pod %s of %s waits for a node since %s.", name, status.OwnerOf(pod),
-		w.age(pod.CreationTimestamp.Time))
+	a.Summary = fmt.Sprintf("%s waits for a node since %s.", full(pod), w.age(pod.CreationTimestamp.Time))
 	if len(pod.Spec.SchedulingGates) > 0 {
 		a.add(Waits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
 		return nil
@@ -60,8 +59,7 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 
 // running says where a pod is, and why its node is what it is.
 func (w *world) running(a *Answer, pod *corev1.Pod) error {
-	a.Summary = fmt.Sprintf("Pod %s/%s of %s has a node: %s.", pod.Namespace, pod.Name, status.OwnerOf(pod),
-		pod.Spec.NodeName)
+	a.Summary = fmt.Sprintf("%s has a node: %s.", full(pod), pod.Spec.NodeName)
 	for _, nc := range w.Claims {
 		if nc.Status.NodeName == pod.Spec.NodeName {
 			a.Summary = fmt.Sprintf("%s It is %s.", a.Summary, w.describe(nc))
@@ -70,6 +68,15 @@ func (w *world) running(a *Answer, pod *corev1.Pod) error {
 	}
 	a.add(Said, w.said(string(pod.UID))...)
 	return nil
+}
+
+// full names a pod, and what has made it.
+func full(pod *corev1.Pod) string {
+	text, owner := "Pod "+pod.Namespace+"/"+pod.Name, status.OwnerOf(pod)
+	if owner == "Pod "+pod.Name {
+		return text
+	}
+	return text + " of " + owner
 }
 
 // placing says where a pod would go now, or why each pool makes no node for it. Pools whose

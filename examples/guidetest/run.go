@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -89,7 +90,8 @@ func (e edit) apply(root string) error {
 // ask runs a command; what only asks a cluster, again until the answer is right.
 func (r Runner) ask(t *testing.T, root string, s step) (out string, code int) {
 	t.Helper()
-	asks := s.sandbox && (strings.HasPrefix(s.command, "kubectl get") || strings.HasPrefix(s.command, "kubectl describe"))
+	asks := s.sandbox && slices.ContainsFunc([]string{"kubectl get", "kubectl describe", "lkeplan status", "lkeplan why"},
+		func(question string) bool { return strings.HasPrefix(s.command, question) })
 	for deadline := time.Now().Add(patience); ; time.Sleep(300 * time.Millisecond) {
 		out, code = r.command(t, root, "sh", "-c", s.command)
 		if !asks || (code == s.exit && matches(s.output, out)) || time.Now().After(deadline) {

@@ -83,7 +83,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 
 	for pool, want := range map[string]string{
 		"own": "NodePool own has no room", "capped": "CapacityLimit cap", "stock": "can be had in us-ord",
-		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: ",
+		"small": "the pod asks for 30 of cpu", "refused": "it is not ready: spec.firewallID: only LKE Enterprise",
 	} {
 		pod := s.waitingPod(pool)
 		var a why.Answer
