@@ -80,6 +80,7 @@ type Given struct {
 	Catalog *catalog.Catalog
 	Now     time.Time
 	Pool    string // the only one to tell of; "" for all
+	Region  string // of the cluster; "" for what its nodes tell
 }
 
 // Status is what is happening.
@@ -130,7 +131,7 @@ func Of(l Lists, g Given) (Status, error) {
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}
 	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
 		region, tier := l.Region()
-		return instancetype.New(g.Catalog, region, tier).List()
+		return instancetype.New(g.Catalog, cmp.Or(g.Region, region), tier).List()
 	})
 	rolls, err := w.rolls()
 	if err != nil {

@@ -41,6 +41,10 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 		a.add(Waits, plainly("a scheduling gate holds it back: "+pod.Spec.SchedulingGates[0].Name)...)
 		return nil
 	}
+	if w.region == "" {
+		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s; "+
+			"say it with --region", corev1.LabelTopologyRegion)
+	}
 	placed, err := simulate.Place(ctx, w.live(nil))
 	if err != nil {
 		return err

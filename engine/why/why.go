@@ -89,6 +89,7 @@ func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answe
 	}
 	w := &world{Lists: l, Given: g, Status: found}
 	w.region, w.tier = l.Region()
+	w.region = cmp.Or(g.Region, w.region)
 	a := Answer{Kind: q.Kind, Name: q.Name, Sections: []Section{}, Notes: append([]string{}, l.Notes...)}
 	switch q.Kind {
 	case "pod":

@@ -41,6 +41,7 @@ Plan types and prices are those of the catalogue.`
 type settings struct {
 	access    kube.Access
 	namespace string
+	region    string
 	catalog   string
 	output    flags.Choice
 }
@@ -67,6 +68,7 @@ func New(env *flags.Env) *cobra.Command {
 	}
 	flags.ClusterFlags(cmd, env, &s.access)
 	cmd.Flags().StringVarP(&s.namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
+	cmd.Flags().StringVar(&s.region, "region", "", "`REGION` of the cluster (default: that of its nodes)")
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
@@ -100,7 +102,7 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 		return err
 	}
 	lists, _ := reader.Lists()
-	answer, err := why.Ask(ctx, lists, status.Given{Catalog: prices, Now: time.Now()}, question)
+	answer, err := why.Ask(ctx, lists, status.Given{Catalog: prices, Now: time.Now(), Region: s.region}, question)
 	if err != nil {
 		return err
 	}
