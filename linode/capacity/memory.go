@@ -83,6 +83,19 @@ func (m *Memory) Holders(machines map[int]bool) (uids []string) {
 // Assigned returns the machine of a claim; 0 where it has none.
 func (m *Memory) Assigned(uid string) int { return m.assigned[uid].instance }
 
+// StoredAgainIn is how long a claim that has a machine may still be shown without it,
+// until Decide has the machine stored again; 0 for a claim that has none.
+func (m *Memory) StoredAgainIn(uid string, now time.Time) time.Duration {
+	switch a, ok := m.assigned[uid]; {
+	case !ok:
+		return 0
+	case a.underway:
+		return reverted
+	default:
+		return max(0, reverted-now.Sub(a.at))
+	}
+}
+
 // Finish records that the Work of a group was carried out, or was given up.
 func (m *Memory) Finish(key string, now time.Time) {
 	m.asked.finish(key)

@@ -184,6 +184,14 @@ func (f *Fleet) Assigned(uid string) int {
 	return f.memory.Assigned(uid)
 }
 
+// storedAgainIn is how long a claim that has a machine may still be shown without it; 0
+// for a claim that has none.
+func (f *Fleet) storedAgainIn(uid string, now time.Time) time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.memory.StoredAgainIn(uid, now)
+}
+
 // Start keeps the pools in step until ctx ends, and returns when the calls that
 // were under way have ended. It implements manager.Runnable.
 func (f *Fleet) Start(ctx context.Context) error {

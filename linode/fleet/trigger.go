@@ -2,6 +2,7 @@ package fleet
 
 import (
 	"context"
+	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -12,8 +13,8 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// Trigger wakes the Fleet when a NodeClaim starts to wait for a machine. No other
-// change of a NodeClaim asks for capacity.
+// Trigger wakes the Fleet when a NodeClaim starts to wait for a machine, or waits again
+// though it had one. No other change of a NodeClaim asks for capacity.
 type Trigger struct {
 	client client.Client
 	fleet  *Fleet
@@ -28,11 +29,6 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 	if err := mgr.Add(t.fleet); err != nil {
 		return err
 	}
-	waits := func(o client.Object) bool {
-		nc, ok := o.(*karpv1.NodeClaim)
-		return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID) &&
-			t.fleet.Assigned(string(nc.UID)) == 0
-	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclaim.trigger").
 		For(&karpv1.NodeClaim{}).
@@ -45,9 +41,25 @@ func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(t)
 }
 
+func waits(o client.Object) bool {
+	nc, ok := o.(*karpv1.NodeClaim)
+	return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID)
+}
+
 // Reconcile wakes the Fleet, which lists all claims itself: at once where no other
-// claim waits for its plan type.
-func (t *Trigger) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+// claim waits for its plan type. For a claim that has a machine it waits until the Fleet
+// would store that again: Karpenter writes the pending id over it where its cache lags.
+func (t *Trigger) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	var claim karpv1.NodeClaim
+	if err := t.client.Get(ctx, req.NamespacedName, &claim); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !waits(&claim) {
+		return ctrl.Result{}, nil
+	}
+	if wait := t.fleet.storedAgainIn(string(claim.UID), time.Now()); wait > 0 {
+		return ctrl.Result{RequeueAfter: wait}, nil
+	}
 	more, err := t.undecided(ctx)
 	if err != nil {
 		return ctrl.Result{}, err

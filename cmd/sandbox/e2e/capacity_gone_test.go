@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -11,11 +12,12 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // TestMachinesAndClaimsThatOthersTakeAway: one node is deleted in Cloud Manager, the
-// host of another dies and LKE recreates the machine, and the NodeClaim of a third is
-// deleted with its finalizer. The pods get new NodeClaims, one of which may adopt the
+// host of another dies and LKE recreates the machine, the NodeClaim of a third is
+// deleted with its finalizer, and that of a fourth had lost its machine's id. The pods get new NodeClaims, one of which may adopt the
 // machine without a claim, and in the end every machine has one.
 func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	t.Parallel()
@@ -30,6 +32,7 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 			now.matched()
 	})
 
+	s.forget(up.claims[3])
 	deleted, died, forced := up.claims[0], up.claims[1], up.claims[2]
 	if err := s.linodeAPI().DeleteSlot(t.Context(), s.clusterID(),
 		strings.TrimPrefix(deleted.Status.NodeName, "lke"+s.env["LKE_CLUSTER_ID"]+"-")); err != nil {
@@ -56,6 +59,20 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	if down.linode.Made != down.linode.Deleted {
 		t.Errorf("%d instances were made and %d deleted", down.linode.Made, down.linode.Deleted)
 	}
+}
+
+// forget writes the pending id over the machine of a NodeClaim, as Karpenter does where
+// its cache lags, and waits until the machine is stored again: the next poll is a minute
+// away.
+func (s *sandbox) forget(nc karpv1.NodeClaim) {
+	s.t.Helper()
+	s.kube("", "patch", "nodeclaim", nc.Name, "--subresource", "status", "--type=merge", "-p",
+		fmt.Sprintf(`{"status":{"providerID":%q}}`, nodeclaim.PendingID(string(nc.UID))))
+	s.until("the machine is stored again", 30*time.Second, func(now state) bool {
+		return slices.ContainsFunc(now.claims, func(c karpv1.NodeClaim) bool {
+			return c.Name == nc.Name && c.Status.ProviderID == nc.Status.ProviderID
+		})
+	})
 }
 
 // lose lets the host of a NodeClaim's machine die.
