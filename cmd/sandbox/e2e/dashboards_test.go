@@ -60,9 +60,15 @@ func (s *sandbox) eventful() {
 	s.source("fleet", pools)
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	pods := strings.ReplaceAll(workload("a", 3)+"\n---\n"+workload("b", 1), `"cpu":"3"`, `"cpu":"3","memory":"1Gi"`)
-	s.kube(pods, "apply", "-f", "-")
-	s.until("pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
+	running := 0
+	for _, pods := range []struct {
+		pool string
+		n    int
+	}{{"a", 3}, {"b", 1}} { // one after the other: there is a rate where a later scrape shows more
+		s.kube(strings.ReplaceAll(workload(pods.pool, pods.n), `"cpu":"3"`, `"cpu":"3","memory":"1Gi"`), "apply", "-f", "-")
+		running += pods.n
+		s.until("pods run", time.Minute, func(now state) bool { return now.running == running && now.matched() })
+	}
 
 	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
 	s.kube(workload("c", 1)+"\n---\n"+strings.Replace(workload("huge", 1), `"cpu":"3"`, `"cpu":"300"`, 1), "apply", "-f", "-")

@@ -203,8 +203,20 @@ func (c *controller) stop() {
 			functions(c.log.String()[asked:]))
 	}
 	if c.t.Failed() {
-		c.t.Logf("the controller's log:\n%s", tail(life, 80))
+		c.t.Logf("the controller's log:\n%s", tail(withoutRepeats(life), 200))
 	}
+}
+
+// withoutRepeats is a log without what Karpenter says every ten seconds of each pod that
+// has no node.
+func withoutRepeats(log string) string {
+	var kept strings.Builder
+	for line := range strings.Lines(log) {
+		if !strings.Contains(line, `"could not schedule pod"`) && !strings.Contains(line, `"skipping, `) {
+			kept.WriteString(line)
+		}
+	}
+	return kept.String()
 }
 
 // functions are those of a dump of goroutines that may keep a program from its end.
