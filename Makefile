@@ -3,7 +3,7 @@
 GO      ?= go
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
-TIMEOUT ?= 40m
+TIMEOUT ?= 70m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 5
 # RACE=-race has the unit tests of packages with goroutines look for data races; make
