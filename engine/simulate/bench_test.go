@@ -59,3 +59,21 @@ func shaped(tb testing.TB, pods, shapes int) (in simulate.Input) {
 	}
 	return in
 }
+
+// BenchmarkSettle has half of the pods leave, and Karpenter consolidate.
+func BenchmarkSettle(b *testing.B) {
+	for _, size := range []struct{ pods, shapes int }{{500, 500}, {500, 5}, {5000, 5}} {
+		b.Run(fmt.Sprintf("%d pods of %d shapes", size.pods, size.shapes), func(b *testing.B) {
+			in := shaped(b, size.pods, size.shapes)
+			in.Settle = &simulate.Settle{Keep: 50}
+			for b.Loop() {
+				r, err := simulate.Run(b.Context(), in)
+				if err != nil || !r.Settled.Ended {
+					b.Fatal(r.Settled, err)
+				}
+				b.ReportMetric(float64(len(r.Settled.Steps)), "steps")
+				b.ReportMetric(float64(len(r.Settled.Nodes)), "nodes")
+			}
+		})
+	}
+}

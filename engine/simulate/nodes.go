@@ -63,7 +63,7 @@ func (w *world) makeStatic(ctx context.Context) error {
 // makeNode makes the node of a NodeClaim, of the plan type that the controller would
 // choose. The text is why it would choose none.
 func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
-	name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], len(w.made)+1)
+	name = fmt.Sprintf("%s-%05d", nc.Labels[karpv1.NodePoolLabelKey], w.named+1)
 	nc.GenerateName, nc.Name, nc.UID = "", name, types.UID(name)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {
@@ -73,6 +73,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
 	}
+	w.named++
 	w.made = append(w.made, &made{claim: chosen, node: name, static: static})
 	w.store.claims = append(w.store.claims, chosen)
 	w.store.nodes[name] = nodeOf(chosen)

@@ -7,7 +7,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/utils/clock"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
@@ -135,7 +134,7 @@ func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without silent
 		}, slices.Clone(pending))
 	}
 	s := scheduling.NewScheduler(ctx, w.store, w.dynamic, cluster, nodes, topology, offered, w.copies(), without,
-		clock.RealClock{}, nil, nil, opts...)
+		w.clock, nil, nil, opts...)
 	results, err := s.Solve(ctx, slices.Clone(pending)) // it sorts them
 	if err != nil {
 		return none, err
@@ -154,7 +153,7 @@ func (w *world) copies() (daemons []*corev1.Pod) {
 
 // cluster is what Karpenter knows of the nodes that there are.
 func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
-	cluster := state.NewCluster(clock.RealClock{}, w.store, w.provider)
+	cluster := state.NewCluster(w.clock, w.store, w.provider)
 	nodes := slices.Clone(w.others)
 	for _, m := range w.made {
 		cluster.UpdateNodeClaim(m.claim)

@@ -24,6 +24,8 @@ type Result struct {
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order in which they were made
 	Notes      []string    `json:"notes"` // what was not simulated
+
+	Settled *Settled `json:"settled,omitempty"` // what Karpenter makes of it afterwards
 }
 
 // Cost is what nodes cost. In a month a node costs no more than its monthly price.

@@ -13,6 +13,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -27,6 +28,10 @@ type Input struct {
 	Objects    []map[string]any
 	Workloads  []Workload
 	DaemonSets []*appsv1.DaemonSet // whose pods every node has that they are for
+	// Settle has what comes after the pods simulated, too; nil: it is not.
+	Settle *Settle
+	// Budgets are the PodDisruptionBudgets that hold nodes then.
+	Budgets []*policyv1.PodDisruptionBudget
 }
 
 // A Workload is so many pods that are alike.
@@ -74,17 +79,29 @@ func run(ctx context.Context, in Input, many int) (Result, error) {
 	if err := w.makeStatic(ctx); err != nil {
 		return Result{}, err
 	}
-	pending := w.pods
+	pending, err := w.place(ctx, w.pods)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := w.result(ctx, pending)
+	if err == nil && in.Settle != nil {
+		result.Settled, err = w.settle(ctx, in, pending)
+	}
+	return result, err
+}
+
+// place has pods placed for as long as some get a node, and returns those without one.
+func (w *world) place(ctx context.Context, pending []*corev1.Pod) ([]*corev1.Pod, error) {
 	for len(pending) > 0 {
 		after, err := w.pass(ctx, pending)
 		if err != nil {
-			return Result{}, err
+			return nil, err
 		}
 		if pending = after.pending; !after.progress {
 			break
 		}
 	}
-	return w.result(ctx, pending)
+	return pending, nil
 }
 
 // check holds a result to what was asked.

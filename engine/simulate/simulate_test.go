@@ -45,7 +45,10 @@ func TestWhatBecomesOfPods(t *testing.T) {
 				t.Fatal(err)
 			}
 			sound(t, result)
-			got := simulate.NewReport("dir", "", result, nil).Text() + nodesText(result)
+			got := simulate.NewReport("dir", "", result, nil).Text() + nodesText(result.Nodes)
+			if result.Settled != nil {
+				got += nodesText(result.Settled.Nodes)
+			}
 			for range 3 {
 				if again, err := simulate.Run(t.Context(), in); err != nil || cmp.Diff(result, again) != "" {
 					t.Fatalf("another time it is another: %v %s", err, cmp.Diff(result, again))
@@ -79,10 +82,10 @@ func compare(t *testing.T, name string, archive *txtar.Archive, got string) {
 }
 
 // nodesText lists what is on each node.
-func nodesText(r simulate.Result) string {
+func nodesText(nodes []simulate.Node) string {
 	var b strings.Builder
 	b.WriteString("\n")
-	for _, n := range r.Nodes {
+	for _, n := range nodes {
 		fmt.Fprintf(&b, "%s %s", n.Name, n.Plan)
 		for _, s := range n.Pods {
 			fmt.Fprintf(&b, ", %d of %s", s.Pods, s.Workload)
@@ -121,6 +124,11 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 			}
 		case f.Name == "max":
 			most = true
+		case f.Name == "settle":
+			in.Settle = &simulate.Settle{}
+			if _, err := fmt.Sscanf(string(f.Data), "keep %d steps %d", &in.Settle.Keep, &in.Settle.Steps); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 	found, err := workloads.Of(objects, most)
@@ -128,6 +136,7 @@ func inputOf(t testing.TB, archive *txtar.Archive) simulate.Input {
 		t.Fatal(err)
 	}
 	in.Workloads, in.DaemonSets = append(found.Workloads, in.Workloads...), found.DaemonSets
+	in.Budgets = found.Budgets
 	compileInto(t, &in, fsys)
 	return in
 }

@@ -3,8 +3,11 @@ package simulate
 import (
 	"context"
 	"fmt"
+	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,6 +29,8 @@ type store struct {
 	nodes   map[string]*corev1.Node
 	bound   map[string][]*corev1.Pod // by the name of their node
 	pods    []*corev1.Pod            // those that are bound
+	sets    []*appsv1.DaemonSet
+	budgets []*policyv1.PodDisruptionBudget
 }
 
 func newStore() *store {
@@ -41,6 +46,27 @@ func (s *store) bind(pod *corev1.Pod, node string) {
 	pod.Spec.NodeName = node
 	s.bound[node] = append(s.bound[node], pod)
 	s.pods = append(s.pods, pod)
+}
+
+// unbind takes pods off their nodes.
+func (s *store) unbind(pods []*corev1.Pod) {
+	gone := make(map[*corev1.Pod]bool, len(pods))
+	for _, pod := range pods {
+		gone[pod] = true
+	}
+	is := func(pod *corev1.Pod) bool { return gone[pod] }
+	for _, pod := range pods {
+		s.bound[pod.Spec.NodeName] = slices.DeleteFunc(s.bound[pod.Spec.NodeName], is)
+		pod.Spec.NodeName = ""
+	}
+	s.pods = slices.DeleteFunc(s.pods, is)
+}
+
+// remove removes a node and its NodeClaim, whose pods are unbound.
+func (s *store) remove(name string) {
+	s.claims = slices.DeleteFunc(s.claims, func(nc *karpv1.NodeClaim) bool { return nc.Name == name })
+	delete(s.nodes, name)
+	delete(s.bound, name)
 }
 
 // Get implements client.Reader.
@@ -89,6 +115,12 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 			pods = s.bound[node]
 		}
 		list.Items = values(pods, o)
+	case *appsv1.DaemonSetList:
+		for _, set := range s.sets {
+			list.Items = append(list.Items, *set.DeepCopy()) // Karpenter takes terms of their affinities off them
+		}
+	case *policyv1.PodDisruptionBudgetList:
+		list.Items = values(s.budgets, o)
 	case *corev1.NamespaceList: // none is known: selectors of namespaces select none
 	default:
 		return fmt.Errorf("a simulated cluster has no %T", into)

@@ -49,7 +49,7 @@ func NewReport(target, base string, head Result, before *Result) Report {
 // Changed reports whether the two results have other nodes or other refused pods.
 func (r Report) Changed() bool {
 	return r.Before != nil && (tableOf(r.Head, nil).text() != tableOf(*r.Before, nil).text() ||
-		refusedText(r.Head) != refusedText(*r.Before))
+		refusedText(r.Head) != refusedText(*r.Before) || settledText(r.Head, nil) != settledText(*r.Before, nil))
 }
 
 // Text is the report for people.
@@ -72,6 +72,7 @@ func (r Report) Text() string {
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, count(int(s.Wanted), "node"), s.Text)
 	}
+	b.WriteString(settledText(r.Head, r.Before))
 	if len(r.Head.Notes) > 0 {
 		b.WriteString("\n")
 	}

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -40,6 +41,8 @@ type world struct {
 	pods            []*corev1.Pod
 	of              map[types.UID]int // the workload of each pod
 	made            []*made           // nodes, in the order in which they were made
+	named           int               // nodes that were ever made
+	clock           clock.Clock
 	others          []string          // nodes that no NodeClaim has
 	last            answer            // Karpenter's, of the last pass
 	many            int               // from how many pods on package packing finds their nodes
@@ -75,7 +78,8 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 // emptyWorld is a cluster without anything in it.
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{}}
+	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{},
+		clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Tier: tier,
 		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
@@ -90,6 +94,7 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
 		w.daemons = append(w.daemons, pod)
+		w.store.sets = append(w.store.sets, set)
 	}
 }
 

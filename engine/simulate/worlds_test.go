@@ -50,6 +50,56 @@ func TestNothingIsLostInAnyWorld(t *testing.T) {
 	}
 }
 
+// TestNothingIsLostWhereNodesGo has Karpenter consolidate worlds that are drawn, after
+// some of the pods have left: it never costs more, limits hold, no node is overfull, the
+// pods that stay are somewhere, and each node that stays does so for a reason.
+func TestNothingIsLostWhereNodesGo(t *testing.T) {
+	for seed := range uint64(*worlds) {
+		w := draw(t, seed)
+		w.in.Settle = &simulate.Settle{Keep: int(20 + seed*17%80)}
+		r, err := simulate.Run(t.Context(), w.in)
+		if err != nil {
+			t.Fatalf("seed %d: %v\n%s", seed, err, w.text)
+		}
+		s := r.Settled
+		sound(t, simulate.Result{Asked: r.Asked - s.Left, Placed: s.Placed, Total: s.Total, Nodes: s.Nodes,
+			Refused: s.Refused, Notes: r.Notes})
+		most := r.Total.Hourly
+		for _, step := range s.Steps {
+			if most -= step.Saved.Hourly; step.Saved.Hourly <= 0 {
+				t.Errorf("a step saves nothing: %s", step)
+			}
+		}
+		if s.Total.Hourly < most || !s.Ended { // pods that waited may have got nodes
+			t.Errorf("it costs %s an hour after steps to %s", s.Total.Hourly, most)
+		}
+		told := 0
+		for _, held := range s.Held {
+			told += len(held.Nodes)
+			if held.Text == "" || strings.Contains(held.Text, "does not say why") || strings.Contains(held.Text, "pod-0") {
+				t.Errorf("%d nodes stay for %q", len(held.Nodes), held.Text)
+			}
+		}
+		used := map[string]int64{}
+		for _, n := range s.Nodes {
+			plan, _ := w.in.Catalog.Plan(n.Plan)
+			used[n.Pool] += int64(plan.VCPUs)
+		}
+		for pool, most := range w.limits {
+			if used[pool] > most {
+				t.Errorf("pool %s has %d CPUs, and its limit is %d", pool, used[pool], most)
+			}
+		}
+		again, err := simulate.Run(t.Context(), w.in)
+		if diff := cmp.Diff(r, again); err != nil || diff != "" || told != len(s.Nodes) {
+			t.Errorf("of %d nodes %d are told of; another time: %v %s", len(s.Nodes), told, err, diff)
+		}
+		if t.Failed() {
+			t.Fatalf("seed %d:\n%s", seed, w.text)
+		}
+	}
+}
+
 // TestManyPodsAreAsFew holds package packing to Karpenter's scheduler: the same nodes,
 // with the same pods on them, and the same reasons.
 func TestManyPodsAreAsFew(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
@@ -36,6 +37,7 @@ type Object struct {
 type Found struct {
 	Workloads  []simulate.Workload
 	DaemonSets []*appsv1.DaemonSet
+	Budgets    []*policyv1.PodDisruptionBudget
 	Notes      []string // what of them does not count
 }
 
@@ -124,6 +126,11 @@ func (r *reader) object(o Object) error {
 	case "CronJob":
 		c, err := typed[batchv1.CronJob](r, o)
 		r.job(o, c.Spec.JobTemplate.Spec, ptr.Deref(c.Spec.Suspend, false))
+		return err
+	case "PodDisruptionBudget":
+		b, err := typed[policyv1.PodDisruptionBudget](r, o)
+		b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
+		r.found.Budgets = append(r.found.Budgets, &b)
 		return err
 	case "HorizontalPodAutoscaler":
 	default:

@@ -1,0 +1,186 @@
+package simulate
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+)
+
+// carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
+// ones are not to be had, all stays as it is, and the same is not tried again.
+func (e *ending) carryOut(ctx context.Context, command *settling.Command) error {
+	var old, fresh []*made
+	for _, m := range e.made {
+		if slices.Contains(command.SourceNodeNames(), m.node) {
+			old = append(old, m)
+			m.claim.StatusConditions().SetTrue(karpv1.ConditionTypeDisruptionReason) // limits count it apart
+		}
+	}
+	targets := map[types.UID]string{}
+	for _, node := range command.Results.ExistingNodes {
+		for _, pod := range node.Pods {
+			targets[pod.UID] = node.Name()
+		}
+	}
+	for _, r := range command.Replacements {
+		name, why, err := e.makeNode(ctx, r.ToNodeClaim(), false)
+		if err != nil {
+			return err
+		}
+		if why != "" {
+			return e.fail(command.Kind, old, fresh, why)
+		}
+		fresh = append(fresh, e.made[len(e.made)-1])
+		for _, pod := range r.Pods {
+			targets[pod.UID] = name
+		}
+	}
+	e.peak()
+	move := Move{Kind: command.Kind, Reason: string(command.Reason), Gone: e.refs(old), Made: e.refs(fresh)}
+	move.Saved = less(e.cost(old), e.cost(fresh))
+	var err error
+	if move.Pods, err = e.move(old, targets); err != nil {
+		return err
+	}
+	e.out.Steps = append(e.out.Steps, move)
+	e.pending, err = e.place(ctx, e.pending)
+	return err
+}
+
+// fail takes back what was made for a command that cannot be carried out.
+func (e *ending) fail(kind settling.Kind, old, fresh []*made, why string) error {
+	for _, m := range old {
+		e.stuck[stuckAs(kind, m.node)] = why
+		if err := m.claim.StatusConditions().Clear(karpv1.ConditionTypeDisruptionReason); err != nil {
+			return err
+		}
+	}
+	e.drop(fresh)
+	return nil
+}
+
+func stuckAs(kind settling.Kind, node string) string { return string(kind) + " " + node }
+
+// move takes the pods of old nodes to others, and removes the nodes. Pods for which
+// there is none wait.
+func (e *ending) move(old []*made, targets map[types.UID]string) (pods int, err error) {
+	for _, m := range old {
+		moved := slices.Clone(e.store.bound[m.node])
+		e.store.unbind(moved)
+		e.pending = append(e.pending, moved...)
+		pods += len(moved)
+	}
+	e.drop(old)
+	left := []*corev1.Pod{}
+	for _, pod := range e.pending {
+		switch node := targets[pod.UID]; {
+		case node == "":
+			left = append(left, pod)
+		case e.store.nodes[node] == nil:
+			return 0, fmt.Errorf("pod %s moves to %s, which is not there: please report it", pod.UID, node)
+		default:
+			e.store.bind(pod, node)
+		}
+	}
+	e.pending = left
+	return pods, nil
+}
+
+// drop removes nodes.
+func (e *ending) drop(nodes []*made) {
+	for _, m := range nodes {
+		e.store.remove(m.node)
+	}
+	e.made = slices.DeleteFunc(e.made, func(m *made) bool { return slices.Contains(nodes, m) })
+}
+
+func (e *ending) refs(nodes []*made) []Ref {
+	refs := []Ref{}
+	for _, m := range nodes {
+		refs = append(refs, Ref{Name: m.node, Pool: m.pool(), Plan: m.plan()})
+	}
+	return refs
+}
+
+func (e *ending) cost(nodes []*made) (sum Cost) {
+	for _, m := range nodes {
+		price := e.types.Price(m.plan())
+		sum.add(Cost{Hourly: price.Hourly, Monthly: price.PerMonth()})
+	}
+	return sum
+}
+
+func less(a, b Cost) Cost { return Cost{Hourly: a.Hourly - b.Hourly, Monthly: a.Monthly - b.Monthly} }
+
+// peak notes what all nodes cost that are there at a time.
+func (e *ending) peak() {
+	if now := e.cost(e.made); now.Hourly > e.out.Peak.Hourly {
+		e.out.Peak = now
+	}
+}
+
+// held says why nodes stay.
+func (e *ending) held(held settling.Held) {
+	at := map[string]int{}
+	for _, m := range e.made {
+		pool := e.store.pools[m.pool()]
+		text := "its pool has a fixed number of nodes"
+		if !m.static {
+			text = cmp.Or(e.stuck[stuckAs(settling.Single, m.node)], e.stuck[stuckAs(settling.Multi, m.node)])
+			if text == "" {
+				text = held.Why(m.node, pool, len(e.store.bound[m.node]) == 0, e.called)
+			}
+		}
+		text = strings.TrimSuffix(text, ".")
+		i, known := at[m.pool()+" "+text]
+		if !known {
+			i = len(e.out.Held)
+			at[m.pool()+" "+text] = i
+			e.out.Held = append(e.out.Held, Stayed{Pool: m.pool(), Text: text})
+		}
+		e.out.Held[i].Nodes = append(e.out.Held[i].Nodes, m.node)
+	}
+	slices.SortStableFunc(e.out.Held, func(a, b Stayed) int { return cmp.Compare(a.Pool, b.Pool) })
+}
+
+// called is the workload of a pod, in the place of the name that it has here.
+func (e *ending) called(object string) string {
+	if _, uid, ok := strings.Cut(object, "/pod-"); ok {
+		if i, known := e.of[types.UID(uid)]; known {
+			return "a pod of " + e.workloads[i].Name
+		}
+	}
+	return object
+}
+
+// finish says how it ends.
+func (e *ending) finish(asked int) (*Settled, error) {
+	out := e.out
+	out.Nodes, out.Refused = []Node{}, len(e.pending)
+	for _, m := range e.made {
+		n := e.node(m)
+		out.Nodes = append(out.Nodes, n)
+		out.Total.add(n.Cost)
+		for _, s := range n.Pods {
+			out.Placed += s.Pods
+		}
+	}
+	out.Plans = plans(out.Nodes)
+	if e.slow {
+		out.Notes = append(out.Notes, "Karpenter has given up a search for several nodes at once after a minute, as it does "+
+			"in a cluster: on another machine it may find other steps.")
+	}
+	if out.Placed+out.Refused != asked {
+		return nil, fmt.Errorf("of %d pods %d have a node at the end and %d wait: this does not add up, please report it",
+			asked, out.Placed, out.Refused)
+	}
+	return out, nil
+}
