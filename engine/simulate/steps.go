@@ -24,6 +24,9 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 			m.claim.StatusConditions().SetTrue(karpv1.ConditionTypeDisruptionReason) // limits count it apart
 		}
 	}
+	if _, err := e.chooser.Limits.Show(ctx); err != nil {
+		return err
+	}
 	targets := map[types.UID]string{}
 	for _, node := range command.Results.ExistingNodes {
 		for _, pod := range node.Pods {
@@ -36,7 +39,7 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 			return err
 		}
 		if why != "" {
-			return e.fail(command.Kind, old, fresh, why)
+			return e.fail(ctx, command.Kind, old, fresh, why)
 		}
 		fresh = append(fresh, e.made[len(e.made)-1])
 		for _, pod := range r.Pods {
@@ -47,7 +50,7 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 	move := Move{Kind: command.Kind, Reason: string(command.Reason), Gone: e.refs(old), Made: e.refs(fresh)}
 	move.Saved = less(e.cost(old), e.cost(fresh))
 	var err error
-	if move.Pods, err = e.move(old, targets); err != nil {
+	if move.Pods, err = e.move(ctx, old, targets); err != nil {
 		return err
 	}
 	e.out.Steps = append(e.out.Steps, move)
@@ -56,29 +59,30 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 }
 
 // fail takes back what was made for a command that cannot be carried out.
-func (e *ending) fail(kind settling.Kind, old, fresh []*made, why string) error {
+func (e *ending) fail(ctx context.Context, kind settling.Kind, old, fresh []*made, why string) error {
 	for _, m := range old {
 		e.stuck[stuckAs(kind, m.node)] = why
 		if err := m.claim.StatusConditions().Clear(karpv1.ConditionTypeDisruptionReason); err != nil {
 			return err
 		}
 	}
-	e.drop(fresh)
-	return nil
+	return e.drop(ctx, fresh)
 }
 
 func stuckAs(kind settling.Kind, node string) string { return string(kind) + " " + node }
 
 // move takes the pods of old nodes to others, and removes the nodes. Pods for which
 // there is none wait.
-func (e *ending) move(old []*made, targets map[types.UID]string) (pods int, err error) {
+func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
 		moved := slices.Clone(e.store.bound[m.node])
 		e.store.unbind(moved)
 		e.pending = append(e.pending, moved...)
 		pods += len(moved)
 	}
-	e.drop(old)
+	if err := e.drop(ctx, old); err != nil {
+		return 0, err
+	}
 	left := []*corev1.Pod{}
 	for _, pod := range e.pending {
 		switch node := targets[pod.UID]; {
@@ -94,12 +98,18 @@ func (e *ending) move(old []*made, targets map[types.UID]string) (pods int, err 
 	return pods, nil
 }
 
-// drop removes nodes.
-func (e *ending) drop(nodes []*made) {
+// drop removes nodes. Limits hold what was chosen and not seen yet, so that they are
+// shown both states.
+func (e *ending) drop(ctx context.Context, nodes []*made) error {
+	if _, err := e.chooser.Limits.Show(ctx); err != nil {
+		return err
+	}
 	for _, m := range nodes {
 		e.store.remove(m.node)
 	}
 	e.made = slices.DeleteFunc(e.made, func(m *made) bool { return slices.Contains(nodes, m) })
+	_, err := e.chooser.Limits.Show(ctx)
+	return err
 }
 
 func (e *ending) refs(nodes []*made) []Ref {

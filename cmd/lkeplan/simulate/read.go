@@ -29,7 +29,7 @@ func (s *settings) read(stdin io.Reader) (in simulate.Input, notes []string, err
 	if err != nil {
 		return in, nil, fmt.Errorf("--workloads %w", err)
 	}
-	in.Workloads, in.DaemonSets = found.Workloads, found.DaemonSets
+	in.Workloads, in.DaemonSets, in.Budgets = found.Workloads, found.DaemonSets, found.Budgets
 	for _, text := range s.pods {
 		load, err := workloads.Pods(text)
 		if err != nil {

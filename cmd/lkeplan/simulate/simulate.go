@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -27,8 +28,15 @@ full they are, and which pods get none, with the reason of each pool.
 Karpenter's own scheduler plans the nodes, in this process and without a
 cluster, and the controller's own choice takes the plan types: limits of pools
 and CapacityLimits hold as in a cluster. The nodes of static pools are there
-from the beginning, no other is; all pods come at once. What Karpenter merges
-afterwards is not simulated, nor are overlays and buffers.
+from the beginning, no other is; all pods come at once. Overlays and buffers are
+not simulated.
+
+With --settle that goes on until nothing changes any more: Karpenter gives up
+nodes that are empty, and has fewer or cheaper ones take the place of others, as
+the disruption blocks of the pools, PodDisruptionBudgets among the manifests and
+karpenter.sh/do-not-disrupt let it. Each step is told with what it saves, and of
+the nodes that stay why they do. --keep 50% has half of the pods of each
+workload leave before that.
 
 Pods are written down, --pods 200x1cpu,2Gi, or are those of manifests, of which
 Deployments, StatefulSets, ReplicaSets, Jobs, CronJobs and Pods count, and
@@ -45,6 +53,7 @@ a base where pods get none.`
 
 const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
+  lkeplan simulate --keep 50% --workloads manifests.yaml clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
@@ -54,6 +63,8 @@ type settings struct {
 	pods       []string
 	workloads  []string
 	detailed   bool
+	settle     bool
+	keep       string
 	sweep      flags.Choice
 	at, output flags.Choice
 }
@@ -89,6 +100,11 @@ func New(env *flags.Env) *cobra.Command {
 		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
 	s.sweep.Flag(cmd, "sweep", "", "simulate once with each cap on the `SIZE` of nodes, and tell the cheapest")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
+	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
+	cmd.Flags().StringVar(&s.keep, "keep", "",
+		"have only so many `PERCENT` of the pods of each workload stay once they have nodes, and settle")
+	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
+	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	return cmd
@@ -97,6 +113,9 @@ func New(env *flags.Env) *cobra.Command {
 func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	in, notes, err := s.read(env.Stdin)
 	if err != nil {
+		return err
+	}
+	if in.Settle, err = s.settling(); err != nil {
 		return err
 	}
 	compiled, against, err := s.comparison.Compile(ctx)
@@ -129,6 +148,18 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	return s.verdict(report).AsError()
+}
+
+// settling is what is to happen after the pods have come.
+func (s *settings) settling() (*simulate.Settle, error) {
+	if s.keep == "" {
+		return map[bool]*simulate.Settle{true: {}}[s.settle], nil
+	}
+	keep, err := strconv.Atoi(strings.TrimSuffix(s.keep, "%"))
+	if err != nil || keep < 1 || keep > 100 {
+		return nil, fmt.Errorf("--keep %s: write how much of the pods stays, from 1%% to 100%%", s.keep)
+	}
+	return &simulate.Settle{Keep: keep}, nil
 }
 
 // inputOf adds a configuration to pods.
