@@ -35,7 +35,7 @@ func settledText(head Result, before *Result) string {
 		}
 		fmt.Fprintf(&b, "\n%s", tableOf(*s.result(), base).text())
 		fmt.Fprintf(&b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", saving(less(head.Total, s.Total)),
-			dollars(s.Peak.Hourly, 3))
+			Dollars(s.Peak.Hourly, 3))
 	}
 	if s.Refused > 0 {
 		fmt.Fprintf(&b, "At the end %s no node.\n", have(s.Refused, "pod"))
@@ -98,9 +98,9 @@ func have(n int, what string) string {
 
 func saving(c Cost) string {
 	if c.Monthly < 0 {
-		return fmt.Sprintf("costs $%s a month more", dollars(-c.Monthly, 2))
+		return fmt.Sprintf("costs $%s a month more", Dollars(-c.Monthly, 2))
 	}
-	return fmt.Sprintf("saves $%s a month", dollars(c.Monthly, 2))
+	return fmt.Sprintf("saves $%s a month", Dollars(c.Monthly, 2))
 }
 
 // refsText counts nodes by pool and plan type: general 2 g6-standard-4, 1 g6-standard-8.

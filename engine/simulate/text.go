@@ -173,8 +173,8 @@ func (t table) row(l line) []string {
 		func(p Plan) string { return strconv.Itoa(p.Pods) },
 		func(p Plan) string { return percent(p.CPU) },
 		func(p Plan) string { return percent(p.Memory) },
-		func(p Plan) string { return dollars(p.Cost.Hourly, 3) },
-		func(p Plan) string { return dollars(p.Cost.Monthly, 2) },
+		func(p Plan) string { return Dollars(p.Cost.Hourly, 3) },
+		func(p Plan) string { return Dollars(p.Cost.Monthly, 2) },
 	} {
 		row = append(row, t.figure(l, figure))
 	}
@@ -200,16 +200,18 @@ func (t table) figure(l line, of func(Plan) string) string {
 	return before + " -> " + after
 }
 
-// text aligns the columns: names left, figures right.
-func (t table) text() string {
-	widths := make([]int, len(t.rows[0]))
-	for _, row := range t.rows {
+func (t table) text() string { return Aligned(t.rows) }
+
+// Aligned writes rows with aligned columns: the first two are names, the others figures.
+func Aligned(rows [][]string) string {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
 		for i, cell := range row {
 			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
 		}
 	}
 	var b strings.Builder
-	for _, row := range t.rows {
+	for _, row := range rows {
 		cells := make([]string, len(row))
 		for i, cell := range row {
 			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
@@ -222,13 +224,16 @@ func (t table) text() string {
 	return b.String()
 }
 
-// dollars writes money with so many decimals.
-func dollars(m catalog.Money, decimals int) string {
+// Dollars writes money with so many decimals.
+func Dollars(m catalog.Money, decimals int) string {
 	unit := math.Pow10(decimals)
 	return strconv.FormatFloat(math.Round(m.Float64()*unit)/unit, 'f', decimals, 64)
 }
 
-func count(n int, what string) string {
+func count(n int, what string) string { return Count(n, what) }
+
+// Count writes a number of things: 1 pod, 2 pods.
+func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -73,7 +74,7 @@ type settings struct {
 func New(env *flags.Env) *cobra.Command {
 	s := settings{
 		comparison: comparison.Comparison{Env: env},
-		sweep:      flags.Choice{Of: simulate.Sizes()},
+		sweep:      flags.Choice{Of: sweep.Sizes()},
 		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
 		output:     flags.Choice{Value: "text", Of: []string{"text", "json"}},
 	}
@@ -173,7 +174,7 @@ func inputOf(in simulate.Input, compiled compile.Result) simulate.Input {
 
 // runSweep finds the cheapest cap.
 func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input) error {
-	steps, err := simulate.Sweep(ctx, in, s.sweep.Value)
+	steps, err := sweep.Run(ctx, in, s.sweep.Value)
 	if err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Inp
 		for _, load := range in.Workloads {
 			asked += load.Pods
 		}
-		_, err = fmt.Fprint(env.Stdout, simulate.SweepText(s.comparison.Dir(), s.sweep.Value, asked, steps))
+		_, err = fmt.Fprint(env.Stdout, sweep.Text(s.comparison.Dir(), s.sweep.Value, asked, steps))
 	}
 	if err == nil && steps[0].Refused > 0 {
 		return flags.Refused

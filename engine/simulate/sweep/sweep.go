@@ -1,4 +1,6 @@
-package simulate
+// Package sweep finds the cap on the size of nodes with which some pods cost the least,
+// by simulating them with each.
+package sweep
 
 import (
 	"cmp"
@@ -14,9 +16,11 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Step is a simulation with a cap on the size of nodes.
@@ -25,7 +29,7 @@ type Step struct {
 	Most    int      `json:"most"`
 	Nodes   int      `json:"nodes"`
 	Refused int      `json:"refused"`
-	Cost    Cost     `json:"cost"`
+	Cost    simulate.Cost     `json:"cost"`
 	Pools   []Capped `json:"pools"` // that the cap changes
 }
 
@@ -59,13 +63,13 @@ func sizeOf(name string) size {
 	return size{"cpu", linodev1alpha1.LabelInstanceCPU, func(p catalog.Plan) int { return p.VCPUs }, strconv.Itoa}
 }
 
-// Sweep simulates the same pods once with each cap on the size of nodes that makes a
+// Run simulates the same pods once with each cap on the size of nodes that makes a
 // difference, and once without any. The best step comes first: the fewest refused pods,
 // and of those the cheapest. Karpenter itself fills the largest nodes that it may make,
 // which need not be the cheapest ones.
 //
 // A pool whose smallest plan type is above a cap stays as it is.
-func Sweep(ctx context.Context, in Input, by string) ([]Step, error) {
+func Run(ctx context.Context, in simulate.Input, by string) ([]Step, error) {
 	s := sizeOf(by)
 	caps := []int{0}
 	for _, plan := range in.Catalog.Plans() {
@@ -88,7 +92,7 @@ func Sweep(ctx context.Context, in Input, by string) ([]Step, error) {
 			continue
 		}
 		seen[key] = true
-		r, err := Run(ctx, capped)
+		r, err := simulate.Run(ctx, capped)
 		if err != nil {
 			return nil, err
 		}
@@ -102,7 +106,7 @@ func Sweep(ctx context.Context, in Input, by string) ([]Step, error) {
 }
 
 // cap caps the pools that plan nodes for pods.
-func (s size) cap(in Input, most int) (objects []map[string]any, changed []Capped, err error) {
+func (s size) cap(in simulate.Input, most int) (objects []map[string]any, changed []Capped, err error) {
 	changed = []Capped{}
 	types := instancetype.New(in.Catalog, in.Region, cmp.Or(in.Tier, catalog.Standard)).List()
 	for _, raw := range in.Objects {
@@ -112,7 +116,7 @@ func (s size) cap(in Input, most int) (objects []map[string]any, changed []Cappe
 		}
 		var pool karpv1.NodePool
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &pool); err != nil {
-			return nil, nil, fmt.Errorf("read NodePool %s: %w", nameOf(raw), err)
+			return nil, nil, fmt.Errorf("read NodePool %s: %w", manifest.Name(raw), err)
 		}
 		had := s.within(types, &pool)
 		requirements := &pool.Spec.Template.Spec.Requirements
@@ -194,30 +198,30 @@ func (s size) list(values []int) string {
 	return strings.Join(texts, ", ")
 }
 
-// SweepText tells the steps for people, and what to write for the best one.
-func SweepText(target, by string, asked int, steps []Step) string {
+// Text tells the steps for people, and what to write for the best one.
+func Text(target, by string, asked int, steps []Step) string {
 	s := sizeOf(by)
-	t := table{rows: [][]string{{"largest node", "", "nodes", "refused", "$/hour", "$/month"}}}
+	rows := [][]string{{"largest node", "", "nodes", "refused", "$/hour", "$/month"}}
 	var now Step
 	for _, step := range steps {
 		name := "at most " + strings.Trim(s.hcl(step.Most), `"`) + map[string]string{"cpu": " CPUs", "memory": ""}[by]
 		if step.Most == 0 {
 			name, now = "as it is", step
 		}
-		t.rows = append(t.rows, []string{
-			name, "", strconv.Itoa(step.Nodes), strconv.Itoa(step.Refused), dollars(step.Cost.Hourly, 3),
-			dollars(step.Cost.Monthly, 2),
+		rows = append(rows, []string{
+			name, "", strconv.Itoa(step.Nodes), strconv.Itoa(step.Refused), simulate.Dollars(step.Cost.Hourly, 3),
+			simulate.Dollars(step.Cost.Monthly, 2),
 		})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, with each cap on %s.\n\n%s\n", target, count(asked, "pod"), by, t.text())
+	fmt.Fprintf(&b, "%s: %s, with each cap on %s.\n\n%s\n", target, simulate.Count(asked, "pod"), by, simulate.Aligned(rows))
 	best := steps[0]
 	if best.Most == 0 || best.Refused == now.Refused && best.Cost.Monthly >= now.Cost.Monthly {
 		b.WriteString("No cap makes it cheaper.\n")
 		return b.String()
 	}
 	fmt.Fprintf(&b, "The first costs $%s a month instead of $%s. In the requirements of the pools:\n",
-		dollars(best.Cost.Monthly, 2), dollars(now.Cost.Monthly, 2))
+		simulate.Dollars(best.Cost.Monthly, 2), simulate.Dollars(now.Cost.Monthly, 2))
 	for _, p := range best.Pools {
 		fmt.Fprintf(&b, "  pool %s: %s\n", p.Pool, p.HCL)
 	}
