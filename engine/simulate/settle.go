@@ -35,10 +35,10 @@ type Settled struct {
 	Placed int    `json:"placed"`
 	// Refused are the pods that have no node at the end.
 	Refused int      `json:"refused"`
-	Held    []Stayed `json:"held"`   // why the nodes stay that are there at the end
-	Notes   []string `json:"notes"`  // what of it is not as in a cluster
-	Ended   bool     `json:"ended"`  // nothing changes any more
-	Peak    Cost     `json:"peak"`   // the most that all nodes cost at a time: what is new comes before the old goes
+	Held    []Stayed `json:"held"`  // why the nodes stay that are there at the end
+	Notes   []string `json:"notes"` // what of it is not as in a cluster
+	Ended   bool     `json:"ended"` // nothing changes any more
+	Peak    Cost     `json:"peak"`  // the most that all nodes cost at a time: what is new comes before the old goes
 }
 
 // Move is one step: nodes go, and others take their place.

@@ -26,11 +26,11 @@ import (
 // A Step is a simulation with a cap on the size of nodes.
 type Step struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
-	Most    int      `json:"most"`
-	Nodes   int      `json:"nodes"`
-	Refused int      `json:"refused"`
-	Cost    simulate.Cost     `json:"cost"`
-	Pools   []Capped `json:"pools"` // that the cap changes
+	Most    int           `json:"most"`
+	Nodes   int           `json:"nodes"`
+	Refused int           `json:"refused"`
+	Cost    simulate.Cost `json:"cost"`
+	Pools   []Capped      `json:"pools"` // that the cap changes
 }
 
 // Capped is what to write in the requirements of a pool.
