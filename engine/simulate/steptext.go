@@ -58,7 +58,6 @@ func (s *Settled) result() *Result { return &Result{Plans: s.Plans, Total: s.Tot
 // reasons say why a step is taken.
 var reasons = map[settling.Kind]string{
 	settling.Empty:  "empty",
-	settling.Drift:  "drifted",
 	settling.Multi:  "underutilized together",
 	settling.Single: "underutilized",
 }

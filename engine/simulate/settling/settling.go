@@ -54,7 +54,6 @@ type Kind string
 // The kinds of commands, in the order in which they are tried.
 const (
 	Empty  Kind = "empty"  // nodes without pods
-	Drift  Kind = "drift"  // a node that is not as its pool says
 	Multi  Kind = "multi"  // several nodes, for none or one that is cheaper
 	Single Kind = "single" // one node, for none or one that is cheaper
 )
@@ -109,9 +108,10 @@ func (c Cluster) round(held Held) *round {
 	return r
 }
 
-// next tries the methods as Karpenter does.
+// next tries the methods as Karpenter does. Drift is not among them: no node differs from
+// its pool here.
 func (r *round) next(ctx context.Context) (*Command, error) {
-	for _, kind := range []Kind{Empty, Drift, Multi, Single} {
+	for _, kind := range []Kind{Empty, Multi, Single} {
 		command, err := r.try(ctx, kind)
 		if err != nil || command != nil {
 			return command, err
@@ -126,8 +126,6 @@ func (r *round) method(kind Kind) disruption.Method {
 	switch kind {
 	case Empty:
 		return disruption.NewEmptiness(shared, disruption.WithValidator(unchanged{}))
-	case Drift:
-		return disruption.NewDrift(r.Client, r.State, r.provisioner, r.held, r.Clock)
 	case Multi:
 		return disruption.NewMultiNodeConsolidation(shared, disruption.WithValidator(unchanged{}))
 	default:

@@ -1,0 +1,136 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate"
+)
+
+// settledLoad is a workload of which half of the pods leave, and what its pool says of
+// nodes that go.
+type settledLoad struct {
+	simulatedLoad
+	disruption  string // of the pool's block, besides consolidate_after
+	annotations string // of the pods
+	budget      string // of its PodDisruptionBudget
+}
+
+const (
+	allMayGo  = "\n    budget {\n      nodes = \"100%\"\n    }"
+	whenEmpty = "\n    policy = \"WhenEmpty\"" + allMayGo
+)
+
+var settled = []settledLoad{
+	{simulatedLoad: simulatedLoad{smallPlans, 20, "1", "1Gi", ""}, disruption: allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: whenEmpty},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo, budget: "maxUnavailable: 0"},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo,
+		annotations: `karpenter.sh/do-not-disrupt: "true"`},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: "\n    budget {\n      nodes = 0\n    }"},
+	{simulatedLoad: simulatedLoad{"requirements = { class = [\"standard\", \"dedicated\"], cpu = between(2, 16) }", 6, "1", "1Gi", ""},
+		disruption: allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 4, "250m", "512Mi", fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
+		disruption: whenEmpty},
+	{simulatedLoad: simulatedLoad{smallPlans, 12, "1700m", "512Mi", ""}, disruption: allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 20, "1", "1Gi", ""}, disruption: "\n    policy = \"Balanced\"" + allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo, budget: "minAvailable: 2"},
+}
+
+// write writes the pools, whose nodes may go after a while, and the workloads with a share
+// of their pods.
+func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) {
+	t.Helper()
+	hcl := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n"
+	for i, w := range settled {
+		name := fmt.Sprintf("w%02d", i)
+		w.pods = int(float64(w.pods) * share)
+		block, manifest := w.files(i)
+		hcl += strings.Replace(block, "consolidate_after = \"Never\"", fmt.Sprintf("consolidate_after = %q", after)+w.disruption, 1)
+		labels := fmt.Sprintf("metadata: {labels: {app: %s}", name)
+		yaml += strings.Replace(manifest, labels, labels+fmt.Sprintf(", annotations: {%s}", w.annotations), 1)
+		if w.budget != "" {
+			yaml += fmt.Sprintf("apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: %s}\n"+
+				"spec: {%s, selector: {matchLabels: {app: %[1]s}}}\n---\n", name, w.budget)
+		}
+	}
+	for file, text := range map[string]string{"main.lke.hcl": hcl, "workloads.yaml": yaml} {
+		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return yaml
+}
+
+// TestSettlingIsTrue: once half of the pods have left, the controller gives up and
+// replaces nodes until there are those which simulate says, of each pool and plan type,
+// and then no more. Nodes may go only when all have left: in between there are others.
+func TestSettlingIsTrue(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, "--region", "us-southeast")
+	s.installCRDs()
+	dir := t.TempDir()
+	writeSettled(t, dir, "5s", 1)
+	out, err := s.command(bin(t, "lkeplan"), nil, "simulate", "-o", "json", "--keep", "50%", "--workloads",
+		filepath.Join(dir, "workloads.yaml"), dir).Output()
+	var said simulate.Report
+	if err != nil || json.Unmarshal(out, &said) != nil {
+		t.Fatalf("%v:\n%s", err, out)
+	}
+	t.Logf("simulated:\n%s", said.Text())
+
+	s.kube(writeSettled(t, dir, "Never", 1), "apply", "-f", "-")
+	s.until("all pods wait", time.Minute, func(now state) bool { return now.pending == said.Head.Asked })
+	s.startController()
+	s.run("lkeplan", "apply", "--yes", dir)
+	mixed := func(plans []simulate.Plan, pods int) func(state) bool {
+		return func(now state) bool {
+			return now.running == pods && now.matched() && cmp.Equal(mixOf(now), mixSaid(plans))
+		}
+	}
+	s.until("there are the nodes that are simulated", 5*time.Minute, mixed(said.Head.Plans, said.Head.Asked))
+	s.kube(writeSettled(t, dir, "Never", 0.5), "apply", "-f", "-")
+	s.until("half of the pods have left", 2*time.Minute, mixed(said.Head.Plans, said.Head.Settled.Placed))
+	t.Logf("pods by node:\n%s", s.kube("", "get", "pods", "-o", "custom-columns=:.metadata.labels.app,:.spec.nodeName"))
+
+	writeSettled(t, dir, "5s", 0.5)
+	s.run("lkeplan", "apply", "--yes", dir)
+	var last state
+	for deadline := time.Now().Add(8 * time.Minute); time.Now().Before(deadline); time.Sleep(time.Second) {
+		if last = s.state(); mixed(said.Head.Settled.Plans, said.Head.Settled.Placed)(last) {
+			break
+		}
+	}
+	if diff := cmp.Diff(mixSaid(said.Head.Settled.Plans), mixOf(last)); diff != "" {
+		t.Fatalf("nodes by pool and plan type (-simulated +there)\n%s\n%s", diff,
+			tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 60))
+	}
+	s.never("more nodes go", 40*time.Second, func(now state) bool {
+		return !cmp.Equal(mixOf(now), mixSaid(said.Head.Settled.Plans))
+	})
+}
+
+func mixSaid(plans []simulate.Plan) map[string]int {
+	mix := map[string]int{}
+	for _, p := range plans {
+		mix[p.Pool+" "+p.Plan] = p.Nodes
+	}
+	return mix
+}
+
+func mixOf(now state) map[string]int {
+	mix := map[string]int{}
+	for _, c := range now.claims {
+		mix[c.Labels[karpv1.NodePoolLabelKey]+" "+c.Labels[corev1.LabelInstanceTypeStable]]++
+	}
+	return mix
+}
