@@ -19,6 +19,7 @@ var notRun = map[string]string{
 	"import NodePool":         "a cluster",
 	"lkeplan takeover":        "a cluster; the end-to-end tests run it",
 	"--base live":             "a cluster",
+	"simulate --live":         "a cluster",
 	"dot -Tsvg":               "Graphviz",
 	"snapshot":                "a cluster",
 	"lkeplan plan":            "a cluster; the end-to-end tests run it",

@@ -14,15 +14,22 @@ func newSnapshot(env *env) *cobra.Command {
 	var access kube.Access
 	cmd := &cobra.Command{
 		Use:   "snapshot",
-		Short: "Write what diff needs to know of a cluster",
+		Short: "Write what diff and simulate need to know of a cluster",
 		Long: `Write a snapshot of a cluster to standard output: its pools, node classes and
 nodes, and what holds nodes. With it, diff says in a pull request how many nodes
-a change replaces, without any right in the cluster.
+a change replaces, and simulate which nodes the pods would get, without any
+right in the cluster.
 
-The cluster is only read, by list requests. The snapshot has no secrets, no
-names of pods, and no annotations of others.`,
-		Example: "  lkeplan snapshot > prod.json\n  lkeplan diff --cluster snapshot:prod.json clusters/prod",
-		Args:    noArguments,
+The cluster is only read, by list requests. The snapshot has no secrets, and no
+annotations of others. Of pods it has how many are alike, what they ask for, and
+what decides where they go; their names, owners and namespaces, and the labels,
+taints and values by which they are placed, are hashes. A hash hides a word from
+who reads it, not from who guesses it. Images, commands and variables are not in
+it, nor any other label.`,
+		Example: `  lkeplan snapshot > prod.json
+  lkeplan diff --cluster snapshot:prod.json clusters/prod
+  lkeplan simulate --snapshot prod.json clusters/prod`,
+		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			cluster, err := kube.Connect(access)
 			if err != nil {

@@ -16,6 +16,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -25,17 +26,20 @@ import (
 // A Snapshot is what a comparison needs to know of a cluster, written down: for
 // pull requests that must not reach the cluster itself. Secrets are not in it,
 // nor anything of pods but which PodDisruptionBudgets and how many pods hold a
-// node.
+// node, and their shapes: what decides where they go, with hashes for words.
 type Snapshot struct {
 	FormatVersion string           `json:"format_version"`
 	Taken         time.Time        `json:"taken"`
 	Objects       []map[string]any `json:"objects"`
 	Nodes         []plan.Node      `json:"nodes"`
 	Notes         []string         `json:"notes"` // what could not be read
+	// Shapes are those of the pods; nil where they could not be listed, or the snapshot is
+	// of a release that did not write them.
+	Shapes *shapes.Set `json:"shapes,omitempty"`
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.
-const snapshotVersion = "1.0"
+const snapshotVersion = "1.1"
 
 // maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
 const maxSnapshot = 64 << 20
@@ -67,7 +71,15 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 		return s, err
 	}
 	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
-	return s, nil
+	found, err := Shapes(ctx, cluster)
+	if apierrors.IsForbidden(err) {
+		return s, nil // the notes say that pods are not known
+	}
+	if err == nil {
+		hashed := found.Hashed(s.salt())
+		s.Shapes = &hashed
+	}
+	return s, err
 }
 
 // redacted is an object without what no comparison reads: its status but for

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"crypto/sha256"
 	_ "embed"
-	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -13,15 +11,12 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/report/style"
 	"github.com/lkeplan/lkeplan/engine/report/value"
 )
 
-var (
-	//go:embed page.html
-	pageHTML string
-	//go:embed page.css
-	pageCSS string
-)
+//go:embed page.html
+var pageHTML string
 
 // HTML writes a plan as one page that needs nothing else: no script, no font, no
 // image, no request. Its policy lets a browser load nothing, whatever the plan
@@ -41,13 +36,6 @@ var words = template.FuncMap{
 	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
 	"value":     value.Text, "verdict": plainly.verdict, "versus": plainly.versus,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
-}
-
-// policy allows the one style sheet that is in the page.
-func policy() string {
-	digest := sha256.Sum256([]byte(pageCSS))
-	hash := base64.StdEncoding.EncodeToString(digest[:])
-	return "default-src 'none'; style-src 'sha256-" + hash + "'; base-uri 'none'; form-action 'none'"
 }
 
 // view is what the page shows. All of it is text, which the template escapes.
@@ -91,7 +79,7 @@ type pair struct{ Name, Value string }
 func viewOf(r Report) view {
 	s := r.Summary()
 	v := view{
-		Dirs: r.overview(), Report: r, Policy: policy(), CSS: template.CSS(pageCSS), Title: sentence(r), Tone: "good",
+		Dirs: r.overview(), Report: r, Policy: style.Policy(), CSS: template.CSS(style.CSS()), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
 	}
 	switch {

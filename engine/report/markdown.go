@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
+	"github.com/lkeplan/lkeplan/engine/report/markup"
 	"github.com/lkeplan/lkeplan/engine/report/page"
 	"github.com/lkeplan/lkeplan/engine/report/value"
 )
@@ -224,7 +225,7 @@ func (c *comment) likewise(e alike.Entry) {
 		return
 	}
 	c.printf("\n<details><summary>%d objects change as <code>%s</code> does</summary>\n\n%s\n\n</details>\n",
-		len(e.More), entities(e.Addr), code.list(addresses(e.More)))
+		len(e.More), markup.Entities(e.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.
@@ -357,7 +358,7 @@ func (c *comment) drifted() {
 	}
 	for _, d := range c.Drift {
 		if d.Detail != "" {
-			c.printf("\n%s: %s\n", code(d.Addr), entities(d.Detail))
+			c.printf("\n%s: %s\n", code(d.Addr), markup.Entities(d.Detail))
 		}
 	}
 }
@@ -389,7 +390,7 @@ func (c *comment) details(e alike.Entry) {
 	if len(change.Fields) == 0 && change.Impact == nil {
 		return
 	}
-	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", entities(change.Addr), inHTML.headline(change))
+	c.printf("\n<details><summary><code>%s</code> %s</summary>\n", markup.Entities(change.Addr), inHTML.headline(change))
 	separator := "\n"
 	for _, text := range append([]string{code.consequenceOf(e)}, code.obstacles(e.Impacts())...) {
 		if text != "" {

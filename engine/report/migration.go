@@ -7,6 +7,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/markup"
 	"github.com/lkeplan/lkeplan/engine/report/page"
 )
 
@@ -53,7 +54,7 @@ func lines(text string) iter.Seq[string] {
 // migration writes the same as Markdown.
 func (c *comment) migration(m plan.Migration) {
 	c.printf("\n<details><summary>Steps that keep the nodes of <code>%s</code></summary>\n\n%s\n",
-		entities(m.From), code(m.Reason))
+		markup.Entities(m.From), code(m.Reason))
 	if m.Moved != "" {
 		c.printf("\n%s\n", movedTitle)
 		c.block(m.Moved)

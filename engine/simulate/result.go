@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -75,6 +76,8 @@ type Node struct {
 type Share struct {
 	Workload string `json:"workload"`
 	Pods     int    `json:"pods"`
+	CPU      int64  `json:"cpu,omitempty"`    // that they ask for on a node, thousandths
+	Memory   int64  `json:"memory,omitempty"` // bytes
 }
 
 // Plan is all nodes of a pool that have one plan type.
@@ -135,13 +138,14 @@ func (w *world) node(m *made) Node {
 		Memory: Use{requested.Memory().Value(), has.Memory().Value()},
 		Pods:   []Share{},
 	}
-	on := map[int]int{}
+	on := map[int][]*corev1.Pod{}
 	for _, pod := range w.store.bound[m.claim.Name] {
-		on[w.of[pod.UID]]++
+		on[w.of[pod.UID]] = append(on[w.of[pod.UID]], pod)
 	}
 	for i, load := range w.workloads {
-		if on[i] > 0 {
-			n.Pods = append(n.Pods, Share{Workload: load.Name, Pods: on[i]})
+		if pods := on[i]; len(pods) > 0 {
+			ask := resources.RequestsForPods(pods...)
+			n.Pods = append(n.Pods, Share{load.Name, len(pods), ask.Cpu().MilliValue(), ask.Memory().Value()})
 		}
 	}
 	return n

@@ -82,6 +82,13 @@ func (r Report) Text() string {
 	return b.String()
 }
 
+// Table is the nodes by pool and plan type, with the names of the columns first and the
+// sum last.
+func (r Report) Table() [][]string { return tableOf(r.Head, r.Before).rows }
+
+// Afterwards says what Karpenter makes of the nodes; "" where that is not simulated.
+func (r Report) Afterwards() string { return strings.TrimSpace(settledText(r.Head, r.Before)) }
+
 // refusedText says which pods get no node, and why for each pool.
 func refusedText(r Result) string {
 	if r.Refused == 0 {

@@ -8,7 +8,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -17,10 +16,11 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const help = `Say which nodes pods would get of the pools of a directory, what these cost, how
@@ -45,9 +45,16 @@ DaemonSets on each node. What an autoscaler scales has as many pods as that
 allows at least, with --at max at most. LKE's own DaemonSets take some of each
 node: "kubectl get daemonsets -A -o yaml" writes them as a file for --workloads.
 
+With --live all pods of the cluster are simulated, with its DaemonSets: it is
+only read, by lists. A snapshot has them without names; --snapshot needs no
+cluster. The flags can be combined.
+
 With --base both states are simulated with the same pods, and shown next to each
 other. With --sweep the same pods are simulated with each cap on the size of
 nodes, the cheapest first, with what to write for it.
+
+markdown is for the comment of a pull request; html is one page with a picture:
+each node a bar, filled by its pods. It loads nothing and runs no script.
 
 The exit code is 3 where pods get no node that have one in the base, or without
 a base where pods get none.`
@@ -55,14 +62,15 @@ a base where pods get none.`
 const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --workloads manifests.yaml --pods 4x2cpu,8Gi clusters/prod
   lkeplan simulate --keep 50% --workloads manifests.yaml clusters/prod
+  lkeplan simulate -o html --pods 40x1cpu,2Gi clusters/prod > simulation.html
+  lkeplan simulate --live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 // settings are the flags as they were given.
 type settings struct {
 	comparison comparison.Comparison
-	pods       []string
-	workloads  []string
+	pods       podsource.Flags
 	detailed   bool
 	settle     bool
 	keep       string
@@ -76,7 +84,7 @@ func New(env *flags.Env) *cobra.Command {
 		comparison: comparison.Comparison{Env: env},
 		sweep:      flags.Choice{Of: sweep.Sizes()},
 		at:         flags.Choice{Value: "min", Of: []string{"min", "max"}},
-		output:     flags.Choice{Value: "text", Of: []string{"text", "json"}},
+		output:     flags.Choice{Value: "text", Of: []string{"text", "json", "markdown", "html"}},
 	}
 	cmd := &cobra.Command{
 		Use:     "simulate [DIR]",
@@ -90,12 +98,8 @@ func New(env *flags.Env) *cobra.Command {
 		},
 	}
 	s.comparison.SourceFlags(cmd)
-	cmd.Flags().StringArrayVar(&s.pods, "pods", nil,
-		"simulate so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
-			"be repeated")
-	cmd.Flags().StringArrayVar(&s.workloads, "workloads", nil,
-		"simulate the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
-			"standard input; may be repeated")
+	s.pods.Add(cmd)
+	flags.ClusterFlags(cmd, env, &s.comparison.Access)
 	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
 		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
@@ -112,33 +116,48 @@ func New(env *flags.Env) *cobra.Command {
 }
 
 func (s *settings) run(ctx context.Context, env *flags.Env) error {
-	in, notes, err := s.read(env.Stdin)
+	if page := s.output.Value; s.sweep.Value != "" && (page == "markdown" || page == "html") {
+		return fmt.Errorf("--sweep is printed as text or json, not as %s", page)
+	}
+	s.pods.Most = s.at.Value == "max"
+	pods, err := s.pods.Read(ctx, env.Stdin, s.comparison.Access)
 	if err != nil {
 		return err
 	}
-	if in.Settle, err = s.settling(); err != nil {
+	settle, err := s.settling()
+	if err != nil {
 		return err
 	}
 	compiled, against, err := s.comparison.Compile(ctx)
 	if err != nil {
 		return err
 	}
-	if in.Catalog, err = s.comparison.Catalog(); err != nil {
-		return err
-	}
-	if s.sweep.Value != "" {
-		return s.runSweep(ctx, env, inputOf(in, compiled.Head))
-	}
-	head, err := simulate.Run(ctx, inputOf(in, compiled.Head))
+	prices, err := s.comparison.Catalog()
 	if err != nil {
 		return err
 	}
-	head.Notes = append(notes, head.Notes...)
+	in, err := pods.Input(compiled.Head, prices)
+	if err != nil {
+		return err
+	}
+	in.Settle = settle
+	if s.sweep.Value != "" {
+		return s.runSweep(ctx, env, in)
+	}
+	head, err := simulate.Run(ctx, in)
+	if err != nil {
+		return err
+	}
+	head.Notes = append(pods.Notes, head.Notes...)
 	var before *simulate.Result
 	if s.comparison.Base != "" {
 		// What the base does not say of the cluster is as in the head.
 		compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
-		result, err := simulate.Run(ctx, inputOf(in, compiled.Base))
+		if in, err = pods.Input(compiled.Base, prices); err != nil {
+			return err
+		}
+		in.Settle = settle
+		result, err := simulate.Run(ctx, in)
 		if err != nil {
 			return fmt.Errorf("simulate %s: %w", against, err)
 		}
@@ -161,15 +180,6 @@ func (s *settings) settling() (*simulate.Settle, error) {
 		return nil, fmt.Errorf("--keep %s: write how much of the pods stays, from 1%% to 100%%", s.keep)
 	}
 	return &simulate.Settle{Keep: keep}, nil
-}
-
-// inputOf adds a configuration to pods.
-func inputOf(in simulate.Input, compiled compile.Result) simulate.Input {
-	in.Region, in.Tier = compiled.Cluster.Region, catalog.Tier(compiled.Cluster.Tier)
-	for _, o := range compiled.Objects {
-		in.Objects = append(in.Objects, o.Defaulted)
-	}
-	return in
 }
 
 // runSweep finds the cheapest cap.
@@ -204,10 +214,16 @@ func (s *settings) verdict(r simulate.Report) flags.Outcome {
 }
 
 func (s *settings) write(env *flags.Env, r simulate.Report) error {
-	if s.output.Value == "json" {
+	switch s.output.Value {
+	case "json":
 		return writeJSON(env, r)
+	case "html":
+		return forecast.HTML(env.Stdout, r)
+	case "markdown":
+		_, err := fmt.Fprint(env.Stdout, forecast.Markdown(r))
+		return err
 	}
-	text := r.Text()
+	text := diag.Visible(r.Text())
 	if flags.Unicode(env.Getenv) {
 		text = strings.ReplaceAll(text, " -> ", " → ")
 	}
@@ -221,7 +237,3 @@ func writeJSON(env *flags.Env, value any) error {
 	enc.SetIndent("", "  ")
 	return enc.Encode(value)
 }
-
-// errNoPods says what to type.
-var errNoPods = errors.New("there are no pods to simulate: write some, --pods 200x1cpu,2Gi, or name manifests with " +
-	"--workloads PATH")

@@ -141,6 +141,7 @@ spec:
 	}
 	s.kube(yaml, "apply", "-f", "-")
 	s.until("all pods wait", time.Minute, func(now state) bool { return now.pending == pods })
+	s.simulatesAlike(said, dir)
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", dir)
 	made := s.until(fmt.Sprintf("%d NodeClaims have a machine", len(said.Head.Nodes)), 2*time.Minute, func(now state) bool {
@@ -158,5 +159,26 @@ spec:
 	}
 	if placed != said.Head.Placed {
 		t.Errorf("the NodeClaims are for %d pods, and %d are placed", placed, said.Head.Placed)
+	}
+}
+
+// simulatesAlike holds that the pods of the cluster, and those of a snapshot of it, get the
+// nodes that their manifests get.
+func (s *sandbox) simulatesAlike(want simulate.Report, dir string) {
+	s.t.Helper()
+	snapshot := filepath.Join(s.t.TempDir(), "snapshot.json")
+	if err := os.WriteFile(snapshot, []byte(s.run("lkeplan", "snapshot")), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, from := range [][]string{{"--live"}, {"--snapshot", snapshot}} {
+		args := append([]string{"simulate", "-o", "json", dir}, from...)
+		out, _ := s.command(bin(s.t, "lkeplan"), nil, args...).Output()
+		var said simulate.Report
+		if err := json.Unmarshal(out, &said); err != nil {
+			s.t.Fatalf("simulate %v: %v:\n%s", from, err, out)
+		}
+		if diff := cmp.Diff(want.Head.Plans, said.Head.Plans); diff != "" || said.Head.Asked != want.Head.Asked {
+			s.t.Errorf("simulate %v: %d pods (-manifests +cluster)\n%s", from, said.Head.Asked, diff)
+		}
 	}
 }

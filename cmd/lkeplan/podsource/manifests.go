@@ -1,4 +1,4 @@
-package simulate
+package podsource
 
 import (
 	"fmt"
@@ -11,37 +11,8 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
 )
-
-// read reads the pods, and what of the manifests does not count.
-func (s *settings) read(stdin io.Reader) (in simulate.Input, notes []string, err error) {
-	var objects []workloads.Object
-	for _, name := range s.workloads {
-		found, left, err := manifests(name, stdin)
-		if err != nil {
-			return in, nil, fmt.Errorf("--workloads %w", err)
-		}
-		objects, notes = append(objects, found...), append(notes, left...)
-	}
-	found, err := workloads.Of(objects, s.at.Value == "max")
-	if err != nil {
-		return in, nil, fmt.Errorf("--workloads %w", err)
-	}
-	in.Workloads, in.DaemonSets, in.Budgets = found.Workloads, found.DaemonSets, found.Budgets
-	for _, text := range s.pods {
-		load, err := workloads.Pods(text)
-		if err != nil {
-			return in, nil, fmt.Errorf("--pods %w", err)
-		}
-		in.Workloads = append(in.Workloads, load)
-	}
-	if len(s.workloads)+len(s.pods) == 0 {
-		return in, nil, errNoPods
-	}
-	return in, append(notes, found.Notes...), nil
-}
 
 // manifests reads a file, the files of a directory and of those below it, or for "-"
 // standard input. The second are the files that were left out, in words.

@@ -1,0 +1,152 @@
+// Package podsource is the flags that say which pods are simulated, and reads them: from
+// a few characters, manifests, a cluster or a snapshot of one.
+//
+// It simulates nothing.
+package podsource
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Flags are the flags as they were given.
+type Flags struct {
+	pods      []string
+	workloads []string
+	Live      bool
+	Snapshot  string
+	Most      bool // autoscalers at their upper bound
+}
+
+// Add adds the flags.
+func (f *Flags) Add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
+		"simulate so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
+			"be repeated")
+	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
+		"simulate the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
+			"standard input; may be repeated")
+	cmd.Flags().BoolVar(&f.Live, "live", false, "simulate the pods that the cluster has, which is only read")
+	cmd.Flags().StringVar(&f.Snapshot, "snapshot", "",
+		"simulate the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
+	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
+}
+
+// Given reports whether the flags name pods.
+func (f *Flags) Given() bool { return len(f.pods)+len(f.workloads) > 0 || f.Live || f.Snapshot != "" }
+
+// Pods are what the flags name.
+type Pods struct {
+	found    workloads.Found
+	live     *shapes.Set
+	snapshot *compare.Snapshot
+	Notes    []string // what of it does not count
+}
+
+// Read reads the pods.
+func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (p Pods, err error) {
+	if !f.Given() {
+		return p, errNone
+	}
+	if f.Most && len(f.workloads) == 0 {
+		return p, errors.New("--at max is for the autoscalers among --workloads: a cluster has the pods that it has")
+	}
+	var objects []workloads.Object
+	for _, name := range f.workloads {
+		found, left, err := manifests(name, stdin)
+		if err != nil {
+			return p, fmt.Errorf("--workloads %w", err)
+		}
+		objects, p.Notes = append(objects, found...), append(p.Notes, left...)
+	}
+	if p.found, err = workloads.Of(objects, f.Most); err != nil {
+		return p, fmt.Errorf("--workloads %w", err)
+	}
+	for _, text := range f.pods {
+		load, err := workloads.Pods(text)
+		if err != nil {
+			return p, fmt.Errorf("--pods %w", err)
+		}
+		p.found.Workloads = append(p.found.Workloads, load)
+	}
+	p.Notes = append(p.Notes, p.found.Notes...)
+	return p, f.cluster(ctx, access, &p)
+}
+
+// cluster reads the pods of a cluster.
+func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error {
+	switch {
+	case f.Live:
+		cluster, err := kube.Connect(access)
+		if err != nil {
+			return err
+		}
+		set, err := compare.Shapes(ctx, compare.LiveView(cluster))
+		if err != nil {
+			return fmt.Errorf("--live: %w", err)
+		}
+		p.live = &set
+		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those that %s has now.", cluster.Place())), set.Notes...)
+	case f.Snapshot != "":
+		snapshot, err := base.Snapshot(f.Snapshot)
+		if err != nil {
+			return err
+		}
+		if _, err = snapshot.PodShapes(nil); err != nil {
+			return fmt.Errorf("snapshot %s: %w", f.Snapshot, err)
+		}
+		p.snapshot = &snapshot
+		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", f.Snapshot,
+			snapshot.Taken.UTC().Format(time.RFC3339))), snapshot.Shapes.Notes...)
+	}
+	return nil
+}
+
+// Input adds a configuration to pods. In those of a snapshot the words are read that the
+// configuration has.
+func (p Pods) Input(compiled compile.Result, prices *catalog.Catalog) (simulate.Input, error) {
+	in := simulate.Input{
+		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier), Catalog: prices,
+		Workloads: p.found.Workloads, DaemonSets: p.found.DaemonSets, Budgets: p.found.Budgets,
+	}
+	for _, o := range compiled.Objects {
+		in.Objects = append(in.Objects, o.Defaulted)
+	}
+	set := p.live
+	if p.snapshot != nil {
+		types := instancetype.New(prices, in.Region, in.Tier).List()
+		readable, err := p.snapshot.PodShapes(shapes.Words(in.Objects, types))
+		if err != nil {
+			return in, err
+		}
+		set = &readable
+	}
+	if set != nil {
+		found := workloads.FromShapes(*set)
+		in.Workloads = append(found.Workloads, in.Workloads...)
+		in.DaemonSets = append(found.DaemonSets, in.DaemonSets...)
+		in.Budgets = append(found.Budgets, in.Budgets...)
+	}
+	return in, nil
+}
+
+// errNone says what to type.
+var errNone = errors.New("there are no pods to simulate: " + strings.Join([]string{
+	"write some, --pods 200x1cpu,2Gi", "name manifests with --workloads PATH", "take those of the cluster with --live",
+	"or of a snapshot with --snapshot FILE"}, ", "))

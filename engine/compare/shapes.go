@@ -1,0 +1,72 @@
+package compare
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// salt has the words of each snapshot hashed in another way.
+func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
+
+// PodShapes are the shapes of the pods, with those words in them that are given.
+func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
+	if s.Shapes == nil {
+		return shapes.Set{}, errors.New("it has no shapes of pods: it was made by an older lkeplan, or by a user who may " +
+			"not list pods; make it anew with: lkeplan snapshot")
+	}
+	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
+		if shape.Count < 0 {
+			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
+		}
+	}
+	return s.Shapes.Readable(s.salt(), words), nil
+}
+
+// Shapes lists the pods of a cluster and what decides where they go.
+func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
+	pods, err := listed[corev1.Pod](ctx, cluster, "v1", "Pod")
+	if err != nil {
+		return shapes.Set{}, err
+	}
+	sets, setsErr := listed[appsv1.DaemonSet](ctx, cluster, "apps/v1", "DaemonSet")
+	namespaces, err := listed[corev1.Namespace](ctx, cluster, "v1", "Namespace")
+	budgets, budgetsErr := listed[policyv1.PodDisruptionBudget](ctx, cluster, "policy/v1", "PodDisruptionBudget")
+	for _, err := range []error{setsErr, err, budgetsErr} {
+		if err != nil && !apierrors.IsForbidden(err) {
+			return shapes.Set{}, err
+		}
+	}
+	found := shapes.Of(shapes.Cluster{Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets})
+	if setsErr != nil {
+		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list them.")
+	}
+	if budgetsErr != nil {
+		found.Notes = append(found.Notes, "PodDisruptionBudgets are not known: the user who read the cluster may not list "+
+			"them.")
+	}
+	return found, nil
+}
+
+// listed are the objects of a kind that no configuration has.
+func listed[T any](ctx context.Context, cluster View, apiVersion, kind string) ([]T, error) {
+	return listOf[T](ctx, viewed{cluster}, apiVersion, kind)
+}
+
+// viewed lists what a View has.
+type viewed struct{ View }
+
+// List implements lister.
+func (v viewed) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
+	return v.Objects(ctx, schemas.Object{APIVersion: apiVersion, Kind: kind})
+}

@@ -1,0 +1,154 @@
+package compare
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+)
+
+var update = flag.Bool("update", false, "rewrite golden files with what comes out")
+
+// podsOf reads the objects of testdata/pods.txtar.
+func podsOf(t *testing.T) (c cluster, want string) {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/pods.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c = cluster{}
+	for _, f := range archive.Files {
+		if f.Name == "want" {
+			want = string(f.Data)
+			continue
+		}
+		for _, text := range strings.Split(string(f.Data), "---\n") {
+			obj, err := yaml.YAMLToJSON([]byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			kind := regexp.MustCompile(`"kind":"([A-Za-z]+)","metadata"`).FindStringSubmatch(string(obj))
+			c[kind[1]] = append(c[kind[1]], string(obj))
+		}
+	}
+	return c, want
+}
+
+// TestShapesSayWhatDecidesWherePodsGo, and which pods do not count.
+func TestShapesSayWhatDecidesWherePodsGo(t *testing.T) {
+	c, want := podsOf(t)
+	set, err := Shapes(t.Context(), LiveView(c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := yaml.Marshal(set)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		rewrite(t, string(text))
+	} else if diff := cmp.Diff(want, string(text)); diff != "" {
+		t.Errorf("-want +got\n%s", diff)
+	}
+}
+
+func rewrite(t *testing.T, want string) {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/pods.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(archive.Files, func(f txtar.File) bool { return f.Name == "want" })
+	archive.Files[i].Data = []byte(want)
+	if err := os.WriteFile("testdata/pods.txtar", txtar.Format(archive), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoWordOfAPodIsInASnapshot: none of the names, images, arguments, variables, labels
+// and annotations of the pods of the cluster, and no key that people have chosen.
+func TestNoWordOfAPodIsInASnapshot(t *testing.T) {
+	c, _ := podsOf(t)
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	if err := taken.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	// All words of the archive that somebody has chosen are made of these.
+	if words := regexp.MustCompile(`(?i)[a-z0-9./-]*(acme|hunter|payments|ledger|tenant)[a-z0-9./-]*`).FindAllString(
+		written.String(), -1); len(words) > 0 {
+		t.Errorf("the snapshot has %q:\n%s", words, written.String())
+	}
+	read, err := ReadSnapshot(&written)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := read.PodShapes([]string{"acme.com/tenant", "tenant-7", "payments/payments-api", "payments"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(set.Pods, func(s shapes.Shape) bool { return s.Owner == "Deployment payments/payments-api" })
+	if i < 0 || set.Pods[i].Spec.NodeSelector["acme.com/tenant"] != "tenant-7" || set.Pods[i].Namespace != "payments" {
+		t.Errorf("words that are known are not read: %+v", set.Pods)
+	}
+}
+
+// TestASnapshotWithoutShapesIsReadAndSaysSo where pods are asked for.
+func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
+	old, err := ReadSnapshot(strings.NewReader(`{"format_version": "1.0", "taken": "2026-11-20T10:00:00Z"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "make it anew with: lkeplan snapshot") {
+		t.Errorf("pods of an old snapshot: %v", err)
+	}
+	hostile := Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Count: -4}}}}
+	if _, err := hostile.PodShapes(nil); err == nil {
+		t.Error("a snapshot with fewer pods than none is believed")
+	}
+}
+
+// forbidding is a cluster whose user may not list some kinds.
+type forbidding struct {
+	cluster
+	kinds []string
+}
+
+func (f forbidding) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
+	if slices.Contains(f.kinds, kind) {
+		return nil, apierrors.NewForbidden(schema.GroupResource{Resource: kind}, "", errors.New("no"))
+	}
+	return f.cluster.List(ctx, apiVersion, kind)
+}
+
+// TestWhatMayNotBeListedOfPodsIsSaid.
+func TestWhatMayNotBeListedOfPodsIsSaid(t *testing.T) {
+	c, _ := podsOf(t)
+	taken, err := TakeSnapshot(t.Context(), LiveView(forbidding{c, []string{"Pod"}}), time.Now())
+	if err != nil || taken.Shapes != nil || len(taken.Notes) == 0 {
+		t.Errorf("without the right to list pods: %+v, %v", taken, err)
+	}
+	set, err := Shapes(t.Context(), LiveView(forbidding{c, []string{"DaemonSet", "Namespace"}}))
+	said := strings.Join(set.Notes, " ")
+	if err != nil || len(set.DaemonSets) > 0 || !strings.Contains(said, "DaemonSets are not known") ||
+		!strings.Contains(said, "namespaces are not known") {
+		t.Errorf("without DaemonSets and namespaces: %q, %v", set.Notes, err)
+	}
+}

@@ -1,0 +1,137 @@
+// Package forecast writes down what a simulation has found, for pull requests and browsers.
+//
+// It decides nothing. Names of workloads may be anybody's: nothing of them is markup.
+package forecast
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/engine/report/markup"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+)
+
+// mostWorkloads without a node are named in Markdown.
+const mostWorkloads = 50
+
+// Markdown is a simulation as the comment of a pull request.
+func Markdown(r simulate.Report) string {
+	return "### Simulation of " + markup.Code(r.Target) + "\n\n" + Section(r)
+}
+
+// Section is what Markdown has below the heading.
+func Section(r simulate.Report) string {
+	var b strings.Builder
+	b.WriteString("**" + Headline(r) + "**")
+	if r.Before != nil && r.Base != "" {
+		b.WriteString(", compared with " + markup.Code(r.Base))
+	}
+	b.WriteString("\n\n")
+	writeTable(&b, r.Table())
+	if len(r.New) > 0 {
+		b.WriteString("\nPods that have a node before the change, and none after it:\n\n")
+		for _, s := range shown(r.New) {
+			fmt.Fprintf(&b, "* %s: %s\n", markup.Code(s.Workload), pods(s.Pods))
+		}
+		b.WriteString(more(len(r.New)))
+	}
+	refused(&b, r.Head)
+	for _, s := range r.Head.Shortfalls {
+		fmt.Fprintf(&b, "\nPool %s gets %d of its %d nodes: %s\n", markup.Code(s.Pool), s.Made, s.Wanted,
+			markup.Entities(s.Text))
+	}
+	if text := diag.Visible(r.Afterwards()); text != "" {
+		fence := strings.Repeat("`", max(3, markup.LongestRun(text, '`')+1))
+		fmt.Fprintf(&b, "\n<details><summary>Afterwards</summary>\n\n%s\n%s\n%s\n\n</details>\n", fence, text, fence)
+	}
+	if len(r.Head.Notes) > 0 {
+		b.WriteString("\n")
+	}
+	for _, n := range r.Head.Notes {
+		b.WriteString("* " + markup.Entities(n) + "\n")
+	}
+	return b.String()
+}
+
+// Headline is a simulation in a line without words of others.
+func Headline(r simulate.Report) string {
+	text := fmt.Sprintf("%s on %s, %s a month", pods(r.Head.Placed), nodes(len(r.Head.Nodes)), dollars(r.Head.Total))
+	if b := r.Before; b != nil && (len(b.Nodes) != len(r.Head.Nodes) || b.Total != r.Head.Total) {
+		text += fmt.Sprintf(" (before: %s, %s)", nodes(len(b.Nodes)), dollars(b.Total))
+	}
+	if r.Head.Refused > 0 {
+		text += fmt.Sprintf("; %s without a node", pods(r.Head.Refused))
+	}
+	if n := newly(r); n > 0 {
+		text += fmt.Sprintf(", %d of them by this change", n)
+	}
+	return text
+}
+
+// newly counts the pods that lose their node.
+func newly(r simulate.Report) (n int) {
+	for _, s := range r.New {
+		n += s.Pods
+	}
+	return n
+}
+
+func writeTable(b *strings.Builder, rows [][]string) {
+	for i, row := range rows {
+		cells := slices.Clone(row)
+		for j := range cells {
+			switch {
+			case i > 0 && j < 2 && cells[j] != "" && i < len(rows)-1:
+				cells[j] = markup.Code(cells[j])
+			default:
+				cells[j] = strings.ReplaceAll(cells[j], " -> ", " → ")
+			}
+		}
+		b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+		if i == 0 {
+			b.WriteString("|---|---|" + strings.Repeat("--:|", len(row)-2) + "\n")
+		}
+	}
+}
+
+// refused lists the pods without a node, folded.
+func refused(b *strings.Builder, r simulate.Result) {
+	if r.Refused == 0 {
+		return
+	}
+	fmt.Fprintf(b, "\n<details><summary>Without a node: %d of %s</summary>\n\n", r.Refused, pods(r.Asked))
+	for _, f := range shown(r.Refusals) {
+		fmt.Fprintf(b, "* %s: %s\n", markup.Code(f.Workload), pods(f.Pods))
+		for _, reason := range f.Reasons {
+			pool := ""
+			if reason.Pool != "" {
+				pool = "pool " + markup.Code(reason.Pool) + ": "
+			}
+			fmt.Fprintf(b, "  * %s%s\n", pool, markup.Entities(reason.Text))
+		}
+	}
+	b.WriteString(more(len(r.Refusals)) + "\n</details>\n")
+}
+
+func shown[T any](list []T) []T { return list[:min(len(list), mostWorkloads)] }
+
+func more(n int) string {
+	if n <= mostWorkloads {
+		return ""
+	}
+	return fmt.Sprintf("* and %d more\n", n-mostWorkloads)
+}
+
+func pods(n int) string  { return count(n, "pod") }
+func nodes(n int) string { return count(n, "node") }
+
+func count(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+func dollars(c simulate.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }

@@ -1,0 +1,190 @@
+package shapes
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Hashed is the set without any word that people have chosen: names of owners and
+// namespaces, keys and values of labels and taints are hashes. Equal words have equal
+// hashes, so that the pods still go where they went. Kinds, amounts, ports and names of
+// resources stay, and keys of labels that Kubernetes or Karpenter define.
+//
+// A hash hides a word from who reads it, not from who guesses it.
+func (s Set) Hashed(salt string) Set {
+	return s.translated(func(word string) string { return hashOf(salt, word) })
+}
+
+// Readable is a hashed set in which those hashes are words again whose words are known:
+// labels and taints of the pools that the pods are to go to.
+func (s Set) Readable(salt string, words []string) Set {
+	known := map[string]string{}
+	for _, word := range words {
+		known[hashOf(salt, word)] = word
+	}
+	return s.translated(func(hash string) string {
+		if word, ok := known[hash]; ok {
+			return word
+		}
+		return hash
+	})
+}
+
+func hashOf(salt, word string) string {
+	if word == "" {
+		return ""
+	}
+	mac := hmac.New(sha256.New, []byte(salt))
+	mac.Write([]byte(word))
+	return "h" + hex.EncodeToString(mac.Sum(nil))[:15] // a value of a label, and a key of one
+}
+
+// translated has another word for each. The order stays: equal pods are planned in it.
+func (s Set) translated(word func(string) string) Set {
+	t := translator{word}
+	set := Set{
+		Pods: t.shapes(s.Pods), DaemonSets: t.shapes(s.DaemonSets), Budgets: []Budget{},
+		Notes: append([]string{}, s.Notes...),
+	}
+	for _, b := range s.Budgets {
+		b.Name, b.Namespace, b.Spec.Selector = t.word(b.Name), t.word(b.Namespace), t.selector(b.Spec.Selector)
+		set.Budgets = append(set.Budgets, b)
+	}
+	return set
+}
+
+type translator struct{ word func(string) string }
+
+func (t translator) shapes(from []Shape) []Shape {
+	list := make([]Shape, 0, len(from))
+	for _, s := range from {
+		kind, name, _ := strings.Cut(s.Owner, " ")
+		s.Owner, s.Namespace = kind+" "+t.word(name), t.word(s.Namespace)
+		s.Labels, s.Annotations = t.labels(s.Labels), numbers(s.Annotations)
+		s.Spec = t.spec(*s.Spec.DeepCopy())
+		list = append(list, s)
+	}
+	return list
+}
+
+// numbers are the annotations that say nothing but a number, a time or yes and no.
+func numbers(from map[string]string) map[string]string {
+	var kept map[string]string
+	for key, value := range from {
+		_, noBool := strconv.ParseBool(value)
+		_, noNumber := strconv.Atoi(value)
+		_, noTime := time.ParseDuration(value)
+		if noBool != nil && noNumber != nil && noTime != nil {
+			continue
+		}
+		if kept == nil {
+			kept = map[string]string{}
+		}
+		kept[key] = value
+	}
+	return kept
+}
+
+// spec changes a copy.
+func (t translator) spec(spec corev1.PodSpec) corev1.PodSpec {
+	spec.NodeSelector = t.labels(spec.NodeSelector)
+	for i := range spec.Tolerations {
+		toleration := &spec.Tolerations[i]
+		toleration.Key, toleration.Value = t.key(toleration.Key), t.word(toleration.Value)
+	}
+	for i := range spec.TopologySpreadConstraints {
+		c := &spec.TopologySpreadConstraints[i]
+		c.TopologyKey, c.LabelSelector = t.key(c.TopologyKey), t.selector(c.LabelSelector)
+		c.MatchLabelKeys = t.keys(c.MatchLabelKeys)
+	}
+	for _, term := range terms(spec.Affinity) {
+		term.TopologyKey, term.LabelSelector = t.key(term.TopologyKey), t.selector(term.LabelSelector)
+		term.MatchLabelKeys, term.MismatchLabelKeys = t.keys(term.MatchLabelKeys), t.keys(term.MismatchLabelKeys)
+		for i := range term.Namespaces {
+			term.Namespaces[i] = t.word(term.Namespaces[i])
+		}
+		slices.Sort(term.Namespaces)
+	}
+	if a := spec.Affinity; a != nil && a.NodeAffinity != nil {
+		t.nodes(a.NodeAffinity)
+	}
+	return spec
+}
+
+func (t translator) nodes(a *corev1.NodeAffinity) {
+	if required := a.RequiredDuringSchedulingIgnoredDuringExecution; required != nil {
+		for i := range required.NodeSelectorTerms {
+			t.term(&required.NodeSelectorTerms[i])
+		}
+	}
+	for i := range a.PreferredDuringSchedulingIgnoredDuringExecution {
+		t.term(&a.PreferredDuringSchedulingIgnoredDuringExecution[i].Preference)
+	}
+}
+
+func (t translator) term(term *corev1.NodeSelectorTerm) {
+	for _, list := range [][]corev1.NodeSelectorRequirement{term.MatchExpressions, term.MatchFields} {
+		for i := range list {
+			r := &list[i]
+			if r.Key = t.key(r.Key); r.Operator == corev1.NodeSelectorOpGt || r.Operator == corev1.NodeSelectorOpLt {
+				continue // than a number
+			}
+			for j := range r.Values {
+				r.Values[j] = t.word(r.Values[j])
+			}
+		}
+	}
+}
+
+func (t translator) selector(from *metav1.LabelSelector) *metav1.LabelSelector {
+	if from == nil {
+		return nil
+	}
+	s := &metav1.LabelSelector{MatchLabels: t.labels(from.MatchLabels)}
+	for _, r := range from.MatchExpressions {
+		r.Key, r.Values = t.key(r.Key), slices.Clone(r.Values)
+		for i := range r.Values {
+			r.Values[i] = t.word(r.Values[i])
+		}
+		s.MatchExpressions = append(s.MatchExpressions, r)
+	}
+	return s
+}
+
+func (t translator) labels(from map[string]string) map[string]string {
+	if from == nil {
+		return nil
+	}
+	labels := make(map[string]string, len(from))
+	for key, value := range from {
+		labels[t.key(key)] = t.word(value)
+	}
+	return labels
+}
+
+func (t translator) keys(from []string) (keys []string) {
+	for _, key := range from {
+		keys = append(keys, t.key(key))
+	}
+	return keys
+}
+
+// key translates the key of a label, unless it is one that everybody has.
+func (t translator) key(key string) string {
+	if _, alias := karpv1.NormalizedLabels[key]; alias || karpv1.WellKnownLabels.Has(key) ||
+		slices.Contains(linodev1alpha1.PlanLabels(), key) || key == corev1.LabelHostname || key == "metadata.name" {
+		return key
+	}
+	return t.word(key)
+}
