@@ -30,8 +30,12 @@ const (
 	whenEmpty = "\n    policy = \"WhenEmpty\"" + allMayGo
 )
 
+// settled are workloads whose end does not depend on which of several nodes that do equally
+// well Karpenter takes first: that is chance, and simulate takes them by name. Of nodes of
+// 8, 8 and 4 CPUs that are half empty, it may leave one of 6 and one of 4, or one of 8 and
+// one of 2, which cost half as much again.
 var settled = []settledLoad{
-	{simulatedLoad: simulatedLoad{smallPlans, 20, "1", "1Gi", ""}, disruption: allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: whenEmpty},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo, budget: "maxUnavailable: 0"},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo,
@@ -42,7 +46,7 @@ var settled = []settledLoad{
 	{simulatedLoad: simulatedLoad{smallPlans, 4, "250m", "512Mi", fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
 		disruption: whenEmpty},
 	{simulatedLoad: simulatedLoad{smallPlans, 12, "1700m", "512Mi", ""}, disruption: allMayGo},
-	{simulatedLoad: simulatedLoad{smallPlans, 20, "1", "1Gi", ""}, disruption: "\n    policy = \"Balanced\"" + allMayGo},
+	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: "\n    policy = \"Balanced\"" + allMayGo},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo, budget: "minAvailable: 2"},
 }
 
