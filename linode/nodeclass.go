@@ -152,8 +152,9 @@ func afterWrite(err error) (ctrl.Result, error) {
 	return ctrl.Result{}, client.IgnoreNotFound(err)
 }
 
-// stamp writes finalizer and hash, and which cluster this is. When the hash function has changed, the new hash
-// is written on the claims first: they must not drift for that reason.
+// stamp writes finalizer and hash, and which cluster this is and where. When the hash
+// function has changed, the new hash is written on the claims first: they must not drift
+// for that reason.
 func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
 	if v := class.Annotations[linodev1alpha1.AnnotationHashVersion]; v != "" && v != linodev1alpha1.HashVersion {
@@ -165,6 +166,7 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	stampWith(&class.ObjectMeta, class.Hash())
 	metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationCluster,
 		fmt.Sprintf("%d/%s", n.Cluster.ID, n.Cluster.Label))
+	metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationRegion, n.Cluster.Region)
 	if equality.Semantic.DeepEqual(stored, class) {
 		return nil
 	}

@@ -101,7 +101,8 @@ func redacted(obj map[string]any) map[string]any {
 	for _, part := range []string{"annotations", "labels"} {
 		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
 			func(name string, _ any) bool {
-				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster
+				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster &&
+					name != linodev1alpha1.AnnotationRegion
 			})
 	}
 	return obj

@@ -17,6 +17,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -41,7 +42,15 @@ type Lists struct {
 	Budgets []*policyv1.PodDisruptionBudget
 	Events  []*corev1.Event // at least warnings, and which node a pod is to have
 	Daemons []*appsv1.DaemonSet
+	Volumes Volumes
 	Notes   []string // what could not be read, each a sentence
+}
+
+// Volumes are what tells where the volumes of pods can be used.
+type Volumes struct {
+	Claims  []*corev1.PersistentVolumeClaim
+	All     []*corev1.PersistentVolume
+	Classes []*storagev1.StorageClass
 }
 
 // ListsOf sorts objects by their kinds; those of others are left out.
@@ -69,6 +78,12 @@ func ListsOf(objects []client.Object, notes []string) Lists {
 			l.Daemons = append(l.Daemons, obj)
 		case *corev1.Event:
 			l.Events = append(l.Events, obj)
+		case *corev1.PersistentVolumeClaim:
+			l.Volumes.Claims = append(l.Volumes.Claims, obj)
+		case *corev1.PersistentVolume:
+			l.Volumes.All = append(l.Volumes.All, obj)
+		case *storagev1.StorageClass:
+			l.Volumes.Classes = append(l.Volumes.Classes, obj)
 		}
 	}
 	return l
@@ -162,6 +177,9 @@ func (l Lists) Region() (region string, tier catalog.Tier) {
 	}
 	for _, nc := range l.Claims {
 		region = cmp.Or(region, nc.Labels[corev1.LabelTopologyRegion])
+	}
+	for _, class := range l.Classes {
+		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
 	}
 	for _, class := range l.Classes {
 		if strings.Contains(class.Status.KubernetesVersion, "+lke") {

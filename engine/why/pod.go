@@ -1,6 +1,7 @@
 package why
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,10 +9,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // pod says where a pod is, or why it is nowhere.
@@ -42,14 +46,25 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 		return nil
 	}
 	if w.region == "" {
-		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s; "+
-			"say it with --region", corev1.LabelTopologyRegion)
+		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s, "+
+			"and no LinodeNodeClass the annotation %s, which the controller writes; say it with --region",
+			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion)
 	}
-	placed, err := simulate.Place(ctx, w.live(nil))
+	asks := w.storageOf(ctx, pod)
+	if asks.unready != "" {
+		a.add(Placing, plainly("nothing, before its volumes are there: "+asks.unready)...)
+		a.add(Said, w.said(string(pod.UID))...)
+		return nil
+	}
+	placed, err := simulate.Place(ctx, w.live(ctx, nil))
 	if err != nil {
 		return err
 	}
-	a.add(Placing, w.placing(pod, placed[pod.UID])...)
+	lines := append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...)
+	if where := asks.String(); where != "" {
+		lines = append(plainly("its volumes can be used where the node has "+where), lines...)
+	}
+	a.add(Placing, lines...)
 	for _, load := range w.Status.Waiting {
 		if load.Namespace == pod.Namespace && load.Owner == status.OwnerOf(pod) {
 			a.add(Waits, plainly(slices.DeleteFunc(slices.Clone(load.Reasons), func(text string) bool {
@@ -101,6 +116,9 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 			continue
 		}
 		line.Pools = []string{r.Pool}
+		if w.condemned(r.Pool) {
+			line.Text = "it is condemned, and gives up its nodes; it makes none until it is declared again."
+		}
 		if i := slices.IndexFunc(w.Lists.Pools, func(p *karpv1.NodePool) bool { return p.Name == r.Pool }); i >= 0 {
 			if _, ok := instancetype.ForPod(w.Lists.Pools[i], pod); ok {
 				near = append(near, line)
@@ -109,11 +127,38 @@ func (w *world) placing(pod *corev1.Pod, p simulate.Placement) []Line {
 		}
 		far = append(far, line)
 	}
+	slices.SortStableFunc(far, func(a, b Line) int { return cmp.Compare(complaints(a), complaints(b)) })
 	near, far = together(near), together(far)
 	if n := len(far) - mostFar; n > 0 {
 		far = append(far[:mostFar:mostFar], Line{Text: fmt.Sprintf("and %s not for it either", are(n, "pool"))})
 	}
 	return append(near, far...)
+}
+
+func (w *world) condemned(pool string) bool {
+	for _, p := range w.Lists.Pools {
+		if p.Name == pool {
+			_, found := p.Annotations[prune.Annotation]
+			return found
+		}
+	}
+	return false
+}
+
+// complaints are how many things are wrong with a pool for a pod: the least wrong is what
+// somebody meant.
+func complaints(line Line) int { return strings.Count(line.Text, "; the pod ") }
+
+// elsewhere says of a pod that it wants to be where the cluster is not.
+func (w *world) elsewhere(pod *corev1.Pod) (lines []Line) {
+	wants := reqs.NewPodRequirements(pod)
+	for _, key := range []string{corev1.LabelTopologyRegion, corev1.LabelTopologyZone} {
+		if wants.Has(key) && !wants.Get(key).Has(w.region) {
+			lines = append(lines, Line{Text: fmt.Sprintf("the pod wants %s, and all nodes of the cluster are in %s",
+				wants.Get(key), w.region)})
+		}
+	}
+	return lines
 }
 
 // mostFar lines tell of pools whose nodes are not for a pod anyway.

@@ -137,7 +137,7 @@ func (w *world) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev
 	if len(pods) == 0 {
 		return []string{"no pod is on it but those of DaemonSets: it can go"}, nil
 	}
-	placed, err := simulate.Place(ctx, w.live(nc))
+	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
 		return nil, err
 	}

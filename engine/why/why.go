@@ -118,13 +118,24 @@ type world struct {
 func (w *world) types() *instancetype.Set { return instancetype.New(w.Catalog, w.region, w.tier) }
 
 // live is the cluster as it is, without a claim and its node where it is given one. The
-// pods of that wait, and no others.
-func (w *world) live(without *karpv1.NodeClaim) simulate.Live {
+// pods of that wait, and no others. Pods that Karpenter does not plan for, for their
+// volumes, are left out.
+func (w *world) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{
 		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Lists.Pools, Classes: w.Classes, Limits: w.Lists.Limits,
-		Claims: w.Claims, Nodes: w.Lists.Nodes, Pods: w.Pods, DaemonSets: w.Daemons,
+		Claims: w.Claims, Nodes: w.Lists.Nodes, DaemonSets: w.Daemons,
 	}
 	if without == nil {
+		for _, pod := range w.Pods {
+			if pod.Spec.NodeName == "" {
+				asks := w.storageOf(ctx, pod)
+				if asks.unready != "" {
+					continue
+				}
+				pod = asks.bind(pod)
+			}
+			in.Pods = append(in.Pods, pod)
+		}
 		return in
 	}
 	in.Claims = slices.DeleteFunc(slices.Clone(in.Claims), func(nc *karpv1.NodeClaim) bool { return nc == without })
@@ -137,7 +148,7 @@ func (w *world) live(without *karpv1.NodeClaim) simulate.Live {
 		case "": // it would share the nodes
 			continue
 		case without.Status.NodeName:
-			pod = pod.DeepCopy()
+			pod = w.storageOf(ctx, pod).bind(pod).DeepCopy()
 			pod.Spec.NodeName = ""
 		}
 		in.Pods = append(in.Pods, pod)

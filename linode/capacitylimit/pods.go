@@ -3,6 +3,7 @@ package capacitylimit
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -74,8 +75,8 @@ func (c *Controller) refusedFor(
 	return why, why != ""
 }
 
-// Refused reports whether a tally has room for no node of the types in a NodePool, and
-// why it refuses the first of them.
+// Refused reports whether a tally has room for no node of the types in a NodePool, why it
+// refuses the first of them, and with how much it would have room.
 func (e *Enforcer) Refused(
 	tally limits.Tally, pool string, fit []*cloudprovider.InstanceType,
 ) (why string, refused bool) {
@@ -85,8 +86,21 @@ func (e *Enforcer) Refused(
 			return "", false
 		}
 		if why == "" {
-			why = describe(refusal, it.Name)
+			why = describe(refusal, it.Name) + "; " + fits(tally.Refusals(e.wish(pool, it)))
 		}
 	}
 	return why, why != ""
+}
+
+// fits says what limits would have to allow for a node that they refuse.
+func fits(refusals []limits.Refusal) string {
+	var texts []string
+	for _, r := range refusals {
+		text := inUnits(r.Resource, r.Used+r.Wanted)
+		if first := refusals[0].Limit; r.Limit.Name != first.Name || r.Limit.Own != first.Own {
+			text += " of " + kindOf(r.Limit) + " " + r.Limit.Name
+		}
+		texts = append(texts, text)
+	}
+	return "it fits with " + strings.Join(texts, " and ")
 }

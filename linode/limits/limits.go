@@ -8,6 +8,7 @@ package limits
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 )
 
@@ -96,6 +97,20 @@ func (t Tally) Refuses(wish Node) (Refusal, bool) {
 		}
 	}
 	return Refusal{}, false
+}
+
+// Refusals returns what all limits have no room for of the wish, in their order, and for
+// each by the name of the resource.
+func (t Tally) Refusals(wish Node) (all []Refusal) {
+	for i, l := range t.limits {
+		amounts := l.amounts(wish)
+		for _, resource := range slices.Sorted(maps.Keys(l.Max)) {
+			if wanted := amounts[resource]; wanted > 0 && wanted > l.Max[resource]-t.used[i][resource] {
+				all = append(all, Refusal{Limit: l, Resource: resource, Used: t.used[i][resource], Wanted: wanted})
+			}
+		}
+	}
+	return all
 }
 
 // short returns the first resource by name that has no room for the amounts; "" where

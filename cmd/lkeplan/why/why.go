@@ -32,8 +32,9 @@ const help = `Say why one thing is as it is, by what is in the cluster now.
   claim  the same of a NodeClaim, which may have no node yet
   pool   how it is, what it can make, what waits for it
 
-It takes the right to list nodes, pods, events, daemonsets, poddisruptionbudgets
-and the kinds of Karpenter and lkeplan. What may not be listed is said. The
+It takes the right to list nodes, pods, events, daemonsets, volumes and their
+claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
+lkeplan. What may not be listed is said. The
 controller need not run. Of what is gone, the events of the last hour are told.
 Plan types and prices are those of the catalogue.`
 
@@ -68,7 +69,7 @@ func New(env *flags.Env) *cobra.Command {
 	}
 	flags.ClusterFlags(cmd, env, &s.access)
 	cmd.Flags().StringVarP(&s.namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
-	cmd.Flags().StringVar(&s.region, "region", "", "`REGION` of the cluster (default: that of its nodes)")
+	cmd.Flags().StringVar(&s.region, "region", "", "`REGION` of the cluster (default: that of its nodes, or of its classes)")
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")

@@ -17,6 +17,8 @@ kind: ClusterRole
 metadata: {name: status}
 rules:
   - {apiGroups: [""], resources: [nodes, pods, events], verbs: [get, list]}
+  - {apiGroups: [""], resources: [persistentvolumeclaims, persistentvolumes], verbs: [get, list]}
+  - {apiGroups: [storage.k8s.io], resources: [storageclasses], verbs: [get, list]}
   - {apiGroups: [apps], resources: [daemonsets], verbs: [get, list]}
   - {apiGroups: [policy], resources: [poddisruptionbudgets], verbs: [get, list]}
   - {apiGroups: [karpenter.sh], resources: [nodeclaims, nodepools], verbs: [get, list]}
@@ -36,10 +38,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/status")
-	s.kube(statusRights, "apply", "-f", "-")
-	s.kube("", "create", "serviceaccount", "viewer", "-n", "default")
-	s.kube("", "create", "clusterrolebinding", "status", "--clusterrole=status", "--serviceaccount=default:viewer")
-	viewer := s.account("default", "viewer")
+	viewer := s.viewer()
 
 	for _, pool := range []string{"own", "capped", "guarded", "windowed"} {
 		s.kube(workload(pool, 1), "apply", "-f", "-")

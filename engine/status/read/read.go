@@ -10,6 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +40,7 @@ func With(c client.WithWatch, every time.Duration) *Reader {
 	return &Reader{follow.With(c, every, kinds()...)}
 }
 
-// All returns a Reader that reads DaemonSets and all events besides.
+// All returns a Reader that reads DaemonSets, volumes and all events besides.
 func All(cfg *rest.Config, every time.Duration) (*Reader, error) {
 	linode.Register()
 	f, err := follow.New(cfg, every, allKinds()...)
@@ -50,7 +51,12 @@ func allKinds() []follow.Kind {
 	all := slices.DeleteFunc(kinds(), func(k follow.Kind) bool { return strings.HasPrefix(k.Name, "Events") })
 	return append(all,
 		follow.Kind{Name: "Events", List: func() client.ObjectList { return &corev1.EventList{} }},
-		follow.Kind{Name: "DaemonSets", List: func() client.ObjectList { return &appsv1.DaemonSetList{} }})
+		follow.Kind{Name: "DaemonSets", List: func() client.ObjectList { return &appsv1.DaemonSetList{} }},
+		follow.Kind{Name: "PersistentVolumeClaims", List: func() client.ObjectList {
+			return &corev1.PersistentVolumeClaimList{}
+		}},
+		follow.Kind{Name: "PersistentVolumes", List: func() client.ObjectList { return &corev1.PersistentVolumeList{} }},
+		follow.Kind{Name: "StorageClasses", List: func() client.ObjectList { return &storagev1.StorageClassList{} }})
 }
 
 // kinds are what is read. Of events, warnings count, and which node a pod is to have.

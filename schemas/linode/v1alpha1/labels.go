@@ -37,3 +37,7 @@ const AnnotationCluster = "lkeplan.dev/lke-cluster"
 
 // Finalizer keeps a LinodeNodeClass while NodeClaims use it.
 const Finalizer = Group + "/termination"
+
+// AnnotationRegion is what the controller writes on each LinodeNodeClass: the region of the
+// LKE cluster, which is the only one that its nodes can be in.
+const AnnotationRegion = "lkeplan.dev/lke-region"

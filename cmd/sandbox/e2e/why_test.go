@@ -1,0 +1,203 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/engine/why"
+)
+
+// situationsConfig writes the pools of the situations that are wanted, and returns where.
+func situationsConfig(t *testing.T, wanted func(name string) bool) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	hcl := "cluster {\n  name   = \"sandbox\"\n  region = \"us-southeast\"\n}\n\nnode_class \"default\" {}\n\n" +
+		"node_class \"broken\" {}\n"
+	for _, one := range slices.Concat(refusals, placings) {
+		if !wanted(one.name) {
+			continue
+		}
+		class, labels := "default", fmt.Sprintf("case = %q", one.name)
+		switch one.name {
+		case "class":
+			class = "broken"
+		case "affinity":
+			labels += ", \"example.com/tier\" = \"silver\""
+		}
+		hcl += fmt.Sprintf("\npool %q {\n  node_class = node_class.%s\n  %s\n  labels = { %s }\n  disruption {\n"+
+			"    consolidate_after = \"Never\"\n  }\n}\n", one.name, class, one.pool, labels)
+	}
+	if wanted("light") {
+		hcl += "\npool \"light\" {\n  node_class = node_class.default\n  " + four + "\n  labels = { case = \"weight\" }\n" +
+			"  weight = 1\n  disruption {\n    consolidate_after = \"Never\"\n  }\n}\n" +
+			"\nlimits \"capped\" {\n  pools = [pool.capped]\n  cpu   = 6\n}\n\nlimits \"dear\" {\n  pools = [pool.dear]\n" +
+			"  monthly_cost = 60\n}\n"
+	}
+	if err := os.WriteFile(filepath.Join(dir, "main.lke.hcl"), []byte(hcl), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// situationsBefore is what there is besides Deployments before pods wait.
+const situationsBefore = `apiVersion: scheduling.k8s.io/v1
+kind: PriorityClass
+metadata: {name: important}
+value: 1000
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata: {name: daemons}
+spec:
+  selector: {matchLabels: {app: daemon}}
+  template:
+    metadata: {labels: {app: daemon}}
+    spec:
+      nodeSelector: {case: daemons}
+      containers:
+        - {name: c, image: registry.k8s.io/pause:3.10, resources: {requests: {cpu: 400m}}}
+---
+`
+
+// TestWhyAgreesWithTheScheduler asks why of pods that wait while no controller runs, by
+// lists alone: the pods that it says a node would be made for get that node once the
+// controller runs again, and the others do not. Then what it says is mended, and each runs
+// on a node of the pool that it was said of.
+func TestWhyAgreesWithTheScheduler(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, "--region", "us-southeast")
+	s.installCRDs()
+	gates := []string{"--feature-gates", "StaticCapacity"}
+	first := s.startController(gates...)
+	viewer := s.viewer()
+	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
+	s.run("lkeplan", "apply", "--yes", situationsConfig(t, func(string) bool { return true }))
+
+	before, pods := situationsBefore+bound("data", "us-ord")+podFor("stock-base", "stock", "CPU 1"), ""
+	running := 0
+	for _, one := range slices.Concat(refusals, placings) {
+		if pods += podFor(one.name, one.name, one.pod); one.base != "" {
+			before += podFor(one.name+"-base", one.name, one.base)
+			running++
+		}
+	}
+	s.kube(before, "apply", "-f", "-")
+	s.until("the pods that are to be there run", 2*time.Minute, func(now state) bool {
+		return now.running == running && now.matched()
+	})
+	s.run("lkeplan", "apply", "--yes", "--prune", situationsConfig(t, func(name string) bool { return name != "condemned" }))
+	s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
+	s.minValues("choice", 3)
+	s.until("pools say what is wrong", time.Minute, func(state) bool {
+		found := s.status(viewer)
+		return says("stock", "stock", "g6-standard-6")(found) && says("class", "class", "")(found)
+	})
+	first.stop()
+
+	s.kube("", "delete", "deployment", "stock-base", "--cascade=foreground", "--wait")
+	s.kube(pods, "apply", "-f", "-")
+	s.until("the pods wait", time.Minute, func(now state) bool { return now.pending == len(refusals)+len(placings) })
+	s.untilAnswered(viewer)
+	s.startController(gates...)
+	s.until("pods get the nodes that why has said", 2*time.Minute, func(now state) bool {
+		s.tries(s.env["KUBECONFIG"], "", "taint", "nodes", "-l", "case=startup", "example.com/wait-")
+		return now.running == running+len(placings)
+	})
+	for _, one := range placings {
+		s.runsOn(one.name, one.name, one.says)
+	}
+	s.until("Karpenter has refused the others", time.Minute, func(state) bool {
+		for _, one := range refusals {
+			if one.name != "gate" && one.name != "unbound" && !s.toldOf(one.name, "FailedScheduling") {
+				return false
+			}
+		}
+		return true
+	})
+	for _, one := range refusals {
+		if one.name == "condemned" {
+			s.run("lkeplan", "apply", "--yes", situationsConfig(t, func(name string) bool { return name == "condemned" }))
+			continue
+		}
+		one.helps(s)
+	}
+	s.until("what helps has helped", 3*time.Minute, func(now state) bool { return now.pending == 0 })
+	for _, one := range refusals {
+		s.runsOn(one.name, one.name, "")
+	}
+}
+
+// untilAnswered asks why of the pods of all situations.
+func (s *sandbox) untilAnswered(viewer string) {
+	for _, one := range slices.Concat(refusals, placings) {
+		pod := s.waitingPod(one.name)
+		var a why.Answer
+		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json", "--region", "us-southeast")), &a); err != nil {
+			s.t.Fatal(err)
+		}
+		if !slices.ContainsFunc(a.Sections, func(found why.Section) bool {
+			return slices.ContainsFunc(found.Lines, func(l why.Line) bool {
+				return (len(l.Pools) == 0 || slices.Contains(l.Pools, one.name)) && strings.Contains(l.Text, one.says)
+			})
+		}) {
+			s.t.Errorf("why does not say %q of pool %s:\n%s", one.says, one.name,
+				s.asViewer(viewer, "why", "pod", pod, "--region", "us-southeast"))
+		}
+	}
+}
+
+// viewer is an account with the rights of statusRights.
+func (s *sandbox) viewer() string {
+	s.t.Helper()
+	s.kube(statusRights, "apply", "-f", "-")
+	s.kube("", "create", "serviceaccount", "viewer", "-n", "default")
+	s.kube("", "create", "clusterrolebinding", "status", "--clusterrole=status", "--serviceaccount=default:viewer")
+	return s.account("default", "viewer")
+}
+
+// runsOn fails the test if the pod of a Deployment does not run on a node of a pool, and of
+// a plan type where one is given.
+func (s *sandbox) runsOn(deployment, pool, plan string) {
+	s.t.Helper()
+	var pods corev1.PodList
+	if err := s.client.List(s.t.Context(), &pods, client.MatchingLabels{"app": deployment}); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, pod := range pods.Items {
+		var node corev1.Node
+		if pod.Spec.NodeName == "" {
+			s.t.Errorf("pod %s has no node", pod.Name)
+			continue
+		}
+		if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: pod.Spec.NodeName}, &node); err != nil {
+			s.t.Fatal(err)
+		}
+		on, is := node.Labels[karpv1.NodePoolLabelKey], node.Labels[corev1.LabelInstanceTypeStable]
+		if on != pool || plan != "" && is != plan {
+			s.t.Errorf("pod %s runs on a %s of pool %s, and not on a %s of pool %s", pod.Name, is, on, plan, pool)
+		}
+	}
+}
+
+// toldOf reports whether a pod of a Deployment that waits has an event with a reason.
+func (s *sandbox) toldOf(deployment, reason string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") && e.Reason == reason &&
+			strings.HasPrefix(e.Message, "Failed to schedule pod")
+	})
+}
