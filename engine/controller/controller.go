@@ -305,7 +305,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 			Cluster: cluster, ControlPlane: control, Account: lke, Standing: linodes.standing,
 		}, events),
 		linode.NewNodePools(mgr.GetClient(), types, events),
-		linode.NewPods(mgr.GetClient(), events),
+		linode.NewPods(mgr.GetClient(), types, events),
 		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool {
 			return nodeclaim.IsNode(cluster.ID, node)
 		}),

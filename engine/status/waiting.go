@@ -11,6 +11,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
@@ -164,7 +165,8 @@ func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, sai
 			if nc := w.nominated(e.Message); nc != nil && len(said) == 0 {
 				return nc, nil
 			}
-		case e.Type != corev1.EventTypeWarning:
+		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
+			// of what its pools and classes say for themselves
 		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady":
 			return nil, []string{e.Message}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):

@@ -1,0 +1,181 @@
+package linode
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// The reasons of events on pods.
+const (
+	reasonNotReady = "NodePoolNotReady"
+	ReasonStock    = "PlanTypeOutOfStock" // its message says which, and what is tried next
+	ReasonSilence  = "LinodeNoAnswer"
+)
+
+// obstacles are what may be in the way of pods.
+type obstacles struct {
+	ready, unready []*karpv1.NodePool // those that are ready in the order in which Karpenter tries them
+	classes        map[string]*linodev1alpha1.LinodeNodeClass
+	types          []*cloudprovider.InstanceType
+	blocked        map[string]time.Time // plan types that LKE has no machines of
+	region         string
+}
+
+// obstacle is what is in the way of one pod. The reason is "" where nothing is.
+type obstacle struct {
+	pool         *karpv1.NodePool
+	reason, text string
+}
+
+func (o obstacles) nothing() bool {
+	if len(o.unready)+len(o.blocked) > 0 {
+		return false
+	}
+	for _, class := range o.classes {
+		if silence(class) != "" {
+			return false
+		}
+	}
+	return true
+}
+
+// silence is what a class says of a Linode API that does not answer; "" where it does.
+func silence(class *linodev1alpha1.LinodeNodeClass) string {
+	c := class.StatusConditions(status.WithObservedOnly()).Get(linodev1alpha1.ConditionLinodeAnswers)
+	if c.IsFalse() && c.Reason == lkeapi.ReasonNoAnswer {
+		return c.Message
+	}
+	return ""
+}
+
+// of is what is in the way of a pod: of several things the one that has to be mended first.
+func (o obstacles) of(pod *corev1.Pod) obstacle {
+	var first *karpv1.NodePool
+	for _, pool := range o.ready {
+		if _, ok := instancetype.ForPod(pool, pod); !ok {
+			continue
+		}
+		first = pool
+		if class := o.classes[pool.Spec.Template.Spec.NodeClassRef.Name]; class != nil && silence(class) != "" {
+			return obstacle{pool, ReasonSilence, shorten(silence(class) + "; a node is made when it answers again")}
+		}
+		break
+	}
+	if first != nil {
+		return o.stock(pod, first)
+	}
+	for _, pool := range o.unready {
+		if _, ok := instancetype.ForPod(pool, pod); ok {
+			return obstacle{pool, reasonNotReady, fmt.Sprintf("NodePool %s is not ready, and no other is for this pod: %s",
+				pool.Name, o.whyNot(pool))}
+		}
+	}
+	return obstacle{}
+}
+
+// stock says which plan types a pod would have a node of, if LKE had machines of them, and
+// which one is tried next. First is the pool that the pod uses before others.
+func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
+	if len(o.blocked) == 0 {
+		return obstacle{}
+	}
+	requests := resources.RequestsForPods(pod)
+	next, of := o.next(pod, requests)
+	var out []string
+	for _, it := range o.types {
+		want, _ := instancetype.ForPod(first, pod)
+		until, blocked := o.blocked[it.Name]
+		if !blocked || want.Intersects(it.Requirements) != nil || !resources.Fits(requests, it.Allocatable()) ||
+			of == first && !dearer(next, it) {
+			continue
+		}
+		out = append(out, fmt.Sprintf("%s (tried again at %s)", it.Name, until.UTC().Format("15:04:05 UTC")))
+	}
+	if len(out) == 0 {
+		return obstacle{}
+	}
+	text := fmt.Sprintf("LKE has no machines in %s of %s", o.region, strings.Join(out, ", "))
+	switch {
+	case next == nil:
+		text += "; no other plan type of its NodePools would do, and the pod waits for these"
+	case of != first:
+		text += fmt.Sprintf("; %s of NodePool %s is tried next", next.Name, of.Name)
+	default:
+		text += fmt.Sprintf("; %s is tried next", next.Name)
+	}
+	return obstacle{first, ReasonStock, shorten(text)}
+}
+
+// next is the plan type that a pod would have a node of now, and of which NodePool; nil
+// where there is none.
+func (o obstacles) next(pod *corev1.Pod, requests corev1.ResourceList) (*cloudprovider.InstanceType, *karpv1.NodePool) {
+	for _, pool := range o.ready {
+		want, ok := instancetype.ForPod(pool, pod)
+		if !ok {
+			continue
+		}
+		if fit := instancetype.Candidates(o.types, want, requests); len(fit) > 0 {
+			return fit[0], pool
+		}
+	}
+	return nil, nil
+}
+
+// dearer reports whether a plan type costs more than another, or is taken after it.
+func dearer(a, b *cloudprovider.InstanceType) bool {
+	return cmp.Or(cmp.Compare(a.Offerings[0].Price, b.Offerings[0].Price), strings.Compare(a.Name, b.Name)) > 0
+}
+
+// whyNot is why a NodePool is not ready.
+func (o obstacles) whyNot(pool *karpv1.NodePool) string {
+	// Of a class that is not there, what the pool says has to do.
+	text := NotReady(pool, o.classes[pool.Spec.Template.Spec.NodeClassRef.Name])
+	if text == "" {
+		return "it has not been checked yet"
+	}
+	return shorten(text)
+}
+
+// shorten makes a text short enough for an event.
+func shorten(text string) string {
+	const most = 800
+	if len(text) > most {
+		return strings.ToValidUTF8(text[:most], "") + " ..."
+	}
+	return text
+}
+
+// NotReady is what the conditions of a NodePool say that is not ready; of its class in the
+// words of the class, where that is given. It is "" where they say nothing.
+func NotReady(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
+	var texts []string
+	conditions := pool.StatusConditions(status.WithObservedOnly())
+	if c := conditions.Get(karpv1.ConditionTypeValidationSucceeded); c.IsFalse() {
+		texts = append(texts, c.Message)
+	}
+	if c := conditions.Get(karpv1.ConditionTypeNodeClassReady); c.IsFalse() {
+		text := c.Message
+		if class != nil { // its condition Ready only names the one that is false
+			own := class.StatusConditions(status.WithObservedOnly())
+			for _, kind := range []string{linodev1alpha1.ConditionLinodeAnswers, linodev1alpha1.ConditionValidationSucceeded} {
+				if c := own.Get(kind); c.IsFalse() {
+					text = c.Message
+				}
+			}
+		}
+		texts = append(texts, text)
+	}
+	return strings.Join(texts, " ")
+}
