@@ -285,9 +285,12 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := registerMetrics(cfg, append(machines.Metrics(), types)...); err != nil {
 		return err
 	}
-	if err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines),
-		overlays); err != nil {
+	planned, err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays)
+	if err != nil {
 		return err
+	}
+	placed := func(pod *corev1.Pod) bool {
+		return !planned.PodSchedulingSuccessTime(client.ObjectKeyFromObject(pod)).IsZero()
 	}
 	if err := addNodePlans(ctx, mgr, cfg, cluster.Label, linodes.prices); err != nil {
 		return err
@@ -309,7 +312,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool {
 			return nodeclaim.IsNode(cluster.ID, node)
 		}),
-		capacitylimit.NewController(mgr.GetClient(), limits, events),
+		capacitylimit.NewController(mgr.GetClient(), limits, events, placed),
 	)
 }
 

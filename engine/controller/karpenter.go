@@ -74,9 +74,9 @@ func (c Karpenter) options() *options.Options {
 // Karpenter's own operator package would parse the flags of this process, open
 // ports and never end its lease (karpenter v1.14.1, pkg/operator/operator.go);
 // what else it does is done here: the order of decoration and the list of
-// controllers are its own.
+// controllers are its own. What it returns knows which pods are to have a node.
 func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, provider *linode.Provider,
-	store *nodeoverlay.InstanceTypeStore) error {
+	store *nodeoverlay.InstanceTypeStore) (*state.Cluster, error) {
 	ctx = options.ToContext(ctx, settings.options())
 	clk := clock.RealClock{}
 	plain := metrics.Decorate(provider)
@@ -99,10 +99,10 @@ func addKarpenter(ctx context.Context, mgr manager.Manager, settings Karpenter, 
 	}
 	for _, c := range all {
 		if err := register(hurried(ctx, c), mgr, c); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return cluster, nil
 }
 
 // claimClient makes NodeClaims with their finalizer on. Karpenter would put it on

@@ -39,14 +39,19 @@ type Controller struct {
 	client   client.Client
 	enforcer *Enforcer
 	events   events.EventRecorder
+	placed   func(*corev1.Pod) bool
 	notified map[types.UID]time.Time // pods with an event about the limit, and since when
 	known    map[string]bool         // limits that the metrics show
 }
 
-// NewController returns the controller.
-func NewController(c client.Client, enforcer *Enforcer, recorder events.EventRecorder) *Controller {
+// NewController returns the controller. Placed reports whether a pod that has no node is to
+// have one that is there or on order: no limit keeps it waiting, though its own node may
+// have taken the last room.
+func NewController(
+	c client.Client, enforcer *Enforcer, recorder events.EventRecorder, placed func(*corev1.Pod) bool,
+) *Controller {
 	limitMetrics()
-	return &Controller{client: c, enforcer: enforcer, events: recorder}
+	return &Controller{client: c, enforcer: enforcer, events: recorder, placed: placed}
 }
 
 // Register implements operatorpkg's Controller. Any change reconciles all limits
@@ -80,19 +85,19 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err := c.client.List(ctx, &list); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the CapacityLimits: %w", err)
 	}
-	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() {
+	var pools karpv1.NodePoolList
+	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
+		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
+	}
+	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, limited) {
 		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
 	}
 	tally, err := c.enforcer.Show(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	var pools karpv1.NodePoolList
-	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
-	}
 	c.forgetOthers(list.Items)
-	binds := false
+	binds := c.anyFull(tally, pools.Items)
 	for i := range list.Items {
 		refuses, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
 		if apierrors.IsConflict(err) { // the cache is behind
@@ -106,7 +111,30 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	// New pods cause no event of a limit or a claim.
-	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally.Shared(), pools.Items)
+	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally, pools.Items)
+}
+
+// limited reports whether a NodePool has limits of its own. One that may have no node at
+// all is not meant to make any.
+func limited(pool karpv1.NodePool) bool {
+	nodes, capped := pool.Spec.Limits[limits.Nodes]
+	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
+}
+
+// anyFull reports whether the own limits of a NodePool refuse the cheapest node of it.
+func (c *Controller) anyFull(tally limits.Tally, pools []karpv1.NodePool) bool {
+	for i := range pools {
+		if !limited(pools[i]) {
+			continue
+		}
+		plans := instancetype.Candidates(c.enforcer.types.List(), instancetype.RequirementsOf(&pools[i]), nil)
+		for _, it := range plans {
+			if r, refused := tally.Refuses(c.enforcer.wish(pools[i].Name, it)); refused && r.Limit.Own {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // forgetOthers removes deleted limits from the metrics.
@@ -155,7 +183,7 @@ func (c *Controller) notifyPools(cl *lkeplanv1alpha1.CapacityLimit, refused refu
 		if message := refused.full[pools[i].Name]; message != "" {
 			const warning = corev1.EventTypeWarning
 			c.events.Eventf(cl, &pools[i], warning, lkeplanv1alpha1.ConditionReached, "Limit", "%s", message)
-			c.events.Eventf(&pools[i], cl, warning, "CapacityLimitReached", "Provision", "%s", message)
+			c.events.Eventf(&pools[i], cl, warning, ReasonReached, "Provision", "%s", message)
 		}
 	}
 }

@@ -51,7 +51,7 @@ func TestALimitSaysWhatIsUsedAndLeft(t *testing.T) {
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(full).WithObjects(
 		linodetest.NodePool(), full, roomy, linodetest.Decided(1), linodetest.Decided(2), linodetest.Undecided(3)).Build()
 	recorder := events.NewFakeRecorder(10)
-	controller := NewController(c, enforcer(t, c), recorder)
+	controller := NewController(c, enforcer(t, c), recorder, nobody)
 	if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
 		t.Fatal(err)
 	}
@@ -107,7 +107,7 @@ func TestWithoutLimitsNothingIsCounted(t *testing.T) {
 			return c.List(ctx, list, opts...)
 		},
 	})
-	controller := NewController(c, enforcer(t, c), events.NewFakeRecorder(10))
+	controller := NewController(c, enforcer(t, c), events.NewFakeRecorder(10), nobody)
 	reconciled := func() int {
 		lists = 0
 		if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
@@ -169,5 +169,52 @@ func TestAmountsAreRoundedDown(t *testing.T) {
 		if got := amount(corev1.ResourceName(tt.name), resource.MustParse(tt.quantity)); got != tt.want {
 			t.Errorf("amount(%s, %s) = %d, want %d", tt.name, tt.quantity, got, tt.want)
 		}
+	}
+}
+
+// nobody is to have a node.
+func nobody(*corev1.Pod) bool { return false }
+
+// TestPodsAreToldOfLimits: of a NodePool's own, too, with what the pod would fit with; but
+// not where the pod has a node on order, which may be what has taken the last room.
+func TestPodsAreToldOfLimits(t *testing.T) {
+	for name, tt := range map[string]struct {
+		limits map[corev1.ResourceName]string
+		placed bool
+		want   string
+	}{
+		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs are used, and the node has 1 CPUs; it fits with 9 CPUs"},
+		"two of its own":   {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "it fits with 9 CPUs and 3 nodes"},
+		"its node comes":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, placed: true},
+		"there is room":    {limits: map[corev1.ResourceName]string{"cpu": "9"}},
+		"no node is meant": {limits: map[corev1.ResourceName]string{"nodes": "0"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			pool, pod := linodetest.NodePool(), &corev1.Pod{}
+			pool.Spec.Limits = karpv1.Limits{}
+			for key, value := range tt.limits {
+				pool.Spec.Limits[key] = resource.MustParse(value)
+			}
+			pod.Namespace, pod.Name, pod.UID = "shop", "web", "web"
+			pod.Status.Conditions = []corev1.PodCondition{{
+				Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			}}
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, pod, linodetest.Decided(1),
+				linodetest.Decided(2)).Build()
+			recorder := events.NewFakeRecorder(10)
+			controller := NewController(c, enforcer(t, c), recorder, func(*corev1.Pod) bool { return tt.placed })
+			for range 2 { // it is said once
+				if _, err := controller.Reconcile(t.Context(), ctrl.Request{}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			said := ""
+			if len(recorder.Events) > 0 {
+				said = <-recorder.Events
+			}
+			if tt.want == "" && said != "" || !strings.Contains(said, tt.want) || len(recorder.Events) > 0 {
+				t.Errorf("the pod hears %q, want %q", said, tt.want)
+			}
+		})
 	}
 }

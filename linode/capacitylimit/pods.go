@@ -18,6 +18,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/limits"
 )
 
+// ReasonReached is the reason of events on pods and NodePools that a limit keeps nodes from.
+const ReasonReached = "CapacityLimitReached"
+
 // How often pending pods are listed while a limit refuses nodes, and how often an
 // event is repeated on a pod.
 const (
@@ -25,9 +28,10 @@ const (
 	notifyEvery = 2 * time.Minute
 )
 
-// notifyPods writes an event on each pod that is pending because of a
-// CapacityLimit: with room in the limit it would get a node. Karpenter cannot say
-// so: it only sees that the plan type is not offered.
+// notifyPods writes an event on each pod that is pending because of a limit: with room in
+// it the pod would get a node. Of a CapacityLimit Karpenter cannot say so: it only sees
+// that the plan type is not offered. Of a NodePool's own it does not say which one, and
+// with how much the pod would fit.
 func (c *Controller) notifyPods(ctx context.Context, tally limits.Tally, pools []karpv1.NodePool) error {
 	var pods corev1.PodList
 	if err := c.client.List(ctx, &pods, client.UnsafeDisableDeepCopy); err != nil {
@@ -36,13 +40,13 @@ func (c *Controller) notifyPods(ctx context.Context, tally limits.Tally, pools [
 	now, notified := time.Now(), map[types.UID]time.Time{}
 	for i := range pods.Items {
 		pod := &pods.Items[i]
-		if !podutils.IsProvisionable(pod) {
+		if !podutils.IsProvisionable(pod) || c.placed(pod) {
 			continue
 		}
 		if at, ok := c.notified[pod.UID]; ok && now.Sub(at) < notifyEvery {
 			notified[pod.UID] = at
 		} else if why, refused := c.refusedFor(pod, tally, pools); refused {
-			c.events.Eventf(pod, nil, corev1.EventTypeWarning, "CapacityLimitReached", "Provision", "%s", why)
+			c.events.Eventf(pod, nil, corev1.EventTypeWarning, ReasonReached, "Provision", "%s", why)
 			notified[pod.UID] = now
 		}
 	}
@@ -59,7 +63,7 @@ func (c *Controller) refusedFor(
 	for i := range pools {
 		pool := &pools[i]
 		want, ok := instancetype.ForPod(pool, pod)
-		if !ok {
+		if !ok || len(pool.Spec.Limits) > 0 && !limited(*pool) {
 			continue
 		}
 		fit := instancetype.Candidates(c.enforcer.types.List(), want, requests)
