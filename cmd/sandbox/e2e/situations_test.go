@@ -115,9 +115,6 @@ var refusals = []situation{
 		helps: func(s *sandbox) { s.kube(bound("later", "us-southeast"), "apply", "-f", "-") },
 	},
 	{
-		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is condemned, and gives up its nodes",
-	},
-	{
 		name: "class", pool: four, pod: "CPU 1", says: "it is not ready: spec.firewallID: only LKE Enterprise",
 		helps: func(s *sandbox) {
 			s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":null}}`)
@@ -141,6 +138,9 @@ var refusals = []situation{
 		name: "gate", pool: four, pod: "CPU 1\n      schedulingGates: [{name: example.com/quota}]",
 		says: "a scheduling gate holds it back: example.com/quota", helps: podHas("gate", `"schedulingGates":null`),
 	},
+	{
+		name: "condemned", pool: four, base: "CPU 3", pod: "CPU 3", says: "it is condemned, and gives up its nodes",
+	},
 }
 
 // placings are pods that Karpenter makes a node for, and which one.
@@ -148,7 +148,7 @@ var placings = []situation{
 	{name: "weight", pool: `requirements = { class = "standard", cpu = 8 }` + "\n  weight = 10", pod: "CPU 1", says: "g6-standard-8"},
 	{name: "startup", pool: four + "\n  startup_taints = [\"example.com/wait:NoSchedule\"]", pod: "CPU 1", says: "g6-standard-4"},
 	{name: "port", pool: four, base: "CPU 100m\nPORT 8080", pod: "CPU 100m\nPORT 8080", says: "g6-standard-4"},
-	{name: "size", pool: `requirements = { class = "standard", cpu = between(2, 8) }`, pod: "CPU 5", says: "g6-standard-6"},
+	{name: "size", pool: `requirements = { class = "standard", cpu = between(2, 8) }`, pod: "CPU 3", says: "g6-standard-4"},
 	{name: "another", pool: `requirements = { class = "standard", cpu = [6, 8] }`, pod: "CPU 1", says: "g6-standard-8"},
 }
 
