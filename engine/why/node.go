@@ -19,6 +19,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // node says why a node is what it is, stays or goes.
@@ -39,6 +40,9 @@ func (w *world) node(ctx context.Context, a *Answer) error {
 		a.add(Said, w.said(string(n.UID))...)
 		return nil
 	}
+	if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.Node == a.Name }) {
+		return nil
+	}
 	return w.absent("node", "", a.Name, names)
 }
 
@@ -51,6 +55,9 @@ func (w *world) claim(ctx context.Context, a *Answer) error {
 			a.Summary = fmt.Sprintf("NodeClaim %s is %s.", nc.Name, w.describe(nc))
 			return w.explain(ctx, a, nc)
 		}
+	}
+	if w.gone(a, func(g linodev1alpha1.GoneNode) bool { return g.NodeClaim == a.Name }) {
+		return nil
 	}
 	return w.absent("NodeClaim", "", a.Name, names)
 }

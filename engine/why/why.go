@@ -59,6 +59,7 @@ const (
 	Plan     About = "plan"     // why a node has its plan type
 	Stays    About = "stays"    // why a node is not consolidated
 	Replaced About = "replaced" // why a node is to be replaced
+	Went     About = "went"     // why a node is gone
 	State    About = "state"    // how a pool is
 	Plans    About = "plans"    // what a pool can make
 	Said     About = "said"     // what was said last, by whoever writes events
@@ -68,7 +69,7 @@ const (
 func (a About) title() string {
 	return map[About]string{
 		Placing: "What Karpenter would do now", Waits: "What it waits for", Plan: "Why this plan type",
-		Stays: "Why it stays", Replaced: "Why it is replaced", State: "How it is", Plans: "What it can make",
+		Stays: "Why it stays", Replaced: "Why it is replaced", Went: "Why it went", State: "How it is", Plans: "What it can make",
 		Said: "What was said last",
 	}[a]
 }

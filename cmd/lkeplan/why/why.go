@@ -35,7 +35,9 @@ const help = `Say why one thing is as it is, by what is in the cluster now.
 It takes the right to list nodes, pods, events, daemonsets, volumes and their
 claims, storageclasses, poddisruptionbudgets and the kinds of Karpenter and
 lkeplan. What may not be listed is said. The
-controller need not run. Of what is gone, the events of the last hour are told.
+controller need not run. Of a node that is gone, the journal tells that the
+controller keeps on its LinodeNodeClass, and of what is not in it the events of
+the last hour.
 Plan types and prices are those of the catalogue.`
 
 // settings are the flags as they were given.

@@ -167,6 +167,47 @@ type LinodeNodeClassStatus struct {
 	// KubernetesVersionCurrent.
 	// +optional
 	Conditions []status.Condition `json:"conditions,omitempty"`
+
+	// Gone are the nodes of the class that went last, the latest first.
+	// +optional
+	// +kubebuilder:validation:MaxItems=50
+	Gone []GoneNode `json:"gone,omitempty"`
+}
+
+// MostGone bounds the list of nodes that are gone.
+const MostGone = 50
+
+// GoneNode is a node that is gone, or goes, and why.
+type GoneNode struct {
+	// Time is when its NodeClaim was deleted.
+	Time metav1.Time `json:"time"`
+
+	// Created is when its NodeClaim was made.
+	Created metav1.Time `json:"created"`
+
+	// NodeClaim is the name of its NodeClaim.
+	NodeClaim string `json:"nodeClaim"`
+
+	// Node is the name that it had as a Node, where it has joined.
+	// +optional
+	Node string `json:"node,omitempty"`
+
+	// NodePool is the name of its NodePool.
+	NodePool string `json:"nodePool"`
+
+	// PlanType is what kind of Linode it was.
+	PlanType string `json:"planType"`
+
+	// HourlyPrice is what it cost, in US dollars.
+	HourlyPrice string `json:"hourlyPrice"`
+
+	// Reason is why it went: Drifted, Empty, Underutilized or another that Karpenter
+	// gives, Expired, or Deleted where its NodeClaim was deleted without a reason.
+	Reason string `json:"reason"`
+
+	// Message says more of the reason, such as what has drifted.
+	// +optional
+	Message string `json:"message,omitempty"`
 }
 
 // Hash is a digest of the fields whose change replaces nodes.

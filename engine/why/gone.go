@@ -1,0 +1,79 @@
+package why
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/top"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// reasons are what the reasons of the journal mean.
+var reasons = map[string]string{
+	"Drifted":       "it was replaced, as it was not what its pool and its class asked for",
+	"Empty":         "no pod was on it but those of DaemonSets",
+	"Underutilized": "its pods had room elsewhere, or on a cheaper node",
+	"Expired":       "it had the age at which its pool has nodes replaced (expire_after)",
+	"Deleted": "its NodeClaim was deleted, and Karpenter gave no reason: by somebody, with its pool, or because its " +
+		"machine was gone",
+}
+
+// gone says why a node or a claim went that is in the journal of its class.
+func (w *world) gone(a *Answer, is func(linodev1alpha1.GoneNode) bool) bool {
+	for _, class := range w.Classes {
+		for _, g := range class.Status.Gone {
+			if is(g) {
+				w.explainGone(a, g)
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (w *world) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
+	what := "NodeClaim " + g.NodeClaim
+	if a.Kind == "node" {
+		what = "Node " + g.Node
+	}
+	a.Summary = fmt.Sprintf("%s went %s ago, at %s. It was a %s ($%s an hour) of pool %s, and was there for %s.", what,
+		w.age(g.Time.Time), g.Time.UTC().Format("2006-01-02 15:04 UTC"), g.PlanType, g.HourlyPrice, g.NodePool,
+		top.Age(g.Time.Sub(g.Created.Time)))
+	text, known := reasons[g.Reason]
+	if !known {
+		text = g.Reason
+	}
+	if drift := drifts[g.Message]; drift != "" {
+		text += ": " + drift
+	} else if g.Message != "" {
+		text += ": " + g.Message
+	}
+	texts := []string{text}
+	for _, np := range w.Plans {
+		if applied := before(np, g.Time.Time); applied != nil {
+			texts = append(texts, fmt.Sprintf("NodePlan %s had applied %s, at %s", nodeplan.Key(np),
+				nodeplan.Short(applied.Revision), applied.Time.UTC().Format("2006-01-02 15:04 UTC")))
+		}
+	}
+	a.add(Went, plainly(texts...)...)
+	var said []string
+	for _, e := range w.Events {
+		if (e.InvolvedObject.Name == g.NodeClaim || e.InvolvedObject.Name == g.Node) && tells(e.Reason) {
+			said = append(said, string(e.InvolvedObject.UID))
+		}
+	}
+	a.add(Said, w.said(said...)...)
+}
+
+// before is what a NodePlan had applied last at a time; nil where its history does not
+// tell.
+func before(np *lkeplanv1alpha1.NodePlan, at time.Time) (last *lkeplanv1alpha1.HistoryEntry) {
+	for i, h := range np.Status.History {
+		if h.Status == lkeplanv1alpha1.ReasonSucceeded && !h.Time.After(at) && (last == nil || h.Time.After(last.Time.Time)) {
+			last = &np.Status.History[i]
+		}
+	}
+	return last
+}
