@@ -107,8 +107,17 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	}
 	t.Log("\n" + text)
 
-	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
+	s.inject(`{"path":"/lke/**","status":503,"body":"<html>down for maintenance</html>"}`)
 	s.kube(workload("fine", 1), "apply", "-f", "-")
+	down := waits("fine", "the Linode API does not answer as it should")
+	s.until("status tells of an API that is down", toldWithin, func(state) bool { return down(s.status(viewer)) })
+	s.until("so does an event on the pod", time.Minute, func(state) bool {
+		return s.told("Pod", "LinodeNoAnswer", "a node is made when it answers again")
+	})
+	s.clearFaults()
+
+	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
+	s.kube("", "scale", "deployment", "fine", "--replicas=2")
 	refused := waits("fine", "the Linode API refuses the controller's token")
 	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
 }

@@ -110,7 +110,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	s.untilAnswered(viewer)
 	s.startController(gates...)
 	s.until("pods get the nodes that why has said", 2*time.Minute, func(now state) bool {
-		s.tries(s.env["KUBECONFIG"], "", "taint", "nodes", "-l", "case=startup", "example.com/wait-")
+		s.tries(s.env["KUBECONFIG"], "", "taint", "nodes", "-l", "case=startup,karpenter.sh/registered=true", "example.com/wait-")
 		return now.running == running+len(placings)
 	})
 	for _, one := range placings {
@@ -124,6 +124,11 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		}
 		return true
 	})
+	s.until("events on the pods say why, too", time.Minute, func(state) bool {
+		return s.told("Pod", "PlanTypeOutOfStock", "of g6-standard-6") && s.told("Pod", "NodePoolNotReady", "spec.firewallID") &&
+			s.told("Pod", "CapacityLimitReached", "NodePool limit") &&
+			s.told("Pod", "CapacityLimitReached", "CapacityLimit capped")
+	})
 	for _, one := range refusals {
 		if one.name == "condemned" {
 			s.run("lkeplan", "apply", "--yes", situationsConfig(t, func(name string) bool { return name == "condemned" }))
@@ -135,6 +140,20 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	for _, one := range refusals {
 		s.runsOn(one.name, one.name, "")
 	}
+
+	name := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool=size", "-o", "name"))
+	name = strings.TrimPrefix(name, "node/")
+	s.kube("", "delete", "deployment", "size")
+	s.kube("", "patch", "nodepool", "size", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.until("the node is gone, and why says why it went", 2*time.Minute, func(now state) bool {
+		if slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return n.Name == name }) {
+			return false
+		}
+		out, _ := s.command(bin(t, "lkeplan"), map[string]string{"KUBECONFIG": viewer}, "why", "node", name, "-o", "json").
+			CombinedOutput() // it may be gone before that is written
+		return strings.Contains(string(out), "It was a g6-standard-4 ($0.072 an hour) of pool size") &&
+			strings.Contains(string(out), "no pod was on it but those of DaemonSets")
+	})
 }
 
 // untilAnswered asks why of the pods of all situations.
