@@ -96,7 +96,8 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		plans.Block("g6-standard-6", time.Now().Add(time.Hour)) // dearer than what is tried anyway
 		hears("")
 		plans.Block("g6-standard-4", time.Now().Add(time.Hour))
-		hears("of g6-standard-4 (tried again at 01:00:00 UTC), g6-standard-6 (tried again at 01:00:00 UTC); g6-standard-8 of NodePool second is tried next")
+		hears("of g6-standard-4 (tried again at 01:00:00 UTC), g6-standard-6 (tried again at 01:00:00 UTC); " +
+			"g6-standard-8 of NodePool second is tried next")
 		time.Sleep(tellEvery / 2)
 		hears("")
 		time.Sleep(tellEvery / 2)

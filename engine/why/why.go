@@ -69,7 +69,8 @@ const (
 func (a About) title() string {
 	return map[About]string{
 		Placing: "What Karpenter would do now", Waits: "What it waits for", Plan: "Why this plan type",
-		Stays: "Why it stays", Replaced: "Why it is replaced", Went: "Why it went", State: "How it is", Plans: "What it can make",
+		Stays: "Why it stays", Replaced: "Why it is replaced", Went: "Why it went",
+		State: "How it is", Plans: "What it can make",
 		Said: "What was said last",
 	}[a]
 }

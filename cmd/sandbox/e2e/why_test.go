@@ -95,7 +95,9 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	s.until("the pods that are to be there run", 2*time.Minute, func(now state) bool {
 		return now.running == running && now.matched()
 	})
-	s.run("lkeplan", "apply", "--yes", "--prune", situationsConfig(t, func(name string) bool { return name != "condemned" }))
+	s.run("lkeplan", "apply", "--yes", "--prune", situationsConfig(t, func(name string) bool {
+		return name != "condemned"
+	}))
 	s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
 	s.minValues("choice", 3)
 	s.until("pools say what is wrong", time.Minute, func(state) bool {
@@ -110,7 +112,8 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	s.untilAnswered(viewer)
 	s.startController(gates...)
 	s.until("pods get the nodes that why has said", 2*time.Minute, func(now state) bool {
-		s.tries(s.env["KUBECONFIG"], "", "taint", "nodes", "-l", "case=startup,karpenter.sh/registered=true", "example.com/wait-")
+		s.tries(s.env["KUBECONFIG"], "", "taint", "nodes", "-l", "case=startup,karpenter.sh/registered=true",
+			"example.com/wait-")
 		return now.running == running+len(placings)
 	})
 	for _, one := range placings {
@@ -125,7 +128,8 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		return true
 	})
 	s.until("events on the pods say why, too", time.Minute, func(state) bool {
-		return s.told("Pod", "PlanTypeOutOfStock", "of g6-standard-6") && s.told("Pod", "NodePoolNotReady", "spec.firewallID") &&
+		return s.told("Pod", "PlanTypeOutOfStock", "of g6-standard-6") &&
+			s.told("Pod", "NodePoolNotReady", "spec.firewallID") &&
 			s.told("Pod", "CapacityLimitReached", "NodePool limit") &&
 			s.told("Pod", "CapacityLimitReached", "CapacityLimit capped")
 	})
@@ -161,7 +165,7 @@ func (s *sandbox) untilAnswered(viewer string) {
 	for _, one := range slices.Concat(refusals, placings) {
 		pod := s.waitingPod(one.name)
 		var a why.Answer
-		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json", "--region", "us-southeast")), &a); err != nil {
+		if err := json.Unmarshal([]byte(s.asViewer(viewer, "why", "pod", pod, "-o", "json")), &a); err != nil {
 			s.t.Fatal(err)
 		}
 		if !slices.ContainsFunc(a.Sections, func(found why.Section) bool {
@@ -170,7 +174,7 @@ func (s *sandbox) untilAnswered(viewer string) {
 			})
 		}) {
 			s.t.Errorf("why does not say %q of pool %s:\n%s", one.says, one.name,
-				s.asViewer(viewer, "why", "pod", pod, "--region", "us-southeast"))
+				s.asViewer(viewer, "why", "pod", pod))
 		}
 	}
 }
@@ -216,7 +220,7 @@ func (s *sandbox) toldOf(deployment, reason string) bool {
 		s.t.Fatal(err)
 	}
 	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") && e.Reason == reason &&
-			strings.HasPrefix(e.Message, "Failed to schedule pod")
+		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") &&
+			e.Reason == reason && strings.HasPrefix(e.Message, "Failed to schedule pod")
 	})
 }
