@@ -140,7 +140,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		}
 		one.helps(s)
 	}
-	s.until("what helps has helped", 3*time.Minute, func(now state) bool { return now.pending == 0 })
+	s.until("what helps has helped", 5*time.Minute, func(now state) bool { return now.pending == 0 })
 	for _, one := range refusals {
 		s.runsOn(one.name, one.name, "")
 	}
