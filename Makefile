@@ -13,7 +13,7 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench compare regression notification image release-dry-run site browser lint \
+.PHONY: build unit test check model demo bench compare regression notification settling image release-dry-run site browser lint \
   generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
@@ -65,6 +65,9 @@ release-dry-run: ## build what a release publishes into bin/release, all platfor
 
 notification: build ## run what Flux's notification-controller makes of events
 	$(GO) test -C cmd/sandbox -tags notification -timeout $(TIMEOUT) -count 1 -v -run TestFluxNotifies ./e2e
+
+settling: build ## compare the end of a simulated consolidation with the controller's: ten minutes
+	$(GO) test -C cmd/sandbox -tags settling -timeout $(TIMEOUT) -count 1 -v -run TestSettlingIsTrue ./e2e
 
 site: ## render the documents into bin/site, to be opened there by a browser
 	$(GO) run -C cmd/sandbox ./site $(CURDIR) $(BIN)/site

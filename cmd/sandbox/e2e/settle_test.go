@@ -1,3 +1,5 @@
+//go:build settling
+
 package e2e
 
 import (
@@ -78,6 +80,9 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 // TestSettlingIsTrue: once half of the pods have left, the controller gives up and
 // replaces nodes until there are those which simulate says, of each pool and plan type,
 // and then no more. Nodes may go only when all have left: in between there are others.
+//
+// It takes ten minutes, and "make settling" runs it: Karpenter looks at nodes in an order
+// that is not always the same.
 func TestSettlingIsTrue(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t, "--region", "us-southeast")
