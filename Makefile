@@ -13,8 +13,8 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench compare regression notification settling image release-dry-run site browser lint \
-  generate generated fuzz help
+.PHONY: build unit test check model demo bench compare regression notification settling image release-dry-run site \
+  browser lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller

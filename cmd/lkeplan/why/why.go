@@ -71,7 +71,8 @@ func New(env *flags.Env) *cobra.Command {
 	}
 	flags.ClusterFlags(cmd, env, &s.access)
 	cmd.Flags().StringVarP(&s.namespace, "namespace", "n", "", "`NAMESPACE` of a pod (default: that of the context)")
-	cmd.Flags().StringVar(&s.region, "region", "", "`REGION` of the cluster (default: that of its nodes, or of its classes)")
+	cmd.Flags().StringVar(&s.region, "region", "",
+		"`REGION` of the cluster (default: that of its nodes, or of its classes)")
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")

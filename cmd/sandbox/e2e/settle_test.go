@@ -43,8 +43,9 @@ var settled = []settledLoad{
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: allMayGo,
 		annotations: `karpenter.sh/do-not-disrupt: "true"`},
 	{simulatedLoad: simulatedLoad{smallPlans, 16, "1", "1Gi", ""}, disruption: "\n    budget {\n      nodes = 0\n    }"},
-	{simulatedLoad: simulatedLoad{"requirements = { class = [\"standard\", \"dedicated\"], cpu = between(2, 16) }", 6, "1", "1Gi", ""},
-		disruption: allMayGo},
+	{simulatedLoad: simulatedLoad{
+		"requirements = { class = [\"standard\", \"dedicated\"], cpu = between(2, 16) }", 6, "1", "1Gi", "",
+	}, disruption: allMayGo},
 	{simulatedLoad: simulatedLoad{smallPlans, 4, "250m", "512Mi", fmt.Sprintf(affinityTo, "podAntiAffinity", "NAME")},
 		disruption: whenEmpty},
 	{simulatedLoad: simulatedLoad{smallPlans, 12, "1700m", "512Mi", ""}, disruption: allMayGo},
@@ -61,7 +62,8 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 		name := fmt.Sprintf("w%02d", i)
 		w.pods = int(float64(w.pods) * share)
 		block, manifest := w.files(i)
-		hcl += strings.Replace(block, "consolidate_after = \"Never\"", fmt.Sprintf("consolidate_after = %q", after)+w.disruption, 1)
+		hcl += strings.Replace(block, "consolidate_after = \"Never\"",
+			fmt.Sprintf("consolidate_after = %q", after)+w.disruption, 1)
 		labels := fmt.Sprintf("metadata: {labels: {app: %s}", name)
 		yaml += strings.Replace(manifest, labels, labels+fmt.Sprintf(", annotations: {%s}", w.annotations), 1)
 		if w.budget != "" {
