@@ -101,7 +101,7 @@ type Decision struct {
 	Drains  []Drain  // Nodes to delete before their machines
 	Kept    []Kept   // machines that cost and stay, reported once
 	Full    []string // claims that the cluster has no room for, reported once
-	Waiting bool     // some claim waits for a slot or an instance
+	Waiting bool     // some claim waits for a slot or an instance, or is shown without its own
 	PollIn  time.Duration
 	Memory  Memory
 }
@@ -175,6 +175,7 @@ func (s *scene) rebind(d *Decision) {
 			continue
 		}
 		if s.now.Sub(a.at) < reverted {
+			d.Waiting = true // perhaps nobody has stored it
 			continue
 		}
 		s.memory.assigned[c.UID] = assignment{instance: a.instance, at: a.at, underway: true}

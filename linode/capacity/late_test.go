@@ -257,7 +257,7 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 	s := begin(t)
 	one := []Pool{pool(1, 1, slotsOf(1)...)}
 	s.want("", s.sees(0, Done, []Claim{waits("a")}, one), "bind a to 1000")
-	s.want("the cache lags", s.sees(5*time.Second, Done, []Claim{waits("a")}, one))
+	s.want("the cache lags", s.sees(5*time.Second, Done, []Claim{waits("a")}, one), "wait")
 	s.want("it was overwritten", s.sees(5*time.Second, Done, []Claim{waits("a")}, one), "bind a to 1000")
 	s.memory.Release("a", s.at)
 	s.want("it is given back", s.sees(10*time.Second, Done, []Claim{waits("a")}, one), "web: delete pool 1")

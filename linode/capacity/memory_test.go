@@ -2,6 +2,7 @@ package capacity
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,7 +117,7 @@ func TestABindCountsBeforeItIsShown(t *testing.T) {
 	d := Decide(view, Memory{}, policy, now)
 	d.Memory.Bound(d.Binds[0], now)
 	again := Decide(view, d.Memory, policy, now)
-	if got := render(again); len(got) > 0 || again.Memory.Assigned("a") != 10 {
+	if got := render(again); !slices.Equal(got, []string{"wait"}) || again.Memory.Assigned("a") != 10 {
 		t.Errorf("decided %v; assigned is %d", got, again.Memory.Assigned("a"))
 	}
 	if again = Decide(View{Asked: now}, again.Memory, policy, now); again.Memory.Assigned("a") != 0 {

@@ -12,7 +12,8 @@ import (
 
 // book is a Claims in memory.
 type book struct {
-	mu sync.Mutex
+	mu     sync.Mutex
+	refuse int // so many times Bind fails
 	pages
 }
 
@@ -53,6 +54,10 @@ func (b *book) Bind(_ context.Context, bind capacity.Bind) error {
 	c, ok := b.claims[bind.UID]
 	if !ok {
 		return errors.New("not found")
+	}
+	if b.refuse > 0 {
+		b.refuse--
+		return errors.New("etcdserver: request timed out")
 	}
 	c.Instance = bind.Instance
 	b.claims[bind.UID] = c

@@ -332,6 +332,7 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 		})
 		if err != nil {
 			f.cfg.Log.Error("could not bind a machine to its NodeClaim", "uid", b.UID, "instance", b.Instance, "error", err)
+			f.Wake() // the next decisions wait for it, and have it stored again
 			return nil
 		}
 		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)

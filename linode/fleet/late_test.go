@@ -54,6 +54,26 @@ func (r *rig) forget(n int) {
 	}
 }
 
+// TestABindIsRefused: the machine is stored again soon, though nobody else waits.
+func TestABindIsRefused(t *testing.T) {
+	tiers(t, func(t *testing.T, cfg lkesim.Config) {
+		r := newRig(t, cfg)
+		defer r.kill()
+		r.book.refuse = 1
+		r.want(1)
+		r.until("refused", func() bool {
+			r.book.mu.Lock()
+			defer r.book.mu.Unlock()
+			return r.book.refuse == 0
+		})
+		refused := time.Now()
+		r.until("bound", r.bound)
+		if took := time.Since(refused); took > 15*time.Second {
+			t.Errorf("the machine was stored again after %s", took)
+		}
+	})
+}
+
 // TestACallIsDoneLate: 20 s after its 504. Whatever was asked meanwhile, no claim loses its
 // machine, and in the end there is one for each.
 func TestACallIsDoneLate(t *testing.T) {

@@ -51,6 +51,25 @@ func BenchmarkFleet(b *testing.B) {
 	}
 }
 
+// BenchmarkApply measures apply of 500 pools to a cluster with its controller, until all
+// of them are ready.
+func BenchmarkApply(b *testing.B) {
+	s := startSandbox(b)
+	s.installCRDs()
+	s.startController()
+	var names []string
+	for i := range 500 {
+		names = append(names, fmt.Sprintf("p%03d", i))
+	}
+	dir := pooled(b, "", names...)
+	for b.Loop() {
+		b.StopTimer()
+		s.kube("", "delete", "nodepools,linodenodeclasses", "--all")
+		b.StartTimer()
+		s.run("lkeplan", "apply", "--yes", "--timeout", "10m", dir)
+	}
+}
+
 // makeClaims makes two NodeClaims for each pool, as they are after a launch.
 func (s *sandbox) makeClaims() {
 	s.t.Helper()
