@@ -84,7 +84,8 @@ func TestALabelIsAskedForAgain(t *testing.T) {
 	s.want("it was done before", s.sees(0, View{Claims: []Claim{a}}), "bind a to 7")
 	s.memory.Bound(Bind{UID: "a", Machine: 7}, s.now)
 	s.want("the cache lags", s.sees(time.Second, View{Claims: []Claim{a}, Machines: []Machine{of("a", 7)}}))
-	s.want("it was overwritten", s.sees(10*time.Second, View{Claims: []Claim{a}, Machines: []Machine{of("a", 7)}}), "bind a to 7")
+	s.want("it was overwritten", s.sees(10*time.Second, View{Claims: []Claim{a}, Machines: []Machine{of("a", 7)}}),
+		"bind a to 7")
 }
 
 // TestAClaimEndsWithEachOfItsMachines: with the one that an unanswered call makes after the
@@ -145,7 +146,8 @@ func TestWhatNobodyOwns(t *testing.T) {
 	s.want("many", s.sees(10*time.Minute, view), "keep 100", "keep 101", "keep 102", "keep 103")
 	view.Nodes[101] = Node{Name: "n101", Condemned: true}
 	view.Machines = view.Machines[1:]
-	s.want("one may go, so three are left", s.sees(time.Minute, view), "drain n100", "drain n101", "drain n102", "drain n103")
+	s.want("one may go, so three are left", s.sees(time.Minute, view),
+		"drain n100", "drain n101", "drain n102", "drain n103")
 }
 
 // TestAFailureHoldsUp its own kind of claim, or all that the account is for.
@@ -169,7 +171,8 @@ func TestAFailureHoldsUp(t *testing.T) {
 			c = a
 		}
 		s.sees(0, View{Claims: []Claim{a}})
-		s.want(fmt.Sprint("after ", tt.outcome), s.sees(5*time.Second, View{Claims: slices.Compact([]Claim{a, c, b})}), tt.then...)
+		view := View{Claims: slices.Compact([]Claim{a, c, b})}
+		s.want(fmt.Sprint("after ", tt.outcome), s.sees(5*time.Second, view), tt.then...)
 	}
 }
 
@@ -201,7 +204,10 @@ func TestABurst(t *testing.T) {
 func TestLabels(t *testing.T) {
 	name := strings.Repeat("a", 43)
 	got := Label(name, "6f7a")
-	if len(got) != 64 || got != Label(name, "6f7a") || got == Label(name, "6f7b") || !Ours(name, got) || Ours(name[1:], got) {
+	if len(got) != 64 || got != Label(name, "6f7a") || got == Label(name, "6f7b") {
 		t.Errorf("the label is %s", got)
+	}
+	if !Ours(name, got) || Ours(name[1:], got) {
+		t.Errorf("whose is %s?", got)
 	}
 }

@@ -126,7 +126,9 @@ func (w *world) step() {
 	if w.chance(2) {
 		w.restart()
 	}
-	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool { return !p.until.IsZero() && !w.now.Before(p.until) })
+	w.processes = slices.DeleteFunc(w.processes, func(p *process) bool {
+		return !p.until.IsZero() && !w.now.Before(p.until)
+	})
 	for _, p := range slices.Clone(w.processes) {
 		w.decide(p)
 	}
