@@ -37,7 +37,8 @@ func (s *tale) sees(later time.Duration, view View) (told []string) {
 		told = append(told, fmt.Sprintf("look for %d of %s", l.Machine, l.UID))
 	}
 	for _, order := range d.Deletes {
-		told = append(told, fmt.Sprintf("delete %d", order.Machine))
+		word := map[bool]string{false: "delete", true: "delete orphan"}[order.Orphan]
+		told = append(told, fmt.Sprintf("%s %d", word, order.Machine))
 	}
 	for _, drain := range d.Drains {
 		told = append(told, "drain "+drain.Node)
@@ -133,7 +134,7 @@ func TestWhatNobodyOwns(t *testing.T) {
 	}
 	s.want("at first", s.sees(0, view))
 	s.want("soon", s.sees(9*time.Minute, view))
-	s.want("later", s.sees(time.Minute, view), "delete 0")
+	s.want("later", s.sees(time.Minute, view), "delete orphan 0")
 	s.memory.Deleted(Delete{Machine: 0}, Unknown, s.now)
 	view.Nodes = map[int]Node{0: {Name: "n0"}}
 	s.want("pods may run on it", s.sees(time.Minute, view), "drain n0")

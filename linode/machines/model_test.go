@@ -150,11 +150,17 @@ func (w *world) ask() {
 	w.claims[uid] = &subject{Claim: Claim{UID: uid, Kind: kind, Created: w.now}, askers: map[*process]bool{}}
 }
 
-// part has a claim end: Karpenter has drained its Node.
+// part has a claim end: Karpenter drains its Node, and says some time later that its
+// machine may go.
 func (w *world) part() {
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
-		if c := w.claims[uid]; !c.released && w.chance(30) {
-			c.Leaving, c.released = true, true
+		switch c := w.claims[uid]; {
+		case c.released || !w.chance(30):
+		case !c.Leaving:
+			c.Leaving = true
+			return
+		default:
+			c.released = true
 			delete(w.nodes, c.Machine)
 			return
 		}
@@ -383,6 +389,12 @@ func (w *world) rest() {
 	for range 900 {
 		w.now = w.now.Add(2 * time.Second)
 		w.happen()
+		for _, c := range w.claims {
+			if c.Leaving && !c.released {
+				c.released = true
+				delete(w.nodes, c.Machine)
+			}
+		}
 		w.processes = w.processes[len(w.processes)-1:]
 		w.decide(w.processes[0])
 	}
