@@ -3,16 +3,20 @@
 package e2e
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
@@ -79,7 +83,7 @@ func writeSettled(t *testing.T, dir, after string, share float64) (yaml string) 
 	return yaml
 }
 
-// TestSettlingIsTrue: once half of the pods have left, the controller gives up and
+// TestSettlingIsTrue: once half of the pods of each node have left, the controller gives up and
 // replaces nodes until there are those which simulate says, of each pool and plan type,
 // and then no more. Nodes may go only when all have left: in between there are others.
 //
@@ -105,10 +109,11 @@ func TestSettlingIsTrue(t *testing.T) {
 	s.run("lkeplan", "apply", "--yes", dir)
 	mixed := func(plans []simulate.Plan, pods int) func(state) bool {
 		return func(now state) bool {
-			return now.running == pods && now.matched() && cmp.Equal(mixOf(now), mixSaid(plans))
+			return now.running == pods && now.matched() && gocmp.Equal(mixOf(now), mixSaid(plans))
 		}
 	}
 	s.until("there are the nodes that are simulated", 5*time.Minute, mixed(said.Head.Plans, said.Head.Asked))
+	s.half()
 	s.kube(writeSettled(t, dir, "Never", 0.5), "apply", "-f", "-")
 	s.until("half of the pods have left", 2*time.Minute, mixed(said.Head.Plans, said.Head.Settled.Placed))
 	t.Logf("pods by node:\n%s", s.kube("", "get", "pods", "-o", "custom-columns=:.metadata.labels.app,:.spec.nodeName"))
@@ -121,13 +126,35 @@ func TestSettlingIsTrue(t *testing.T) {
 			break
 		}
 	}
-	if diff := cmp.Diff(mixSaid(said.Head.Settled.Plans), mixOf(last)); diff != "" {
+	if diff := gocmp.Diff(mixSaid(said.Head.Settled.Plans), mixOf(last)); diff != "" {
 		t.Fatalf("nodes by pool and plan type (-simulated +there)\n%s\n%s", diff,
 			tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 60))
 	}
 	s.never("more nodes go", 40*time.Second, func(now state) bool {
-		return !cmp.Equal(mixOf(now), mixSaid(said.Head.Settled.Plans))
+		return !gocmp.Equal(mixOf(now), mixSaid(said.Head.Settled.Plans))
 	})
+}
+
+// half has every second pod of each node be the first to leave, as in simulate: which of
+// equal pods a ReplicaSet gives up is chance, and may leave a node empty.
+func (s *sandbox) half() {
+	s.t.Helper()
+	var pods corev1.PodList
+	if err := s.client.List(s.t.Context(), &pods, client.HasLabels{"app"}); err != nil {
+		s.t.Fatal(err)
+	}
+	slices.SortFunc(pods.Items, func(a, b corev1.Pod) int {
+		return cmp.Or(cmp.Compare(a.Labels["app"], b.Labels["app"]), cmp.Compare(a.Spec.NodeName, b.Spec.NodeName))
+	})
+	for i := range pods.Items {
+		leaving := &pods.Items[i]
+		if before := leaving.DeepCopy(); i%2 == 0 {
+			metav1.SetMetaDataAnnotation(&leaving.ObjectMeta, corev1.PodDeletionCost, "-1")
+			if err := s.client.Patch(s.t.Context(), leaving, client.MergeFrom(before)); err != nil {
+				s.t.Fatal(err)
+			}
+		}
+	}
 }
 
 func mixSaid(plans []simulate.Plan) map[string]int {
