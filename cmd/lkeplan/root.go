@@ -51,7 +51,8 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
-		newInit(env), newFmt(env), newValidate(env), newRender(env), newConsole(env), newGraph(env), newExplain(env))
+		newInit(env), newFmt(env), newValidate(env), newRender(env), newTest(env), newConsole(env), newGraph(env),
+		newExplain(env))
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),
 		simulate.New(env))
