@@ -16,6 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/trial"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -72,15 +73,15 @@ func TestTests(t *testing.T) {
 	}
 	for _, name := range files {
 		dir := path.Dir(name)
-		runs, _, diags := config.Runs(examples, dir)
+		runs, _, diags := run.Read(examples, dir)
 		if diags.HasErrors() {
 			t.Error(diags)
 		}
 		opts := compile.Options{Options: config.Options{Dir: dir, Version: "0.3.0"}}
-		for _, run := range runs {
-			outcome := trial.Try(context.Background(), trial.Directory{FS: examples, Options: opts}, run)
+		for _, r := range runs {
+			outcome := trial.Try(context.Background(), trial.Directory{FS: examples, Options: opts}, r)
 			if outcome.Status != trial.Passed {
-				t.Errorf("%s: %s: %v", name, run.Name, outcome.Diagnostics)
+				t.Errorf("%s: %s: %v", name, r.Name, outcome.Diagnostics)
 			}
 		}
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/trial"
@@ -60,7 +60,7 @@ func newTest(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, files, diags := config.Runs(fsys, opts.Dir)
+			runs, files, diags := run.Read(fsys, opts.Dir)
 			if diags.HasErrors() {
 				return flags.Report(env, compile.Result{Files: files}, diags)
 			}
@@ -79,11 +79,11 @@ func newTest(env *env) *cobra.Command {
 }
 
 // filtered are the runs whose names have one of some texts.
-func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
+func filtered(runs []run.Run, texts []string) ([]run.Run, error) {
 	if len(texts) == 0 {
 		return runs, nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(runs), func(r config.Run) bool {
+	kept := slices.DeleteFunc(slices.Clone(runs), func(r run.Run) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.Name, text) })
 	})
 	if len(kept) == 0 {
@@ -92,9 +92,9 @@ func filtered(runs []config.Run, texts []string) ([]config.Run, error) {
 	return kept, nil
 }
 
-func tryAll(ctx context.Context, d trial.Directory, runs []config.Run) (outcomes []trial.Outcome) {
-	for _, run := range runs {
-		outcomes = append(outcomes, trial.Try(ctx, d, run))
+func tryAll(ctx context.Context, d trial.Directory, runs []run.Run) (outcomes []trial.Outcome) {
+	for _, r := range runs {
+		outcomes = append(outcomes, trial.Try(ctx, d, r))
 	}
 	return outcomes
 }

@@ -14,9 +14,9 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -42,19 +42,19 @@ const (
 
 // An Outcome is what has come of a run.
 type Outcome struct {
-	Run         config.Run
+	Run         run.Run
 	Status      Status
 	Diagnostics hcl.Diagnostics      // errors only; none where it has passed
 	Files       map[string]*hcl.File // for showing them
 }
 
 // Try tries one run.
-func Try(ctx context.Context, d Directory, run config.Run) Outcome {
-	t := &trying{Directory: d, run: run}
-	t.Options.Run = &run
+func Try(ctx context.Context, d Directory, r run.Run) Outcome {
+	t := &trying{Directory: d, run: r}
+	t.Options.Run = &r
 	head, diags := compile.Dir(ctx, d.FS, t.Options)
-	t.outcome = Outcome{Run: run, Status: Error, Files: head.Files, Diagnostics: errorsOf(diags)}
-	if run.ExpectError != "" {
+	t.outcome = Outcome{Run: r, Status: Error, Files: head.Files, Diagnostics: errorsOf(diags)}
+	if r.ExpectError != "" {
 		return t.expect()
 	}
 	if diags.HasErrors() {
@@ -84,7 +84,7 @@ func errorsOf(diags hcl.Diagnostics) (errors hcl.Diagnostics) {
 // trying is one run that is being tried.
 type trying struct {
 	Directory
-	run      config.Run
+	run      run.Run
 	head     compile.Result
 	prices   *catalog.Catalog
 	snapshot *compare.Snapshot

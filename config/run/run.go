@@ -1,4 +1,8 @@
-package config
+// Package run reads the tests of a directory: the run blocks in its files named
+// *.lketest.hcl, with what each compiles, simulates and compares.
+//
+// It evaluates no assertion, and does not read the directory itself.
+package run
 
 import (
 	"fmt"
@@ -18,10 +22,10 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// MaxRuns bounds the tests of a directory, each of which is compiled.
-const MaxRuns = 500
+// Max bounds the tests of a directory, each of which is compiled.
+const Max = 500
 
-// A Run is one test of a directory. Its assertions are evaluated by a Trial.
+// A Run is one test of a directory.
 type Run struct {
 	Name  string
 	Range hcl.Range // of the block's header
@@ -35,9 +39,9 @@ type Run struct {
 	at     int // among the runs of the file
 }
 
-// Runs reads the tests of a directory, file by file. The files are for showing what is
+// Read reads the tests of a directory, file by file. The files are for showing what is
 // wrong with them, in which case nothing is to be tried.
-func Runs(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags hcl.Diagnostics) {
+func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags hcl.Diagnostics) {
 	sources, diags := load.Tests(fsys, dir)
 	files = map[string]*hcl.File{}
 	names := map[string]hcl.Range{}
@@ -61,9 +65,9 @@ func Runs(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags
 		}
 		diags = append(diags, append(fileDiags, m.Overrun()...)...)
 	}
-	if len(runs) > MaxRuns {
-		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", MaxRuns),
-			runs[MaxRuns].Range))
+	if len(runs) > Max {
+		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", Max),
+			runs[Max].Range))
 	}
 	return runs, files, diag.Sort(diags)
 }
@@ -127,7 +131,7 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	}
 	asserts := content.Blocks.OfType("assert")
 	for _, assert := range asserts {
-		_, assertDiags := assert.Body.Content(decode.Schema(assertTable()))
+		_, assertDiags := assert.Body.Content(decode.Schema(AssertTable()))
 		diags = append(diags, assertDiags...)
 	}
 	for _, name := range []string{"pods", "workloads", "base", "snapshot", "at", "expect_error"} {
@@ -158,8 +162,8 @@ func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.A
 	return diags
 }
 
-// assertTable is that of the assertions of a run.
-func assertTable() schemas.Block {
+// AssertTable is that of the assertions of a run.
+func AssertTable() schemas.Block {
 	for _, table := range schemas.Run.Blocks {
 		if table.Type == "assert" {
 			return table
@@ -186,59 +190,16 @@ func textsOf(v cty.Value) (texts []string) {
 	return texts
 }
 
-// begin gives the variables the values of a run, and keeps its assertions.
-func (m *Module) begin(run *Run) hcl.Diagnostics {
-	blocks, file, diags := runBlocks(run.source, m.meter)
-	m.Files[run.source.Name] = file
+// Blocks reads the blocks of the run for a compilation whose meter it is: the values of
+// variables, and the assertions. The file is for showing them.
+func (r *Run) Blocks(m *meter.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
+	blocks, file, diags := runBlocks(r.source, m)
 	if diags.HasErrors() {
-		return diags
+		return nil, file, diags
 	}
-	content, _, diags := blocksOf(blocks[run.at])
-	for _, values := range content.Blocks.OfType("variables") {
-		diags = append(diags, m.inputs.addFile(values.Body, run.source.Name)...)
-	}
-	m.asserts = content.Blocks.OfType("assert")
-	return diags
+	content, _, diags = blocksOf(blocks[r.at])
+	return content, file, diags
 }
 
-// A Trial is a directory that was compiled for a run, whose assertions wait for what is
-// known of it.
-type Trial struct {
-	asserts hcl.Blocks
-	in      *compiler
-}
-
-// Judge evaluates the assertions: each that is false, null or unknown, or in error, is an
-// error. Known are the values of schemas.TestValues by the first part of their names.
-func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
-	scope := t.in.scope
-	for name, root := range known {
-		scope = scope.With(name, root)
-	}
-	earlier := len(t.in.run.Diags)
-	for _, block := range t.asserts {
-		found := t.in.assert(assertTable(), block, "Assertion failed", scope)
-		if !found.HasErrors() {
-			found = append(found, undecidable(block, scope)...)
-		}
-		diags = append(diags, found...)
-	}
-	// No assertion was evaluated before, and the directory compiled.
-	diags = slices.Concat(diags, t.in.run.Diags[earlier:], t.in.run.Meter.Overrun())
-	return diag.Sort(diags)
-}
-
-// undecidable finds a condition that is neither true nor false.
-func undecidable(block *hcl.Block, scope *eval.Scope) hcl.Diagnostics {
-	content, _, _ := block.Body.PartialContent(decode.Schema(assertTable()))
-	attr := content.Attributes["condition"]
-	if attr == nil {
-		return nil // which is reported
-	}
-	if v, _, diags := scope.Private().Value(attr.Expr); v.IsKnown() || diags.HasErrors() {
-		return diags
-	}
-	return hcl.Diagnostics{diag.AtExpression("Assertion that is not decided",
-		"The condition depends on something that is not known here. Nodes are counted where the run has a snapshot, and "+
-			"the nodes of a change are known without one only where it rolls and deletes none.", attr.Expr)}
-}
+// File is the name of the file that has the run.
+func (r *Run) File() string { return r.source.Name }
