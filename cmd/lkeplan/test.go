@@ -11,7 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
-	"github.com/lkeplan/lkeplan/config/run"
+	tests "github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/trial"
@@ -60,7 +60,7 @@ func newTest(env *env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			runs, files, diags := run.Read(fsys, opts.Dir)
+			runs, files, diags := tests.Read(fsys, opts.Dir)
 			if diags.HasErrors() {
 				return flags.Report(env, compile.Result{Files: files}, diags)
 			}
@@ -79,11 +79,11 @@ func newTest(env *env) *cobra.Command {
 }
 
 // filtered are the runs whose names have one of some texts.
-func filtered(runs []run.Run, texts []string) ([]run.Run, error) {
+func filtered(runs []tests.Run, texts []string) ([]tests.Run, error) {
 	if len(texts) == 0 {
 		return runs, nil
 	}
-	kept := slices.DeleteFunc(slices.Clone(runs), func(r run.Run) bool {
+	kept := slices.DeleteFunc(slices.Clone(runs), func(r tests.Run) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.Name, text) })
 	})
 	if len(kept) == 0 {
@@ -92,7 +92,7 @@ func filtered(runs []run.Run, texts []string) ([]run.Run, error) {
 	return kept, nil
 }
 
-func tryAll(ctx context.Context, d trial.Directory, runs []run.Run) (outcomes []trial.Outcome) {
+func tryAll(ctx context.Context, d trial.Directory, runs []tests.Run) (outcomes []trial.Outcome) {
 	for _, r := range runs {
 		outcomes = append(outcomes, trial.Try(ctx, d, r))
 	}
