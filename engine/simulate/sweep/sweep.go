@@ -225,7 +225,9 @@ func (s size) requirement(written []karpv1.NodeSelectorRequirementWithMinValues,
 		}
 	}
 	bound := "lte(" + s.hcl(most) + ")"
-	if least > 0 {
+	if least == most {
+		bound = s.hcl(most)
+	} else if least > 0 {
 		bound = "between(" + s.hcl(least) + ", " + s.hcl(most) + ")"
 	}
 	if len(others) == 0 {
