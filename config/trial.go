@@ -58,6 +58,6 @@ func undecided(condition hcl.Expression, scope *eval.Scope) hcl.Diagnostics {
 		return diags
 	}
 	return hcl.Diagnostics{diag.AtExpression("Assertion that is not decided",
-		"The condition depends on something that is not known here. Nodes are counted where the run has a snapshot, and "+
-			"the nodes of a change are known without one only where it rolls and deletes none.", condition)}
+		"The condition depends on something that is not known here. Of a change, nodes are counted where the run has "+
+			"pods or a snapshot, and are known without only where it rolls and deletes none.", condition)}
 }

@@ -16,7 +16,8 @@ var Run = Block{
 		{Name: "workloads", Kind: Strings, Default: "none",
 			Doc: "Manifests whose pods are simulated: files, or directories of them, as paths from this directory."},
 		{Name: "base", Kind: String, Default: "nothing is compared",
-			Doc: `What the directory is compared with, as it is before a change: "git:REF", or "dir:PATH" from this directory.`},
+			Doc: `What the directory is compared with, as it is before a change: "git:REF", or "dir:PATH" from this ` +
+				"directory. Nodes are counted among those of the snapshot, or else those that the pods have before the change."},
 		{Name: "snapshot", Kind: String, Default: "no nodes are counted",
 			Doc: "A file of `lkeplan snapshot` below the root of the repository, as a path from this directory. A change is " +
 				"compared on its nodes, and its pods are simulated where no others are given."},
@@ -47,7 +48,12 @@ type TestValue struct {
 
 // TestValues are all that assertions know besides the names of the directory.
 func TestValues() []TestValue {
-	const pods, base, snapshot = "`pods`, `workloads` or `snapshot`", "`base`", "`base`, and `snapshot` where a pool rolls"
+	const (
+		pods  = "`pods`, `workloads` or `snapshot`"
+		base  = "`base`"
+		nodes = "`base`, and one of `snapshot`, `pods` and `workloads`"
+		rolls = nodes + " where a pool rolls"
+	)
 	values := []TestValue{
 		{"objects", "", "The compiled objects with their defaults, by address: `objects[\"pool.web\"].spec.weight`."},
 		{"cost.floor", "", "What all pools cost in a month at least, in US dollars."},
@@ -73,10 +79,10 @@ func TestValues() []TestValue {
 	for _, a := range PlanAttributes() {
 		when := base
 		if a.Cluster {
-			when = "`base` and `snapshot`"
+			when = nodes
 		}
 		if a.Group == "nodes" && a.Name != "total" {
-			when = snapshot
+			when = rolls
 		}
 		values = append(values, TestValue{"plan." + a.Group + "." + a.Name, when, a.Doc})
 	}

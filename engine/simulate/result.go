@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -25,6 +26,8 @@ type Result struct {
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order in which they were made
 	Notes      []string    `json:"notes"` // what was not simulated
+
+	Claims []karpv1.NodeClaim `json:"-"` // behind the nodes, in their order
 
 	Settled *Settled `json:"settled,omitempty"` // what Karpenter makes of it afterwards
 }
@@ -107,7 +110,7 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 	}
 	for _, m := range w.made {
 		n := w.node(m)
-		r.Nodes = append(r.Nodes, n)
+		r.Nodes, r.Claims = append(r.Nodes, n), append(r.Claims, *m.claim)
 		r.Total.add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)

@@ -12,6 +12,9 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // compare says what going from the base of the run to the directory does.
@@ -35,22 +38,48 @@ func (t *trying) compare(ctx context.Context) (change plan.Plan, ok bool) {
 		return change, t.fail("Cannot read the base", fmt.Errorf("%s does not compile", t.run.Base))
 	}
 	base.Cluster.Region = cmp.Or(base.Cluster.Region, t.head.Cluster.Region)
-	if t.snapshot == nil {
-		change, err = compare.Revisions(base, t.head, t.prices, t.at)
-	} else {
-		tie := compare.Tie{
-			Names: []string{t.head.Cluster.Name, base.Cluster.Name}, ID: t.head.Cluster.ID, Region: t.head.Cluster.Region,
-			Place: "snapshot " + t.run.Snapshot,
-		}
-		change, err = compare.RevisionsOn(ctx, base, t.head, compare.Tied(t.snapshot.View(), tie), t.prices, t.at)
-	}
-	if err == nil {
+	if change, err = t.change(ctx, base); err == nil {
 		err = compare.Guard(&change, base, t.head, nil)
 	}
 	if err != nil {
 		return change, t.fail("Cannot compare with the base", err)
 	}
 	return change, true
+}
+
+// change compares on the nodes of the snapshot, on those that the pods have before it, or
+// on none.
+func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, error) {
+	switch {
+	case t.snapshot != nil:
+		tie := compare.Tie{
+			Names: []string{t.head.Cluster.Name, base.Cluster.Name}, ID: t.head.Cluster.ID, Region: t.head.Cluster.Region,
+			Place: "snapshot " + t.run.Snapshot,
+		}
+		return compare.RevisionsOn(ctx, base, t.head, compare.Tied(t.snapshot.View(), tie), t.prices, t.at)
+	case t.named():
+		before, err := t.simulate(ctx, base)
+		if err != nil {
+			return plan.Plan{}, fmt.Errorf("simulate the pods: %w", err)
+		}
+		return compare.RevisionsAmong(base, t.head, nodesOf(before, base), t.prices, t.at)
+	}
+	return compare.Revisions(base, t.head, t.prices, t.at)
+}
+
+// nodesOf are simulated nodes. They have the version that their class names, if it does.
+func nodesOf(simulated simulate.Result, base compile.Result) []plan.Node {
+	versions := map[string]string{}
+	for _, o := range base.Objects {
+		if o.Kind() == schemas.NodeClass.Object.Kind {
+			versions[o.Name()] = manifest.Text(o.Defaulted, "spec", "lkeK8sVersion")
+		}
+	}
+	nodes := compare.NodesOf(simulated.Claims, nil)
+	for i := range nodes {
+		nodes[i].Version = cmp.Or(nodes[i].Version, versions[nodes[i].Class])
+	}
+	return nodes
 }
 
 // base compiles the directory as it is before the change.

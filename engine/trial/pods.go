@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
@@ -20,46 +21,55 @@ import (
 // maxManifests bounds the files that one path of workloads stands for.
 const maxManifests = 1000
 
-// simulate says what becomes of the pods of the run.
-func (t *trying) simulate(ctx context.Context) (simulate.Result, error) {
-	var objects []workloads.Object
-	for _, name := range t.run.Workloads {
-		found, err := t.manifests(name)
-		if err != nil {
-			return simulate.Result{}, fmt.Errorf("workloads %s: %w", name, err)
-		}
-		objects = append(objects, found...)
-	}
-	found, err := workloads.Of(objects, false)
-	if err != nil {
-		return simulate.Result{}, fmt.Errorf("workloads %w", err)
-	}
-	for _, text := range t.run.Pods {
-		load, err := workloads.Pods(text)
-		if err != nil {
-			return simulate.Result{}, fmt.Errorf("pods %w", err)
-		}
-		found.Workloads = append(found.Workloads, load)
-	}
-	in := simulate.Input{
-		Region: t.head.Cluster.Region, Tier: catalog.Tier(t.head.Cluster.Tier), Catalog: t.prices,
-	}
-	for _, o := range t.head.Objects {
+// named reports whether the run names pods, and not only a snapshot that has some.
+func (t *trying) named() bool { return len(t.run.Pods)+len(t.run.Workloads) > 0 }
+
+// simulate says what becomes of the pods of the run with a configuration.
+func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Result, error) {
+	in := simulate.Input{Region: with.Cluster.Region, Tier: catalog.Tier(with.Cluster.Tier), Catalog: t.prices}
+	for _, o := range with.Objects {
 		in.Objects = append(in.Objects, o.Defaulted)
 	}
-	if t.snapshot != nil && len(t.run.Pods)+len(t.run.Workloads) == 0 {
-		types := instancetype.New(t.prices, in.Region, in.Tier).List()
-		set, err := t.snapshot.PodShapes(shapes.Words(in.Objects, types))
-		if err != nil {
-			return simulate.Result{}, fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
-		}
-		found = workloads.FromShapes(set)
+	found, err := t.pods(in)
+	if err != nil {
+		return simulate.Result{}, err
 	}
 	in.Workloads, in.DaemonSets, in.Budgets = found.Workloads, found.DaemonSets, found.Budgets
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")
 	}
 	return simulate.Run(ctx, in)
+}
+
+// pods are those that the run names, or else those of its snapshot.
+func (t *trying) pods(in simulate.Input) (found workloads.Found, err error) {
+	if !t.named() {
+		types := instancetype.New(t.prices, in.Region, in.Tier).List()
+		set, err := t.snapshot.PodShapes(shapes.Words(in.Objects, types))
+		if err != nil {
+			return found, fmt.Errorf("snapshot %s: %w", t.run.Snapshot, err)
+		}
+		return workloads.FromShapes(set), nil
+	}
+	var objects []workloads.Object
+	for _, name := range t.run.Workloads {
+		some, err := t.manifests(name)
+		if err != nil {
+			return found, fmt.Errorf("workloads %s: %w", name, err)
+		}
+		objects = append(objects, some...)
+	}
+	if found, err = workloads.Of(objects, false); err != nil {
+		return found, fmt.Errorf("workloads %w", err)
+	}
+	for _, text := range t.run.Pods {
+		load, err := workloads.Pods(text)
+		if err != nil {
+			return found, fmt.Errorf("pods %w", err)
+		}
+		found.Workloads = append(found.Workloads, load)
+	}
+	return found, nil
 }
 
 // path is a path of the run in the file system.

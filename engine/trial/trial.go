@@ -134,8 +134,8 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 		return nil, t.fail("Cannot tell the cost", err)
 	}
 	known["cost"] = eval.Root{Value: costValue(alone)}
-	if len(t.run.Pods)+len(t.run.Workloads) > 0 || t.run.Base == "" && t.snapshot != nil {
-		result, err := t.simulate(ctx)
+	if t.named() || t.run.Base == "" && t.snapshot != nil {
+		result, err := t.simulate(ctx, t.head)
 		if err != nil {
 			return nil, t.fail("Cannot simulate the pods", err)
 		}

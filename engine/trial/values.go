@@ -102,8 +102,8 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 func planValue(p plan.Plan) cty.Value {
 	value := compile.PolicyValue(p).AsValueMap()
 	s := p.Summary()
+	nodes := value["nodes"].AsValueMap()
 	if p.Current == nil {
-		nodes := value["nodes"].AsValueMap()
 		nodes["created"] = number(0)
 		if len(s.Rolled)+len(s.Condemned) == 0 {
 			nodes["rolled"] = number(0)
@@ -111,8 +111,10 @@ func planValue(p plan.Plan) cty.Value {
 		if len(s.Deleted) == 0 {
 			nodes["deleted"] = number(0)
 		}
-		value["nodes"] = cty.ObjectVal(nodes)
+	} else if slices.ContainsFunc(p.Changes, uncounted) {
+		nodes["rolled"] = cty.UnknownVal(cty.Number)
 	}
+	value["nodes"] = cty.ObjectVal(nodes)
 	actions := map[string]cty.Value{}
 	for _, c := range p.Changes {
 		actions[c.Addr] = cty.StringVal(string(c.Action))
@@ -123,6 +125,12 @@ func planValue(p plan.Plan) cty.Value {
 	})
 	value["refused_by"] = refusedBy(p.Verdicts)
 	return cty.ObjectVal(value)
+}
+
+// uncounted reports whether all nodes of a pool are replaced, and it is not known of all:
+// their version is not.
+func uncounted(c plan.Change) bool {
+	return c.Effect == plan.Roll && !c.Partial && c.Impact != nil && c.Impact.Rolled < c.Impact.Of
 }
 
 // refusedBy names the guards and policies that refuse a plan. It is unknown where one is

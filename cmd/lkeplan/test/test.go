@@ -1,4 +1,7 @@
-package main
+// Package test is the command test: what the tests of a directory say of it.
+//
+// Package engine/trial tries them; here are flags and formats.
+package test
 
 import (
 	"context"
@@ -17,7 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trial"
 )
 
-const testHelp = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
+const help = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
 Each run compiles the directory, with variables of its own, and asserts what
 must be true of it: of its objects and what they cost, of the nodes that pods
 would get, of what a change does to nodes. No cluster is asked, and nothing is
@@ -41,16 +44,17 @@ expect_error it passes if the directory does not compile, with that message.
 
 The exit code is 1 if a run fails, or if there is none.`
 
-func newTest(env *env) *cobra.Command {
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
 	var (
-		src    source
+		src    flags.Source
 		filter []string
 	)
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "junit"}}
 	cmd := &cobra.Command{
 		Use:   "test [DIR]",
 		Short: "Try the tests of a directory",
-		Long:  testHelp,
+		Long:  help,
 		Example: `  lkeplan test clusters/prod
   lkeplan test --filter nodes clusters/prod
   lkeplan test -o junit clusters/prod > tests.xml`,
@@ -69,7 +73,7 @@ func newTest(env *env) *cobra.Command {
 			}
 			dir := slices.Concat(args, []string{"."})[0]
 			tested := trial.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir)}
-			return writeTests(env, output.Value, trial.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
+			return write(env, output.Value, trial.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
 		},
 	}
 	src.Flags(cmd)
@@ -100,7 +104,7 @@ func tryAll(ctx context.Context, d trial.Directory, runs []tests.Run) (outcomes 
 }
 
 // commitOf compiles the directory as a commit of its repository has it.
-func commitOf(env *env, dir string) func(context.Context, string, string, compile.Options) (compile.Result,
+func commitOf(env *flags.Env, dir string) func(context.Context, string, string, compile.Options) (compile.Result,
 	hcl.Diagnostics, error) {
 	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
 		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv}
@@ -112,7 +116,7 @@ func commitOf(env *env, dir string) func(context.Context, string, string, compil
 	}
 }
 
-func writeTests(env *env, format string, r trial.Report) (err error) {
+func write(env *flags.Env, format string, r trial.Report) (err error) {
 	switch format {
 	case "json":
 		err = diag.JSON(env.Stdout, r)
