@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -62,24 +65,57 @@ func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, er
 		if err != nil {
 			return plan.Plan{}, fmt.Errorf("simulate the pods: %w", err)
 		}
-		return compare.RevisionsAmong(base, t.head, nodesOf(before, base), t.prices, t.at)
+		nodes, err := nodesOf(before, base)
+		if err != nil {
+			return plan.Plan{}, err
+		}
+		t.uncounted = t.undated(nodes)
+		return compare.RevisionsAmong(base, t.head, nodes, t.prices, t.at)
 	}
 	return compare.Revisions(base, t.head, t.prices, t.at)
 }
 
-// nodesOf are simulated nodes. They have the version that their class names, if it does.
-func nodesOf(simulated simulate.Result, base compile.Result) []plan.Node {
-	versions := map[string]string{}
+// nodesOf are simulated nodes, made by a base. They have the version that their class
+// names, if it does.
+func nodesOf(simulated simulate.Result, base compile.Result) ([]plan.Node, error) {
+	hashes := map[string]string{} // of pools
 	for _, o := range base.Objects {
+		if o.Kind() != schemas.Pool.Object.Kind {
+			continue
+		}
+		hash, err := plan.TemplateHash(o.Defaulted)
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", o.Addr, err)
+		}
+		hashes[o.Name()] = hash
+	}
+	versions := versionsOf(base)
+	nodes := compare.NodesOf(simulated.Claims, nil)
+	for i := range nodes {
+		n := &nodes[i]
+		n.Version = cmp.Or(n.Version, versions[n.Class])
+		n.Annotations = maps.Clone(n.Annotations) // Karpenter adds what it knows when it stores the claim
+		n.Annotations[karpv1.NodePoolHashAnnotationKey] = hashes[n.Pool]
+		n.Annotations[karpv1.NodePoolHashVersionAnnotationKey] = karpv1.NodePoolHashVersion
+	}
+	return nodes, nil
+}
+
+// versionsOf are the versions of Kubernetes that node classes name, by their names.
+func versionsOf(c compile.Result) map[string]string {
+	versions := map[string]string{}
+	for _, o := range c.Objects {
 		if o.Kind() == schemas.NodeClass.Object.Kind {
 			versions[o.Name()] = manifest.Text(o.Defaulted, "spec", "lkeK8sVersion")
 		}
 	}
-	nodes := compare.NodesOf(simulated.Claims, nil)
-	for i := range nodes {
-		nodes[i].Version = cmp.Or(nodes[i].Version, versions[nodes[i].Class])
-	}
-	return nodes
+	return versions
+}
+
+// undated reports whether the head names a version for some nodes, and theirs is not known.
+func (t *trying) undated(nodes []plan.Node) bool {
+	versions := versionsOf(t.head)
+	return slices.ContainsFunc(nodes, func(n plan.Node) bool { return n.Version == "" && versions[n.Class] != "" })
 }
 
 // base compiles the directory as it is before the change.

@@ -89,7 +89,10 @@ type trying struct {
 	prices   *catalog.Catalog
 	snapshot *compare.Snapshot
 	at       time.Time
-	outcome  Outcome
+	// uncounted is that nobody knows which nodes the change replaces: the version of some is
+	// not known.
+	uncounted bool
+	outcome   Outcome
 }
 
 // expect judges a run whose directory must not compile.
@@ -145,7 +148,7 @@ func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool
 		return known, true
 	}
 	change, ok := t.compare(ctx)
-	known["plan"] = eval.Root{Value: planValue(change)}
+	known["plan"] = eval.Root{Value: planValue(change, t.uncounted)}
 	return known, ok
 }
 

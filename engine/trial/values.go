@@ -99,7 +99,7 @@ func simulationValue(r simulate.Result, objects []config.Object) cty.Value {
 
 // planValue is a change as assertions see it: as policies do, and where it touches which
 // objects. What counts nodes is known without a snapshot where the change touches none.
-func planValue(p plan.Plan) cty.Value {
+func planValue(p plan.Plan, uncounted bool) cty.Value {
 	value := compile.PolicyValue(p).AsValueMap()
 	s := p.Summary()
 	nodes := value["nodes"].AsValueMap()
@@ -111,7 +111,7 @@ func planValue(p plan.Plan) cty.Value {
 		if len(s.Deleted) == 0 {
 			nodes["deleted"] = number(0)
 		}
-	} else if slices.ContainsFunc(p.Changes, uncounted) {
+	} else if uncounted {
 		nodes["rolled"] = cty.UnknownVal(cty.Number)
 	}
 	value["nodes"] = cty.ObjectVal(nodes)
@@ -124,13 +124,10 @@ func planValue(p plan.Plan) cty.Value {
 		"rolled": texts(s.Rolled), "deleted": texts(s.Deleted), "condemned": texts(s.Condemned),
 	})
 	value["refused_by"] = refusedBy(p.Verdicts)
+	if uncounted { // guards count them, too
+		value["refused_by"] = cty.DynamicVal
+	}
 	return cty.ObjectVal(value)
-}
-
-// uncounted reports whether all nodes of a pool are replaced, and it is not known of all:
-// their version is not.
-func uncounted(c plan.Change) bool {
-	return c.Effect == plan.Roll && !c.Partial && c.Impact != nil && c.Impact.Rolled < c.Impact.Of
 }
 
 // refusedBy names the guards and policies that refuse a plan. It is unknown where one is
