@@ -37,6 +37,9 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	result := Compiled{Cluster: cluster, Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
+	if len(c.module.asserts) > 0 {
+		result.Trial = &Trial{asserts: c.module.asserts, in: c}
+	}
 	for _, c := range all.compilers {
 		c.check()
 	}

@@ -64,4 +64,5 @@ type Compiled struct {
 	Removed  []Removal `json:"removed"`   // objects that are no longer declared
 	Policies []Policy  `json:"-"`         // rules for the next change; they judge where they were compiled
 	Guards   Guards    `json:"guards"`    // bounds for the next change
+	Trial    *Trial    `json:"-"`         // what a test asserts; nil where none is tried
 }

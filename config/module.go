@@ -8,15 +8,17 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/config/syntax"
 )
 
 // Options are the inputs of a directory besides its files.
 type Options struct {
-	Dir      string // the directory within the file system; "" is its root
-	Version  string // the version of this program, for required_version; "" satisfies all
-	VarFiles []File // files of variable values, weakest first
-	Vars     []Var  // single variable values, weakest first; stronger than all files
+	Dir      string   // the directory within the file system; "" is its root
+	Version  string   // the version of this program, for required_version; "" satisfies all
+	VarFiles []File   // files of variable values, weakest first
+	Vars     []Var    // single variable values, weakest first; stronger than all files
+	Run      *run.Run // a test, whose variables are stronger than all others; nil for none
 }
 
 // A File is a file that is named, and not found in the directory.
@@ -38,9 +40,10 @@ type Var struct {
 type Module struct {
 	Files map[string]*hcl.File // by the name in diagnostics, for showing source
 
-	tree   *load.Tree
-	inputs inputs
-	meter  *meter.Meter
+	tree    *load.Tree
+	inputs  inputs
+	meter   *meter.Meter
+	asserts hcl.Blocks // of a test
 }
 
 // Load reads and parses the configuration files of a directory and of the
@@ -70,6 +73,9 @@ func Load(fsys fs.FS, opts Options) (*Module, hcl.Diagnostics) {
 		if !v.Secret { // its source would be shown
 			m.Files[source] = &hcl.File{Body: hcl.EmptyBody(), Bytes: []byte(v.Value)}
 		}
+	}
+	if opts.Run != nil {
+		diags = append(diags, m.begin(opts.Run)...)
 	}
 	return m, diag.Sort(load.Advise(diags))
 }

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/config/load"
 	"github.com/lkeplan/lkeplan/schemas"
 )
@@ -11,3 +12,7 @@ func (m *Module) Reach() load.Reach { return m.tree.Reach() }
 // IsCluster reports whether the module is the configuration of a cluster, and not one
 // that others call.
 func (m *Module) IsCluster() bool { return len(m.tree.Root.Blocks.OfType(schemas.Cluster.Type)) > 0 }
+
+// Graph returns the names of the directory and the references between them, as they are
+// written.
+func (m *Module) Graph() graph.Graph { return graph.Of(m.tree.Root.Blocks) }

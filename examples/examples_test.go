@@ -16,7 +16,10 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/run"
 	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/trial"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // TestExamples compiles and validates every directory below examples that
@@ -58,6 +61,29 @@ func compiles(t *testing.T, fsys fs.FS, dir string) {
 	}
 	if len(compiled.Objects) == 0 {
 		t.Error("compiles to nothing")
+	}
+}
+
+// TestTests tries the tests of the examples.
+func TestTests(t *testing.T) {
+	examples := os.DirFS(".")
+	files, err := fs.Glob(examples, "*/*"+schemas.TestSuffix)
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no tests: %v", err)
+	}
+	for _, name := range files {
+		dir := path.Dir(name)
+		runs, _, diags := run.Read(examples, dir)
+		if diags.HasErrors() {
+			t.Error(diags)
+		}
+		opts := compile.Options{Options: config.Options{Dir: dir, Version: "0.3.0"}}
+		for _, r := range runs {
+			outcome := trial.Try(context.Background(), trial.Directory{FS: examples, Options: opts}, r)
+			if outcome.Status != trial.Passed {
+				t.Errorf("%s: %s: %v", name, r.Name, outcome.Diagnostics)
+			}
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func Reference(functions []Function, bounds []Bound) string {
 	for _, block := range Document() {
 		w.block(block, 3, "")
 	}
+	w.tests()
 	w.requirements()
 	w.functions(functions)
 	w.bounds(bounds)
@@ -96,6 +97,20 @@ func (w *reference) plan() {
 		rows = append(rows, []string{"`plan." + a.Group + "." + a.Name + "`", known, a.Doc})
 	}
 	w.table([]string{"value", "known", "meaning"}, rows)
+}
+
+// tests describes the files of tests.
+func (w *reference) tests() {
+	w.line("## Tests")
+	w.line("Files named `*" + TestSuffix + "` have the tests of the directory that they are in, which `lkeplan test` tries. " +
+		"They have `run` blocks and nothing else, and no other command reads them.")
+	w.block(Run, 3, "")
+	var rows [][]string
+	for _, v := range TestValues() {
+		rows = append(rows, []string{"`" + v.Name + "`", v.When, v.Doc})
+	}
+	w.line("Assertions refer to `var`, `local`, `cluster`, `pool`, `node_class` and `module` as the directory does, and to:")
+	w.table([]string{"value", "the run has", "meaning"}, rows)
 }
 
 // block describes a block, and below it the blocks inside it.

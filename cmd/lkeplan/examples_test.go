@@ -112,6 +112,14 @@ spec:
       requirements: []
 -- clusters/prod/README.md --
 The cluster of the examples.
+-- clusters/prod/main.lketest.hcl --
+run "thirty workers fit in six nodes" {
+  pods = ["30x500mcpu,1Gi"]
+  assert {
+    condition     = simulate.nodes <= 6 && simulate.unschedulable == 0
+    error_message = "It takes ${simulate.nodes} nodes."
+  }
+}
 -- main.lke.hcl --
 variable "environment" {
   type    = string

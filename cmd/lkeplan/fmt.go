@@ -15,10 +15,11 @@ func newFmt(env *env) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "fmt [FILE|DIR ...]",
 		Short: "Rewrite files in the canonical format",
-		Long: `Rewrite *.lke.hcl and *.lkevars.hcl files in the canonical format and print the
-names of those that change. Only white space changes. A directory stands for the
-files in it, and for those below it with --recursive; the working directory is
-taken where nothing is given. "-" formats standard input to standard output.
+		Long: `Rewrite *.lke.hcl, *.lkevars.hcl and *.lketest.hcl files in the canonical format
+and print the names of those that change. Only white space changes. A directory
+stands for the files in it, and for those below it with --recursive; the working
+directory is taken where nothing is given. "-" formats standard input to
+standard output.
 
 A file that cannot be parsed is left as it is and reported; the exit code is
 then 1, and the other files are formatted all the same.`,

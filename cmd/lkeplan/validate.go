@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"runtime"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/spf13/cobra"
@@ -19,12 +21,15 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/fleet"
+	"github.com/lkeplan/lkeplan/kube"
 )
 
 func newValidate(env *env) *cobra.Command {
 	var (
 		src    source
 		some   comparison.Selection
+		pods   podsource.Flags
+		access kube.Access
 		strict bool
 	)
 	output := flags.Choice{Value: "text", Of: []string{"text", "json", "github", "gitlab-codequality", "sarif", "junit"}}
@@ -40,13 +45,22 @@ which GitLab shows in the merge request; sarif for code scanning; junit for CI
 systems that show test reports. The exit code is 1 if there is an error,
 whatever the format.
 
+Some rules are about pods and pools together: taints that no pod tolerates, pods
+that keep nodes from being replaced, labels that no pool has. They are looked at
+where the pods are given, by the same flags as to simulate; the result says so
+where they are not. "lkeplan explain" lists these rules, too.
+
 Several directories have one result: those that are given, or with --recursive
-all with a cluster block below.`,
+all with a cluster block below. Pods are for one directory.`,
 		Example: `  lkeplan validate clusters/prod
   lkeplan validate --var environment=staging clusters/prod
+  lkeplan validate --workloads manifests.yaml --pods 40x1cpu,2Gi clusters/prod
   lkeplan validate -o sarif clusters/prod > lkeplan.sarif
   lkeplan validate --recursive clusters`,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if some.Several(args) && pods.Given() {
+				return errors.New("pods are looked at with the pools of one directory; name one")
+			}
 			if some.Several(args) {
 				return validateSeveral(cmd.Context(), env, output.Value, strict, func() ([]fleet.Member, error) {
 					return some.Members(&src, args, nil)
@@ -57,6 +71,14 @@ all with a cluster block below.`,
 				return err
 			}
 			compiled, diags := compile.Dir(cmd.Context(), fsys, opts)
+			looked := withoutPods
+			if pods.Given() && !diags.HasErrors() {
+				var found hcl.Diagnostics
+				if found, looked, err = lookAtPods(cmd.Context(), env, &pods, access, compiled, opts); err != nil {
+					return err
+				}
+				diags = append(diags, found...)
+			}
 			if strict {
 				diags = strictly(diags)
 			}
@@ -66,12 +88,14 @@ all with a cluster block below.`,
 			if err := flags.Report(env, compiled, diags); err != nil {
 				return err
 			}
-			fmt.Fprintf(env.Stdout, "ok: %s\n", inventory(compiled))
+			fmt.Fprintf(env.Stdout, "ok: %s%s\n", inventory(compiled), looked)
 			return nil
 		},
 	}
 	src.Flags(cmd)
 	some.Flags(cmd)
+	pods.Add(cmd)
+	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
 	return cmd

@@ -1,6 +1,5 @@
-// Package graph draws which names of a directory refer to which. It knows
-// names and arrows; what is a name and what refers to it is found out
-// elsewhere.
+// Package graph finds which names of a directory refer to which, as blocks are
+// written, and draws it. It evaluates nothing.
 //
 // All drawings are the same bytes for the same graph. Names come from files
 // that anybody may have written, and cannot end the drawing they are in.

@@ -21,6 +21,15 @@ func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time
 	return plan.Diff(stateOf(base, prices, now), stateOf(head, prices, now))
 }
 
+// RevisionsAmong is Revisions on nodes that no cluster has: simulated ones.
+func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog, now time.Time) (plan.Plan,
+	error) {
+	linode.Register()
+	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
+	before.Nodes, after.Nodes = nodes, nodes
+	return plan.Diff(before, after)
+}
+
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {
 	return plan.State{
 		Objects: c.Objects, PruneNow: c.Guards.PruneNow, Removed: c.Removed, Offers: offers(c.Cluster, prices), Now: now,

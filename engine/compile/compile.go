@@ -43,6 +43,7 @@ type Options struct {
 type Result struct {
 	config.Compiled                      // the objects with their defaults
 	Inventory       string               `json:"-"` // of the inventory label; "": the cluster's name
+	Ignores         []diag.Ignore        `json:"-"` // comments that silence warnings
 	Files           map[string]*hcl.File `json:"-"` // for showing source with diagnostics
 }
 
@@ -65,7 +66,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if diags.HasErrors() {
 		return result, diags // what was not read would be missed everywhere
 	}
-	ignores := diag.Ignores(module.Files) // before blocks are compiled, which lets go of what is in them
+	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which lets go of what is in them
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))
@@ -84,7 +85,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if err := ctx.Err(); err != nil {
 		return result, append(diags, failure("Compilation was stopped", err))
 	}
-	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, ignores, opts, diags)...))...)
+	return result, diag.Append(nil, diag.Sort(append(diags, findings(result, invalid, opts, diags)...))...)
 }
 
 // Files compiles files that are in no directory yet. The error is that they could

@@ -27,8 +27,7 @@ var embedded = sync.OnceValues(catalog.Embedded)
 // findings returns what the rules of package lint say of a directory, at the
 // lines it comes from. Warnings are for directories without errors: what is
 // missing because of an error must not be taken for intended.
-func findings(compiled Result, invalid map[config.Addr]bool, ignores []diag.Ignore, opts Options,
-	diags hcl.Diagnostics) hcl.Diagnostics {
+func findings(compiled Result, invalid map[config.Addr]bool, opts Options, diags hcl.Diagnostics) hcl.Diagnostics {
 	in := lint.Input{Cluster: compiled.Cluster, Catalog: opts.Catalog, Current: opts.Catalog != nil}
 	if in.Catalog == nil {
 		in.Catalog, _ = embedded() // a test reads it
@@ -50,7 +49,23 @@ func findings(compiled Result, invalid map[config.Addr]bool, ignores []diag.Igno
 	if in.Partial || found.HasErrors() {
 		return found
 	}
-	return silence(found, ignores, titles)
+	return silence(found, compiled.Ignores, titles)
+}
+
+// Diagnose makes diagnostics of what was found in the objects of a directory later on, but
+// for what a comment silences.
+func (c Result) Diagnose(found []lint.Finding) (diags hcl.Diagnostics) {
+	titles, objects := lint.Titles(), map[config.Addr]config.Object{}
+	for _, o := range c.Objects {
+		objects[o.Addr] = o
+	}
+	for _, f := range found {
+		d := diagnostic(f, titles[f.Name], objects, c.Files)
+		if !slices.ContainsFunc(c.Ignores, func(i diag.Ignore) bool { return i.Name == f.Name && i.Covers(d.Subject) }) {
+			diags = append(diags, d)
+		}
+	}
+	return diag.Append(nil, diag.Sort(diags)...)
 }
 
 func diagnostic(f lint.Finding, title string, resources map[config.Addr]config.Object,
@@ -136,7 +151,7 @@ func silence(found hcl.Diagnostics, ignores []diag.Ignore, titles map[string]str
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("There is no rule %q.%s", i.Name, eval.DidYouMean(i.Name, names)))
 		case rule.Fatal:
 			complain(i, lint.IgnoreUnknown, fmt.Sprintf("What %s finds is an error, which cannot be ignored.", i.Name))
-		case !used:
+		case !used && !rule.Pods: // which may not have been looked at
 			complain(i, lint.IgnoreUnused,
 				fmt.Sprintf("Here is nothing that %s finds fault with. Take the comment out.", i.Name))
 		case i.Reason == "":

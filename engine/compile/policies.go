@@ -3,7 +3,7 @@ package compile
 import (
 	"encoding/json"
 	"fmt"
-	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -72,9 +72,9 @@ func PolicyValue(p plan.Plan) cty.Value {
 
 func number(n int) cty.Value { return cty.NumberIntVal(int64(n)) }
 
-// dollars are rounded to the cent.
+// dollars are rounded to the cent, and are the same number as when they are written out.
 func dollars(m catalog.Money) cty.Value {
-	return cty.NumberFloatVal(math.Round(float64(m)*100/float64(catalog.Dollar)) / 100)
+	return cty.MustParseNumberVal(strconv.FormatFloat(m.Float64(), 'f', 2, 64))
 }
 
 // PlanJSON writes a plan as Request.Plan wants it. Everything in it must be

@@ -11,6 +11,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/hashicorp/hcl/v2"
@@ -19,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/syntax"
 	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // A Formatter is one run: how to format, and what came of it.
@@ -98,7 +100,7 @@ func (f *Formatter) find(path string) (names []string, err error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", path, files.Cause(err))
 	case !info.IsDir() && !formattable(path):
-		return nil, fmt.Errorf("%s: files named *.lke.hcl and *.lkevars.hcl are formatted", path)
+		return nil, fmt.Errorf("%s: files named *.lke.hcl, *.lkevars.hcl and *.lketest.hcl are formatted", path)
 	case !info.IsDir() && !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a file", path) // a pipe would be waited for
 	case !info.IsDir():
@@ -129,8 +131,9 @@ func links(name string) bool {
 // one that configuration is read from.
 func formattable(name string) bool {
 	base := filepath.Base(name)
-	native := strings.HasSuffix(base, ".lke.hcl") || strings.HasSuffix(base, ".lkevars.hcl")
-	return native && !strings.HasPrefix(base, ".")
+	native := func(suffix string) bool { return strings.HasSuffix(base, suffix) }
+	return slices.ContainsFunc([]string{".lke.hcl", ".lkevars.hcl", schemas.TestSuffix}, native) &&
+		!strings.HasPrefix(base, ".")
 }
 
 // file formats one file.

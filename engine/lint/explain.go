@@ -22,6 +22,9 @@ func (r Rule) Explanation() string {
 	if r.Catalog {
 		level += "; an error with --catalog"
 	}
+	if r.Pods {
+		level += "; looked for where pods are given, as by validate --workloads"
+	}
 	fmt.Fprintf(&b, "%s (%s)\n", r.Name, level)
 	for _, text := range []string{r.What, r.Why, r.Do} {
 		fmt.Fprintf(&b, "\n%s\n", strings.Join(diag.Wrap(text, 80), "\n"))

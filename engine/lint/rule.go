@@ -11,19 +11,20 @@ type Rule struct {
 	Title   string // the summary of a finding
 	Fatal   bool   // a finding is an error, which cannot be silenced
 	Catalog bool   // a finding is an error where the catalogue is current
+	Pods    bool   // it is looked for where pods are given, by package podlint
 	What    string // what is found, in one line
 	Why     string // what happens
 	Do      string // what to do about it
 	Example string // a document that is right, or ""
 
-	// One of these finds it; neither for what is found elsewhere: comments.
+	// One of these finds it; neither for what is found elsewhere: comments, and in pods.
 	pool func(*checker, *pool) // is called for each pool
 	find func(*checker)
 }
 
 // Rules returns every rule, sorted by name.
 func Rules() []Rule {
-	all := slices.Concat(refusals(), lints(), comments())
+	all := slices.Concat(refusals(), lints(), aboutPods(), comments())
 	slices.SortFunc(all, func(a, b Rule) int { return strings.Compare(a.Name, b.Name) })
 	return all
 }
@@ -51,7 +52,7 @@ func Names() (names []string) {
 // Titles returns the rules' titles by name.
 func Titles() map[string]string {
 	titles := map[string]string{}
-	for _, rule := range slices.Concat(refusals(), lints(), comments()) {
+	for _, rule := range slices.Concat(refusals(), lints(), aboutPods(), comments()) {
 		titles[rule.Name] = rule.Title
 	}
 	return titles

@@ -73,6 +73,28 @@ func comments() []Rule {
 	return explained([]Rule{{Name: IgnoreUnknown}, {Name: IgnoreUnused}, {Name: IgnoreWithoutReason}})
 }
 
+// The rules about pods, which package podlint looks for.
+const (
+	TaintNobodyTolerates = "taint-nobody-tolerates"
+	StartupTaintStays    = "startup-taint-stays"
+	PodsBlockDrift       = "pods-block-drift"
+	TerminationCutsShort = "termination-cuts-pods-short"
+	LabelOfNoPool        = "label-of-no-pool"
+	DearerThanCapped     = "dearer-than-capped"
+	ZoneSpreadOfOneZone  = "zone-spread-of-one-zone"
+	GPUPodsWithoutPool   = "gpu-pods-without-pool"
+)
+
+// aboutPods are the rules that need pods.
+func aboutPods() []Rule {
+	return explained([]Rule{
+		{Name: TaintNobodyTolerates, Pods: true}, {Name: StartupTaintStays, Pods: true},
+		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
+		{Name: LabelOfNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
+		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},
+	})
+}
+
 // rulesText has a section for each rule, as a page of Markdown: its name and
 // title, a paragraph for each of what, why and do, and an example in HCL.
 //

@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -25,6 +27,10 @@ type Result struct {
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order in which they were made
 	Notes      []string    `json:"notes"` // what was not simulated
+
+	// Claims are the NodeClaims behind the nodes, in their order, as far as changes to pools
+	// have to do with them.
+	Claims []karpv1.NodeClaim `json:"-"`
 
 	Settled *Settled `json:"settled,omitempty"` // what Karpenter makes of it afterwards
 }
@@ -107,7 +113,7 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 	}
 	for _, m := range w.made {
 		n := w.node(m)
-		r.Nodes = append(r.Nodes, n)
+		r.Nodes, r.Claims = append(r.Nodes, n), append(r.Claims, essence(m.claim))
 		r.Total.add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)
@@ -126,6 +132,18 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 			"daemonsets -A -o yaml writes them.")
 	}
 	return r, r.check(len(w.pods))
+}
+
+// essence is what of a NodeClaim its pool and its class say.
+func essence(nc *karpv1.NodeClaim) karpv1.NodeClaim {
+	return karpv1.NodeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: nc.Name, Labels: nc.Labels, Annotations: nc.Annotations},
+		Spec: karpv1.NodeClaimSpec{
+			NodeClassRef: nc.Spec.NodeClassRef, ExpireAfter: nc.Spec.ExpireAfter,
+			TerminationGracePeriod: nc.Spec.TerminationGracePeriod,
+		},
+		Status: karpv1.NodeClaimStatus{Capacity: nc.Status.Capacity},
+	}
 }
 
 func (w *world) node(m *made) Node {

@@ -1,4 +1,4 @@
-// Package podsource is the flags that say which pods are simulated, and reads them: from
+// Package podsource is the flags that say which pods are looked at, and reads them: from
 // a few characters, manifests, a cluster or a snapshot of one.
 //
 // It simulates nothing.
@@ -37,14 +37,14 @@ type Flags struct {
 // Add adds the flags.
 func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.Flags().StringArrayVar(&f.pods, "pods", nil,
-		"simulate so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
+		"take so many pods that ask for so much: `NxCPU,MEMORY`, such as 200x1cpu,2Gi or 4x2cpu,8Gi,gpu=1; may "+
 			"be repeated")
 	cmd.Flags().StringArrayVar(&f.workloads, "workloads", nil,
-		"simulate the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
+		"take the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
 			"standard input; may be repeated")
-	cmd.Flags().BoolVar(&f.Live, "live", false, "simulate the pods that the cluster has, which is only read")
+	cmd.Flags().BoolVar(&f.Live, "live", false, "take the pods that the cluster has, which is only read")
 	cmd.Flags().StringVar(&f.Snapshot, "snapshot", "",
-		"simulate the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
+		"take the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
 	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
 }
 

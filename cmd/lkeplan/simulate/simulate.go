@@ -51,7 +51,8 @@ cluster. The flags can be combined.
 
 With --base both states are simulated with the same pods, and shown next to each
 other. With --sweep the same pods are simulated with each cap on the size of
-nodes, the cheapest first, with what to write for it.
+nodes, or with each class of plans and the cap that is best for it, the cheapest
+first, with what to write for it.
 
 markdown is for the comment of a pull request; html is one page with a picture:
 each node a bar, filled by its pods. It loads nothing and runs no script.
@@ -65,6 +66,7 @@ const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate -o html --pods 40x1cpu,2Gi clusters/prod > simulation.html
   lkeplan simulate --live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
+  lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 // settings are the flags as they were given.
@@ -103,7 +105,7 @@ func New(env *flags.Env) *cobra.Command {
 	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
 		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
-	s.sweep.Flag(cmd, "sweep", "", "simulate once with each cap on the `SIZE` of nodes, and tell the cheapest")
+	s.sweep.Flag(cmd, "sweep", "", "simulate once with each cap on the `SIZE` of nodes, or each class of plans, and tell the cheapest")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
 	cmd.Flags().StringVar(&s.keep, "keep", "",

@@ -1,5 +1,5 @@
-// Package sweep finds the cap on the size of nodes with which some pods cost the least,
-// by simulating them with each.
+// Package sweep finds the cap on the size of nodes, or the class of plans, with which some
+// pods cost the least, by simulating them with each.
 package sweep
 
 import (
@@ -23,14 +23,15 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// A Step is a simulation with a cap on the size of nodes.
+// A Step is a simulation with a cap on the size of nodes, one class of plans, or both.
 type Step struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
 	Most    int           `json:"most"`
+	Class   string        `json:"class,omitempty"` // of all plans; "" for those that the pools allow
 	Nodes   int           `json:"nodes"`
 	Refused int           `json:"refused"`
 	Cost    simulate.Cost `json:"cost"`
-	Pools   []Capped      `json:"pools"` // that the cap changes
+	Pools   []Capped      `json:"pools"` // that it changes
 }
 
 // Capped is what to write in the requirements of a pool.
@@ -39,8 +40,14 @@ type Capped struct {
 	HCL  string `json:"hcl"`
 }
 
-// Sizes are what nodes can be capped by.
-func Sizes() []string { return []string{"cpu", "memory"} }
+// unchanged reports whether the pools are as they are written.
+func (s Step) unchanged() bool { return s.Most == 0 && s.Class == "" }
+
+// byClass sweeps the classes of plans, and no cap.
+const byClass = "class"
+
+// Sizes are what is swept: what nodes can be capped by, and their class.
+func Sizes() []string { return []string{"cpu", "memory", byClass} }
 
 // size is one of Sizes.
 type size struct {
@@ -64,97 +71,134 @@ func sizeOf(name string) size {
 }
 
 // Run simulates the same pods once with each cap on the size of nodes that makes a
-// difference, and once without any. The best step comes first: the fewest refused pods,
-// and of those the cheapest. Karpenter itself fills the largest nodes that it may make,
-// which need not be the cheapest ones.
+// difference, or with each class of plans, and once with the pools as they are. The best
+// step comes first: the fewest refused pods, and of those the cheapest. Karpenter itself
+// fills the largest nodes that it may make, which need not be the cheapest ones.
 //
-// A pool whose smallest plan type is above a cap stays as it is.
+// A pool that would have no plan type left stays as it is.
 func Run(ctx context.Context, in simulate.Input, by string) ([]Step, error) {
-	s := sizeOf(by)
-	caps := []int{0}
-	for _, plan := range in.Catalog.Plans() {
-		if in.Catalog.Sold(plan.ID, in.Region, cmp.Or(in.Tier, catalog.Standard)) {
-			caps = append(caps, s.of(plan))
-		}
+	if by == byClass {
+		return classes(ctx, in)
 	}
-	slices.Sort(caps)
-	var steps []Step
+	return caps(ctx, in, sizeOf(by))
+}
+
+// caps simulates each cap on a size of what the region sells.
+func caps(ctx context.Context, in simulate.Input, s size) (steps []Step, err error) {
+	sizes := []int{0}
+	for _, plan := range sold(in) {
+		sizes = append(sizes, s.of(plan))
+	}
+	slices.Sort(sizes)
 	seen := map[string]bool{}
-	for _, most := range slices.Compact(caps) {
-		capped := in
-		var changed []Capped
-		var err error
-		if capped.Objects, changed, err = s.cap(in, most); err != nil {
+	for _, most := range slices.Compact(sizes) {
+		capped, step := in, Step{Most: most}
+		if capped.Objects, step.Pools, err = s.cap(in, most); err != nil {
 			return nil, err
 		}
-		key := fmt.Sprint(changed)
+		key := fmt.Sprint(step.Pools)
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
-		r, err := simulate.Run(ctx, capped)
-		if err != nil {
+		if step, err = step.of(ctx, capped); err != nil {
 			return nil, err
 		}
-		steps = append(steps, Step{Most: most, Nodes: len(r.Nodes), Refused: r.Refused, Cost: r.Total, Pools: changed})
+		steps = append(steps, step)
 	}
-	slices.SortStableFunc(steps, func(a, b Step) int {
-		return cmp.Or(cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Cost.Monthly, b.Cost.Monthly),
-			cmp.Compare(a.Cost.Hourly, b.Cost.Hourly), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Most, b.Most))
-	})
+	slices.SortStableFunc(steps, better)
 	return steps, nil
+}
+
+// sold are the plans that the region sells.
+func sold(in simulate.Input) []catalog.Plan {
+	return slices.DeleteFunc(slices.Clone(in.Catalog.Plans()), func(p catalog.Plan) bool {
+		return !in.Catalog.Sold(p.ID, in.Region, cmp.Or(in.Tier, catalog.Standard))
+	})
+}
+
+// of is the step with what comes of a simulation.
+func (s Step) of(ctx context.Context, in simulate.Input) (Step, error) {
+	r, err := simulate.Run(ctx, in)
+	s.Nodes, s.Refused, s.Cost = len(r.Nodes), r.Refused, r.Total
+	return s, err
+}
+
+// better compares steps: the best is the least.
+func better(a, b Step) int {
+	return cmp.Or(cmp.Compare(a.Refused, b.Refused), cmp.Compare(a.Cost.Monthly, b.Cost.Monthly),
+		cmp.Compare(a.Cost.Hourly, b.Cost.Hourly), cmp.Compare(a.Nodes, b.Nodes), cmp.Compare(a.Class, b.Class),
+		cmp.Compare(a.Most, b.Most))
 }
 
 // cap caps the pools that plan nodes for pods.
 func (s size) cap(in simulate.Input, most int) (objects []map[string]any, changed []Capped, err error) {
+	return change(in, func(pool *karpv1.NodePool) (string, bool) {
+		if most == 0 {
+			return "", false
+		}
+		requirements := &pool.Spec.Template.Spec.Requirements
+		written := slices.Clone(*requirements)
+		*requirements = append(*requirements, karpv1.NodeSelectorRequirementWithMinValues{
+			Key: s.label, Operator: karpv1.NodeSelectorOpLte, Values: []string{strconv.Itoa(most)},
+		})
+		return s.name + " = " + s.requirement(written, most), true
+	})
+}
+
+// change changes the requirements of the pools that plan nodes for pods, where that makes a
+// difference and leaves some plan type. The function returns what it comes to in HCL, and
+// whether it changes anything.
+func change(in simulate.Input, by func(*karpv1.NodePool) (string, bool)) (objects []map[string]any, changed []Capped,
+	err error) {
 	changed = []Capped{}
 	types := instancetype.New(in.Catalog, in.Region, cmp.Or(in.Tier, catalog.Standard)).List()
 	for _, raw := range in.Objects {
-		if kind, _ := raw["kind"].(string); kind != "NodePool" || most == 0 {
-			objects = append(objects, raw)
+		objects = append(objects, raw)
+		if kind, _ := raw["kind"].(string); kind != "NodePool" {
 			continue
 		}
 		var pool karpv1.NodePool
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &pool); err != nil {
 			return nil, nil, fmt.Errorf("read NodePool %s: %w", manifest.Name(raw), err)
 		}
-		had := s.within(types, &pool)
-		requirements := &pool.Spec.Template.Spec.Requirements
-		written := slices.Clone(*requirements)
-		*requirements = append(*requirements, karpv1.NodeSelectorRequirementWithMinValues{
-			Key: s.label, Operator: karpv1.NodeSelectorOpLte, Values: []string{strconv.Itoa(most)},
-		})
-		if has := s.within(types, &pool); pool.Spec.Replicas != nil || has == 0 || has == had {
-			objects = append(objects, raw)
+		had := within(types, &pool)
+		hcl, differs := by(&pool)
+		if has := within(types, &pool); !differs || pool.Spec.Replicas != nil || len(has) == 0 || slices.Equal(has, had) {
 			continue
 		}
-		fields, err := s.capped(raw, most)
+		fields, err := required(raw, pool.Spec.Template.Spec.Requirements)
 		if err != nil {
-			return nil, nil, fmt.Errorf("cap NodePool %s: %w", pool.Name, err)
+			return nil, nil, fmt.Errorf("change NodePool %s: %w", pool.Name, err)
 		}
-		objects = append(objects, fields)
-		changed = append(changed, Capped{Pool: pool.Name, HCL: s.name + " = " + s.requirement(written, most)})
+		objects[len(objects)-1] = fields
+		changed = append(changed, Capped{Pool: pool.Name, HCL: hcl})
 	}
 	return objects, changed, nil
 }
 
-// capped is a NodePool with one more requirement.
-func (s size) capped(raw map[string]any, most int) (map[string]any, error) {
+// required is a NodePool with other requirements.
+func required(raw map[string]any, requirements []karpv1.NodeSelectorRequirementWithMinValues) (map[string]any, error) {
 	const path = "spec template spec requirements"
 	fields := runtime.DeepCopyJSON(raw)
-	requirements, _, err := unstructured.NestedSlice(fields, strings.Fields(path)...)
-	if err != nil {
-		return nil, err
+	list := []any{}
+	for i := range requirements {
+		r, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&requirements[i])
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, r)
 	}
-	requirements = append(requirements, map[string]any{
-		"key": s.label, "operator": string(karpv1.NodeSelectorOpLte), "values": []any{strconv.Itoa(most)},
-	})
-	return fields, unstructured.SetNestedSlice(fields, requirements, strings.Fields(path)...)
+	return fields, unstructured.SetNestedSlice(fields, list, strings.Fields(path)...)
 }
 
-// within counts the plan types that a pool can have.
-func (s size) within(types []*cloudprovider.InstanceType, pool *karpv1.NodePool) int {
-	return len(instancetype.Candidates(types, instancetype.RequirementsOf(pool), nil))
+// within are the plan types that a pool can have.
+func within(types []*cloudprovider.InstanceType, pool *karpv1.NodePool) (names []string) {
+	for _, it := range instancetype.Candidates(types, instancetype.RequirementsOf(pool), nil) {
+		names = append(names, it.Name)
+	}
+	slices.Sort(names)
+	return names
 }
 
 // requirement writes what a pool requires of the size, with the cap, as HCL.
@@ -181,7 +225,9 @@ func (s size) requirement(written []karpv1.NodeSelectorRequirementWithMinValues,
 		}
 	}
 	bound := "lte(" + s.hcl(most) + ")"
-	if least > 0 {
+	if least == most {
+		bound = s.hcl(most)
+	} else if least > 0 {
 		bound = "between(" + s.hcl(least) + ", " + s.hcl(most) + ")"
 	}
 	if len(others) == 0 {
@@ -196,34 +242,4 @@ func (s size) list(values []int) string {
 		texts = append(texts, s.hcl(v))
 	}
 	return strings.Join(texts, ", ")
-}
-
-// Text tells the steps for people, and what to write for the best one.
-func Text(target, by string, asked int, steps []Step) string {
-	s := sizeOf(by)
-	rows := [][]string{{"largest node", "", "nodes", "refused", "$/hour", "$/month"}}
-	var now Step
-	for _, step := range steps {
-		name := "at most " + strings.Trim(s.hcl(step.Most), `"`) + map[string]string{"cpu": " CPUs", "memory": ""}[by]
-		if step.Most == 0 {
-			name, now = "as it is", step
-		}
-		rows = append(rows, []string{
-			name, "", strconv.Itoa(step.Nodes), strconv.Itoa(step.Refused), simulate.Dollars(step.Cost.Hourly, 3),
-			simulate.Dollars(step.Cost.Monthly, 2),
-		})
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, with each cap on %s.\n\n%s\n", target, simulate.Count(asked, "pod"), by, simulate.Aligned(rows))
-	best := steps[0]
-	if best.Most == 0 || best.Refused == now.Refused && best.Cost.Monthly >= now.Cost.Monthly {
-		b.WriteString("No cap makes it cheaper.\n")
-		return b.String()
-	}
-	fmt.Fprintf(&b, "The first costs $%s a month instead of $%s. In the requirements of the pools:\n",
-		simulate.Dollars(best.Cost.Monthly, 2), simulate.Dollars(now.Cost.Monthly, 2))
-	for _, p := range best.Pools {
-		fmt.Fprintf(&b, "  pool %s: %s\n", p.Pool, p.HCL)
-	}
-	return b.String()
 }

@@ -1,4 +1,4 @@
-package config
+package graph
 
 import (
 	"github.com/hashicorp/hcl/v2"
@@ -6,23 +6,22 @@ import (
 
 	"github.com/lkeplan/lkeplan/config/decode"
 	"github.com/lkeplan/lkeplan/config/eval"
-	"github.com/lkeplan/lkeplan/config/graph"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-// Graph returns the names of the directory and the references between them, as
-// they are written: nothing is evaluated, so variables need no values. A
+// Of returns the names that the blocks of a directory declare and the references between
+// them, as they are written: nothing is evaluated, so variables need no values. A
 // module is one name, whatever is in it.
-func (m *Module) Graph() graph.Graph {
-	var nodes []graph.Node
-	var edges []graph.Edge
+func Of(all hcl.Blocks) Graph {
+	var nodes []Node
+	var edges []Edge
 	used := map[string][]hcl.Traversal{} // by node
 	add := func(id, kind string, at hcl.Range, references []hcl.Traversal) {
-		nodes = append(nodes, graph.Node{ID: id, Kind: kind, File: at.Filename, Line: at.Start.Line})
+		nodes = append(nodes, Node{ID: id, Kind: kind, File: at.Filename, Line: at.Start.Line})
 		used[id] = append(used[id], references...)
 	}
 	for _, table := range schemas.Document() {
-		for _, block := range m.tree.Root.Blocks.OfType(table.Type) {
+		for _, block := range all.OfType(table.Type) {
 			switch {
 			case table.Type == schemas.Locals.Type:
 				attrs, _ := block.Body.JustAttributes()
@@ -40,10 +39,10 @@ func (m *Module) Graph() graph.Graph {
 	}
 	for id, traversals := range used {
 		for _, to := range referents(traversals, nodes) {
-			edges = append(edges, graph.Edge{From: id, To: to})
+			edges = append(edges, Edge{From: id, To: to})
 		}
 	}
-	return graph.New(nodes, edges)
+	return New(nodes, edges)
 }
 
 // references collects what the expressions in a body refer to, those in
@@ -62,7 +61,7 @@ func references(body hcl.Body, table schemas.Block) []hcl.Traversal {
 
 // referents are the nodes that references lead to. A root without a name, such
 // as pool in values(pool), leads to all that are below it.
-func referents(traversals []hcl.Traversal, nodes []graph.Node) (ids []string) {
+func referents(traversals []hcl.Traversal, nodes []Node) (ids []string) {
 	kinds := map[string]string{"var": schemas.Variable.Type, "local": "local"}
 	for _, t := range traversals {
 		root := t.RootName()

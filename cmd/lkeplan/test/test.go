@@ -1,0 +1,132 @@
+// Package test is the command test: what the tests of a directory say of it.
+//
+// Package engine/trial tries them; here are flags and formats.
+package test
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
+	tests "github.com/lkeplan/lkeplan/config/run"
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/trial"
+)
+
+const help = `Try the tests of a directory: the run blocks in its files named *.lketest.hcl.
+Each run compiles the directory, with variables of its own, and asserts what
+must be true of it: of its objects and what they cost, of the nodes that pods
+would get, of what a change does to nodes. No cluster is asked, and nothing is
+changed.
+
+  run "sixty workers fit in five nodes" {
+    variables {
+      environment = "prod"
+    }
+    pods = ["60x500mcpu,1Gi"]
+
+    assert {
+      condition     = simulate.nodes <= 5 && simulate.unschedulable == 0
+      error_message = "It takes ${simulate.nodes} nodes."
+    }
+  }
+
+A run is a failure, too, where a condition is null, or not known. With
+expect_error it passes if the directory does not compile, with that message.
+"lkeplan docs" lists the arguments and all that assertions know.
+
+The exit code is 1 if a run fails, or if there is none.`
+
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
+	var (
+		src    flags.Source
+		filter []string
+	)
+	output := flags.Choice{Value: "text", Of: []string{"text", "json", "junit"}}
+	cmd := &cobra.Command{
+		Use:   "test [DIR]",
+		Short: "Try the tests of a directory",
+		Long:  help,
+		Example: `  lkeplan test clusters/prod
+  lkeplan test --filter nodes clusters/prod
+  lkeplan test -o junit clusters/prod > tests.xml`,
+		Args: flags.OneDirectory,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			fsys, opts, err := src.Directory(args)
+			if err != nil {
+				return err
+			}
+			runs, files, diags := tests.Read(fsys, opts.Dir)
+			if diags.HasErrors() {
+				return flags.Report(env, compile.Result{Files: files}, diags)
+			}
+			if runs, err = filtered(runs, filter); err != nil {
+				return err
+			}
+			dir := slices.Concat(args, []string{"."})[0]
+			tested := trial.Directory{FS: fsys, Options: opts, Commit: commitOf(env, dir)}
+			return write(env, output.Value, trial.NewReport(dir, tryAll(cmd.Context(), tested, runs)))
+		},
+	}
+	src.Flags(cmd)
+	cmd.Flags().StringArrayVar(&filter, "filter", nil, "try only runs that have `TEXT` in their name; may be repeated")
+	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	return cmd
+}
+
+// filtered are the runs whose names have one of some texts.
+func filtered(runs []tests.Run, texts []string) ([]tests.Run, error) {
+	if len(texts) == 0 {
+		return runs, nil
+	}
+	kept := slices.DeleteFunc(slices.Clone(runs), func(r tests.Run) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(r.Name, text) })
+	})
+	if len(kept) == 0 {
+		return nil, fmt.Errorf("--filter %s: no run has that in its name", strings.Join(texts, ", "))
+	}
+	return kept, nil
+}
+
+func tryAll(ctx context.Context, d trial.Directory, runs []tests.Run) (outcomes []trial.Outcome) {
+	for _, r := range runs {
+		outcomes = append(outcomes, trial.Try(ctx, d, r))
+	}
+	return outcomes
+}
+
+// commitOf compiles the directory as a commit of its repository has it.
+func commitOf(env *flags.Env, dir string) func(context.Context, string, string, compile.Options) (compile.Result,
+	hcl.Diagnostics, error) {
+	return func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error) {
+		from := base.Git{Dir: dir, Ref: ref, Cluster: cluster, Getenv: env.Getenv}
+		commit, err := from.Compile(ctx, opts)
+		if err == nil && commit.Missing {
+			err = fmt.Errorf("%s does not have the directory", commit.Revision())
+		}
+		return commit.Compiled, commit.Diagnostics, err
+	}
+}
+
+func write(env *flags.Env, format string, r trial.Report) (err error) {
+	switch format {
+	case "json":
+		err = diag.JSON(env.Stdout, r)
+	case "junit":
+		err = r.JUnit(env.Stdout)
+	default:
+		err = r.Text(env.Stdout, env.Stderr, env.Color)
+	}
+	if err == nil && r.Failed > 0 {
+		err = flags.ErrReported
+	}
+	return err
+}

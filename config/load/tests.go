@@ -1,0 +1,52 @@
+package load
+
+import (
+	"fmt"
+	"io/fs"
+	"path"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// A Source is the text of one file.
+type Source struct {
+	Name string // within the file system
+	Data []byte
+}
+
+// Tests reads the files of tests in a directory, in the order of their names. A
+// directory without any is an error: who asks for tests wants some to pass.
+func Tests(fsys fs.FS, dir string) (sources []Source, diags hcl.Diagnostics) {
+	dir = path.Clean("./" + dir)
+	entries, err := fs.ReadDir(fsys, dir)
+	if err != nil {
+		return nil, unreadable(dir, err)
+	}
+	size := 0
+	for _, entry := range entries {
+		if entry.IsDir() || hidden(entry.Name()) || !strings.HasSuffix(entry.Name(), schemas.TestSuffix) {
+			continue
+		}
+		name := path.Join(dir, entry.Name())
+		data, err := read(fsys, name)
+		if err != nil {
+			diags = append(diags, unreadable(name, err)...)
+			continue
+		}
+		if size += len(data); size > MaxBytes || len(sources) == MaxFiles {
+			return nil, hcl.Diagnostics{diag.Error("Too many tests",
+				fmt.Sprintf("The directory %q has more than %d files of tests, or more than %d MiB.", dir, MaxFiles,
+					MaxBytes>>20))}
+		}
+		sources = append(sources, Source{name, data})
+	}
+	if len(sources) == 0 && !diags.HasErrors() {
+		diags = append(diags, diag.Error("No tests",
+			fmt.Sprintf("The directory %q has no files named *%s.", dir, schemas.TestSuffix)))
+	}
+	return sources, diags
+}

@@ -1,0 +1,205 @@
+// Package run reads the tests of a directory: the run blocks in its files named
+// *.lketest.hcl, with what each compiles, simulates and compares.
+//
+// It evaluates no assertion, and does not read the directory itself.
+package run
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/load"
+	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/syntax"
+	"github.com/lkeplan/lkeplan/schemas"
+)
+
+// Max bounds the tests of a directory, each of which is compiled.
+const Max = 500
+
+// A Run is one test of a directory.
+type Run struct {
+	Name  string
+	Range hcl.Range // of the block's header
+
+	Pods, Workloads          []string
+	Base, Snapshot, At       string
+	ExpectError              string
+	ExpectRange, SourceRange hcl.Range // of expect_error; of what is compared or simulated, or else of the header
+
+	source load.Source
+	at     int // among the runs of the file
+}
+
+// Read reads the tests of a directory, file by file. The files are for showing what is
+// wrong with them, in which case nothing is to be tried.
+func Read(fsys fs.FS, dir string) (runs []Run, files map[string]*hcl.File, diags hcl.Diagnostics) {
+	sources, diags := load.Tests(fsys, dir)
+	files = map[string]*hcl.File{}
+	names := map[string]hcl.Range{}
+	for _, source := range sources {
+		m := meter.New()
+		blocks, file, fileDiags := runBlocks(source, m)
+		files[source.Name] = file
+		if len(blocks) == 0 && !fileDiags.HasErrors() {
+			fileDiags = append(fileDiags, diag.At("No tests", "The file has no run blocks.",
+				hcl.Range{Filename: source.Name, Start: hcl.InitialPos, End: hcl.InitialPos}))
+		}
+		for i, block := range blocks {
+			run := Run{Name: block.Labels[0], Range: block.DefRange, source: source, at: i}
+			fileDiags = append(fileDiags, run.read(block, m)...)
+			if earlier, again := names[run.Name]; again {
+				fileDiags = append(fileDiags, diag.At("Name used twice", fmt.Sprintf("There is a run named %q already, at %s.",
+					run.Name, diag.Line(earlier)), block.LabelRanges[0]))
+			}
+			names[run.Name] = block.DefRange
+			runs = append(runs, run)
+		}
+		diags = append(diags, append(fileDiags, m.Overrun()...)...)
+	}
+	if len(runs) > Max {
+		diags = append(diags, diag.Limit("Too many tests", fmt.Sprintf("A directory has %d runs at most.", Max),
+			runs[Max].Range))
+	}
+	return runs, files, diag.Sort(diags)
+}
+
+// runBlocks parses a file of tests.
+func runBlocks(source load.Source, m *meter.Meter) (hcl.Blocks, *hcl.File, hcl.Diagnostics) {
+	file, diags := syntax.Parse(source.Name, source.Data, m)
+	if diags.HasErrors() {
+		return nil, file, diags
+	}
+	content, diags := file.Body.Content(decode.Schema(schemas.Block{Blocks: []schemas.Block{schemas.Run}}))
+	return content.Blocks, file, diags
+}
+
+// blocksOf are the blocks in a run, and remain what is left of its body.
+func blocksOf(block *hcl.Block) (content *hcl.BodyContent, remain hcl.Body, diags hcl.Diagnostics) {
+	return block.Body.PartialContent(decode.Schema(schemas.Block{Blocks: schemas.Run.Blocks}))
+}
+
+// read reads the arguments of a run, and finds what is wrong with any values.
+func (r *Run) read(block *hcl.Block, m *meter.Meter) hcl.Diagnostics {
+	content, remain, diags := blocksOf(block)
+	table := schemas.Run
+	table.Blocks = nil
+	args := *block
+	args.Body = remain
+	written := eval.Root{Absent: "The arguments of a run are written out. What the directory has is known in " +
+		"assertions, once it is compiled."}
+	scope := eval.NewScope(&eval.Run{Meter: m}, map[string]eval.Root{
+		"var": written, "local": written, "cluster": written, "node_class": written, "pool": written,
+	}, nil)
+	said := decode.Block(table, &args, scope)
+	if diags = append(diags, said.Diags...); diags.HasErrors() || !said.Whole() {
+		return diags
+	}
+	values := said.Value.AsValueMap()
+	r.Pods, r.Workloads = textsOf(values["pods"]), textsOf(values["workloads"])
+	r.Base, r.Snapshot, r.At = textOf(values["base"]), textOf(values["snapshot"]), textOf(values["at"])
+	r.ExpectError = textOf(values["expect_error"])
+	attributes, _ := remain.JustAttributes()
+	r.ExpectRange, r.SourceRange = block.DefRange, block.DefRange
+	if attr := attributes["expect_error"]; attr != nil {
+		r.ExpectRange = attr.Expr.Range()
+	}
+	for _, name := range []string{"base", "snapshot", "workloads", "pods"} {
+		if attr := attributes[name]; attr != nil {
+			r.SourceRange = attr.Expr.Range()
+		}
+	}
+	return append(diags, r.check(block, content, attributes)...)
+}
+
+// check finds runs that test nothing.
+func (r *Run) check(block *hcl.Block, content *hcl.BodyContent, attributes hcl.Attributes) (diags hcl.Diagnostics) {
+	complain := func(summary, detail string, at hcl.Range) { diags = append(diags, diag.At(summary, detail, at)) }
+	if strings.TrimSpace(r.Name) == "" || strings.ContainsAny(r.Name, "\r\n") {
+		complain("Invalid name", "A run has a name of one line.", block.LabelRanges[0])
+	}
+	if given := content.Blocks.OfType("variables"); len(given) > 1 {
+		complain("Block given twice", "There can be only one variables block in a run.", given[1].DefRange)
+	}
+	asserts := content.Blocks.OfType("assert")
+	for _, assert := range asserts {
+		_, assertDiags := assert.Body.Content(decode.Schema(AssertTable()))
+		diags = append(diags, assertDiags...)
+	}
+	for _, name := range []string{"pods", "workloads", "base", "snapshot", "at", "expect_error"} {
+		attr := attributes[name]
+		if attr == nil {
+			continue
+		}
+		list := slices.Concat(r.Pods, r.Workloads)
+		text := map[string]string{"base": r.Base, "snapshot": r.Snapshot, "at": r.At, "expect_error": r.ExpectError}[name]
+		switch {
+		case name != "expect_error" && r.ExpectError != "":
+			complain("Argument without effect", fmt.Sprintf("The directory is not to compile, so %s has no effect.", name),
+				attr.Range)
+		case name == "pods" && len(r.Pods) == 0, name == "workloads" && len(r.Workloads) == 0,
+			name != "pods" && name != "workloads" && strings.TrimSpace(text) == "",
+			(name == "pods" || name == "workloads") && slices.Contains(list, ""):
+			complain("Value missing", fmt.Sprintf("The argument %s is empty. Leave it out, or give it a value.", name),
+				attr.Expr.Range())
+		}
+	}
+	switch {
+	case r.ExpectError != "" && len(asserts) > 0:
+		complain("Assertion without effect",
+			"The directory is not to compile, and then nothing is known that could be asserted.", asserts[0].DefRange)
+	case r.ExpectError == "" && attributes["expect_error"] == nil && len(asserts) == 0:
+		complain("Nothing is tested", "A run has an assert block, or an expect_error.", block.DefRange)
+	}
+	return diags
+}
+
+// AssertTable is that of the assertions of a run.
+func AssertTable() schemas.Block {
+	for _, table := range schemas.Run.Blocks {
+		if table.Type == "assert" {
+			return table
+		}
+	}
+	return schemas.Block{}
+}
+
+// textOf is a text that is written, or "".
+func textOf(v cty.Value) string {
+	if v == cty.NilVal || v.IsNull() {
+		return ""
+	}
+	return v.AsString()
+}
+
+func textsOf(v cty.Value) (texts []string) {
+	if v == cty.NilVal || v.IsNull() {
+		return nil
+	}
+	for _, element := range v.AsValueSlice() {
+		texts = append(texts, textOf(element))
+	}
+	return texts
+}
+
+// Blocks reads the blocks of the run for a compilation whose meter it is: the values of
+// variables, and the assertions. The file is for showing them.
+func (r *Run) Blocks(m *meter.Meter) (content *hcl.BodyContent, file *hcl.File, diags hcl.Diagnostics) {
+	blocks, file, diags := runBlocks(r.source, m)
+	if diags.HasErrors() {
+		return nil, file, diags
+	}
+	content, _, diags = blocksOf(blocks[r.at])
+	return content, file, diags
+}
+
+// File is the name of the file that has the run.
+func (r *Run) File() string { return r.source.Name }

@@ -1,0 +1,63 @@
+package config
+
+import (
+	"slices"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/run"
+)
+
+// A Trial is a directory that was compiled for a run, whose assertions wait for what is
+// known of it.
+type Trial struct {
+	asserts hcl.Blocks
+	in      *compiler
+}
+
+// begin gives the variables the values of a run, and keeps its assertions.
+func (m *Module) begin(r *run.Run) hcl.Diagnostics {
+	content, file, diags := r.Blocks(m.meter)
+	m.Files[r.File()] = file
+	if diags.HasErrors() {
+		return diags
+	}
+	for _, values := range content.Blocks.OfType("variables") {
+		diags = append(diags, m.inputs.addFile(values.Body, r.File())...)
+	}
+	m.asserts = content.Blocks.OfType("assert")
+	return diags
+}
+
+// Judge evaluates the assertions: each that is false, null or unknown, or in error, is an
+// error. Known are the values of schemas.TestValues by the first part of their names.
+func (t *Trial) Judge(known map[string]eval.Root) (diags hcl.Diagnostics) {
+	scope := t.in.scope
+	for name, root := range known {
+		scope = scope.With(name, root)
+	}
+	earlier := len(t.in.run.Diags)
+	for _, block := range t.asserts {
+		found := t.in.assert(run.AssertTable(), block, "Assertion failed", scope)
+		content, _, _ := block.Body.PartialContent(decode.Schema(run.AssertTable()))
+		if attr := content.Attributes["condition"]; attr != nil && !found.HasErrors() {
+			found = append(found, undecided(attr.Expr, scope)...)
+		}
+		diags = append(diags, found...)
+	}
+	// No assertion was evaluated before, and the directory compiled.
+	return diag.Sort(slices.Concat(diags, t.in.run.Diags[earlier:], t.in.run.Meter.Overrun()))
+}
+
+// undecided finds a condition that is neither true nor false.
+func undecided(condition hcl.Expression, scope *eval.Scope) hcl.Diagnostics {
+	if v, _, diags := scope.Private().Value(condition); v.IsKnown() || diags.HasErrors() {
+		return diags
+	}
+	return hcl.Diagnostics{diag.AtExpression("Assertion that is not decided",
+		"The condition depends on something that is not known here. Of a change, nodes are counted where the run has "+
+			"pods or a snapshot, and are known without only where it rolls and deletes none.", condition)}
+}

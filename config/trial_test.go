@@ -1,0 +1,152 @@
+package config_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/hashicorp/hcl/v2"
+	"github.com/zclconf/go-cty/cty"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/run"
+)
+
+const tested = `
+variable "region" {
+  default = "us-ord"
+}
+locals {
+  nothing = null
+}
+cluster {
+  name   = "dev"
+  region = var.region
+}
+node_class "default" {}
+`
+
+// TestAssertionsFailClosed: what is not true is an error, whatever it is instead.
+func TestAssertionsFailClosed(t *testing.T) {
+	tests := []struct{ name, condition, want string }{
+		{"true", `known.nodes == 2 && cluster.name == "dev"`, ""},
+		{"false", `known.nodes == 3`, "The message."},
+		{"null", `local.nothing`, "A condition must be true or false. It is null; coalesce(..., true) gives it a value."},
+		{"compared with null", `local.nothing < 3`, "argument must not be null"},
+		{"no bool", `known.nodes`, "A condition must be true or false."},
+		{"unknown", `known.rolled == 0`, "depends on something that is not known"},
+		{"unknown behind try", `try(known.rolled == 0, true)`, "depends on something that is not known"},
+		{"unknown behind can", `can(known.rolled == 0)`, "depends on something that is not known"},
+		{"unknown on one side", `known.nodes == 2 || known.rolled == 0`, ""},
+		{"unknown and true", `known.nodes == 2 && known.rolled == 0`, "depends on something that is not known"},
+		{"unknown name", `pool.web.name == "web"`, `There is no pool named "web" in this directory.`},
+		{"unknown attribute", `known.node == 2`, `does not have an attribute named "node". Did you mean "nodes"?`},
+		{"nothing", `true`, "The condition refers to nothing, so it is always true or always false."},
+		{"too much work", `length([for a in range(1000) : [for b in range(1000) : known.nodes + a + b]]) > 0`,
+			"takes more steps than a configuration may"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			diags := judged(t, `run "a" {
+  assert {
+    condition     = `+tt.condition+`
+    error_message = "The message."
+  }
+}`)
+			switch {
+			case tt.want == "" && diags.HasErrors():
+				t.Error(diags)
+			case tt.want != "" && !strings.Contains(details(diags), tt.want):
+				t.Errorf("%q is not in %q", tt.want, details(diags))
+			}
+		})
+	}
+}
+
+func details(diags hcl.Diagnostics) string {
+	var all []string
+	for _, d := range diags {
+		all = append(all, d.Detail)
+	}
+	return strings.Join(all, "\n")
+}
+
+// judged has the assertions of the only run judged.
+func judged(t *testing.T, src string) hcl.Diagnostics {
+	t.Helper()
+	files := fstest.MapFS{"main.lke.hcl": {Data: []byte(tested)}, "a.lketest.hcl": {Data: []byte(src)}}
+	runs, _, diags := run.Read(files, "")
+	if diags.HasErrors() || len(runs) != 1 {
+		t.Fatal(runs, diags)
+	}
+	module, diags := config.Load(files, config.Options{Run: &runs[0]})
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	compiled, diags := module.Compile()
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	return compiled.Trial.Judge(map[string]eval.Root{"known": {Value: cty.ObjectVal(map[string]cty.Value{
+		"nodes": cty.NumberIntVal(2), "rolled": cty.UnknownVal(cty.Number),
+	})}})
+}
+
+// TestValuesOfARunAreStrongest, and hold for that run only.
+func TestValuesOfARunAreStrongest(t *testing.T) {
+	files := fstest.MapFS{
+		"main.lke.hcl":         {Data: []byte(tested)},
+		"a.auto.lkevars.hcl":   {Data: []byte(`region = "us-east"`)},
+		"runs.lketest.hcl":     {Data: []byte("run \"a\" {\n variables {\n region = \"nl-ams\"\n}\n expect_error = \"x\"\n}\n")},
+		"notes.lketest.hcl.md": {Data: []byte("{")},
+		".b.lketest.hcl":       {Data: []byte("{")},
+	}
+	runs, _, diags := run.Read(files, "")
+	if diags.HasErrors() {
+		t.Fatal(diags)
+	}
+	regions := []string{}
+	for _, r := range []*run.Run{&runs[0], nil} {
+		module, diags := config.Load(files, config.Options{Run: r, Vars: []config.Var{{Name: "region", Value: "us-sea"}}})
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		compiled, diags := module.Compile()
+		if diags.HasErrors() {
+			t.Fatal(diags)
+		}
+		regions = append(regions, compiled.Cluster.Region)
+	}
+	if diff := cmp.Diff([]string{"nl-ams", "us-sea"}, regions); diff != "" {
+		t.Errorf("(-want +got)\n%s", diff)
+	}
+}
+
+// TestHostileTestsEnd: what is too large, too deep or no text is an error.
+func TestHostileTestsEnd(t *testing.T) {
+	tests := []struct{ name, src, want string }{
+		{"large", "# " + strings.Repeat("x", 300<<10), "262144 is the limit"},
+		{"deep", "run \"a\" { pods = " + strings.Repeat("[", 100_000), "limit"},
+		{"number", "run \"a\" {\n pods = [1e999999999]\n}", "too large"},
+		{"no text", "run \"\xff\" {}", "UTF-8"},
+		{"many runs", strings.Repeat("run \"a\" {\n expect_error = \"x\"\n}\n", 501), "500 runs at most"},
+		{"blocks of others", "cluster {}\n", "cluster"},
+		{"name of several lines", "run \"a\\nb\" {\n expect_error = \"x\"\n}", "one line"},
+		{"null", "run \"a\" {\n pods = null\n base = null\n}", "A run has an assert block, or an expect_error."},
+		{"null in a list", "run \"a\" {\n pods = [null]\n expect_error = \"x\"\n}", "pods"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			_, _, diags := run.Read(fstest.MapFS{"a.lketest.hcl": {Data: []byte(tt.src)}}, "")
+			text := ""
+			for _, d := range diags {
+				text += d.Summary + ": " + d.Detail + "\n"
+			}
+			if !strings.Contains(text, tt.want) {
+				t.Errorf("%q is not in %q", tt.want, text)
+			}
+		})
+	}
+}

@@ -1,0 +1,143 @@
+package podlint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+)
+
+// taints finds pools that no pod can go to.
+func (c *checker) taints() {
+	for _, p := range c.pools {
+		hard := slices.DeleteFunc(slices.Clone(p.Spec.Template.Spec.Taints), func(t corev1.Taint) bool {
+			return t.Effect == corev1.TaintEffectPreferNoSchedule
+		})
+		if len(hard) == 0 || slices.ContainsFunc(c.in.Workloads, func(w simulate.Workload) bool {
+			return scheduling.Taints(hard).ToleratesPod(&w.Pod) == nil
+		}) {
+			continue
+		}
+		c.find(lint.TaintNobodyTolerates, p.addr, "spec.template.spec.taints",
+			"None of the pods tolerates %s, so that no node is ever made for this pool.", say(textsOf(hard)))
+	}
+}
+
+// startupTaints finds startup taints that no agent on the node can take off.
+func (c *checker) startupTaints() {
+	if len(c.in.DaemonSets) == 0 {
+		c.skip(lint.StartupTaintStays, "no DaemonSets are given")
+		return
+	}
+	for _, p := range c.pools {
+		for i, t := range p.Spec.Template.Spec.StartupTaints {
+			tolerated := false
+			for _, d := range c.in.DaemonSets {
+				pod := &corev1.Pod{Spec: d.Spec.Template.Spec}
+				tolerated = tolerated || scheduling.Taints{t}.ToleratesPod(pod) == nil
+			}
+			if !tolerated {
+				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
+					"Of %s none tolerates %s, so that none can run on a new node and take it off.",
+					simulate.Count(len(c.in.DaemonSets), "DaemonSet"), t.ToString())
+			}
+		}
+	}
+}
+
+func textsOf(taints []corev1.Taint) (texts []string) {
+	for _, t := range taints {
+		texts = append(texts, t.ToString())
+	}
+	return texts
+}
+
+// blocks finds pools whose nodes are never replaced because of their pods.
+func (c *checker) blocks() {
+	held := c.held()
+	for _, p := range c.pools {
+		if p.Spec.Template.Spec.TerminationGracePeriod != nil {
+			continue
+		}
+		var causes []string
+		for _, w := range p.workloads {
+			if why := held[w.Name]; why != "" {
+				causes = append(causes, fmt.Sprintf("%s (%s)", w.Name, why))
+			}
+		}
+		if len(causes) > 0 {
+			c.find(lint.PodsBlockDrift, p.addr, "metadata.name",
+				"Nodes with %s are never replaced: the pods cannot be evicted, and without a termination_grace_period "+
+					"Karpenter waits for them for ever.", say(causes))
+		}
+	}
+}
+
+// held says of workloads what keeps their pods from being evicted for ever. Pods that end
+// by themselves are waited for.
+func (c *checker) held() map[string]string {
+	why := map[string]string{}
+	var pods []*corev1.Pod
+	for _, w := range c.in.Workloads {
+		pod := w.Pod.DeepCopy()
+		pod.Spec.NodeName = "there" // is what counts as healthy
+		for range w.Pods {
+			pods = append(pods, pod)
+		}
+		ends := strings.HasPrefix(w.Name, "Job ") || strings.HasPrefix(w.Name, "CronJob ")
+		if pod.Annotations[karpv1.DoNotDisruptAnnotationKey] == "true" && !ends {
+			why[w.Name] = karpv1.DoNotDisruptAnnotationKey
+		}
+	}
+	var budgets []*policyv1.PodDisruptionBudget
+	for _, b := range c.in.Budgets {
+		budgets = append(budgets, b.DeepCopy())
+	}
+	settling.Allow(budgets, pods)
+	for _, b := range budgets {
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil || b.Status.ExpectedPods == 0 || b.Status.DisruptionsAllowed > 0 {
+			continue
+		}
+		for _, w := range c.in.Workloads {
+			if w.Pod.Namespace == b.Namespace && selector.Matches(labels.Set(w.Pod.Labels)) {
+				why[w.Name] = fmt.Sprintf("PodDisruptionBudget %s/%s", b.Namespace, b.Name)
+			}
+		}
+	}
+	return why
+}
+
+// cutsShort finds pools whose nodes end before their pods have.
+func (c *checker) cutsShort() {
+	const kubernetes = int64(corev1.DefaultTerminationGracePeriodSeconds)
+	for _, p := range c.pools {
+		bound := p.Spec.Template.Spec.TerminationGracePeriod
+		if bound == nil {
+			continue
+		}
+		var longer []string
+		for _, w := range p.workloads {
+			takes := time.Duration(ptr.Deref(w.Pod.Spec.TerminationGracePeriodSeconds, kubernetes)) * time.Second
+			if takes > bound.Duration {
+				longer = append(longer, fmt.Sprintf("%s (%v)", w.Name, takes))
+			}
+		}
+		if len(longer) > 0 {
+			c.find(lint.TerminationCutsShort, p.addr, "spec.template.spec.terminationGracePeriod",
+				"A node of this pool has %v to end, and pods that go there may take longer: %s.", bound.Duration, say(longer))
+		}
+	}
+}

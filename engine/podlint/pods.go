@@ -1,0 +1,169 @@
+package podlint
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+	"sigs.k8s.io/karpenter/pkg/utils/resources"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// labels finds pods that select what no pool has.
+func (c *checker) labels() {
+	missing := map[string][]string{} // workloads by label
+	for _, w := range c.in.Workloads {
+		for _, key := range slices.Sorted(maps.Keys(selected(w.Pod.Spec))) {
+			values := selected(w.Pod.Spec)[key]
+			if karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname || c.has(key, values) {
+				continue
+			}
+			what := key
+			if len(values) > 0 {
+				what += "=" + say(values)
+			}
+			missing[what] = append(missing[what], w.Name)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(missing)) {
+		c.find(lint.LabelOfNoPool, config.Addr{}, "",
+			"%s selects nodes by %s, and no pool gives that to its nodes.", say(missing[what]), what)
+	}
+}
+
+// selected are the labels that nodes must have for a pod, with the values that are
+// possible; none for any.
+func selected(spec corev1.PodSpec) map[string][]string {
+	all := map[string][]string{}
+	for key, value := range spec.NodeSelector {
+		all[key] = []string{value}
+	}
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return all
+	}
+	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil || len(required.NodeSelectorTerms) != 1 {
+		return all // of several terms one is enough: the simulation says whether it is
+	}
+	for _, r := range required.NodeSelectorTerms[0].MatchExpressions {
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn:
+			all[r.Key] = r.Values
+		case corev1.NodeSelectorOpExists:
+			all[r.Key] = nil
+		}
+	}
+	return all
+}
+
+// has reports whether a pool gives its nodes a label with one of some values.
+func (c *checker) has(key string, values []string) bool {
+	return slices.ContainsFunc(c.pools, func(p pool) bool {
+		given, labelled := p.Spec.Template.Labels[key]
+		required := scheduling.NewNodeSelectorRequirementsWithMinValues(p.Spec.Template.Spec.Requirements...)
+		if !labelled && !required.Has(key) {
+			return false
+		}
+		return len(values) == 0 || slices.ContainsFunc(values, func(value string) bool {
+			return labelled && given == value || !labelled && required.Get(key).Has(value)
+		})
+	})
+}
+
+// zones finds pods that are to be in several zones.
+func (c *checker) zones() {
+	for _, w := range c.in.Workloads {
+		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
+			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
+				"%s has %s, and all nodes of a cluster are in one zone: of its %s no more than %d can have a node.", w.Name, why,
+				simulate.Count(w.Pods, "pod"), most)
+		}
+	}
+}
+
+// inOneZone is how many pods of a workload one zone can have, and why; "" where nothing
+// bounds them.
+func inOneZone(pod corev1.Pod) (most int, why string) {
+	for _, s := range pod.Spec.TopologySpreadConstraints {
+		if s.TopologyKey == corev1.LabelTopologyZone && s.WhenUnsatisfiable == corev1.DoNotSchedule &&
+			ptr.Deref(s.MinDomains, 1) > 1 {
+			return int(s.MaxSkew), fmt.Sprintf("a topologySpreadConstraint by zone with minDomains: %d", *s.MinDomains)
+		}
+	}
+	if pod.Spec.Affinity == nil || pod.Spec.Affinity.PodAntiAffinity == nil {
+		return 0, ""
+	}
+	for _, term := range pod.Spec.Affinity.PodAntiAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+		selector, err := metav1.LabelSelectorAsSelector(term.LabelSelector)
+		if term.TopologyKey == corev1.LabelTopologyZone && err == nil && selector.Matches(labels.Set(pod.Labels)) {
+			return 1, "a required podAntiAffinity to itself by zone"
+		}
+	}
+	return 0, ""
+}
+
+// gpus finds pods that ask for more GPUs than any plan of a pool has.
+func (c *checker) gpus() {
+	var most int64
+	for _, p := range c.pools {
+		candidates := instancetype.Candidates(c.types, instancetype.RequirementsOf(p.NodePool), nil)
+		for _, it := range candidates {
+			has := it.Capacity[instancetype.ResourceGPU]
+			most = max(most, has.Value())
+		}
+		if len(candidates) == 0 {
+			c.skip(lint.GPUPodsWithoutPool, fmt.Sprintf("no plan is known that %s allows", p.addr))
+			return
+		}
+	}
+	for _, w := range c.in.Workloads {
+		requests := resources.RequestsForPods(&w.Pod)
+		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
+			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
+				"A pod of %s asks for %s, and the plans that the pools allow have %d at most.", w.Name,
+				simulate.Count(int(asks.Value()), "GPU"), most)
+		}
+	}
+}
+
+// mostSwept bounds the pods that are simulated with each cap.
+const mostSwept = 2000
+
+// caps finds pools whose pods cost less on smaller nodes.
+func (c *checker) caps(ctx context.Context) error {
+	if c.placed.Asked > mostSwept {
+		c.skip(lint.DearerThanCapped, fmt.Sprintf("there are more than %d pods: lkeplan simulate --sweep cpu", mostSwept))
+		return nil
+	}
+	steps, err := sweep.Run(ctx, c.in, "cpu")
+	if err != nil {
+		return err
+	}
+	best, now := steps[0], c.placed
+	const worthwhile = 20 // a twentieth
+	if best.Refused != now.Refused || now.Total.Monthly-best.Cost.Monthly <= now.Total.Monthly/worthwhile {
+		return nil
+	}
+	for _, capped := range best.Pools {
+		for _, p := range c.pools {
+			if p.Name == capped.Pool {
+				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
+					"The pods cost $%s a month, and $%s on smaller nodes. Write %s.",
+					simulate.Dollars(now.Total.Monthly, 2), simulate.Dollars(best.Cost.Monthly, 2), capped.HCL)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,184 @@
+// Package trial tries the runs of a directory's tests: it compiles the directory for each,
+// simulates the pods that the run names, compares with the base that it names, and has the
+// assertions judged.
+//
+// It prints nothing, and asks no cluster.
+package trial
+
+import (
+	"context"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/eval"
+	"github.com/lkeplan/lkeplan/config/run"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// A Directory is what is tested.
+type Directory struct {
+	FS      fs.FS
+	Options compile.Options
+	// Commit compiles the directory as a commit has it.
+	Commit func(ctx context.Context, ref, cluster string, opts compile.Options) (compile.Result, hcl.Diagnostics, error)
+}
+
+// A Status is how a run ends.
+type Status string
+
+// The statuses. A run in Error was not judged: what it needs is missing or wrong.
+const (
+	Passed Status = "pass"
+	Failed Status = "fail"
+	Error  Status = "error"
+)
+
+// An Outcome is what has come of a run.
+type Outcome struct {
+	Run         run.Run
+	Status      Status
+	Diagnostics hcl.Diagnostics      // errors only; none where it has passed
+	Files       map[string]*hcl.File // for showing them
+}
+
+// Try tries one run.
+func Try(ctx context.Context, d Directory, r run.Run) Outcome {
+	t := &trying{Directory: d, run: r}
+	t.Options.Run = &r
+	head, diags := compile.Dir(ctx, d.FS, t.Options)
+	t.outcome = Outcome{Run: r, Status: Error, Files: head.Files, Diagnostics: errorsOf(diags)}
+	if r.ExpectError != "" {
+		return t.expect()
+	}
+	if diags.HasErrors() {
+		return t.outcome
+	}
+	t.head = head
+	known, ok := t.known(ctx)
+	if !ok {
+		return t.outcome
+	}
+	t.outcome.Status = Passed
+	if t.outcome.Diagnostics = head.Trial.Judge(known); t.outcome.Diagnostics.HasErrors() {
+		t.outcome.Status = Failed
+	}
+	return t.outcome
+}
+
+func errorsOf(diags hcl.Diagnostics) (errors hcl.Diagnostics) {
+	for _, d := range diags {
+		if d.Severity == hcl.DiagError {
+			errors = append(errors, d)
+		}
+	}
+	return errors
+}
+
+// trying is one run that is being tried.
+type trying struct {
+	Directory
+	run      run.Run
+	head     compile.Result
+	prices   *catalog.Catalog
+	snapshot *compare.Snapshot
+	at       time.Time
+	// uncounted is that nobody knows which nodes the change replaces: the version of some is
+	// not known.
+	uncounted bool
+	outcome   Outcome
+}
+
+// expect judges a run whose directory must not compile.
+func (t *trying) expect() Outcome {
+	found := t.outcome.Diagnostics
+	for _, d := range found {
+		if strings.Contains(d.Summary+": "+d.Detail, t.run.ExpectError) {
+			t.outcome.Status, t.outcome.Diagnostics = Passed, nil
+			return t.outcome
+		}
+	}
+	t.outcome.Status = Failed
+	detail := "The directory compiles."
+	if len(found) > 0 {
+		detail = "The directory does not compile, with other messages, which follow."
+	}
+	t.outcome.Diagnostics = append(hcl.Diagnostics{diag.At("Expected error is missing",
+		fmt.Sprintf("No error says %q. %s", t.run.ExpectError, detail), t.run.ExpectRange)}, found...)
+	return t.outcome
+}
+
+// fail ends a run because of what it names.
+func (t *trying) fail(summary string, err error) bool {
+	t.outcome.Diagnostics = append(t.outcome.Diagnostics,
+		diag.At(summary, strings.TrimSuffix(err.Error(), ".")+".", t.run.SourceRange))
+	return false
+}
+
+// known is what assertions know besides the directory's own names.
+func (t *trying) known(ctx context.Context) (known map[string]eval.Root, ok bool) {
+	if err := t.read(); err != nil {
+		return nil, t.fail("Cannot try the run", err)
+	}
+	known = map[string]eval.Root{
+		"objects": {Node: objectsNode(t.head.Objects)},
+		"plan": {Absent: "The run compares with nothing. Give it a base, such as base = \"git:origin/main\", so that " +
+			"there is a change."},
+		"simulate": {Absent: "The run simulates no pods. Give it some, such as pods = [\"40x1cpu,2Gi\"]."},
+	}
+	alone, err := compare.Revisions(compile.Result{}, t.head, t.prices, t.at)
+	if err != nil {
+		return nil, t.fail("Cannot tell the cost", err)
+	}
+	known["cost"] = eval.Root{Value: costValue(alone)}
+	if t.named() || t.run.Base == "" && t.snapshot != nil {
+		result, err := t.simulate(ctx, t.head)
+		if err != nil {
+			return nil, t.fail("Cannot simulate the pods", err)
+		}
+		known["simulate"] = eval.Root{Value: simulationValue(result, t.head.Objects)}
+	}
+	if t.run.Base == "" {
+		return known, true
+	}
+	change, ok := t.compare(ctx)
+	known["plan"] = eval.Root{Value: planValue(change, t.uncounted)}
+	return known, ok
+}
+
+// read reads what both comparison and simulation need.
+func (t *trying) read() (err error) {
+	if t.prices = t.Options.Catalog; t.prices == nil {
+		if t.prices, err = catalog.Embedded(); err != nil {
+			return err
+		}
+	}
+	if t.run.Snapshot != "" {
+		name, err := t.path(t.run.Snapshot)
+		if err != nil {
+			return err
+		}
+		file, err := t.FS.Open(name)
+		if err != nil {
+			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, cause(err))
+		}
+		defer file.Close()
+		snapshot, err := compare.ReadSnapshot(file)
+		if err != nil {
+			return fmt.Errorf("snapshot %s: %w", t.run.Snapshot, cause(err))
+		}
+		t.snapshot, t.at = &snapshot, snapshot.Taken
+	}
+	if t.run.At != "" {
+		if t.at, err = time.Parse(time.RFC3339, t.run.At); err != nil {
+			return fmt.Errorf("at = %q: write it like 2026-11-20T17:00:00Z", t.run.At)
+		}
+	}
+	return nil
+}

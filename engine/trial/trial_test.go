@@ -1,0 +1,100 @@
+package trial_test
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/run"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/trial"
+)
+
+const pools = `
+cluster {
+  name   = "dev"
+  region = "us-ord"
+}
+node_class "default" {}
+pool "web" {
+  node_class   = node_class.default
+  requirements = { class = "standard", cpu = 4 }
+  limits       = { cpu = 40 }
+}
+`
+
+// TestRuns tries one run in the directory new, next to which are old and pods.
+func TestRuns(t *testing.T) {
+	version := strings.Replace(pools, `"us-ord"`, "\"us-ord\"\n  kubernetes_version = \"1.34\"", 1)
+	policed := pools + "policy \"few\" {\n  condition     = plan.nodes.rolled < 2\n  error_message = \"Many.\"\n}\n"
+	labelled := strings.Replace(pools, "limits ", "labels = { team = \"web\" }\n  limits ", 1)
+	const pods = `pods = ["6x1cpu,1Gi"]` + "\n"
+	tests := []struct {
+		name, old, new, args, condition string
+		status                          trial.Status
+		want                            string // in what is said
+	}{
+		{"rolled nodes of pods", pools, labelled, pods, `plan.nodes.rolled == 2 && plan.nodes.total == 2`, trial.Passed, ""},
+		{"nothing rolls", pools, pools, "", `plan.nodes.rolled == 0 && plan.actions == {}`, trial.Passed, ""},
+		{"nodes that nobody counts", pools, labelled, "", `plan.nodes.rolled == 0`, trial.Failed, "not known here"},
+		{"all nodes without any", pools, pools, "", `plan.nodes.total == 0`, trial.Failed, "not known here"},
+		{"versions that nobody knows", pools, version, pods, `plan.nodes.rolled == 0`, trial.Failed, "not known here"},
+		{"versions that the base names", strings.Replace(version, "1.34", "1.33", 1), version, pods,
+			`plan.nodes.rolled == 2`, trial.Passed, ""},
+		{"policy without nodes", policed, labelled, "", `length(plan.refused_by) == 0`, trial.Failed, "not known here"},
+		{"policy with nodes", policed, labelled, pods, `plan.refused_by == ["policy.few"]`, trial.Passed, ""},
+		{"manifests of a directory", pools, pools, "workloads = [\"../pods\"]\n", `simulate.pods == 3`, trial.Passed, ""},
+		{"manifests with a kustomization", pools, pools, "workloads = [\"../kustomized\"]\n", `simulate.pods == 3`,
+			trial.Error, "name what kustomize builds of it"},
+		{"manifests without pods", pools, pools, "workloads = [\"../none.yaml\"]\n", `simulate.pods == 0`, trial.Error,
+			"there are no pods in what the run names"},
+		{"snapshot that is none", pools, pools, "snapshot = \"../none.yaml\"\n", `plan.nodes.total == 0`, trial.Error,
+			"snapshot ../none.yaml"},
+		{"time that is none", pools, pools, "at = \"tomorrow\"\n", `plan.nodes.rolled == 0`, trial.Error, "write it like"},
+		{"base that does not compile", pools + "pool {}", pools, "", `plan.nodes.rolled == 0`, trial.Error,
+			"dir:../old does not compile"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			files := fstest.MapFS{}
+			for name, text := range map[string]string{
+				"old/main.lke.hcl": tt.old, "new/main.lke.hcl": tt.new, "pods/a.yaml": jobs("a", 1), "pods/b/b.yml": jobs("b", 2),
+				"pods/README.md": "Pods.", "kustomized/kustomization.yaml": "kind: Kustomization\n",
+				"none.yaml": "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\n",
+				"new/a.lketest.hcl": "run \"a\" {\n  base = \"dir:../old\"\n  " + tt.args + "  assert {\n    condition = " +
+					tt.condition + "\n    error_message = \"No.\"\n  }\n}\n",
+			} {
+				files[name] = &fstest.MapFile{Data: []byte(text)}
+			}
+			runs, _, diags := run.Read(files, "new")
+			if diags.HasErrors() {
+				t.Fatal(diags)
+			}
+			opts := compile.Options{Options: config.Options{Dir: "new"}}
+			got := trial.Try(t.Context(), trial.Directory{FS: files, Options: opts}, runs[0])
+			said := ""
+			for _, d := range got.Diagnostics {
+				said += d.Detail + "\n"
+			}
+			if got.Status != tt.status || !strings.Contains(said, tt.want) || (tt.want == "") != (said == "") {
+				t.Errorf("%s, not %s: %s", got.Status, tt.status, said)
+			}
+		})
+	}
+}
+
+// jobs is a manifest with so many pods.
+func jobs(name string, pods int) string {
+	return strings.NewReplacer("NAME", name, "N", string(rune('0'+pods))).Replace(`apiVersion: batch/v1
+kind: Job
+metadata: {name: NAME, namespace: default}
+spec:
+  parallelism: N
+  completions: N
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{name: c, image: c, resources: {requests: {cpu: "1", memory: 1Gi}}}]
+`)
+}
