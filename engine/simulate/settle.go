@@ -66,30 +66,35 @@ type Stayed struct {
 }
 
 // settle simulates what Karpenter does with the nodes that are there.
-func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*Settled, error) {
+func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*ending, error) {
 	now := settling.NewClock()
 	w.clock, w.store.budgets = now, in.Budgets
-	e := ending{world: w, now: now, stuck: map[string]string{}, pending: pending,
-		out: &Settled{Steps: []Move{}, Held: []Stayed{}, Notes: []string{}}}
+	e := &ending{world: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
 	for _, pool := range w.dynamic {
-		pool.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
-		pool.StatusConditions().SetTrue(karpv1.ConditionTypeNodeClassReady)
+		ready(pool)
 	}
 	if err := e.scaleDown(ctx, in.Settle.Keep); err != nil {
 		return nil, err
 	}
+	return e, e.run(ctx, in.Settle.Steps)
+}
+
+func newSettled() *Settled { return &Settled{Steps: []Move{}, Held: []Stayed{}, Notes: []string{}} }
+
+// run takes steps until nothing changes any more, or so many.
+func (e *ending) run(ctx context.Context, most int) error {
 	e.peak()
-	most := cmp.Or(in.Settle.Steps, MaxSteps)
+	most = cmp.Or(most, MaxSteps)
 	for !e.out.Ended {
 		if len(e.out.Steps) == most {
 			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", count(most, "step")))
 			break
 		}
 		if err := e.step(settings(ctx)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e.finish(len(w.pods))
+	return nil
 }
 
 // ending is a world on its way to where nothing changes any more.
@@ -100,6 +105,7 @@ type ending struct {
 	stuck   map[string]string // nodes whose replacement was not to be had, and why
 	out     *Settled
 	slow    bool
+	changed bool // pools have been declared anew since nodes were made
 }
 
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
@@ -158,6 +164,11 @@ func leaving(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
 func (e *ending) step(ctx context.Context) error {
 	for _, m := range e.made {
 		e.ripen(m)
+	}
+	if e.changed {
+		if err := e.judge(ctx); err != nil {
+			return err
+		}
 	}
 	settling.Allow(e.store.budgets, e.pods)
 	e.store.bound[""] = e.waiting()

@@ -102,6 +102,8 @@ func (s *store) List(_ context.Context, into client.ObjectList, opts ...client.L
 	switch list := into.(type) {
 	case *karpv1.NodePoolList:
 		list.Items = values(sorted(s.pools), o)
+	case *linodev1alpha1.LinodeNodeClassList:
+		list.Items = values(sorted(s.classes), o)
 	case *lkeplanv1alpha1.CapacityLimitList:
 		list.Items = values(sorted(s.limits), o)
 	case *karpv1.NodeClaimList:
