@@ -21,8 +21,12 @@ const Most = 20
 
 // Title says how many pods were simulated, and what comes of it.
 func Title(w plan.Workloads) string {
-	return fmt.Sprintf("%s, simulated on a cluster that has no nodes yet: %s, %s", count(w.Asked(), "pod"),
-		counts(w.Before.Nodes, w.After.Nodes, "node"), money(w.Before, w.After)+" a month")
+	verb := "get"
+	if w.Asked() == 1 {
+		verb = "gets"
+	}
+	return fmt.Sprintf("%s on a cluster without nodes %s %s, %s a month", count(w.Asked(), "pod"), verb,
+		counts(w.Before.Nodes, w.After.Nodes, "node"), money(w.Before, w.After))
 }
 
 // Lost says which pods get no node any more.
