@@ -10,12 +10,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	nodeclaimdisruption "sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/prune"
+	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacity"
@@ -59,19 +59,19 @@ func Change(ctx context.Context, base, head Input) (*Settled, error) {
 
 // redeclare has other objects be in the world.
 func (w *world) redeclare(ctx context.Context, objects []map[string]any) error {
-	old := w.store.pools
-	fresh := newStore()
-	w.store.pools, w.store.classes, w.store.limits = fresh.pools, fresh.classes, fresh.limits
+	old := w.store.Pools
+	fresh := memory.New()
+	w.store.Pools, w.store.Classes, w.store.Limits = fresh.Pools, fresh.Classes, fresh.Limits
 	if err := w.declare(objects); err != nil {
 		return err
 	}
 	w.admit(ctx)
-	for _, pool := range sorted(old) {
-		if w.store.pools[pool.Name] == nil {
-			w.store.pools[pool.Name] = condemned(pool)
+	for _, pool := range memory.Sorted(old) {
+		if w.store.Pools[pool.Name] == nil {
+			w.store.Pools[pool.Name] = condemned(pool)
 		}
 	}
-	for _, pool := range sorted(w.store.pools) {
+	for _, pool := range memory.Sorted(w.store.Pools) {
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashAnnotationKey, pool.Hash())
 		metav1.SetMetaDataAnnotation(&pool.ObjectMeta, karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion)
 		ready(pool)
@@ -106,7 +106,7 @@ func ready(pool *karpv1.NodePool) {
 // no longer want, at once: those with the fewest pods.
 func (e *ending) scaleStatic(ctx context.Context) error {
 	for _, m := range e.made {
-		m.static = e.store.pools[m.pool()].Spec.Replicas != nil
+		m.static = e.store.Pools[m.pool()].Spec.Replicas != nil
 	}
 	for _, pool := range e.static {
 		var has []*made
@@ -115,7 +115,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 				has = append(has, m)
 			}
 		}
-		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.bound[a.node]) - len(e.store.bound[b.node]) })
+		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
 		wanted := min(int(*pool.Spec.Replicas), maxStatic)
 		if gone := has[:max(0, len(has)-wanted)]; len(gone) > 0 {
 			move := Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []Ref{}, Saved: e.cost(gone)}
@@ -172,19 +172,9 @@ type unseen struct{ linode.Machines }
 // Traits implements linode.Machines.
 func (unseen) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
 
-// Status implements client.Client. What is written is not kept.
-func (s *store) Status() client.SubResourceWriter { return forgetful{} }
-
-type forgetful struct{ client.SubResourceWriter }
-
-// Patch implements client.SubResourceWriter.
-func (forgetful) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
-	return nil
-}
-
 // kubelet is the version of Kubernetes of new nodes; "" where no class says one.
 func (w *world) kubelet(nc *karpv1.NodeClaim) (info corev1.NodeSystemInfo) {
-	if class := w.store.classes[nc.Spec.NodeClassRef.Name]; class != nil && class.Spec.LKEK8sVersion != nil {
+	if class := w.store.Classes[nc.Spec.NodeClassRef.Name]; class != nil && class.Spec.LKEK8sVersion != nil {
 		info.KubeletVersion = *class.Spec.LKEK8sVersion
 	}
 	return info

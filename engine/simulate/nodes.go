@@ -79,9 +79,9 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	maps.Copy(stamps, chosen.Annotations)
 	chosen.Annotations = stamps
 	w.made = append(w.made, &made{claim: chosen, node: name, static: static})
-	w.store.claims = append(w.store.claims, chosen)
-	w.store.nodes[name] = nodeOf(chosen)
-	w.store.nodes[name].Status.NodeInfo = w.kubelet(chosen)
+	w.store.Claims = append(w.store.Claims, chosen)
+	w.store.Nodes[name] = nodeOf(chosen)
+	w.store.Nodes[name].Status.NodeInfo = w.kubelet(chosen)
 	return name, "", nil
 }
 
@@ -99,7 +99,7 @@ func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 
 // requested is what the pods of a node ask for, with those of DaemonSets.
 func (w *world) requested(node *corev1.Node) corev1.ResourceList {
-	pods := w.store.bound[node.Name]
+	pods := w.store.Bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
 		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selects(labels, daemon) {

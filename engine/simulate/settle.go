@@ -68,7 +68,7 @@ type Stayed struct {
 // settle simulates what Karpenter does with the nodes that are there.
 func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*ending, error) {
 	now := settling.NewClock()
-	w.clock, w.store.budgets = now, in.Budgets
+	w.clock, w.store.Budgets = now, in.Budgets
 	e := &ending{world: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
 	for _, pool := range w.dynamic {
 		ready(pool)
@@ -127,7 +127,7 @@ func (e *ending) scaleDown(ctx context.Context, keep int) error {
 	for _, pod := range leave {
 		gone[pod] = true
 	}
-	e.store.unbind(leave)
+	e.store.Unbind(leave)
 	e.pods = slices.DeleteFunc(slices.Clone(e.pods), func(p *corev1.Pod) bool { return gone[p] })
 	e.pending = slices.DeleteFunc(slices.Clone(e.pending), func(p *corev1.Pod) bool { return gone[p] })
 	e.out.Left = len(leave)
@@ -170,8 +170,8 @@ func (e *ending) step(ctx context.Context) error {
 			return err
 		}
 	}
-	settling.Allow(e.store.budgets, e.pods)
-	e.store.bound[""] = e.waiting()
+	settling.Allow(e.store.Budgets, e.pods)
+	e.store.Bound[""] = e.waiting()
 	cluster, err := e.cluster(ctx)
 	if err != nil {
 		return err
@@ -194,7 +194,7 @@ func (e *ending) step(ctx context.Context) error {
 
 // ripen gives a node what it has once it has been there for a while.
 func (e *ending) ripen(m *made) {
-	node := e.store.nodes[m.node]
+	node := e.store.Nodes[m.node]
 	if len(node.Status.Conditions) > 0 {
 		return
 	}

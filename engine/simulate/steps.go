@@ -75,8 +75,8 @@ func stuckAs(kind settling.Kind, node string) string { return string(kind) + " "
 // there is none wait.
 func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
-		moved := slices.Clone(e.store.bound[m.node])
-		e.store.unbind(moved)
+		moved := slices.Clone(e.store.Bound[m.node])
+		e.store.Unbind(moved)
 		e.pending = append(e.pending, moved...)
 		pods += len(moved)
 	}
@@ -88,10 +88,10 @@ func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]st
 		switch node := targets[pod.UID]; {
 		case node == "":
 			left = append(left, pod)
-		case e.store.nodes[node] == nil:
+		case e.store.Nodes[node] == nil:
 			return 0, fmt.Errorf("pod %s moves to %s, which is not there: please report it", pod.UID, node)
 		default:
-			e.store.bind(pod, node)
+			e.store.Bind(pod, node)
 		}
 	}
 	e.pending = left
@@ -105,7 +105,7 @@ func (e *ending) drop(ctx context.Context, nodes []*made) error {
 		return err
 	}
 	for _, m := range nodes {
-		e.store.remove(m.node)
+		e.store.Remove(m.node)
 	}
 	e.made = slices.DeleteFunc(e.made, func(m *made) bool { return slices.Contains(nodes, m) })
 	_, err := e.chooser.Limits.Show(ctx)
@@ -161,7 +161,7 @@ func (e *ending) heldBy(m *made, held settling.Held) string {
 		reason, differs = karpv1.DisruptionReasonDrifted, "it differs from its pool, and "
 	case m.static:
 		return "its pool has a fixed number of nodes"
-	case len(e.store.bound[m.node]) == 0:
+	case len(e.store.Bound[m.node]) == 0:
 		reason = karpv1.DisruptionReasonEmpty
 	}
 	text := e.stuck[stuckAs(settling.StaticDrift, m.node)] + e.stuck[stuckAs(settling.Drift, m.node)]
@@ -169,7 +169,7 @@ func (e *ending) heldBy(m *made, held settling.Held) string {
 		text = cmp.Or(e.stuck[stuckAs(settling.Single, m.node)], e.stuck[stuckAs(settling.Multi, m.node)])
 	}
 	if text == "" {
-		text = held.Why(m.node, e.store.pools[m.pool()], reason, e.called)
+		text = held.Why(m.node, e.store.Pools[m.pool()], reason, e.called)
 	}
 	return differs + strings.TrimSuffix(text, ".")
 }
