@@ -24,10 +24,14 @@ type Guards struct {
 	MaxDeletedPools int
 	MaxDeletedNodes Share // the zero Share where it is not written
 	MaxRolledNodes  Share
-	PruneNow        bool           // whether pools that are no longer declared go at once, with their nodes
-	Freezes         []Period       // in which no node is replaced or deleted for a change; sorted by name
-	Windows         []Period       // in which nodes are, and at no other time; none: always; sorted by name
-	Origins         decode.Origins `json:"-"` // of the arguments, by name
+	// MaxUnschedulablePods bounds the pods that get no node any more, where they are
+	// simulated; nil where it is not written, and none may.
+	MaxUnschedulablePods *int
+
+	PruneNow bool           // whether pools that are no longer declared go at once, with their nodes
+	Freezes  []Period       // in which no node is replaced or deleted for a change; sorted by name
+	Windows  []Period       // in which nodes are, and at no other time; none: always; sorted by name
+	Origins  decode.Origins `json:"-"` // of the arguments, by name
 }
 
 // A Share is a number of nodes, or a part of all nodes. The zero Share bounds
@@ -76,18 +80,30 @@ func (c *compiler) guards() Guards {
 	for _, name := range protected {
 		g.Protected = append(g.Protected, fmt.Sprint(name))
 	}
-	if n, ok := fields["max_deleted_pools"].(int64); ok {
-		g.MaxDeletedPools = int(n)
-		if at := said.Origins.Find("max_deleted_pools"); n < 0 {
-			c.report(at.Error("Negative number", fmt.Sprintf("The argument max_deleted_pools takes a number of pools, "+
-				"and %d is less than none. 0 allows no pool to be deleted.", n)))
-		}
+	if n := c.most(fields, "max_deleted_pools", "pools", said.Origins); n != nil {
+		g.MaxDeletedPools = *n
 	}
+	g.MaxUnschedulablePods = c.most(fields, "max_unschedulable_pods", "pods", said.Origins)
 	g.MaxDeletedNodes = c.share(fields, "max_deleted_nodes", said.Origins)
 	g.MaxRolledNodes = c.share(fields, "max_rolled_nodes", said.Origins)
 	g.Freezes = c.periods("freeze", fields, said.Origins)
 	g.Windows = c.periods("window", fields, said.Origins)
 	return g
+}
+
+// most is a bound; nil where it is not written.
+func (c *compiler) most(fields map[string]any, name, of string, origins decode.Origins) *int {
+	n, written := fields[name].(int64)
+	if !written {
+		return nil
+	}
+	if n < 0 {
+		at := origins.Find(name)
+		c.report(at.Error("Negative number", fmt.Sprintf("The argument %s takes a number of %s, and %d is less than none. "+
+			"0 allows none.", name, of, n)))
+	}
+	most := int(n)
+	return &most
 }
 
 var sharePattern = regexp.MustCompile(`^(\d{1,6})(%?)$`)

@@ -13,27 +13,9 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/config/meter"
+	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/schemas"
 )
-
-// PolicyInputType is what policies know of a change, as plan. Nodes and objects are
-// counted; a cost is in US dollars a month, as it is after the change, and null
-// where nothing bounds it. What needs a cluster to be known is unknown without
-// one.
-func PolicyInputType() cty.Type {
-	numbers := map[string]map[string]cty.Type{}
-	for _, a := range schemas.PlanAttributes() {
-		if numbers[a.Group] == nil {
-			numbers[a.Group] = map[string]cty.Type{}
-		}
-		numbers[a.Group][a.Name] = cty.Number
-	}
-	groups := map[string]cty.Type{}
-	for group, attributes := range numbers {
-		groups[group] = cty.Object(attributes)
-	}
-	return cty.Object(groups)
-}
 
 // A Policy is a rule for changes. It has been checked as far as that is
 // possible without one.
@@ -46,10 +28,10 @@ type Policy struct {
 }
 
 // Evaluate returns an error where a change breaks the policy. The plan is a
-// value of PolicyInputType. The policy is not decided where it depends on something
+// value of planvalue.Type. The policy is not decided where it depends on something
 // that is unknown.
 func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
-	plan, err := meter.Convert(plan, PolicyInputType())
+	plan, err := meter.Convert(plan, planvalue.Type())
 	if err != nil {
 		return false, hcl.Diagnostics{diag.Error("Plan of another form",
 			fmt.Sprintf("The policy %q cannot be applied to this plan: %v.", p.Name, err))}
@@ -62,6 +44,10 @@ func (p Policy) Evaluate(plan cty.Value) (decided bool, diags hcl.Diagnostics) {
 	if !condition.IsKnown() && plan.IsWhollyKnown() && !conditionDiags.HasErrors() {
 		diags = append(diags, diag.AtExpression("Value cannot be worked out",
 			"The condition has no definite value, although all is known of the change.", attr.Expr))
+	}
+	if planvalue.Lacks(plan, attr.Expr, !conditionDiags.HasErrors()) {
+		diags = hcl.Diagnostics{diag.AtExpression("No pods are simulated", "It is about what becomes of pods, and none were "+
+			"simulated: add --simulate, and say which pods.", attr.Expr)}
 	}
 	return condition.IsKnown() || diags.HasErrors(), diags
 }
@@ -92,7 +78,7 @@ func (c *compiler) policies() (policies []Policy) {
 		}
 		at[name] = block.DefRange
 		p := Policy{Name: name, Range: block.DefRange, block: block, in: c}
-		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(PolicyInputType())})
+		scope := c.scope.With("plan", eval.Root{Value: cty.UnknownVal(planvalue.Type())})
 		diags := c.assert(schemas.Policy, block, "Policy broken", scope)
 		content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Policy))
 		if content.Attributes["error_message"] != nil {

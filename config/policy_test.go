@@ -8,6 +8,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/planvalue"
 )
 
 func numbers(values map[string]int64) cty.Value {
@@ -39,6 +40,7 @@ policy "no_mass_roll" {
 			"cost": cty.ObjectVal(map[string]cty.Value{
 				"current": cty.NumberIntVal(100), "floor": cty.NumberIntVal(50), "ceiling": cty.NullVal(cty.Number),
 			}),
+			"simulate": planvalue.Unsimulated(),
 		})
 	}
 	if decided, diags := policy.Evaluate(plan(3)); !decided || len(diags) > 0 {
@@ -53,7 +55,68 @@ policy "no_mass_roll" {
 		!strings.Contains(diags[0].Detail, "cannot be applied to this plan") {
 		t.Errorf("of another form: %v", diags)
 	}
-	if decided, diags := policy.Evaluate(cty.UnknownVal(config.PolicyInputType())); decided || len(diags) > 0 {
+	if decided, diags := policy.Evaluate(cty.UnknownVal(planvalue.Type())); decided || len(diags) > 0 {
 		t.Errorf("of a plan that is not known: decided %v, %v", decided, diags)
+	}
+}
+
+// TestPolicyOnPodsNeverPassesUnsimulated, unless it says itself what holds then.
+func TestPolicyOnPodsNeverPassesUnsimulated(t *testing.T) {
+	none := cty.NumberIntVal(0)
+	about := func(simulated cty.Value) cty.Value {
+		values := map[string]cty.Value{"simulate": simulated}
+		for group, ty := range planvalue.Type().AttributeTypes() {
+			if group != "simulate" {
+				zeros := map[string]cty.Value{}
+				for name := range ty.AttributeTypes() {
+					zeros[name] = none
+				}
+				values[group] = cty.ObjectVal(zeros)
+			}
+		}
+		return cty.ObjectVal(values)
+	}
+	unsimulated := about(planvalue.Unsimulated())
+	simulated := func(lost, delta int64) cty.Value {
+		return about(cty.ObjectVal(map[string]cty.Value{
+			"unschedulable": cty.NumberIntVal(lost),
+			"cost":          numbers(map[string]int64{"before": 100, "after": 100 + delta, "delta": delta}),
+		}))
+	}
+	const unknown, kept, lost = "No pods are simulated", "", "Policy broken"
+	for condition, want := range map[string][3]string{ // unsimulated, kept, broken
+		"plan.simulate.unschedulable == 0":                                   {unknown, kept, lost},
+		`plan["simulate"]["unschedulable"] == 0`:                             {unknown, kept, lost},
+		"plan.simulate.cost.delta < 10":                                      {unknown, kept, lost},
+		"plan.simulate.cost.after <= 1.05 * plan.simulate.cost.before":       {unknown, kept, lost},
+		"try(plan.simulate.unschedulable, 0) == 0":                           {unknown, kept, lost},
+		"plan.objects.deleted == 0 || plan.simulate.unschedulable == 0":      {unknown, kept, kept},
+		"plan.simulate == null || plan.simulate.unschedulable == 0":          {kept, kept, lost},
+		"plan.simulate == null ? true : plan.simulate.unschedulable == 0":    {kept, kept, lost},
+		"plan.simulate != null && plan.simulate.unschedulable == 0":          {lost, kept, lost},
+		"plan.simulate.cost.after < 120 && plan.simulate.unschedulable == 0": {unknown, kept, lost},
+		"plan.simulate != null":                                              {lost, kept, kept},
+		"plan.objects.deleted == 0":                                          {kept, kept, kept},
+	} {
+		files := fstest.MapFS{"main.lke.hcl": {Data: []byte(cluster + `
+policy "p" {
+  condition     = ` + condition + `
+  error_message = "It is not so."
+}
+`)}}
+		compiled, diags, _ := compile(files, config.Options{})
+		if len(diags) > 0 {
+			t.Fatalf("%s: %v", condition, diags)
+		}
+		for i, plan := range []cty.Value{unsimulated, simulated(0, 0), simulated(3, 50)} {
+			decided, diags := compiled.Policies[0].Evaluate(plan)
+			got := ""
+			if len(diags) > 0 {
+				got = diags[0].Summary
+			}
+			if got != want[i] || !decided {
+				t.Errorf("%s, case %d: decided %v, %q, want %q", condition, i, decided, got, want[i])
+			}
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/zclconf/go-cty/cty"
 	"github.com/zclconf/go-cty/cty/function"
 
+	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
@@ -177,15 +178,19 @@ func withoutLine(src string) string {
 
 // aPlan is a plan of which all is known.
 func aPlan() cty.Value {
-	groups := map[string]cty.Value{}
-	for group, ty := range PolicyInputType().AttributeTypes() {
-		numbers := map[string]cty.Value{}
-		for name := range ty.AttributeTypes() {
-			numbers[name] = cty.NumberIntVal(1)
-		}
-		groups[group] = cty.ObjectVal(numbers)
+	return ones(planvalue.Type())
+}
+
+// ones is a value of a type in which each number is 1.
+func ones(of cty.Type) cty.Value {
+	if of == cty.Number {
+		return cty.NumberIntVal(1)
 	}
-	return cty.ObjectVal(groups)
+	values := map[string]cty.Value{}
+	for name, ty := range of.AttributeTypes() {
+		values[name] = ones(ty)
+	}
+	return cty.ObjectVal(values)
 }
 
 // sweep compiles a document with a function whose result is not known. The text is

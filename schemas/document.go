@@ -79,7 +79,9 @@ var Policy = Block{
 	Type:   "policy",
 	Labels: []string{"name"},
 	Doc: "A rule for what a change does, such as how many nodes it replaces, by the numbers below. A policy " +
-		"that needs a number which is not known is not decided.",
+		"that needs a number which is not known is not decided. Without `--simulate`, and for a NodePlan, plan.simulate is " +
+		"null: a policy about what is in it refuses, unless it asks for that, as in `plan.simulate == null || " +
+		"plan.simulate.cost.delta <= 500`.",
 	Args: assertion,
 }
 

@@ -25,6 +25,9 @@ var Guards = Block{
 				"Nodes of pools that go gracefully are not among them."},
 		{Name: "max_rolled_nodes", Path: "max_rolled_nodes", Kind: String, NotNull: true, Default: "no limit",
 			Doc: `The most nodes that a change replaces, or has pools give up: a number, or a share of all nodes such as "50%".`},
+		{Name: "max_unschedulable_pods", Path: "max_unschedulable_pods", Kind: Number, NotNull: true, Default: "0",
+			Doc: "The most pods that get no node any more, of those that diff, plan or apply simulates with --simulate. " +
+				"A NodePlan simulates none, and so is not bound by it."},
 		{Name: "prune", Path: "prune", Kind: String, NotNull: true, OneOf: Paces(), Default: "graceful",
 			Doc: `How a pool goes whose block is gone: "graceful" or "now". A graceful one makes no new nodes, gives up ` +
 				"those that it has within its own budgets, and is deleted when it has none left; until then a revert keeps " +

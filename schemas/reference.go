@@ -90,11 +90,7 @@ func (w *reference) table(head []string, rows [][]string) {
 func (w *reference) plan() {
 	var rows [][]string
 	for _, a := range PlanAttributes() {
-		known := "always"
-		if a.Cluster {
-			known = "with a cluster"
-		}
-		rows = append(rows, []string{"`plan." + a.Group + "." + a.Name + "`", known, a.Doc})
+		rows = append(rows, []string{"`plan." + a.Group + "." + a.Name + "`", string(a.Known), a.Doc})
 	}
 	w.table([]string{"value", "known", "meaning"}, rows)
 }

@@ -1,5 +1,7 @@
 package schemas
 
+import "strings"
+
 // TestSuffix is how the names of files of tests end.
 const TestSuffix = ".lketest.hcl"
 
@@ -77,8 +79,11 @@ func TestValues() []TestValue {
 			"`max_deleted_pools` or `policy.NAME`, as a list. It is not known where one of them would have to count nodes."},
 	}
 	for _, a := range PlanAttributes() {
+		if strings.HasPrefix(a.Group, Simulated) {
+			continue // a run has its own simulation
+		}
 		when := base
-		if a.Cluster {
+		if a.Known == WithACluster {
 			when = nodes
 		}
 		if a.Group == "nodes" && a.Name != "total" {

@@ -31,6 +31,12 @@ and from its requirements: a node goes that they no longer allow. How many nodes
 those are, only the cluster knows: --cluster counts them for a pull request.
 Costs are the most that the limits of the pools allow, at built-in prices.
 
+With --simulate the report says what becomes of pods, too: which nodes they get
+of the pools before and after the change, what those cost, and which pods get no
+node any more, with the reason of each pool. That refuses the change, until
+somebody allows it or a guard does. The pods are those that flags name as for
+"lkeplan simulate", or those of the cluster or snapshot that is read anyway.
+
 text is for people, markdown for the comment of a pull request, html is one page
 with charts, json and jsonl are for programs, and the others are for CI systems.
 One run writes any number of them: one with --output, the others with --out.
@@ -46,6 +52,7 @@ const diffExamples = `  lkeplan diff clusters/prod
   lkeplan diff --base dir:clusters/staging --detailed-exitcode clusters/prod
   lkeplan diff -o github --out markdown=comment.md clusters/prod
   lkeplan diff --base live clusters/prod
+  lkeplan diff --simulate --workloads manifests.yaml clusters/prod
   lkeplan diff --recursive --affected clusters`
 
 func newDiff(env *env) *cobra.Command {

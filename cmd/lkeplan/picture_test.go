@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -19,15 +20,53 @@ import (
 // the comparison of a pull request with its base, with the nodes of a snapshot.
 // With -update, or by make generate, it is drawn anew.
 func TestPictureOfDiff(t *testing.T) {
-	file, err := filepath.Abs("../../examples/pictures/diff.svg")
+	file := picturesFile(t, "diff.svg")
+	changedRepository(t)
+	drawn(t, file, "lkeplan diff --base git:main --cluster snapshot:prod.json clusters/prod")
+}
+
+// TestPictureOfWorkloads holds the picture in the guide to what its change prints.
+func TestPictureOfWorkloads(t *testing.T) {
+	file := picturesFile(t, "workloads.svg")
+	example, err := filepath.Abs("../../examples/simulate")
 	if err != nil {
 		t.Fatal(err)
 	}
-	changedRepository(t)
-	const command = "lkeplan diff --base git:main --cluster snapshot:prod.json clusters/prod"
+	inRepository(t)
+	if err := os.CopyFS("examples/simulate", os.DirFS(example)); err != nil {
+		t.Fatal(err)
+	}
+	committed(t)
+	const block = "examples/simulate/main.lke.hcl"
+	text, err := os.ReadFile(block)
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := strings.Replace(string(text), "cpu = between(2, 16)", "cpu = between(2, 4)", 1)
+	if after == string(text) {
+		t.Fatal("the guide has another pool")
+	}
+	if err := os.WriteFile(block, []byte(after), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	drawn(t, file, "lkeplan diff --base git:main --simulate --workloads examples/simulate/shop.yaml examples/simulate")
+}
+
+func picturesFile(t *testing.T, name string) string {
+	t.Helper()
+	file, err := filepath.Abs("../../examples/pictures/" + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// drawn holds a picture to what a command prints.
+func drawn(t *testing.T, file, command string) {
+	t.Helper()
 	shown := "\x1b[32m$\x1b[0m \x1b[1m" + command + "\x1b[0m\n\n"
-	shown += string(lkeplan(t, "diff", "--base", "git:main", "--cluster", "snapshot:prod.json", "clusters/prod",
-		"--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z"))
+	args := append(strings.Fields(command)[1:], "--color", "always", "--width", "96", "--at", "2026-11-20T10:00:00Z")
+	shown += string(lkeplan(t, args...))
 	got := picture.SVG("lkeplan diff", picture.Lines(shown))
 	if *update {
 		if err := os.WriteFile(file, got, 0o644); err != nil {
@@ -51,13 +90,7 @@ func changedRepository(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Chdir(t.TempDir())
-	for name, value := range map[string]string{
-		"NAME": "T", "EMAIL": "t@example.com", "DATE": "2026-11-20T09:00:00Z",
-	} {
-		t.Setenv("GIT_AUTHOR_"+name, value)
-		t.Setenv("GIT_COMMITTER_"+name, value)
-	}
+	inRepository(t)
 	put := func(name, from string) {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
@@ -71,6 +104,27 @@ func changedRepository(t *testing.T) {
 		}
 	}
 	put("clusters/prod/main.lke.hcl", "before.lke.hcl")
+	committed(t)
+	put("prod.json", "snapshot.json")
+	hashed(t, "prod.json")
+	put("clusters/prod/main.lke.hcl", "after.lke.hcl")
+}
+
+// inRepository has the working directory be an empty one, and commits the same each time.
+func inRepository(t *testing.T) {
+	t.Helper()
+	t.Chdir(t.TempDir())
+	for name, value := range map[string]string{
+		"NAME": "T", "EMAIL": "t@example.com", "DATE": "2026-11-20T09:00:00Z",
+	} {
+		t.Setenv("GIT_AUTHOR_"+name, value)
+		t.Setenv("GIT_COMMITTER_"+name, value)
+	}
+}
+
+// committed commits all files of the working directory, in a new repository.
+func committed(t *testing.T) {
+	t.Helper()
 	for _, args := range [][]string{
 		{"init", "--quiet", "--initial-branch", "main", "--object-format", "sha1"}, {"add", "."},
 		{"commit", "--quiet", "--message", "Pools of prod"},
@@ -79,9 +133,6 @@ func changedRepository(t *testing.T) {
 			t.Fatalf("git %v: %v\n%s", args, err, out)
 		}
 	}
-	put("prod.json", "snapshot.json")
-	hashed(t, "prod.json")
-	put("clusters/prod/main.lke.hcl", "after.lke.hcl")
 }
 
 // hashed gives the nodes of a snapshot the annotations that Karpenter gives them:

@@ -51,12 +51,16 @@ func ruleChanges(before, after compile.Result) (verdicts []plan.Verdict) {
 func guardRules(c compile.Result) map[string]string {
 	g := c.Guards
 	rules := map[string]string{
-		plan.EmptyResult:     fmt.Sprint(g.AllowEmpty),
-		plan.ProtectedPool:   cmp.Or(strings.Join(g.Protected, ", "), "none"),
-		plan.MaxDeletedPools: fmt.Sprint(g.MaxDeletedPools),
-		plan.MaxDeletedNodes: cmp.Or(g.MaxDeletedNodes.Text, "0"),
-		plan.MaxRolledNodes:  cmp.Or(g.MaxRolledNodes.Text, "any number"),
-		"prune":              "gracefully",
+		plan.EmptyResult:          fmt.Sprint(g.AllowEmpty),
+		plan.ProtectedPool:        cmp.Or(strings.Join(g.Protected, ", "), "none"),
+		plan.MaxDeletedPools:      fmt.Sprint(g.MaxDeletedPools),
+		plan.MaxDeletedNodes:      cmp.Or(g.MaxDeletedNodes.Text, "0"),
+		plan.MaxRolledNodes:       cmp.Or(g.MaxRolledNodes.Text, "any number"),
+		plan.MaxUnschedulablePods: "0",
+		"prune":                   "gracefully",
+	}
+	if most := g.MaxUnschedulablePods; most != nil {
+		rules[plan.MaxUnschedulablePods] = fmt.Sprint(*most)
 	}
 	if g.PruneNow {
 		rules["prune"] = "now"

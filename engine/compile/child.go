@@ -17,6 +17,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
+	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/engine/confine"
 	"github.com/lkeplan/lkeplan/engine/plan"
 )
@@ -56,7 +57,7 @@ type Request struct {
 	// which are an error otherwise: they were set for a later revision.
 	IgnoreUndeclared bool `json:"ignore_undeclared,omitempty"`
 	// Plan is a change of what is compiled, for its policies to judge: a value of
-	// config.PolicyInputType as JSON; nil where there is none.
+	// planvalue.Type as JSON; nil where there is none.
 	Plan json.RawMessage `json:"plan,omitempty"`
 }
 
@@ -144,7 +145,7 @@ func compile(ctx context.Context, req Request) (Answer, error) {
 	if req.Plan == nil || answer.Failed {
 		return answer, nil
 	}
-	value, err := ctyjson.Unmarshal(req.Plan, config.PolicyInputType())
+	value, err := ctyjson.Unmarshal(req.Plan, planvalue.Type())
 	if err != nil {
 		return answer, fmt.Errorf("read the plan that policies judge: %w", err)
 	}

@@ -12,13 +12,15 @@ import (
 	ctyjson "github.com/zclconf/go-cty/cty/json"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/planvalue"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // JudgePolicies has the policies of a configuration judge a plan, which is a value
-// of config.PolicyInputType.
+// of planvalue.Type.
 func JudgePolicies(lastApplied Result, value cty.Value) (verdicts []plan.Verdict) {
 	for _, policy := range lastApplied.Policies {
 		verdicts = append(verdicts, verdictOf(policy, value))
@@ -44,7 +46,7 @@ func verdictOf(policy config.Policy, value cty.Value) plan.Verdict {
 	return v
 }
 
-// PolicyValue is a plan as policies see it: a value of config.PolicyInputType. What
+// PolicyValue is a plan as policies see it: a value of planvalue.Type. What
 // only a cluster can tell is unknown where none was asked.
 func PolicyValue(p plan.Plan) cty.Value {
 	s, asked := p.Summary(), cty.UnknownVal(cty.Number)
@@ -67,6 +69,21 @@ func PolicyValue(p plan.Plan) cty.Value {
 			"deleted": number(s.Delete)}),
 		"cost": cty.ObjectVal(map[string]cty.Value{"current": current, "floor": dollars(p.After.Floor),
 			"ceiling": ceiling}),
+		schemas.Simulated: simulated(p.Workloads),
+	})
+}
+
+// simulated is what became of pods; null where none were simulated.
+func simulated(w *plan.Workloads) cty.Value {
+	if w == nil {
+		return planvalue.Unsimulated()
+	}
+	return cty.ObjectVal(map[string]cty.Value{
+		"unschedulable": number(w.LostPods()),
+		"cost": cty.ObjectVal(map[string]cty.Value{
+			"before": dollars(w.Before.Monthly), "after": dollars(w.After.Monthly),
+			"delta": dollars(w.After.Monthly - w.Before.Monthly),
+		}),
 	})
 }
 
@@ -80,7 +97,7 @@ func dollars(m catalog.Money) cty.Value {
 // PlanJSON writes a plan as Request.Plan wants it. Everything in it must be
 // known: it was made against a cluster.
 func PlanJSON(p plan.Plan) (json.RawMessage, error) {
-	raw, err := ctyjson.Marshal(PolicyValue(p), config.PolicyInputType())
+	raw, err := ctyjson.Marshal(PolicyValue(p), planvalue.Type())
 	if err != nil {
 		return nil, fmt.Errorf("write the plan that policies judge: %w", err)
 	}

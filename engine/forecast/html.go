@@ -64,10 +64,10 @@ func HTML(w io.Writer, r simulate.Report) error {
 	return err
 }
 
-// Part is the same without a page around it, in elements that the style sheet of reports
-// knows.
-func Part(r simulate.Report) (template.HTML, error) {
-	text, err := executed("section", sectionOf(r))
+// Picture is the nodes of a simulation as a part of another page, in elements that the
+// style sheet of reports knows.
+func Picture(r simulate.Report) (template.HTML, error) {
+	text, err := executed("drawing", sectionOf(r))
 	return template.HTML(text), err // the template has escaped it
 }
 

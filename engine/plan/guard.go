@@ -26,8 +26,11 @@ const (
 	MaxDeletedPools = "max_deleted_pools"
 	MaxDeletedNodes = "max_deleted_nodes"
 	MaxRolledNodes  = "max_rolled_nodes"
-	Frozen          = "freeze"
-	ChangeWindow    = "window"
+	// MaxUnschedulablePods is about pods that are simulated.
+	MaxUnschedulablePods = "max_unschedulable_pods"
+
+	Frozen       = "freeze"
+	ChangeWindow = "window"
 )
 
 // What a plan says is Changed, beside objects: the rules and the cluster of the directory.
@@ -47,6 +50,7 @@ func (p Plan) Judge(b Bounds) ([]Verdict, error) {
 	verdicts = append(verdicts,
 		p.share(MaxRolledNodes, b.Guards.MaxRolledNodes, len(s.Rolled)+len(s.Condemned) > 0, s.NodesRolled+s.NodesDrained,
 			b.Guards)...)
+	verdicts = append(verdicts, p.unschedulable(b.Guards)...)
 	for _, f := range b.Guards.Freezes {
 		v, err := p.frozen(f)
 		if err != nil {
@@ -274,6 +278,9 @@ func (p *Plan) Permit() {
 func (p Plan) gravest(guard string) string {
 	deletes := guard == MaxDeletedPools || guard == MaxDeletedNodes
 	for _, c := range p.Changes {
+		if guard == MaxUnschedulablePods && c.Kind == "NodePool" {
+			return c.Addr
+		}
 		if c.Effect == DeleteNodes || c.Prune == prune.Condemn || (c.Effect == Roll && !deletes) {
 			return c.Addr
 		}

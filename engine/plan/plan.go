@@ -60,6 +60,8 @@ type Plan struct {
 	// Rolling are the pools whose nodes are not what the live objects ask for yet,
 	// by name; none where no cluster was asked.
 	Rolling []Rolling
+	// Workloads are what becomes of pods; nil where none were simulated.
+	Workloads *Workloads `json:",omitempty"`
 	// Notes say what could not be read, and so is missing.
 	Notes []string
 	// Migrations say how to rename pools, and make them static or dynamic, without

@@ -45,7 +45,7 @@ func TestEachLineIsOneCommand(t *testing.T) {
 				t.Errorf("%q: changes is %q", text, value)
 			}
 		}
-		want := strings.Fields("changes adds updates destroys moves nodes_rolled nodes_deleted nodes_drained pools_rolled pools_deleted pools_condemned cost_delta conflicts refused plan_digest exit_code")
+		want := strings.Fields("changes adds updates destroys moves nodes_rolled nodes_deleted nodes_drained pools_rolled pools_deleted pools_condemned cost_delta simulated_cost_delta pods_unschedulable conflicts refused plan_digest exit_code")
 		if diff := cmp.Diff(want, names); diff != "" {
 			t.Errorf("%q: outputs (-want +got)\n%s", text, diff)
 		}
@@ -108,7 +108,7 @@ func TestFingerprintsStay(t *testing.T) {
 		t.Errorf("(-before +after)\n%s", diff)
 	}
 	slices.Sort(first)
-	if len(slices.Compact(first)) != 11 {
+	if len(slices.Compact(first)) != 13 {
 		t.Errorf("two findings have the same fingerprint, of %d", len(first))
 	}
 }

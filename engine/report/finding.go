@@ -37,6 +37,7 @@ func findings(r Report) (list []finding) {
 			list = append(list, ofVerdict(v))
 		}
 	}
+	list = append(list, lostPods(r)...)
 	for _, c := range r.Changes {
 		list = append(list, ofChange(c)...)
 	}
@@ -163,9 +164,15 @@ func JUnit(w io.Writer, r Report, _ Options) error {
 			Class: "guard", Name: name, Diagnostics: about(func(f finding) bool { return f.Rule == name }),
 		})
 	}
+	if r.Workloads != nil {
+		cases = append(cases, diag.Case{
+			Class: "workloads", Name: "pods that have a node keep one",
+			Diagnostics: about(func(f finding) bool { return f.Rule == unschedulable }),
+		})
+	}
 	cases = append(cases, diag.Case{
 		Class: "lkeplan", Name: "configuration and cluster",
-		Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] }),
+		Diagnostics: about(func(f finding) bool { return !ofObject(f) && !guards[f.Rule] && f.Rule != unschedulable }),
 	})
 	return diag.JUnitCases(w, "lkeplan diff", cases)
 }

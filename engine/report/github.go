@@ -61,7 +61,7 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 		{"nodes_drained", fmt.Sprint(s.NodesDrained)},
 		{"pools_rolled", lists(s.Rolled)}, {"pools_deleted", lists(s.Deleted)},
 		{"pools_condemned", lists(s.Condemned)},
-		{"cost_delta", costDelta(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
+		{"cost_delta", costDelta(r)}, {"simulated_cost_delta", simulatedDelta(r)}, {"pods_unschedulable", lostCount(r)}, {"conflicts", fmt.Sprint(s.Conflicts)}, {"refused", fmt.Sprint(r.Refused())},
 		{"plan_digest", r.Digest}, {"exit_code", fmt.Sprint(r.ExitCode)},
 	} {
 		// Values are one line, so that none can end itself and begin another.
@@ -69,6 +69,23 @@ func GitHubOutput(w io.Writer, r Report, _ Options) error {
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+// simulatedDelta is by how much the nodes that pods get cost more; "" where none are
+// simulated.
+func simulatedDelta(r Report) string {
+	if r.Workloads == nil {
+		return ""
+	}
+	return planjson.Dollars(r.Workloads.After.Monthly - r.Workloads.Before.Monthly)
+}
+
+// lostCount is how many pods get no node any more; "" where none are simulated.
+func lostCount(r Report) string {
+	if r.Workloads == nil {
+		return ""
+	}
+	return fmt.Sprint(r.Workloads.LostPods())
 }
 
 // costDelta is by how much the most that all pools can cost changes; "" where

@@ -13,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/style"
 	"github.com/lkeplan/lkeplan/engine/report/value"
+	"github.com/lkeplan/lkeplan/engine/report/workload"
 )
 
 //go:embed page.html
@@ -33,6 +34,7 @@ func HTML(w io.Writer, r Report, _ Options) error {
 var words = template.FuncMap{
 	"at": at, "bill": bill, "capital": capital, "drifted": drifted, "list": plainly.list, "plainly": plainly,
 	"progress": plainly.progress, "short": value.Path, "unchanged": Report.unchanged,
+	"reason":    func(r plan.PoolReason) string { return workload.Reason(r, workload.Voice(plainly)) },
 	"obstacles": func(r plan.Rolling) []string { return plainly.obstacles(&plan.Impact{Holds: r.Holds}) },
 	"value":     value.Text, "verdict": plainly.verdict, "versus": plainly.versus,
 	"lines": func(text string) string { return diag.Visible(strings.TrimSpace(text)) },
@@ -51,6 +53,7 @@ type view struct {
 	Cost    *costChart
 	Week    *weekChart
 	Groups  []group
+	Pods    *workload.View
 	Dirs    []part // of several, those that there is something to say of
 }
 
@@ -81,6 +84,7 @@ func viewOf(r Report) view {
 	v := view{
 		Dirs: r.overview(), Report: r, Policy: style.Policy(), CSS: template.CSS(style.CSS()), Title: sentence(r), Tone: "good",
 		Tiles: tiles(s), Guarded: r.guarded(), Cost: costChartOf(r), Week: weekChartOf(r), Groups: groups(r.Changes),
+		Pods: workload.ViewOf(r.Workloads, r.Picture),
 	}
 	switch {
 	case r.Refused(), len(s.Deleted) > 0, s.Conflicts+len(r.failed()) > 0:

@@ -2,6 +2,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 	"strings"
 
@@ -78,9 +79,33 @@ func (r *Report) add(part Report) {
 	for _, text := range part.Notes {
 		r.Notes = append(r.Notes, part.Directory+": "+text)
 	}
+	if part.Workloads != nil {
+		r.addWorkloads(part, in)
+	}
 	r.addDiagnostics(part)
 	r.addCosts(part.Plan)
 	r.Now = part.Now
+}
+
+// addWorkloads adds what becomes of the pods of a part, whose pools and workloads in names.
+func (r *Report) addWorkloads(part Report, in func(string) string) {
+	if r.Workloads == nil {
+		r.Workloads = &plan.Workloads{}
+	}
+	sum, w := r.Workloads, part.Workloads
+	sum.Before, sum.After = sum.Before.Plus(w.Before), sum.After.Plus(w.After)
+	for _, t := range w.PlanTypes {
+		t.Pool = in(t.Pool)
+		sum.PlanTypes = append(sum.PlanTypes, t)
+	}
+	for _, l := range w.Lost {
+		l.Workload, l.Reasons = in(l.Workload), slices.Clone(l.Reasons)
+		sum.Lost = append(sum.Lost, l)
+	}
+	for _, text := range w.Notes {
+		sum.Notes = append(sum.Notes, part.Directory+": "+text)
+	}
+	r.Picture += template.HTML("<h2>"+template.HTMLEscapeString(plainly(part.Directory))+"</h2>\n") + part.Picture
 }
 
 // addDiagnostics adds the diagnostics that no part before has: those of a module

@@ -69,6 +69,7 @@ func (c *comment) write(target string) string {
 	c.printf("<!-- lkeplan:%s:v1 -->\n### lkeplan: %s\n", marker(target), verdict(c.Report))
 	c.overview()
 	c.guards()
+	c.workloads()
 	c.table()
 	c.conflicts()
 	c.drifted()

@@ -126,7 +126,24 @@ func rich() Report {
 			},
 			Before: *bounds(96, 4320), After: price.Cost{Floor: 350 * catalog.Dollar, Ceiling: price.Ceiling{Monthly: 5088 * catalog.Dollar, Unlimited: true}}, Current: money(1488),
 			Notes: []string{"The PodDisruptionBudgets of the namespace ops may not be read."},
+			Workloads: &plan.Workloads{
+				Before: plan.Placed{Pods: 43, Unschedulable: 2, Nodes: 5, Monthly: 960 * catalog.Dollar},
+				After:  plan.Placed{Pods: 26, Unschedulable: 19, Nodes: 8, Monthly: 360 * catalog.Dollar},
+				PlanTypes: []plan.PlanType{
+					{Pool: "batch", Name: "g6-standard-8", Before: plan.Placed{Pods: 43, Nodes: 5, Monthly: 960 * catalog.Dollar}},
+					{Pool: "general", Name: "g6-standard-4", After: plan.Placed{Pods: 26, Nodes: 8, Monthly: 360 * catalog.Dollar}},
+				},
+				Lost: []plan.Lost{
+					{Workload: "Deployment web/api", Pods: 17, Reasons: []plan.PoolReason{
+						{Pool: "general", Text: "what is left of its limits is less than each of its plan types has."},
+						{Pool: "gpu", Text: "the pod does not tolerate nvidia.com/gpu:NoSchedule."},
+					}},
+					{Workload: "Job ops/report", Pods: 1, Reasons: []plan.PoolReason{{Text: "it asks for devices."}}},
+				},
+				Notes: []string{"NodeOverlay cheap is not simulated."},
+			},
 		},
+		Picture: "<section class=\"simulated\">\n<h2>Before</h2>\n</section>\n",
 		Diagnostics: []diag.Diagnostic{{
 			Severity: "warning", Rule: "limits-block-roll", Summary: "The limits leave no room", Detail: "No node of pool.general can be replaced.",
 			Range: &diag.Range{Filename: "pools/general.lke.hcl", Start: diag.Pos{Line: 18, Column: 3}, End: diag.Pos{Line: 18, Column: 12}},
@@ -208,6 +225,11 @@ func hostile(text string) Report {
 			Drift:      []plan.Drift{{Addr: text, Kind: "NodePool", Name: text, Path: "spec." + text, Applied: text, Live: text, Owners: []string{text}}},
 			Verdicts:   []plan.Verdict{{Guard: text, Addr: text, Status: plan.Blocked, Limit: text, Actual: text, Detail: text, Source: at}},
 			Notes:      []string{text},
+			Workloads: &plan.Workloads{
+				PlanTypes: []plan.PlanType{{Pool: text, Name: text}},
+				Lost:      []plan.Lost{{Workload: text, Pods: 1, Reasons: []plan.PoolReason{{Pool: text, Text: text}, {Text: text}}}},
+				Notes:     []string{text},
+			},
 		},
 		Diagnostics: diag.New(hcl.Diagnostics{{Severity: hcl.DiagWarning, Summary: text, Detail: text, Subject: &at}}, nil),
 		Digest:      text,

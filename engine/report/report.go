@@ -13,6 +13,7 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"io"
 	"slices"
 	"strings"
@@ -28,6 +29,9 @@ type Report struct {
 	Diagnostics []diag.Diagnostic // of compiling the head
 	Digest      string            // of the saved plan; "" where none is saved
 	ExitCode    int               // that the command ends with
+	// Picture is the nodes that pods get before and after the change, as elements that the
+	// style sheet of pages knows; "" where none are simulated.
+	Picture template.HTML
 
 	// Directory is what the report is about where it is a part of another, and
 	// Failed says why there is no plan of it.

@@ -95,7 +95,7 @@ func TestLinesComeInOrder(t *testing.T) {
 		types = append(types, line.Type)
 	}
 	want := []string{
-		"begin", "diagnostic", "resource_change", "migration", "resource_drift", "guard", "note", "change_summary",
+		"begin", "diagnostic", "resource_change", "migration", "resource_drift", "workloads", "guard", "note", "change_summary",
 	}
 	if diff := cmp.Diff(want, slices.Compact(types)); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)

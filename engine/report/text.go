@@ -9,6 +9,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/page"
 	"github.com/lkeplan/lkeplan/engine/report/value"
+	"github.com/lkeplan/lkeplan/engine/report/workload"
 )
 
 // Text writes a plan for people: a paragraph for each object, a line for each
@@ -29,6 +30,9 @@ func Text(w io.Writer, r Report, o Options) error {
 	for _, rolling := range r.Rolling {
 		p.Section("Under way: nodes that are not as the cluster's objects ask for yet")
 		p.rolling(rolling)
+	}
+	if r.Workloads != nil {
+		workload.Text(p.Page, *r.Workloads, workload.Voice(plainly))
 	}
 	for _, v := range r.Verdicts {
 		if v.Status != plan.Passed {

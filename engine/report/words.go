@@ -91,6 +91,9 @@ func headline(r Report) string {
 	if len(parts) == 0 && !r.Empty() {
 		parts = append(parts, "no node is replaced or deleted")
 	}
+	if w := r.Workloads; w != nil && w.LostPods() > 0 {
+		parts = append(parts, "no node any more for "+count(w.LostPods(), "pod"))
+	}
 	if s.Conflicts > 0 {
 		parts = append(parts, count(s.Conflicts, "field")+" set by others")
 	}

@@ -81,29 +81,29 @@ func newLive(in Live) (*world, []refusing) {
 	said := map[string]*linodev1alpha1.LinodeNodeClass{}
 	for _, class := range in.Classes {
 		said[class.Name] = class
-		w.store.classes[class.Name] = class.DeepCopy()
-		w.admitClass(w.store.classes[class.Name]) // whether it is ready, its pools say
+		w.store.Classes[class.Name] = class.DeepCopy()
+		w.admitClass(w.store.Classes[class.Name]) // whether it is ready, its pools say
 	}
 	for _, limit := range in.Limits {
-		w.store.limits[limit.Name] = limit
+		w.store.Limits[limit.Name] = limit
 	}
 	for _, node := range in.Nodes {
-		w.store.nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
+		w.store.Nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
 	}
 	for _, pod := range in.Pods {
 		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
-			w.store.bind(slim(pod), pod.Spec.NodeName)
+			w.store.Bind(slim(pod), pod.Spec.NodeName)
 		}
 	}
 	joined := map[string]bool{}
 	for _, nc := range in.Claims {
-		w.store.claims = append(w.store.claims, nc)
+		w.store.Claims = append(w.store.Claims, nc)
 		joined[nc.Status.NodeName] = true
 		if nc.Status.ProviderID != "" {
 			w.made = append(w.made, &made{claim: nc.DeepCopy(), node: nc.Status.NodeName})
 		}
 	}
-	for name := range w.store.nodes {
+	for name := range w.store.Nodes {
 		if !joined[name] {
 			w.others = append(w.others, name)
 		}
@@ -121,7 +121,7 @@ func (w *world) admitLive(
 	for _, pool := range pools {
 		pool = pool.DeepCopy()
 		linode.Narrow(pool, w.types.Region())
-		w.store.pools[pool.Name] = pool
+		w.store.Pools[pool.Name] = pool
 		for _, plan := range linode.OutOfStock(pool) {
 			w.types.Block(plan, time.Now().Add(time.Hour)) // for as long as this takes
 		}
@@ -143,10 +143,10 @@ func (w *world) admitLive(
 
 // standIn is a class that was not listed, and of which a pool says that it is ready.
 func (w *world) standIn(class string) {
-	if w.store.classes[class] == nil {
-		w.store.classes[class] = &linodev1alpha1.LinodeNodeClass{}
-		w.store.classes[class].Name = class
-		w.admitClass(w.store.classes[class])
+	if w.store.Classes[class] == nil {
+		w.store.Classes[class] = &linodev1alpha1.LinodeNodeClass{}
+		w.store.Classes[class].Name = class
+		w.admitClass(w.store.Classes[class])
 	}
 }
 

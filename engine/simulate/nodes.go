@@ -38,15 +38,16 @@ type Shortfall struct {
 // maxStatic bounds the nodes of a static pool; LKE lets a whole cluster have 500.
 const maxStatic = 1000
 
-// makeStatic makes the nodes of static pools, which stand whatever pods there are.
-func (w *world) makeStatic(ctx context.Context) error {
+// makeStatic makes the nodes of static pools, which stand whatever pods there are. Has is
+// how many nodes pools have already.
+func (w *world) makeStatic(ctx context.Context, has map[string]int64) error {
 	ctx = settings(ctx)
 	for _, pool := range w.static {
 		wanted := *pool.Spec.Replicas
 		if wanted > maxStatic {
 			return fmt.Errorf("pool %s has %d nodes, more than the %d that can be simulated", pool.Name, wanted, maxStatic)
 		}
-		for i := range wanted {
+		for i := has[pool.Name]; i < wanted; i++ {
 			_, why, err := w.makeNode(ctx, scheduling.NewNodeClaimTemplate(pool).ToNodeClaim(), true)
 			if err != nil {
 				return err
@@ -74,9 +75,13 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 			nc.Labels[karpv1.NodePoolLabelKey], err)
 	}
 	w.named++
+	stamps := maps.Clone(nc.Annotations) // with the hash of the pool
+	maps.Copy(stamps, chosen.Annotations)
+	chosen.Annotations = stamps
 	w.made = append(w.made, &made{claim: chosen, node: name, static: static})
-	w.store.claims = append(w.store.claims, chosen)
-	w.store.nodes[name] = nodeOf(chosen)
+	w.store.Claims = append(w.store.Claims, chosen)
+	w.store.Nodes[name] = nodeOf(chosen)
+	w.store.Nodes[name].Status.NodeInfo = w.kubelet(chosen)
 	return name, "", nil
 }
 
@@ -94,7 +99,7 @@ func nodeOf(nc *karpv1.NodeClaim) *corev1.Node {
 
 // requested is what the pods of a node ask for, with those of DaemonSets.
 func (w *world) requested(node *corev1.Node) corev1.ResourceList {
-	pods := w.store.bound[node.Name]
+	pods := w.store.Bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
 		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selects(labels, daemon) {

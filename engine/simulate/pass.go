@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/packing"
 )
 
@@ -86,7 +87,7 @@ func (a answer) check(left []*corev1.Pod, bound int) error {
 
 // binding binds the pods of one pass.
 type binding struct {
-	store   *store
+	store   *memory.Store
 	pending map[types.UID]*corev1.Pod
 }
 
@@ -97,7 +98,7 @@ func (b binding) bind(pods []*corev1.Pod, node string) error {
 		if pod == nil || pod.Spec.NodeName != "" {
 			return fmt.Errorf("pod %s is placed on %s, and has not asked or has a node: please report it", p.UID, node)
 		}
-		b.store.bind(pod, node)
+		b.store.Bind(pod, node)
 	}
 	return nil
 }
@@ -160,14 +161,14 @@ func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
 		nodes = append(nodes, m.node)
 	}
 	for _, name := range nodes {
-		node := w.store.nodes[name]
+		node := w.store.Nodes[name]
 		if node == nil {
 			continue
 		}
 		if err := cluster.UpdateNode(ctx, node); err != nil {
 			return nil, err
 		}
-		for _, pod := range w.store.bound[name] {
+		for _, pod := range w.store.Bound[name] {
 			if !podutils.HasRequiredPodAntiAffinity(pod) { // the others are known from their nodes
 				continue
 			}

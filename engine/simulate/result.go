@@ -147,7 +147,7 @@ func essence(nc *karpv1.NodeClaim) karpv1.NodeClaim {
 }
 
 func (w *world) node(m *made) Node {
-	object, price := w.store.nodes[m.claim.Name], w.types.Price(m.plan())
+	object, price := w.store.Nodes[m.claim.Name], w.types.Price(m.plan())
 	requested, has := w.requested(object), object.Status.Allocatable
 	n := Node{
 		Name: m.claim.Name, Pool: m.pool(), Plan: m.plan(), Static: m.static,
@@ -157,7 +157,7 @@ func (w *world) node(m *made) Node {
 		Pods:   []Share{},
 	}
 	on := map[int][]*corev1.Pod{}
-	for _, pod := range w.store.bound[m.claim.Name] {
+	for _, pod := range w.store.Bound[m.claim.Name] {
 		on[w.of[pod.UID]] = append(on[w.of[pod.UID]], pod)
 	}
 	for i, load := range w.workloads {

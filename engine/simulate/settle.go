@@ -66,30 +66,35 @@ type Stayed struct {
 }
 
 // settle simulates what Karpenter does with the nodes that are there.
-func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*Settled, error) {
+func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*ending, error) {
 	now := settling.NewClock()
-	w.clock, w.store.budgets = now, in.Budgets
-	e := ending{world: w, now: now, stuck: map[string]string{}, pending: pending,
-		out: &Settled{Steps: []Move{}, Held: []Stayed{}, Notes: []string{}}}
+	w.clock, w.store.Budgets = now, in.Budgets
+	e := &ending{world: w, now: now, stuck: map[string]string{}, pending: pending, out: newSettled()}
 	for _, pool := range w.dynamic {
-		pool.StatusConditions().SetTrue(karpv1.ConditionTypeValidationSucceeded)
-		pool.StatusConditions().SetTrue(karpv1.ConditionTypeNodeClassReady)
+		ready(pool)
 	}
 	if err := e.scaleDown(ctx, in.Settle.Keep); err != nil {
 		return nil, err
 	}
+	return e, e.run(ctx, in.Settle.Steps)
+}
+
+func newSettled() *Settled { return &Settled{Steps: []Move{}, Held: []Stayed{}, Notes: []string{}} }
+
+// run takes steps until nothing changes any more, or so many.
+func (e *ending) run(ctx context.Context, most int) error {
 	e.peak()
-	most := cmp.Or(in.Settle.Steps, MaxSteps)
+	most = cmp.Or(most, MaxSteps)
 	for !e.out.Ended {
 		if len(e.out.Steps) == most {
 			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", count(most, "step")))
 			break
 		}
 		if err := e.step(settings(ctx)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return e.finish(len(w.pods))
+	return nil
 }
 
 // ending is a world on its way to where nothing changes any more.
@@ -100,6 +105,7 @@ type ending struct {
 	stuck   map[string]string // nodes whose replacement was not to be had, and why
 	out     *Settled
 	slow    bool
+	changed bool // pools have been declared anew since nodes were made
 }
 
 // scaleDown has pods leave. Of a workload those leave first that have no node, then one
@@ -121,7 +127,7 @@ func (e *ending) scaleDown(ctx context.Context, keep int) error {
 	for _, pod := range leave {
 		gone[pod] = true
 	}
-	e.store.unbind(leave)
+	e.store.Unbind(leave)
 	e.pods = slices.DeleteFunc(slices.Clone(e.pods), func(p *corev1.Pod) bool { return gone[p] })
 	e.pending = slices.DeleteFunc(slices.Clone(e.pending), func(p *corev1.Pod) bool { return gone[p] })
 	e.out.Left = len(leave)
@@ -159,8 +165,13 @@ func (e *ending) step(ctx context.Context) error {
 	for _, m := range e.made {
 		e.ripen(m)
 	}
-	settling.Allow(e.store.budgets, e.pods)
-	e.store.bound[""] = e.waiting()
+	if e.changed {
+		if err := e.judge(ctx); err != nil {
+			return err
+		}
+	}
+	settling.Allow(e.store.Budgets, e.pods)
+	e.store.Bound[""] = e.waiting()
 	cluster, err := e.cluster(ctx)
 	if err != nil {
 		return err
@@ -183,7 +194,7 @@ func (e *ending) step(ctx context.Context) error {
 
 // ripen gives a node what it has once it has been there for a while.
 func (e *ending) ripen(m *made) {
-	node := e.store.nodes[m.node]
+	node := e.store.Nodes[m.node]
 	if len(node.Status.Conditions) > 0 {
 		return
 	}

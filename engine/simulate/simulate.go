@@ -60,34 +60,44 @@ const MaxPods = 100_000
 const manyPods = 1000
 
 func run(ctx context.Context, in Input, many int) (Result, error) {
+	w, pending, err := begin(ctx, in, many)
+	if err != nil {
+		return Result{}, err
+	}
+	result, err := w.result(ctx, pending)
+	if err == nil && in.Settle != nil {
+		var end *ending
+		if end, err = w.settle(ctx, in, pending); err != nil {
+			return Result{}, err
+		}
+		result.Settled, err = end.finish(len(end.pods))
+	}
+	return result, err
+}
+
+// begin makes a world in which the pods have got their nodes, and returns those without.
+func begin(ctx context.Context, in Input, many int) (*world, []*corev1.Pod, error) {
 	if in.Region == "" {
-		return Result{}, errors.New("the region of the cluster is not known, and plans and prices follow from it")
+		return nil, nil, errors.New("the region of the cluster is not known, and plans and prices follow from it")
 	}
 	asked := 0
 	for _, load := range in.Workloads {
 		if asked += load.Pods; asked > MaxPods {
-			return Result{}, fmt.Errorf("with the %d pods of %s there are more than %d, the most that can be simulated", load.Pods,
+			return nil, nil, fmt.Errorf("with the %d pods of %s there are more than %d, the most that can be simulated", load.Pods,
 				load.Name, MaxPods)
 		}
 	}
 	linode.Register()
 	w, err := newWorld(ctx, in)
 	if err != nil {
-		return Result{}, err
+		return nil, nil, err
 	}
 	w.many = many
-	if err := w.makeStatic(ctx); err != nil {
-		return Result{}, err
+	if err := w.makeStatic(ctx, nil); err != nil {
+		return nil, nil, err
 	}
 	pending, err := w.place(ctx, w.pods)
-	if err != nil {
-		return Result{}, err
-	}
-	result, err := w.result(ctx, pending)
-	if err == nil && in.Settle != nil {
-		result.Settled, err = w.settle(ctx, in, pending)
-	}
-	return result, err
+	return w, pending, err
 }
 
 // place has pods placed for as long as some get a node, and returns those without one.

@@ -34,7 +34,7 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 		}
 	}
 	for _, r := range command.Replacements {
-		name, why, err := e.makeNode(ctx, r.ToNodeClaim(), false)
+		name, why, err := e.makeNode(ctx, r.ToNodeClaim(), command.Kind == settling.StaticDrift)
 		if err != nil {
 			return err
 		}
@@ -75,8 +75,8 @@ func stuckAs(kind settling.Kind, node string) string { return string(kind) + " "
 // there is none wait.
 func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]string) (pods int, err error) {
 	for _, m := range old {
-		moved := slices.Clone(e.store.bound[m.node])
-		e.store.unbind(moved)
+		moved := slices.Clone(e.store.Bound[m.node])
+		e.store.Unbind(moved)
 		e.pending = append(e.pending, moved...)
 		pods += len(moved)
 	}
@@ -88,10 +88,10 @@ func (e *ending) move(ctx context.Context, old []*made, targets map[types.UID]st
 		switch node := targets[pod.UID]; {
 		case node == "":
 			left = append(left, pod)
-		case e.store.nodes[node] == nil:
+		case e.store.Nodes[node] == nil:
 			return 0, fmt.Errorf("pod %s moves to %s, which is not there: please report it", pod.UID, node)
 		default:
-			e.store.bind(pod, node)
+			e.store.Bind(pod, node)
 		}
 	}
 	e.pending = left
@@ -105,7 +105,7 @@ func (e *ending) drop(ctx context.Context, nodes []*made) error {
 		return err
 	}
 	for _, m := range nodes {
-		e.store.remove(m.node)
+		e.store.Remove(m.node)
 	}
 	e.made = slices.DeleteFunc(e.made, func(m *made) bool { return slices.Contains(nodes, m) })
 	_, err := e.chooser.Limits.Show(ctx)
@@ -141,15 +141,7 @@ func (e *ending) peak() {
 func (e *ending) held(held settling.Held) {
 	at := map[string]int{}
 	for _, m := range e.made {
-		pool := e.store.pools[m.pool()]
-		text := "its pool has a fixed number of nodes"
-		if !m.static {
-			text = cmp.Or(e.stuck[stuckAs(settling.Single, m.node)], e.stuck[stuckAs(settling.Multi, m.node)])
-			if text == "" {
-				text = held.Why(m.node, pool, len(e.store.bound[m.node]) == 0, e.called)
-			}
-		}
-		text = strings.TrimSuffix(text, ".")
+		text := e.heldBy(m, held)
 		i, known := at[m.pool()+" "+text]
 		if !known {
 			i = len(e.out.Held)
@@ -159,6 +151,27 @@ func (e *ending) held(held settling.Held) {
 		e.out.Held[i].Nodes = append(e.out.Held[i].Nodes, m.node)
 	}
 	slices.SortStableFunc(e.out.Held, func(a, b Stayed) int { return cmp.Compare(a.Pool, b.Pool) })
+}
+
+// heldBy says why a node stays.
+func (e *ending) heldBy(m *made, held settling.Held) string {
+	reason, differs := karpv1.DisruptionReasonUnderutilized, ""
+	switch {
+	case drifted(m):
+		reason, differs = karpv1.DisruptionReasonDrifted, "it differs from its pool, and "
+	case m.static:
+		return "its pool has a fixed number of nodes"
+	case len(e.store.Bound[m.node]) == 0:
+		reason = karpv1.DisruptionReasonEmpty
+	}
+	text := e.stuck[stuckAs(settling.StaticDrift, m.node)] + e.stuck[stuckAs(settling.Drift, m.node)]
+	if differs == "" {
+		text = cmp.Or(e.stuck[stuckAs(settling.Single, m.node)], e.stuck[stuckAs(settling.Multi, m.node)])
+	}
+	if text == "" {
+		text = held.Why(m.node, e.store.Pools[m.pool()], reason, e.called)
+	}
+	return differs + strings.TrimSuffix(text, ".")
 }
 
 // called is the workload of a pod, in the place of the name that it has here.

@@ -25,31 +25,55 @@ func settledText(head Result, before *Result) string {
 		fmt.Fprintf(&b, "Karpenter changes the nodes in %s, each at the earliest when consolidate_after has passed:\n",
 			count(len(s.Steps), "step"))
 	}
+	var base *Result
+	if before != nil && before.Settled != nil {
+		base = before.Settled.result()
+	}
+	s.tell(&b, base, head.Total)
+	return b.String()
+}
+
+// changeText tells what the change does to the nodes that the base has.
+func (r Report) changeText() string {
+	s := r.Change
+	if s == nil {
+		return ""
+	}
+	var b strings.Builder
+	if len(s.Steps) == 0 {
+		fmt.Fprintf(&b, "\nThe nodes that %s has stay as they are after the change.\n", r.Base)
+	} else {
+		fmt.Fprintf(&b, "\nFrom the nodes that %s has, the change leads to others in %s, within the budgets of the pools:\n",
+			r.Base, count(len(s.Steps), "step"))
+	}
+	base := r.Before.Settled.result()
+	s.tell(&b, base, base.Total)
+	return b.String()
+}
+
+// tell tells the steps and the end, next to another end. Was is what the nodes cost at
+// the beginning.
+func (s *Settled) tell(b *strings.Builder, base *Result, was Cost) {
 	for i, m := range s.Steps {
-		fmt.Fprintf(&b, "%4d. %s\n", i+1, m)
+		fmt.Fprintf(b, "%4d. %s\n", i+1, m)
 	}
 	if len(s.Steps) > 0 {
-		var base *Result
-		if before != nil && before.Settled != nil {
-			base = before.Settled.result()
-		}
-		fmt.Fprintf(&b, "\n%s", tableOf(*s.result(), base).text())
-		fmt.Fprintf(&b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", saving(less(head.Total, s.Total)),
+		fmt.Fprintf(b, "\n%s", tableOf(*s.result(), base).text())
+		fmt.Fprintf(b, "\nThat %s, and all nodes together cost $%s an hour at most.\n", saving(less(was, s.Total)),
 			Dollars(s.Peak.Hourly, 3))
 	}
 	if s.Refused > 0 {
-		fmt.Fprintf(&b, "At the end %s no node.\n", have(s.Refused, "pod"))
+		fmt.Fprintf(b, "At the end %s no node.\n", have(s.Refused, "pod"))
 	}
 	if len(s.Held) > 0 {
 		b.WriteString("\nWhy the others stay:\n")
 	}
 	for _, h := range s.Held {
-		fmt.Fprintf(&b, "  pool %s, %s: %s.\n", h.Pool, count(len(h.Nodes), "node"), h.Text)
+		fmt.Fprintf(b, "  pool %s, %s: %s.\n", h.Pool, count(len(h.Nodes), "node"), h.Text)
 	}
 	for _, n := range s.Notes {
 		b.WriteString("Note: " + n + "\n")
 	}
-	return b.String()
 }
 
 // result is the end as a result, for its table.
@@ -57,15 +81,21 @@ func (s *Settled) result() *Result { return &Result{Plans: s.Plans, Total: s.Tot
 
 // reasons say why a step is taken.
 var reasons = map[settling.Kind]string{
-	settling.Empty:  "empty",
-	settling.Multi:  "underutilized together",
-	settling.Single: "underutilized",
+	settling.Empty:       "empty",
+	settling.StaticDrift: "drifted",
+	settling.Drift:       "drifted",
+	settling.Multi:       "underutilized together",
+	settling.Single:      "underutilized",
+	settling.Replicas:    "no longer wanted",
 }
 
 // String tells a step for people.
 func (m Move) String() string {
 	text := fmt.Sprintf("%s, %s: %s", refsText(m.Gone), reasons[m.Kind], goes(len(m.Gone)))
-	if len(m.Made) > 0 {
+	switch {
+	case len(m.Gone) == 0:
+		text = refsText(m.Made) + ", wanted: new"
+	case len(m.Made) > 0:
 		text = fmt.Sprintf("%s, %s -> %s", refsText(m.Gone), reasons[m.Kind], refsText(m.Made))
 	}
 	if m.Pods > 0 {
@@ -96,7 +126,10 @@ func have(n int, what string) string {
 }
 
 func saving(c Cost) string {
-	if c.Monthly < 0 {
+	switch {
+	case c.Monthly == 0 && c.Hourly == 0:
+		return "costs the same"
+	case c.Monthly < 0:
 		return fmt.Sprintf("costs $%s a month more", Dollars(-c.Monthly, 2))
 	}
 	return fmt.Sprintf("saves $%s a month", Dollars(c.Monthly, 2))

@@ -19,6 +19,9 @@ type Report struct {
 	// New are the pods that have a node in the base and none in the head; without a base
 	// there are none.
 	New []Share `json:"newly_refused"`
+	// Change is what becomes of the settled nodes of the base; nil where that is not
+	// simulated.
+	Change *Settled `json:"change,omitempty"`
 }
 
 // NewReport compares two results; before is nil for only one.
@@ -72,7 +75,7 @@ func (r Report) Text() string {
 	for _, s := range r.Head.Shortfalls {
 		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, count(int(s.Wanted), "node"), s.Text)
 	}
-	b.WriteString(settledText(r.Head, r.Before))
+	b.WriteString(settledText(r.Head, r.Before) + r.changeText())
 	if len(r.Head.Notes) > 0 {
 		b.WriteString("\n")
 	}
@@ -87,7 +90,9 @@ func (r Report) Text() string {
 func (r Report) Table() [][]string { return tableOf(r.Head, r.Before).rows }
 
 // Afterwards says what Karpenter makes of the nodes; "" where that is not simulated.
-func (r Report) Afterwards() string { return strings.TrimSpace(settledText(r.Head, r.Before)) }
+func (r Report) Afterwards() string {
+	return strings.TrimSpace(settledText(r.Head, r.Before) + r.changeText())
+}
 
 // refusedText says which pods get no node, and why for each pool.
 func refusedText(r Result) string {

@@ -21,6 +21,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -30,7 +31,7 @@ import (
 
 // world is a cluster in memory.
 type world struct {
-	store    *store
+	store    *memory.Store
 	types    *instancetype.Set
 	chooser  *linode.Chooser
 	provider *linode.Provider
@@ -78,7 +79,7 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 // emptyWorld is a cluster without anything in it.
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: newStore(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{},
+	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{},
 		clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Tier: tier,
@@ -94,7 +95,7 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
 		w.daemons = append(w.daemons, pod)
-		w.store.sets = append(w.store.sets, set)
+		w.store.Sets = append(w.store.Sets, set)
 	}
 }
 
@@ -105,11 +106,11 @@ func (w *world) declare(objects []map[string]any) error {
 		var err error
 		switch kind {
 		case "NodePool":
-			err = put(w.store.pools, raw)
+			err = put(w.store.Pools, raw)
 		case "LinodeNodeClass":
-			err = put(w.store.classes, raw)
+			err = put(w.store.Classes, raw)
 		case "CapacityLimit":
-			err = put(w.store.limits, raw)
+			err = put(w.store.Limits, raw)
 		default:
 			w.note("%s %s is not simulated.", kind, nameOf(raw))
 		}
@@ -134,10 +135,10 @@ func put[T any](into map[string]*T, raw map[string]any) error {
 
 // admit finds the pools that can be planned with, and says of the others why not.
 func (w *world) admit(ctx context.Context) {
-	for _, class := range sorted(w.store.classes) {
+	for _, class := range memory.Sorted(w.store.Classes) {
 		w.admitClass(class)
 	}
-	for _, pool := range sorted(w.store.pools) {
+	for _, pool := range memory.Sorted(w.store.Pools) {
 		linode.Narrow(pool, w.types.Region())
 		pool.UID = types.UID(pool.Name)
 		switch why := w.unready(ctx, pool); {
@@ -171,12 +172,12 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	if ref == nil || ref.Group != linodev1alpha1.Group {
 		return "its nodes are not Linode's."
 	}
-	class, declared := w.store.classes[ref.Name]
+	class, declared := w.store.Classes[ref.Name]
 	if !declared {
 		class = &linodev1alpha1.LinodeNodeClass{}
 		class.Name = ref.Name
 		w.admitClass(class)
-		w.store.classes[ref.Name] = class
+		w.store.Classes[ref.Name] = class
 		w.note("LinodeNodeClass %s is not in the configuration: it is taken for one that is ready.", ref.Name)
 	}
 	if problem := linode.ClassProblem(class.Spec, w.chooser.Tier); problem != "" {
@@ -262,17 +263,4 @@ func request(r *corev1.ResourceRequirements) {
 			r.Requests[name] = most.DeepCopy()
 		}
 	}
-}
-
-// sorted are the values of a map by their names.
-func sorted[T any](of map[string]*T) (list []*T) {
-	names := make([]string, 0, len(of))
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		list = append(list, of[name])
-	}
-	return list
 }

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"html/template"
 	"io/fs"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -43,6 +45,9 @@ type Comparison struct {
 	Allow  []string      // permissions for what guards refuse
 	Keeper *Keeper       // nil where this program applies the directory
 	member *fleet.Member // where it is one of several directories
+
+	simulate bool // simulate pods on both sides
+	pods     podsource.Flags
 }
 
 // Keeper is a NodePlan that applies the directory, as far as a comparison knows it.
@@ -83,6 +88,7 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&d.rules, "guards", "",
 		"`BASE` to read guards and policies from, where a cluster or a plan is compared with: git:REF or dir:PATH "+
 			"(default: where the branch left the trunk)")
+	d.workloadFlags(cmd)
 	cmd.Flags().BoolVar(&d.dryRun, "server-dry-run", false,
 		"let the API server compute what it would make of the objects; this needs the right to patch them")
 	cmd.Flags().StringArrayVar(&d.Allow, "allow", nil,
@@ -106,12 +112,13 @@ type Compared struct {
 	Targets    []compare.Target  // of head in the cluster; none where none was compared with
 	Condemned  []compare.Target  // pools that head does not have and that have nodes to give up
 	warnings   []diag.Diagnostic // of compiling head
+	picture    template.HTML     // of the nodes that pods get
 	renamed    string            // the directory that the base has for the cluster instead
 }
 
 // Report is the plan with what else is known of it.
 func (c Compared) Report(verdict flags.Outcome) reports.Report {
-	return reports.Report{Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict)}
+	return reports.Report{Plan: c.Plan, Diagnostics: c.warnings, ExitCode: int(verdict), Picture: c.picture}
 }
 
 // About says what a report is about.
@@ -137,6 +144,9 @@ func (c Compared) Verdict(detailed bool) flags.Outcome {
 func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 	c, err := d.compare(ctx)
 	if err != nil {
+		return c, err
+	}
+	if err := d.workloads(ctx, &c); err != nil {
 		return c, err
 	}
 	if d.Keeper != nil {

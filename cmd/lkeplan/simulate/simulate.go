@@ -19,8 +19,10 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 const help = `Say which nodes pods would get of the pools of a directory, what these cost, how
@@ -50,9 +52,11 @@ only read, by lists. A snapshot has them without names; --snapshot needs no
 cluster. The flags can be combined.
 
 With --base both states are simulated with the same pods, and shown next to each
-other. With --sweep the same pods are simulated with each cap on the size of
-nodes, or with each class of plans and the cap that is best for it, the cheapest
-first, with what to write for it.
+other; with --settle, too, what becomes of the nodes of the base: those that
+differ from their pools are replaced one by one, within the budgets, and nodes
+of pools that are gone are given up. With --sweep the same pods are simulated
+with each cap on the size of nodes, or with each class of plans and the cap that
+is best for it, the cheapest first, with what to write for it.
 
 markdown is for the comment of a pull request; html is one page with a picture:
 each node a bar, filled by its pods. It loads nothing and runs no script.
@@ -146,30 +150,45 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	if s.sweep.Value != "" {
 		return s.runSweep(ctx, env, in)
 	}
-	head, err := simulate.Run(ctx, in)
+	report, err := s.report(ctx, pods, prices, in, compiled, against)
 	if err != nil {
 		return err
 	}
-	head.Notes = append(pods.Notes, head.Notes...)
-	var before *simulate.Result
-	if s.comparison.Base != "" {
-		// What the base does not say of the cluster is as in the head.
-		compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
-		if in, err = pods.Input(compiled.Base, prices); err != nil {
-			return err
-		}
-		in.Settle = settle
-		result, err := simulate.Run(ctx, in)
-		if err != nil {
-			return fmt.Errorf("simulate %s: %w", against, err)
-		}
-		before = &result
-	}
-	report := simulate.NewReport(s.comparison.Dir(), against.String(), head, before)
 	if err := s.write(env, report); err != nil {
 		return err
 	}
 	return s.verdict(report).AsError()
+}
+
+// report simulates the head and, where there is one, the base.
+func (s *settings) report(ctx context.Context, pods podsource.Pods, prices *catalog.Catalog, in simulate.Input,
+	compiled comparison.Compared, against plan.Revision) (r simulate.Report, err error) {
+	head, err := simulate.Run(ctx, in)
+	if err != nil {
+		return r, err
+	}
+	head.Notes = append(pods.Notes, head.Notes...)
+	if s.comparison.Base == "" {
+		return simulate.NewReport(s.comparison.Dir(), "", head, nil), nil
+	}
+	// What the base does not say of the cluster is as in the head.
+	compiled.Base.Cluster.Region = cmp.Or(compiled.Base.Cluster.Region, compiled.Head.Cluster.Region)
+	old, err := pods.Input(compiled.Base, prices)
+	if err != nil {
+		return r, err
+	}
+	old.Settle = in.Settle
+	before, err := simulate.Run(ctx, old)
+	if err != nil {
+		return r, fmt.Errorf("simulate %s: %w", against, err)
+	}
+	r = simulate.NewReport(s.comparison.Dir(), against.String(), head, &before)
+	if old.Settle != nil && old.Region == in.Region && old.Tier == in.Tier {
+		if r.Change, err = simulate.Change(ctx, old, in); err != nil {
+			return r, fmt.Errorf("simulate the nodes of %s after the change: %w", against, err)
+		}
+	}
+	return r, nil
 }
 
 // settling is what is to happen after the pods have come.

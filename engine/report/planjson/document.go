@@ -37,6 +37,7 @@ func New(p plan.Plan, diagnostics []diag.Diagnostic, digest, version string) Doc
 		Changes: []resourceChange{}, Drift: driftOf(p.Drift), Guards: []guard{},
 		Diagnostics: append([]diag.Diagnostic{}, diagnostics...), Notes: append([]string{}, p.Notes...),
 		Cost: costOf(&p.Before, &p.After, p.Current), Summary: summaryOf(p),
+		Workloads: workloadsOf(p.Workloads),
 	}
 	doc.Errored = slices.ContainsFunc(diagnostics, func(d diag.Diagnostic) bool { return d.Severity == "error" })
 	doc.Applyable = !p.Empty() && !p.Refused() && !doc.Errored
@@ -106,6 +107,7 @@ type Document struct {
 	Migrations    []migration       `json:"migrations,omitempty" doc:"How to rename pools, and make them static or dynamic, and keep their nodes."`
 	Drift         []resourceDrift   `json:"resource_drift" doc:"What others have changed in the cluster, by address."`
 	Rolling       []rolling         `json:"rolling,omitempty" doc:"Pools whose nodes are not what the live objects ask for yet."`
+	Workloads     *workloads        `json:"workloads,omitempty" doc:"What becomes of pods, where they are simulated."`
 	Guards        []guard           `json:"guards" doc:"What guards and policies say of the plan."`
 	Diagnostics   []diag.Diagnostic `json:"diagnostics" doc:"What is to be said of the configuration."`
 	Notes         []string          `json:"notes" doc:"What could not be checked."`

@@ -9,7 +9,7 @@ import (
 // line is one line of WriteLines: its type, and what belongs to it under the name
 // of the type.
 type line struct {
-	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, rolling, guard, note, change_summary or fleet_summary: the name of the member that follows."`
+	Type       string           `json:"type" doc:"begin, diagnostic, resource_change, migration, resource_drift, rolling, workloads, guard, note, change_summary or fleet_summary: the name of the member that follows."`
 	Directory  string           `json:"directory,omitempty" doc:"The one of several that the line is about."`
 	Begin      *begin           `json:"begin,omitempty"`
 	Diagnostic *diag.Diagnostic `json:"diagnostic,omitempty"`
@@ -17,6 +17,7 @@ type line struct {
 	Migration  *migration       `json:"migration,omitempty"`
 	Drift      *resourceDrift   `json:"resource_drift,omitempty" doc:"With one field."`
 	Rolling    *rolling         `json:"rolling,omitempty"`
+	Workloads  *workloads       `json:"workloads,omitempty"`
 	Guard      *guard           `json:"guard,omitempty"`
 	Note       string           `json:"note,omitempty"`
 	Summary    *changeSummary   `json:"change_summary,omitempty" doc:"The last line of a directory."`
@@ -40,7 +41,7 @@ type changeSummary struct {
 }
 
 // WriteLines writes a line of JSON for each thing that the document says: what is
-// compared, diagnostics, changes, migrations, drift, rolls, guards and notes, and
+// compared, diagnostics, changes, migrations, drift, rolls, workloads, guards and notes, and
 // last the sum of it all with the exit code of the command.
 func (d Document) WriteLines(w io.Writer, exitCode int) error {
 	return d.lines("", "", exitCode, func(l line) error { return encode(w, l, "") })
@@ -75,6 +76,9 @@ func (d Document) lines(directory, failed string, exitCode int, write func(line)
 	}
 	for _, r := range d.Rolling {
 		put(line{Type: "rolling", Rolling: &r})
+	}
+	if d.Workloads != nil {
+		put(line{Type: "workloads", Workloads: d.Workloads})
 	}
 	for _, g := range d.Guards {
 		put(line{Type: "guard", Guard: &g})

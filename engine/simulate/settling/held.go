@@ -62,18 +62,19 @@ var words = []struct {
 	{regexp.MustCompile(`^Filtering by price: (.*)`), "no cheaper node does: $1"},
 }
 
-// Why says why a node stays, where nothing goes. Named says what people call an object
+// Why says why a node stays that would go for a reason, where nothing goes. Named says what people call an object
 // that Karpenter calls default/pod-1.
-func (h Held) Why(node string, pool *karpv1.NodePool, empty bool, named func(string) string) string {
+func (h Held) Why(
+	node string, pool *karpv1.NodePool, reason karpv1.DisruptionReason, named func(string) string,
+) string {
 	message, said := h.Nodes[node]
-	reason := karpv1.DisruptionReasonUnderutilized
-	if empty {
-		reason = karpv1.DisruptionReasonEmpty
-	}
+	closed := h.Pools[pool.Name+" "+string(reason)]
 	switch {
+	case closed && reason == karpv1.DisruptionReasonDrifted:
+		return "the budgets of its pool let no node go"
 	case said:
 		return plain(message, named)
-	case h.Pools[pool.Name+" "+string(reason)]:
+	case closed:
 		return "the budgets of its pool let no node go"
 	case pool.Spec.Disruption.ConsolidationPolicy.IsBalanced():
 		return "policy of its pool is Balanced, and too little would be saved for the pods that would move"

@@ -1,6 +1,6 @@
 // Package settling finds out what Karpenter does next to the nodes that there are: which
-// go because they are empty, which because fewer or cheaper ones do, and what takes their
-// place.
+// go because they are empty, which because they differ from their pool, which because fewer
+// or cheaper ones do, and what takes their place.
 //
 // The methods are Karpenter's own (its package disruption), over a client in memory and
 // its own cluster state: who is a candidate, what budgets, PodDisruptionBudgets and
@@ -53,10 +53,16 @@ type Kind string
 
 // The kinds of commands, in the order in which they are tried.
 const (
-	Empty  Kind = "empty"  // nodes without pods
-	Multi  Kind = "multi"  // several nodes, for none or one that is cheaper
-	Single Kind = "single" // one node, for none or one that is cheaper
+	Empty       Kind = "empty"        // nodes without pods
+	StaticDrift Kind = "static_drift" // a node of a static pool that differs from it
+	Drift       Kind = "drift"        // a node that differs from its pool, for as many as its pods need
+	Multi       Kind = "multi"        // several nodes, for none or one that is cheaper
+	Single      Kind = "single"       // one node, for none or one that is cheaper
 )
+
+// Replicas is no command: nodes come and go at once where a static pool has another number
+// of them.
+const Replicas Kind = "replicas"
 
 // Command is what Karpenter does next.
 type Command struct {
@@ -108,10 +114,9 @@ func (c Cluster) round(held Held) *round {
 	return r
 }
 
-// next tries the methods as Karpenter does. Drift is not among them: no node differs from
-// its pool here.
+// next tries the methods as Karpenter does.
 func (r *round) next(ctx context.Context) (*Command, error) {
-	for _, kind := range []Kind{Empty, Multi, Single} {
+	for _, kind := range []Kind{Empty, StaticDrift, Drift, Multi, Single} {
 		command, err := r.try(ctx, kind)
 		if err != nil || command != nil {
 			return command, err
@@ -126,6 +131,10 @@ func (r *round) method(kind Kind) disruption.Method {
 	switch kind {
 	case Empty:
 		return disruption.NewEmptiness(shared, disruption.WithValidator(unchanged{}))
+	case StaticDrift:
+		return disruption.NewStaticDrift(r.State, r.provisioner, r.Provider)
+	case Drift:
+		return disruption.NewDrift(r.Client, r.State, r.provisioner, r.held, r.Clock)
 	case Multi:
 		return disruption.NewMultiNodeConsolidation(shared, disruption.WithValidator(unchanged{}))
 	default:
@@ -150,6 +159,9 @@ func (r *round) try(ctx context.Context, kind Kind) (*Command, error) {
 	groups := [][]*disruption.Candidate{candidates}
 	if single, ok := method.(*disruption.SingleNodeConsolidation); ok {
 		groups = inTurn(ctx, single, candidates)
+	}
+	if kind == StaticDrift { // of several pools it takes one at random
+		groups = byPool(candidates)
 	}
 	for _, group := range groups {
 		if len(group) == 0 {
@@ -188,6 +200,21 @@ func (r *round) compute(
 		}
 	}
 	return nil, nil
+}
+
+// byPool has the candidates of one pool after those of the other.
+func byPool(candidates []*disruption.Candidate) (groups [][]*disruption.Candidate) {
+	at := map[string]int{}
+	for _, c := range candidates {
+		i, known := at[c.NodePool.Name]
+		if !known {
+			i = len(groups)
+			at[c.NodePool.Name] = i
+			groups = append(groups, nil)
+		}
+		groups[i] = append(groups[i], c)
+	}
+	return groups
 }
 
 // inTurn has candidates one by one, in Karpenter's order: of each pool its best one, then

@@ -77,7 +77,7 @@ func allowances(pools []karpv1.NodePool, at time.Time) string {
 	var b strings.Builder
 	for _, pool := range pools {
 		for _, reason := range []karpv1.DisruptionReason{
-			karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonUnderutilized,
+			karpv1.DisruptionReasonEmpty, karpv1.DisruptionReasonDrifted, karpv1.DisruptionReasonUnderutilized,
 		} {
 			fmt.Fprint(&b, pool.MustGetAllowedDisruptions(pace.ClockAt(at), nodes, reason), " ")
 		}

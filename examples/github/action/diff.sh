@@ -14,6 +14,10 @@ if [[ $RECURSIVE == true ]]; then
 fi
 if [[ -n $BASE ]]; then arguments+=(--base "$BASE"); fi
 if [[ -n $SNAPSHOT ]]; then arguments+=(--cluster "snapshot:$SNAPSHOT"); fi
+if [[ ${SIMULATE:-} == true ]]; then arguments+=(--simulate); fi
+while IFS= read -r path; do
+  if [[ -n $path ]]; then arguments+=(--workloads "$path"); fi
+done <<< "${WORKLOADS:-}"
 while IFS= read -r permission; do
   if [[ -n $permission ]]; then arguments+=(--allow "$permission"); fi
 done <<< "$ALLOW"

@@ -1,0 +1,115 @@
+package comparison
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/forecast"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// workloadFlags adds the flags that say which pods are simulated.
+func (d *Comparison) workloadFlags(cmd *cobra.Command) {
+	cmd.Flags().BoolVar(&d.simulate, "simulate", false,
+		"say what becomes of pods: which nodes they get before and after the change, at what price, and which get none "+
+			"any more (default: the pods of the cluster or snapshot that is read anyway)")
+	d.pods.Add(cmd)
+}
+
+// workloads has pods simulated on both sides of the change.
+func (d *Comparison) workloads(ctx context.Context, c *Compared) error {
+	switch {
+	case !d.simulate && d.pods.Given():
+		return errors.New("--pods, --workloads, --live and --snapshot are for --simulate: add it")
+	case !d.simulate:
+		return nil
+	}
+	from, err := d.podsOf(c)
+	if err != nil {
+		return err
+	}
+	access := d.Access
+	if d.member != nil {
+		access.Context = c.Head.Cluster.Name
+	}
+	pods, err := from.Read(ctx, d.Env.Stdin, access)
+	if d.member != nil && errors.Is(err, fs.ErrNotExist) {
+		c.Plan.Notes = append(c.Plan.Notes, "There is no snapshot of its cluster, so no pods are simulated.")
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	prices, err := d.Catalog()
+	if err != nil {
+		return err
+	}
+	found, err := d.forecast(ctx, c, pods, prices)
+	if err != nil {
+		return err
+	}
+	summary := forecast.Workloads(found)
+	c.Plan.Workloads = &summary
+	c.picture, err = forecast.Picture(found)
+	return err
+}
+
+// podsOf are the pods that flags name, or else those of the cluster that is read anyway.
+func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
+	if d.pods.Given() {
+		if d.member != nil {
+			return d.pods, errors.New("--pods, --workloads, --live and --snapshot are for one directory: of several, the " +
+				"pods are those of the cluster or the snapshots that --base or --cluster names")
+		}
+		return d.pods, nil
+	}
+	for _, place := range []string{d.Base, d.Nodes} {
+		switch kind, name, _ := strings.Cut(place, ":"); kind {
+		case "live":
+			return podsource.Flags{Live: true}, nil
+		case "snapshot":
+			if d.member != nil {
+				name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
+			}
+			return podsource.Flags{Snapshot: name}, nil
+		}
+	}
+	return d.pods, nil
+}
+
+// forecast simulates the pods before and after the change.
+func (d *Comparison) forecast(
+	ctx context.Context, c *Compared, pods podsource.Pods, prices *catalog.Catalog,
+) (r simulate.Report, err error) {
+	before, after := c.Plan.Sides(c.Base.Objects, c.Head.Objects)
+	was, is := c.Base.Cluster, c.Head.Cluster
+	was.Region, is.Region = cmp.Or(was.Region, is.Region), cmp.Or(is.Region, was.Region)
+	run := func(cluster config.Cluster, objects []config.Object) (result simulate.Result, err error) {
+		in, err := pods.Input(compile.Result{Compiled: config.Compiled{Cluster: cluster, Objects: objects}}, prices)
+		if err != nil {
+			return result, err
+		}
+		return simulate.Run(ctx, in)
+	}
+	old, err := run(was, before)
+	if err != nil {
+		return r, fmt.Errorf("simulate pods before the change: %w", err)
+	}
+	head, err := run(is, after)
+	if err != nil {
+		return r, fmt.Errorf("simulate pods after the change: %w", err)
+	}
+	head.Notes = append(pods.Notes, head.Notes...)
+	return simulate.NewReport(d.Dir(), c.Plan.Base.String(), head, &old), nil
+}

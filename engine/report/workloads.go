@@ -1,0 +1,50 @@
+package report
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/hashicorp/hcl/v2"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/report/workload"
+)
+
+// workloads writes what becomes of pods.
+func (c *comment) workloads() {
+	switch {
+	case c.Workloads == nil:
+	case c.detail == onlyNames:
+		c.WriteString(workload.Headline(*c.Workloads))
+	default:
+		c.WriteString(workload.Markdown(*c.Workloads, workload.Voice(code), c.detail <= graveRows))
+	}
+}
+
+// unschedulable is the rule of findings about pods; addr is their workload.
+const unschedulable = "unschedulable-pods"
+
+// lostPods are findings: errors, unless a guard lets it pass.
+func lostPods(r Report) (list []finding) {
+	if r.Workloads == nil {
+		return nil
+	}
+	severity := "warning"
+	judged := func(v plan.Verdict) bool { return v.Guard == plan.MaxUnschedulablePods }
+	if !slices.ContainsFunc(r.Verdicts, judged) || slices.Contains(r.refusing(), plan.MaxUnschedulablePods) {
+		severity = "error"
+	}
+	var place hcl.Range
+	isPool := func(c plan.Change) bool { return c.Kind == "NodePool" && c.Source.Filename != "" }
+	if i := slices.IndexFunc(r.Changes, isPool); i >= 0 {
+		place = r.Changes[i].Source
+	}
+	for _, l := range r.Workloads.Lost {
+		text := capital(workload.Lost(l, workload.Voice(plainly)))
+		for _, reason := range l.Reasons {
+			text += "; " + strings.TrimSuffix(workload.Reason(reason, workload.Voice(plainly)), ".")
+		}
+		list = append(list, found(severity, unschedulable, "Pods get no node any more", text+".", place, l.Workload))
+	}
+	return list
+}

@@ -1,0 +1,174 @@
+// Package memory is a cluster in memory, as a client of Kubernetes for Karpenter and the
+// provider to read. It decides nothing, and of what is written to it keeps nothing.
+package memory
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+)
+
+// Store is the objects of a cluster. The methods of a client that are not here would
+// panic.
+type Store struct {
+	client.Client
+	Pools   map[string]*karpv1.NodePool
+	Classes map[string]*linodev1alpha1.LinodeNodeClass
+	Limits  map[string]*lkeplanv1alpha1.CapacityLimit
+	Claims  []*karpv1.NodeClaim
+	Nodes   map[string]*corev1.Node
+	Bound   map[string][]*corev1.Pod // by the name of their node
+	Pods    []*corev1.Pod            // those that are bound
+	Sets    []*appsv1.DaemonSet
+	Budgets []*policyv1.PodDisruptionBudget
+}
+
+// New returns an empty cluster.
+func New() *Store {
+	return &Store{
+		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},
+		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Nodes: map[string]*corev1.Node{},
+		Bound: map[string][]*corev1.Pod{},
+	}
+}
+
+// Bind puts a pod on a node.
+func (s *Store) Bind(pod *corev1.Pod, node string) {
+	pod.Spec.NodeName = node
+	s.Bound[node] = append(s.Bound[node], pod)
+	s.Pods = append(s.Pods, pod)
+}
+
+// Unbind takes pods off their nodes.
+func (s *Store) Unbind(pods []*corev1.Pod) {
+	gone := make(map[*corev1.Pod]bool, len(pods))
+	for _, pod := range pods {
+		gone[pod] = true
+	}
+	is := func(pod *corev1.Pod) bool { return gone[pod] }
+	for _, pod := range pods {
+		s.Bound[pod.Spec.NodeName] = slices.DeleteFunc(s.Bound[pod.Spec.NodeName], is)
+		pod.Spec.NodeName = ""
+	}
+	s.Pods = slices.DeleteFunc(s.Pods, is)
+}
+
+// Remove removes a node and its NodeClaim, whose pods are unbound.
+func (s *Store) Remove(name string) {
+	s.Claims = slices.DeleteFunc(s.Claims, func(nc *karpv1.NodeClaim) bool { return nc.Name == name })
+	delete(s.Nodes, name)
+	delete(s.Bound, name)
+}
+
+// Get implements client.Reader.
+func (s *Store) Get(_ context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+	found := false
+	switch o := into.(type) {
+	case *karpv1.NodePool:
+		found = copied(s.Pools, key.Name, o)
+	case *linodev1alpha1.LinodeNodeClass:
+		found = copied(s.Classes, key.Name, o)
+	case *corev1.Node:
+		found = copied(s.Nodes, key.Name, o)
+	}
+	if !found {
+		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)
+	}
+	return nil
+}
+
+func copied[T any](from map[string]*T, name string, into *T) bool {
+	value, found := from[name]
+	if found {
+		*into = *value
+	}
+	return found
+}
+
+// List implements client.Reader. The objects of the list are shared, and none of those
+// who list changes them.
+func (s *Store) List(_ context.Context, into client.ObjectList, opts ...client.ListOption) error {
+	var o client.ListOptions
+	o.ApplyOptions(opts)
+	switch list := into.(type) {
+	case *karpv1.NodePoolList:
+		list.Items = values(Sorted(s.Pools), o)
+	case *linodev1alpha1.LinodeNodeClassList:
+		list.Items = values(Sorted(s.Classes), o)
+	case *lkeplanv1alpha1.CapacityLimitList:
+		list.Items = values(Sorted(s.Limits), o)
+	case *karpv1.NodeClaimList:
+		list.Items = values(s.Claims, o)
+	case *corev1.NodeList:
+		list.Items = values(Sorted(s.Nodes), o)
+	case *corev1.PodList:
+		pods := s.Pods
+		if o.FieldSelector != nil {
+			node, _ := o.FieldSelector.RequiresExactMatch("spec.nodeName")
+			pods = s.Bound[node]
+		}
+		list.Items = values(pods, o)
+	case *appsv1.DaemonSetList:
+		for _, set := range s.Sets {
+			list.Items = append(list.Items, *set.DeepCopy()) // Karpenter takes terms of their affinities off them
+		}
+	case *policyv1.PodDisruptionBudgetList:
+		list.Items = values(s.Budgets, o)
+	case *corev1.NamespaceList: // none is known: selectors of namespaces select none
+	default:
+		return fmt.Errorf("a simulated cluster has no %T", into)
+	}
+	return nil
+}
+
+// values are the objects that options ask for.
+func values[T any, P interface {
+	*T
+	client.Object
+}](all []*T, o client.ListOptions) (items []T) {
+	for _, object := range all {
+		meta := P(object)
+		if o.Namespace != "" && meta.GetNamespace() != o.Namespace {
+			continue
+		}
+		if o.LabelSelector == nil || o.LabelSelector.Matches(labels.Set(meta.GetLabels())) {
+			items = append(items, *object)
+		}
+	}
+	return items
+}
+
+// Status implements client.Client. What is written is not kept.
+func (s *Store) Status() client.SubResourceWriter { return forgetful{} }
+
+type forgetful struct{ client.SubResourceWriter }
+
+// Patch implements client.SubResourceWriter.
+func (forgetful) Patch(context.Context, client.Object, client.Patch, ...client.SubResourcePatchOption) error {
+	return nil
+}
+
+// Sorted are the values of a map by their names.
+func Sorted[T any](of map[string]*T) (list []*T) {
+	names := make([]string, 0, len(of))
+	for name := range of {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, of[name])
+	}
+	return list
+}
