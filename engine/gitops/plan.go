@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -15,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // judged is a plan that the guards and policies have judged, with what the
@@ -62,6 +64,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
 		Ignore: terms.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
+		By:     rev.author(),
 	})
 	if err != nil {
 		return judged{}, err
@@ -74,6 +77,16 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		}
 	}
 	return p, ctx.Err()
+}
+
+// author is the revision that is noted on what rolls nodes: the commit, where the source says
+// which one it was made from.
+func (r *revision) author() rolledby.Revision {
+	by := rolledby.Revision{NodePlan: r.np.Namespace + "/" + r.np.Name, Name: cmp.Or(r.Origin, r.Revision)}
+	if r.restores {
+		by.Name = cmp.Or(r.np.Status.LastAppliedOriginRevision, r.np.Status.LastAppliedRevision)
+	}
+	return by
 }
 
 // judge asks the guards in the source that was last applied, those of the

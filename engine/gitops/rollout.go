@@ -175,6 +175,7 @@ func (w *Worker) bring(
 ) (judged, error) {
 	part := *rev
 	part.head.Objects, part.head.Removed = objects, nil
+	part.restores = s.Phase == lkeplanv1alpha1.PhaseRolledBack
 	part.goes = func(o config.Object) bool {
 		_, condemned := prune.Read(o.Manifest)
 		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,

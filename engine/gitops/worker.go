@@ -76,6 +76,9 @@ type revision struct {
 	base    compiled                  // what was last applied
 	spent   *lkeplanv1alpha1.Approval // that the plan was applied with; nil where there was none
 	ending  bool                      // the NodePlan is deleted, and all that it has applied with it
+	// restores tells that what was applied before is applied again: the revision is rolled
+	// back.
+	restores bool
 	// goes reports, while the revision proves itself, whether an object that is not
 	// applied goes; nil where all of it is applied.
 	goes func(config.Object) bool
