@@ -41,6 +41,7 @@ type Placement struct {
 	Node    string   `json:"node,omitempty"` // or NodeClaim, that is there and has room
 	Pool    string   `json:"pool,omitempty"` // of a node that would be made
 	Plan    string   `json:"plan,omitempty"` // plan type of that
+	New     string   `json:"-"`              // a name for that, the same for all pods that it is made for
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
@@ -209,7 +210,7 @@ func (w *world) placements(
 	for _, pod := range pending {
 		switch m := fresh[pod.Spec.NodeName]; {
 		case m != nil:
-			placed[pod.UID] = Placement{Pool: m.pool(), Plan: m.plan()}
+			placed[pod.UID] = Placement{Pool: m.pool(), Plan: m.plan(), New: m.node}
 		case pod.Spec.NodeName != "":
 			placed[pod.UID] = Placement{Node: pod.Spec.NodeName}
 		default:
