@@ -47,7 +47,7 @@ func (w *world) makeStatic(ctx context.Context) error {
 			return fmt.Errorf("pool %s has %d nodes, more than the %d that can be simulated", pool.Name, wanted, maxStatic)
 		}
 		for i := range wanted {
-			_, why, err := w.makeNode(ctx, scheduling.NewNodeClaimTemplate(pool).ToNodeClaim(), true)
+			_, why, err := w.makeNode(ctx, claimOf(pool), true)
 			if err != nil {
 				return err
 			}
@@ -58,6 +58,11 @@ func (w *world) makeStatic(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// claimOf is a NodeClaim of a static pool.
+func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
+	return scheduling.NewNodeClaimTemplate(pool).ToNodeClaim()
 }
 
 // makeNode makes the node of a NodeClaim, of the plan type that the controller would

@@ -196,13 +196,7 @@ func (w *world) note(format string, args ...any) {
 // order of their ids, here that of the workloads.
 func (w *world) makePods() {
 	for i, load := range w.workloads {
-		if load.Pod.Spec.NodeName != "" {
-			w.note("%s names the node that it wants, which is ignored.", load.Name)
-		}
-		if key := chance(load.Pod.Spec); key != "" {
-			w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
-				"have other nodes.", load.Name, key)
-		}
+		w.doubts(load)
 		template := podOf(load.Pod)
 		for range load.Pods {
 			pod := template.DeepCopy()
