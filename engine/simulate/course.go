@@ -11,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -34,6 +35,7 @@ type Course struct {
 	quiet map[string]*still
 	open  bool // something has changed since Karpenter last found nothing to do
 	told  []Event
+	crowd Crowd           // the last one
 	seen  map[string]bool // nodes whose beginning was told
 }
 
@@ -162,7 +164,8 @@ func (c *Course) Have(ctx context.Context, crowd Crowd) error {
 			come = append(come, c.pod(i))
 		}
 	}
-	c.open = c.open || len(leave)+len(come)+len(c.pending) > 0
+	c.open = c.open || len(leave)+len(come)+len(c.pending) > 0 || !equality.Semantic.DeepEqual(c.crowd, crowd)
+	c.crowd = crowd
 	c.leave(leave)
 	c.pods, c.pending = append(c.pods, come...), append(c.pending, come...)
 	c.stuck = map[string]string{}

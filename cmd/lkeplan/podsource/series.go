@@ -140,9 +140,16 @@ func machines(s compare.Snapshot) (list []replay.Machine) {
 	return list
 }
 
-// Notes say what the snapshots do not have.
-func (s Series) Notes() (notes []string) {
+// Notes say what the snapshots do not have, and where their nodes are, if that is not where
+// the pools are for.
+func (s Series) Notes(region string) (notes []string) {
 	for _, snapshot := range s.snapshots {
+		if r := snapshot.Region; r != "" && r != region {
+			note := fmt.Sprintf("The nodes that there were are in %s, and the pools make nodes in %s, at its prices.", r, region)
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
 		for _, note := range slices.Concat(snapshot.Notes, snapshot.Shapes.Notes) {
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)

@@ -41,7 +41,7 @@ func (s *settings) runReplay(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	ledger.Notes = append(series.Notes(), ledger.Notes...)
+	ledger.Notes = append(series.Notes(timeline.Pools.Region), ledger.Notes...)
 	if s.output.Value == "json" {
 		err = writeJSON(env, ledger)
 	} else {

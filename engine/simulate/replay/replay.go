@@ -145,7 +145,7 @@ func (r *run) moment(ctx context.Context, m Moment, next time.Time) error {
 		if err != nil {
 			return err
 		}
-		for _, refusal := range refusals[:min(len(refusals), mostRefused-len(r.ledger.Refused))] {
+		for _, refusal := range refusals {
 			r.ledger.Refused = append(r.ledger.Refused, Refused{m.At, refusal})
 		}
 	}
@@ -199,6 +199,10 @@ func (r *run) finish(in Timeline) Ledger {
 	l.Was = bill(before, l.From, l.Until)
 	l.PodHours = r.waiting.Hours()
 	slices.SortFunc(l.Reasons, func(a, b Reason) int { return cmp.Compare(a.Reason, b.Reason) })
+	if len(l.Refused) > mostRefused {
+		l.Refused = l.Refused[:mostRefused]
+		notes = append(notes, fmt.Sprintf("Only the first %d reasons are told why pods would have had no node.", mostRefused))
+	}
 	l.Notes = append(l.Notes, unique(append(r.course.Notes(), notes...))...)
 	return l
 }
