@@ -3,6 +3,7 @@ package replay_test
 import (
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -177,5 +178,60 @@ func TestATimelineNeedsTwoTimesInOrder(t *testing.T) {
 		if _, err := replay.Run(t.Context(), replay.Timeline{Moments: moments}); err == nil {
 			t.Errorf("%s: there is no error", name)
 		}
+	}
+}
+
+// TestNothingIsLostOverTime replays timelines that are drawn: at each moment the nodes that
+// live are those that are counted, no more is billed than an hour for each machine and begun
+// hour, and a second time all is the same.
+func TestNothingIsLostOverTime(t *testing.T) {
+	archive, err := txtar.ParseFile("testdata/cheaper.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools := timelineOf(t, archive).Pools
+	gone := 0
+	for seed := range uint64(5) {
+		random := rand.New(rand.NewPCG(seed, 1))
+		in := replay.Timeline{Pools: pools}
+		at := time.Date(2026, 11, 2, 0, 0, 0, 0, time.UTC)
+		for range 6 {
+			words := []string{at.Format("2006-01-02T15:04Z")}
+			for _, size := range []string{"500mcpu,1Gi", "1cpu,2Gi", "3cpu,4Gi"} {
+				words = append(words, fmt.Sprintf("%dx%s", 1+random.IntN(12), size))
+			}
+			if random.IntN(3) == 0 {
+				words = append(words, "pdb:1")
+			}
+			in.Moments = append(in.Moments, momentOf(t, words))
+			at = at.Add(time.Duration(1+random.IntN(90)) * time.Minute)
+		}
+		ledger, err := replay.Run(t.Context(), in)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		if again, err := replay.Run(t.Context(), in); err != nil || cmp.Diff(ledger, again) != "" {
+			t.Errorf("seed %d: another time it is another: %v %s", seed, err, cmp.Diff(ledger, again))
+		}
+		adds(t, ledger)
+		gone += ledger.Would.Gone
+		for _, row := range ledger.Moments {
+			living, going := 0, 0
+			for _, life := range ledger.Lives {
+				if life.From.After(row.At) || !life.Until.After(row.At) {
+					continue
+				}
+				living++
+				if life.Reason != "" && life.Until.Sub(row.At) <= simulate.StepTime {
+					going++
+				}
+			}
+			if row.Nodes > living || row.Nodes < living-going {
+				t.Errorf("seed %d: at %s %d nodes are counted, and %d live, of which %d go", seed, row.At, row.Nodes, living, going)
+			}
+		}
+	}
+	if gone < 5 {
+		t.Errorf("%d nodes that went are too few to tell anything", gone)
 	}
 }
