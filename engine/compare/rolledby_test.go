@@ -21,6 +21,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 	larger := compiled(t, pool+"  requirements = { cpu = 8 }\n  labels       = { a = \"2\" }\n}\n")
 	one, two := rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:1"},
 		rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:2"}
+	none := rolledby.Revision{}
 	type step struct {
 		head compile.Result
 		by   rolledby.Revision
@@ -34,7 +35,7 @@ func TestObjectsNameTheRevisionThatRolledThem(t *testing.T) {
 		"a later one rolls nothing":          {[]step{{first, one, false}, {weighed, two, false}}, one},
 		"a later one changes nothing":        {[]step{{first, one, false}, {first, two, false}}, one},
 		"a later one rolls":                  {[]step{{first, one, false}, {larger, two, false}}, two},
-		"a later one rolls and is not known": {[]step{{first, one, false}, {larger, rolledby.Revision{}, false}}, rolledby.Revision{}},
+		"a later one rolls and is not known": {[]step{{first, one, false}, {larger, none, false}}, none},
 		"it is known again":                  {[]step{{first, rolledby.Revision{}, false}, {larger, two, false}}, two},
 		"somebody else has changed it":       {[]step{{first, one, true}}, rolledby.Revision{}},
 		"that is not laid to the next one":   {[]step{{first, one, true}, {weighed, two, true}}, rolledby.Revision{}},

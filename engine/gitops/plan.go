@@ -1,10 +1,11 @@
 package gitops
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compare"
@@ -64,7 +65,7 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		Prune: left.prune, PruneNow: rev.ending || rev.base.Guards.PruneNow,
 		Ignore: terms.Ignored(rev.target.Spec.DriftIgnore),
 		Spare:  func(o config.Object) bool { return left.spare(asking, o) },
-		By:     rev.author(),
+		By:     rolledby.Revision{NodePlan: client.ObjectKeyFromObject(rev.np).String(), Name: rev.made},
 	})
 	if err != nil {
 		return judged{}, err
@@ -77,16 +78,6 @@ func (w *Worker) compare(ctx context.Context, rev *revision) (judged, error) {
 		}
 	}
 	return p, ctx.Err()
-}
-
-// author is the revision that is noted on what rolls nodes: the commit, where the source says
-// which one it was made from.
-func (r *revision) author() rolledby.Revision {
-	by := rolledby.Revision{NodePlan: r.np.Namespace + "/" + r.np.Name, Name: cmp.Or(r.Origin, r.Revision)}
-	if r.restores {
-		by.Name = cmp.Or(r.np.Status.LastAppliedOriginRevision, r.np.Status.LastAppliedRevision)
-	}
-	return by
 }
 
 // judge asks the guards in the source that was last applied, those of the

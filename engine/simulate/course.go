@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -158,7 +159,7 @@ func (c *Course) Have(ctx context.Context, crowd Crowd) error {
 	var leave, come []*corev1.Pod
 	for i := range c.workloads {
 		if n := len(had[i]) - wanted[i]; n > 0 {
-			leave = append(leave, leaving(had[i], n)...)
+			leave = append(leave, podset.Leaving(had[i], n)...)
 		}
 		for range wanted[i] - len(had[i]) {
 			come = append(come, c.pod(i))
@@ -199,7 +200,7 @@ func (c *Course) wanted(loads []Workload) (wanted map[int]int, err error) {
 
 // pod is one more pod of a kind.
 func (c *Course) pod(load int) *corev1.Pod {
-	pod := podOf(c.workloads[load].Pod)
+	pod := podset.Pending(c.workloads[load].Pod)
 	pod.UID = types.UID(fmt.Sprintf("%08d", c.next))
 	pod.Name = "pod-" + string(pod.UID)
 	c.next++

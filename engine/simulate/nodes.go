@@ -14,6 +14,8 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -73,7 +75,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {
 	case cloudprovider.IsInsufficientCapacityError(err), cloudprovider.IsNodeClassNotReadyError(err):
-		return "", sentence(err), nil
+		return "", refusal.Sentence(err), nil
 	case err != nil:
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
@@ -102,30 +104,9 @@ func (w *world) requested(node *corev1.Node) corev1.ResourceList {
 	pods := w.store.bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
-		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selects(labels, daemon) {
+		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && podset.Selects(daemon, labels) {
 			pods = append(pods[:len(pods):len(pods)], daemon)
 		}
 	}
 	return resources.RequestsForPods(pods...)
-}
-
-// selects reports whether one of the terms of a pod is for a node with the labels.
-func selects(labels reqs.Requirements, pod *corev1.Pod) bool {
-	terms := 1
-	affinity := pod.Spec.Affinity
-	if affinity != nil && affinity.NodeAffinity != nil &&
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
-	}
-	pod = pod.DeepCopy()
-	for range terms {
-		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
-			return true
-		}
-		if terms > 1 {
-			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
-		}
-	}
-	return false
 }

@@ -11,6 +11,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 )
 
@@ -206,7 +207,7 @@ func (w *world) doubts(load Workload) {
 	if load.Pod.Spec.NodeName != "" {
 		w.note("%s names the node that it wants, which is ignored.", load.Name)
 	}
-	if key := chance(load.Pod.Spec); key != "" {
+	if key := podset.Chance(load.Pod.Spec); key != "" {
 		w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
 			"have other nodes.", load.Name, key)
 	}

@@ -53,7 +53,8 @@ func holdings(now time.Time) []holding {
 					`{"spec":{"disruption":{"budgets":[{"nodes":"0","schedule":%q,"duration":"3h"}]}}}`, schedule))
 			},
 			release: func(s *sandbox, _ string) {
-				s.kube("", "patch", "nodepool", "taint", "--type=merge", "-p", `{"spec":{"disruption":{"budgets":[{"nodes":"1"}]}}}`)
+				s.kube("", "patch", "nodepool", "taint", "--type=merge", "-p",
+					`{"spec":{"disruption":{"budgets":[{"nodes":"1"}]}}}`)
 			},
 			says: "lets none of its 1 node go at \"0 ",
 		},

@@ -53,8 +53,8 @@ func lives(moments []Moment) (all []Life, notes []string) {
 			}
 		}
 	}
-	notes = append(notes, fmt.Sprintf("Of what was, machines count from when they were made to the first snapshot that does "+
-		"not have them; those that came and went between two snapshots, %s apart at most, are not known.",
+	notes = append(notes, fmt.Sprintf("Of what was, machines count from when they were made to the first snapshot that "+
+		"does not have them; those that came and went between two snapshots, %s apart at most, are not known.",
 		gap(moments)))
 	if len(unpriced) > 0 {
 		plans := slices.Sorted(maps.Keys(unpriced))
