@@ -6,10 +6,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // Reasons to replace a node, besides those of Karpenter.
@@ -49,4 +51,20 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 		return PoolDrifted, nil
 	}
 	return "", nil
+}
+
+// RolledBy is the revision that has made a node drift for a reason, as far as a note on its
+// pool or its class says; either may be nil.
+func RolledBy(reason string, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) (rolledby.Revision, bool) {
+	switch cloudprovider.DriftReason(reason) {
+	case disruption.NodePoolDrifted, disruption.RequirementsDrifted:
+		if pool != nil {
+			return rolledby.Read(pool.Annotations, pool.Spec.Template)
+		}
+	case NodeClassDrifted, VersionDrifted:
+		if class != nil {
+			return rolledby.Read(class.Annotations, class.Spec)
+		}
+	}
+	return rolledby.Revision{}, false
 }

@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 	"k8s.io/client-go/util/workqueue"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -22,6 +24,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -32,16 +35,21 @@ import (
 // It keeps nothing of its own for longer than a few seconds. A NodeClaim that is being
 // deleted when the controller starts is noted then.
 type Journal struct {
-	client client.Client
-	plans  *instancetype.Set
+	client   client.Client
+	plans    *instancetype.Set
+	machines lister
 
 	mu  sync.Mutex
 	new map[string]map[string]linodev1alpha1.GoneNode // by class and NodeClaim: not written yet
 }
 
-// NewJournal returns the controller. The plan types tell prices.
-func NewJournal(c client.Client, plans *instancetype.Set) *Journal {
-	return &Journal{client: c, plans: plans, new: map[string]map[string]linodev1alpha1.GoneNode{}}
+// lister shows what LKE listed last; fleet.Fleet is one.
+type lister interface{ Last() []lkeapi.Pool }
+
+// NewJournal returns the controller. The plan types tell prices, and what LKE showed last
+// whether a machine was there when its NodeClaim was deleted.
+func NewJournal(c client.Client, plans *instancetype.Set, shown lister) *Journal {
+	return &Journal{client: c, plans: plans, machines: shown, new: map[string]map[string]linodev1alpha1.GoneNode{}}
 }
 
 // journalEvery is how often the journal of a class is written at most.
@@ -50,36 +58,40 @@ const journalEvery = 5 * time.Second
 // Register implements operatorpkg's Controller.
 func (j *Journal) Register(_ context.Context, mgr ctrl.Manager) error {
 	type queue = workqueue.TypedRateLimitingInterface[reconcile.Request]
-	note := func(o client.Object, q queue) {
-		if class := j.note(o); class != "" {
+	note := func(ctx context.Context, o client.Object, q queue, began bool) {
+		if class := j.note(ctx, o, began); class != "" {
 			q.AddAfter(reconcile.Request{NamespacedName: client.ObjectKey{Name: class}}, journalEvery)
 		}
 	}
 	return ctrl.NewControllerManagedBy(mgr).Named("nodeclass.journal").Watches(&karpv1.NodeClaim{}, handler.Funcs{
-		CreateFunc: func(_ context.Context, ev event.CreateEvent, q queue) { note(ev.Object, q) },
-		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, q queue) {
+		CreateFunc: func(ctx context.Context, ev event.CreateEvent, q queue) { note(ctx, ev.Object, q, false) },
+		UpdateFunc: func(ctx context.Context, ev event.UpdateEvent, q queue) {
 			if ev.ObjectOld.GetDeletionTimestamp().IsZero() {
-				note(ev.ObjectNew, q)
+				note(ctx, ev.ObjectNew, q, true)
 			}
 		},
-		DeleteFunc: func(_ context.Context, ev event.DeleteEvent, q queue) { note(ev.Object, q) },
+		DeleteFunc: func(ctx context.Context, ev event.DeleteEvent, q queue) { note(ctx, ev.Object, q, false) },
 	}).Complete(j)
 }
 
-// note takes note of a NodeClaim that goes and has had a machine. It returns the class whose
-// journal is to be written; "" for none.
-func (j *Journal) note(o client.Object) (class string) {
+// note takes note of a NodeClaim that goes and has had a machine, and whether that has begun
+// just now. It returns the class whose journal is to be written; "" for none. The first note
+// of a NodeClaim stays: pools and machines are others by the time at which it is gone.
+func (j *Journal) note(ctx context.Context, o client.Object, began bool) (class string) {
 	nc, ok := o.(*karpv1.NodeClaim)
 	if !ok || nc.DeletionTimestamp.IsZero() || !nodeclaim.Managed(nc) || nodeclaim.InstanceOf(nc.Status.ProviderID) == 0 {
 		return ""
 	}
+	g := j.gone(ctx, nc, began)
 	class = nc.Spec.NodeClassRef.Name
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.new[class] == nil {
 		j.new[class] = map[string]linodev1alpha1.GoneNode{}
 	}
-	j.new[class][nc.Name] = j.gone(nc)
+	if _, noted := j.new[class][nc.Name]; !noted {
+		j.new[class][nc.Name] = g
+	}
 	return class
 }
 
@@ -110,12 +122,13 @@ func (j *Journal) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	return ctrl.Result{}, nil
 }
 
-// merge adds nodes to a journal, and leaves out the oldest where there are too many.
+// merge adds nodes to a journal that are not in it, and leaves out the oldest where there are
+// too many.
 func merge(journal []linodev1alpha1.GoneNode, fresh map[string]linodev1alpha1.GoneNode) []linodev1alpha1.GoneNode {
-	journal = slices.DeleteFunc(slices.Clone(journal), func(g linodev1alpha1.GoneNode) bool {
-		_, again := fresh[g.NodeClaim]
-		return again
-	})
+	fresh, journal = maps.Clone(fresh), slices.Clone(journal)
+	for _, g := range journal {
+		delete(fresh, g.NodeClaim)
+	}
 	journal = slices.AppendSeq(journal, maps.Values(fresh))
 	slices.SortFunc(journal, func(a, b linodev1alpha1.GoneNode) int {
 		return cmp.Or(b.Time.Compare(a.Time.Time), strings.Compare(a.NodeClaim, b.NodeClaim))
@@ -123,8 +136,9 @@ func merge(journal []linodev1alpha1.GoneNode, fresh map[string]linodev1alpha1.Go
 	return journal[:min(len(journal), linodev1alpha1.MostGone)]
 }
 
-// gone is the entry of a NodeClaim that goes.
-func (j *Journal) gone(nc *karpv1.NodeClaim) linodev1alpha1.GoneNode {
+// gone is the entry of a NodeClaim that goes. What its machine and its Node were like is asked
+// only where it has begun to go just now: later they are gone in any case.
+func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) linodev1alpha1.GoneNode {
 	plan := nodeclaim.PlanOf(nc)
 	g := linodev1alpha1.GoneNode{
 		Time: metav1.Time{Time: nc.DeletionTimestamp.Time}, Created: nc.CreationTimestamp, NodeClaim: nc.Name,
@@ -140,9 +154,55 @@ func (j *Journal) gone(nc *karpv1.NodeClaim) linodev1alpha1.GoneNode {
 		g.Reason = "Expired"
 	default:
 		g.Reason = "Deleted"
+		if lost := j.lost(ctx, nc); began && lost != "" {
+			g.Reason, g.Message = "Lost", lost
+		}
 	}
 	if c := conditions.Get(karpv1.ConditionTypeDrifted); c.IsTrue() && g.Reason == string(karpv1.DisruptionReasonDrifted) {
 		g.Message = c.Reason
+		g.NodePlan, g.Revision = j.rolledBy(ctx, nc, c.Reason)
 	}
 	return g
+}
+
+// lost says what a NodeClaim that is deleted has lost before: LostMachine where LKE lists all
+// nodes of all pools and not this one, LostNode where its Node was deleted first, or "".
+func (j *Journal) lost(ctx context.Context, nc *karpv1.NodeClaim) string {
+	if missing(j.machines.Last(), nodeclaim.InstanceOf(nc.Status.ProviderID)) {
+		return linodev1alpha1.LostMachine
+	}
+	var node corev1.Node
+	if nc.Status.NodeName == "" || j.client.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node) != nil {
+		return "" // that it is gone may be the end of what has begun
+	}
+	// Karpenter deletes the Node of a NodeClaim that goes within the same second.
+	order, err := resourceversion.CompareResourceVersion(node.ResourceVersion, nc.ResourceVersion)
+	if err == nil && order < 0 && !node.DeletionTimestamp.IsZero() {
+		return linodev1alpha1.LostNode
+	}
+	return ""
+}
+
+// missing reports whether pools of LKE surely have no instance.
+func missing(pools []lkeapi.Pool, instance int) bool {
+	for _, p := range pools {
+		if len(p.Linodes) != p.Count || slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool {
+			return s.InstanceID == instance
+		}) {
+			return false
+		}
+	}
+	return len(pools) > 0
+}
+
+// rolledBy is the revision for which a NodeClaim is replaced, as far as it is known.
+func (j *Journal) rolledBy(ctx context.Context, nc *karpv1.NodeClaim, drift string) (nodePlan, revision string) {
+	var pool karpv1.NodePool
+	var class linodev1alpha1.LinodeNodeClass
+	if j.client.Get(ctx, client.ObjectKey{Name: nc.Labels[karpv1.NodePoolLabelKey]}, &pool) != nil ||
+		j.client.Get(ctx, client.ObjectKey{Name: nc.Spec.NodeClassRef.Name}, &class) != nil {
+		return "", ""
+	}
+	by, _ := RolledBy(drift, &pool, &class)
+	return by.NodePlan, by.Name
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -14,7 +15,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // TestTheJournalOfAClass has the nodes that went last, each once, whoever has noted them; a
@@ -51,14 +54,14 @@ func TestTheJournalOfAClass(t *testing.T) {
 		}
 		return written
 	}
-	first := NewJournal(c, plans)
-	first.note(going(1, func(nc *karpv1.NodeClaim) {
+	first := NewJournal(c, plans, &shown{})
+	first.note(t.Context(), going(1, func(nc *karpv1.NodeClaim) {
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, "NodePoolDrifted", "")
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
-	}))
-	first.note(going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }))
-	first.note(going(3, func(nc *karpv1.NodeClaim) { nc.Status.ProviderID = "lke-pending://x" }))
-	first.note(going(4, func(nc *karpv1.NodeClaim) { nc.DeletionTimestamp = nil }))
+	}), true)
+	first.note(t.Context(), going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }), true)
+	first.note(t.Context(), going(3, func(nc *karpv1.NodeClaim) { nc.Status.ProviderID = "lke-pending://x" }), true)
+	first.note(t.Context(), going(4, func(nc *karpv1.NodeClaim) { nc.DeletionTimestamp = nil }), true)
 	want := []string{"web-002 Expired", "web-001 Drifted NodePoolDrifted"}
 	if got := journal(first); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
@@ -68,16 +71,95 @@ func TestTheJournalOfAClass(t *testing.T) {
 	}
 	version := class.ResourceVersion
 
-	second := NewJournal(c, plans) // of another leader, which sees those that still go
-	second.note(going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }))
+	second := NewJournal(c, plans, &shown{}) // of another leader, which sees those that still go
+	second.note(t.Context(), going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }), true)
 	if got := journal(second); !slices.Equal(got, want) || class.ResourceVersion != version {
 		t.Errorf("%q, want %q, and nothing to be written", got, want)
 	}
 	for n := range 60 {
-		second.note(going(10+n, plainly))
+		second.note(t.Context(), going(10+n, plainly), true)
 	}
 	got := journal(second)
 	if len(got) != linodev1alpha1.MostGone || got[0] != "web-069 Deleted" || got[49] != "web-020 Deleted" {
 		t.Errorf("%d entries, from %s to %s", len(got), got[0], got[len(got)-1])
 	}
+}
+
+// TestTheJournalKeepsTheRevision that a node was replaced for, as it was when it began to go.
+func TestTheJournalKeepsTheRevision(t *testing.T) {
+	by := rolledby.Revision{NodePlan: "infra/prod", Name: "main@sha1:3f2a1c9"}
+	pool, class := nodePool(), readyClass()
+	class.Name = decided(1).Spec.NodeClassRef.Name
+	pool.Annotations = map[string]string{rolledby.Annotation: noteOf(t, by, pool.Spec.Template)}
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, class).Build()
+	for drift, want := range map[string]rolledby.Revision{
+		"NodePoolDrifted": by, "RequirementsDrifted": by, "NodeClassDrift": {}, "LKEPoolDrift": {},
+	} {
+		nc := goingNow(1)
+		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, drift, "")
+		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
+		j := NewJournal(c, provider(t).chooser.Types, &shown{})
+		j.note(t.Context(), nc, true)
+		g := j.new[class.Name][nc.Name]
+		if got := (rolledby.Revision{NodePlan: g.NodePlan, Name: g.Revision}); got != want {
+			t.Errorf("%s: %+v, want %+v", drift, got, want)
+		}
+	}
+}
+
+// TestTheJournalTellsLostNodes from those whose NodeClaim somebody has deleted: by what was
+// gone before, and not where nobody looked at the time.
+func TestTheJournalTellsLostNodes(t *testing.T) {
+	there := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 1}, {ID: "1-b", InstanceID: 2}}}
+	other := lkeapi.Pool{ID: 1, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
+	hidden := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
+	for name, test := range map[string]struct {
+		pools []lkeapi.Pool
+		node  string // the version of its Node, which is deleted; "" where it is not
+		began bool
+		want  string
+	}{
+		"its NodeClaim is deleted":           {[]lkeapi.Pool{there}, "", true, "Deleted"},
+		"LKE does not list its machine":      {[]lkeapi.Pool{other}, "", true, "Lost MachineGone"},
+		"LKE does not list all machines":     {[]lkeapi.Pool{hidden}, "", true, "Deleted"},
+		"LKE has not been asked yet":         {nil, "", true, "Deleted"},
+		"its Node was deleted before":        {[]lkeapi.Pool{there}, "5", true, "Lost NodeDeleted"},
+		"its Node was deleted after it":      {[]lkeapi.Pool{there}, "50", true, "Deleted"},
+		"it has begun before anybody looked": {[]lkeapi.Pool{other}, "5", false, "Deleted"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", ResourceVersion: "5"}}
+			if test.node != "" {
+				now := metav1.Now()
+				node.ResourceVersion, node.DeletionTimestamp, node.Finalizers = test.node, &now, []string{"x/y"}
+			}
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
+			nc := goingNow(1)
+			nc.ResourceVersion, nc.Status.NodeName = "9", node.Name
+			j := NewJournal(c, provider(t).chooser.Types, &shown{last: test.pools})
+			j.note(t.Context(), nc, test.began)
+			j.note(t.Context(), nc, true) // what was noted first stays
+			g := j.new[nc.Spec.NodeClassRef.Name][nc.Name]
+			if got := strings.TrimSpace(g.Reason + " " + g.Message); got != test.want {
+				t.Errorf("%s, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// goingNow is a NodeClaim that has a machine and has begun to go.
+func goingNow(instance int) *karpv1.NodeClaim {
+	nc := decided(instance)
+	now := metav1.Now()
+	nc.Status.ProviderID, nc.DeletionTimestamp = fmt.Sprintf("linode://%d", instance), &now
+	return nc
+}
+
+func noteOf(t *testing.T, by rolledby.Revision, part any) string {
+	t.Helper()
+	note, err := rolledby.Note(by, part)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return note
 }

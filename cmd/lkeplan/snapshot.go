@@ -27,6 +27,7 @@ taints and values by which they are placed, are hashes. A hash hides a word from
 who reads it, not from who guesses it. Images, commands and variables are not in
 it, nor any other label.`,
 		Example: `  lkeplan snapshot > prod.json
+  lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --cluster snapshot:prod.json clusters/prod
   lkeplan simulate --snapshot prod.json clusters/prod`,
 		Args: noArguments,

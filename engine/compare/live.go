@@ -26,6 +26,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // LiveOptions are the inputs of Live besides the configuration and the cluster.
@@ -49,6 +50,9 @@ type LiveOptions struct {
 	// Ignore reports whether others may set a field, so that the configuration no
 	// longer does; nil for none.
 	Ignore func(plan.Drift) bool
+	// By is the revision that is applied, to be noted on the objects whose nodes it rolls;
+	// the zero Revision where nobody knows it.
+	By rolledby.Revision
 }
 
 // Comparison is a plan, with what it takes to apply it.
@@ -116,6 +120,9 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 	addUpgrades(&p, head, live)
 	release(&p, objects)
 	found := Comparison{Plan: p, Targets: targets}
+	if err := found.sign(opts.By); err != nil {
+		return Comparison{}, err
+	}
 	return found, found.condemn(ctx, over, nodes, opts.Predict, opts.Now)
 }
 

@@ -19,6 +19,24 @@ import (
 // salt has the words of each snapshot hashed in another way.
 func (s Snapshot) salt() string { return s.Taken.UTC().Format(time.RFC3339) }
 
+// SeriesShapes are the shapes of the pods, in which equal words of snapshots of one cluster
+// are equal, with those words in them that are given. Where a snapshot does not say how, it
+// is an error with what to do.
+func (s Snapshot) SeriesShapes(words []string) (shapes.Set, error) {
+	set, err := s.PodShapes(words)
+	switch {
+	case err != nil:
+		return set, err
+	case s.FormatVersion == "1.0" || s.FormatVersion == "1.1":
+		return set, fmt.Errorf("it has the format version %q, in which pods cannot be followed from one snapshot to the "+
+			"next; take snapshots from now on with this lkeplan: lkeplan snapshot", s.FormatVersion)
+	case s.Cluster == "":
+		return set, errors.New("it does not say which cluster it is of, and its pods cannot be followed: the controller " +
+			"writes that on each LinodeNodeClass; take snapshots once it has")
+	}
+	return set.Followed(s.Series), nil
+}
+
 // PodShapes are the shapes of the pods, with those words in them that are given.
 func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 	if s.Shapes == nil {

@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -10,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -18,6 +20,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -28,18 +31,27 @@ import (
 // nor anything of pods but which PodDisruptionBudgets and how many pods hold a
 // node, and their shapes: what decides where they go, with hashes for words.
 type Snapshot struct {
-	FormatVersion string           `json:"format_version"`
-	Taken         time.Time        `json:"taken"`
-	Objects       []map[string]any `json:"objects"`
-	Nodes         []plan.Node      `json:"nodes"`
-	Notes         []string         `json:"notes"` // what could not be read
+	FormatVersion string    `json:"format_version"`
+	Taken         time.Time `json:"taken"`
+	// Cluster is the id and the label of the LKE cluster, and Region where it is, as far as
+	// the controller has written that on its LinodeNodeClasses.
+	Cluster string           `json:"cluster,omitempty"`
+	Region  string           `json:"region,omitempty"`
+	Objects []map[string]any `json:"objects"`
+	Nodes   []plan.Node      `json:"nodes"`
+	Notes   []string         `json:"notes"` // what could not be read
+	// Prices are those of the plan types of the nodes, as they were known when it was taken.
+	Prices map[string]catalog.Price `json:"prices,omitempty"`
+	// Series has, for each hash of the shapes, the hash that the same word has in all snapshots
+	// of the cluster: by it pods are followed from one to the next.
+	Series map[string]string `json:"series,omitempty"`
 	// Shapes are those of the pods; nil where they could not be listed, or the snapshot is
 	// of a release that did not write them.
 	Shapes *shapes.Set `json:"shapes,omitempty"`
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.
-const snapshotVersion = "1.1"
+const snapshotVersion = "1.2"
 
 // maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
 const maxSnapshot = 64 << 20
@@ -71,16 +83,43 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 		return s, err
 	}
 	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
+	if err := s.place(); err != nil {
+		return s, err
+	}
 	found, err := Shapes(ctx, cluster)
 	if apierrors.IsForbidden(err) {
 		return s, nil // the notes say that pods are not known
 	}
 	if err == nil {
 		hashed := found.Hashed(s.salt())
-		s.Shapes = &hashed
+		s.Shapes, s.Series = &hashed, found.Series(s.salt(), s.Cluster)
 	}
 	return s, err
 }
+
+// place notes which cluster it is of, and what its nodes cost there.
+func (s *Snapshot) place() error {
+	for _, obj := range s.Objects {
+		annotations := annotationsOf(obj)
+		s.Cluster = cmp.Or(s.Cluster, annotations[linodev1alpha1.AnnotationCluster])
+		s.Region = cmp.Or(s.Region, annotations[linodev1alpha1.AnnotationRegion])
+	}
+	facts, err := catalog.Embedded()
+	if err != nil || s.Region == "" {
+		return err
+	}
+	s.Prices = map[string]catalog.Price{}
+	for _, node := range s.Nodes {
+		plan := PlanOf(node)
+		if price, known := facts.Price(plan, s.Region); known {
+			s.Prices[plan] = price
+		}
+	}
+	return nil
+}
+
+// PlanOf is the plan type of a node; "" where it is not known.
+func PlanOf(n plan.Node) string { return n.Labels[corev1.LabelInstanceTypeStable] }
 
 // redacted is an object without what no comparison reads: its status but for
 // versions of Kubernetes, and the annotations and labels that others than lkeplan have set, which may say

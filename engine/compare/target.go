@@ -62,7 +62,7 @@ func targetsOf(ctx context.Context, head compile.Result, live map[manifest.Key]m
 
 func targetOf(ctx context.Context, head compile.Result, o config.Object, live map[string]any,
 	predict Predictor) (Target, error) {
-	t := Target{Desired: kube.Spelled(head.Labelled(o.Manifest), live), Live: live}
+	t := Target{Desired: carried(kube.Spelled(head.Labelled(o.Manifest), live), live), Live: live}
 	predicted, conflicts, err := predict(ctx, live, t.Desired)
 	if err != nil {
 		return t, err

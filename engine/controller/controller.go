@@ -307,7 +307,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
 			Cluster: cluster, ControlPlane: control, Account: lke, Standing: linodes.standing,
 		}, events),
-		linode.NewJournal(mgr.GetClient(), types),
+		linode.NewJournal(mgr.GetClient(), types, machines),
 		linode.NewNodePools(mgr.GetClient(), types, events),
 		linode.NewPods(mgr.GetClient(), types, events),
 		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool {

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -175,6 +176,9 @@ func (w *Worker) bring(
 ) (judged, error) {
 	part := *rev
 	part.head.Objects, part.head.Removed = objects, nil
+	if s.Phase == lkeplanv1alpha1.PhaseRolledBack {
+		part.made = cmp.Or(rev.np.Status.LastAppliedOriginRevision, rev.np.Status.LastAppliedRevision)
+	}
 	part.goes = func(o config.Object) bool {
 		_, condemned := prune.Read(o.Manifest)
 		return condemned || s.Phase == lkeplanv1alpha1.PhaseRolledBack && slices.ContainsFunc(s.Pools,

@@ -193,6 +193,9 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.np.Spec.Rollout.Canary = []string{"web", "new"}
 	p.push("two", "new")
 	p.is(p.after(time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
+	if by := p.rolledBy("web").Name; by != "main@sha1:1" {
+		t.Errorf("its nodes are rolled by %q", by)
+	}
 	p.node("new")
 	p.nodes = p.nodes[:len(p.nodes)-1] // it does not join
 	p.is(p.after(4*time.Minute), lkeplanv1alpha1.ReasonProving, "", "two, 1", "", "two, new")
@@ -212,6 +215,9 @@ func TestARevisionIsTakenBack(t *testing.T) {
 	p.drifted("other", p.now) // of another NodePlan
 	p.drifted("web", p.now.Add(-24*time.Hour))
 	p.is(p.after(5*time.Second), lkeplanv1alpha1.ReasonRolledBack, "", "", "", "none")
+	if by := p.rolledBy("web").Name; by != "main@sha1:0" {
+		t.Errorf("its nodes are rolled by %q, and what was applied before is applied again", by)
+	}
 	if s := p.np.Status; s.LastAppliedRevision != "main@sha1:0" || s.LastAttemptedRevision != "main@sha1:1" {
 		t.Errorf("last applied: %s, last tried: %s", s.LastAppliedRevision, s.LastAttemptedRevision)
 	}

@@ -68,6 +68,7 @@ type Records interface {
 type revision struct {
 	origin.Artifact
 	np      *lkeplanv1alpha1.NodePlan // its status is written
+	made    string                    // the commit, or revision, that is noted on what rolls nodes
 	target  target                    // the NodePlan that it is planned for
 	files   string                    // the directory that it was fetched into
 	read    fetch.Pick                // the files that the compiler has read
@@ -97,7 +98,7 @@ func (w *Worker) Work(ctx context.Context, np *lkeplanv1alpha1.NodePlan) outcome
 		return endedBy(err, lkeplanv1alpha1.ReasonArtifactFailed)
 	}
 	np.Status.LastAttemptedRevision = artifact.Revision
-	rev := &revision{Artifact: artifact, np: np}
+	rev := &revision{Artifact: artifact, np: np, made: cmp.Or(artifact.Origin, artifact.Revision)}
 	o := outcomeOf(w.reconcileRevision(ctx, rev))
 	o.revision, o.origin, o.approval = artifact.Revision, artifact.Origin, rev.spent
 	o.current = !artifact.Stale

@@ -9,6 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -16,6 +19,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/gitops/origin"
 	"github.com/lkeplan/lkeplan/engine/gitops/record"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/schemas/rolledby"
 )
 
 // scripted is a source and a compiler that answer as a test says.
@@ -103,6 +108,44 @@ func TestADirectoryForAnotherReleaseIsNotApplied(t *testing.T) {
 			t.Errorf("%s: %s: %s", version, o.reason, o.message)
 		}
 	}
+}
+
+// TestObjectsNameTheRevisionThatRollsTheirNodes, and the commit where the source says which.
+func TestObjectsNameTheRevisionThatRollsTheirNodes(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("infra", "a", "fleet")
+	config := func(cpu, weight int) {
+		w.commit(map[string]string{"a": pools("a") + fmt.Sprintf(
+			"pool \"web\" {\n  node_class = node_class.a\n  labels = { size = \"%d\" }\n  weight = %d\n}\n", cpu, weight)})
+	}
+	for i, step := range []struct {
+		cpu, weight int
+		want        string
+	}{{4, 1, "main@sha1:0"}, {4, 2, "main@sha1:0"}, {8, 2, "main@sha1:2"}, {8, 2, "main@sha1:2"}} {
+		config(step.cpu, step.weight)
+		if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonSucceeded {
+			t.Fatalf("%s: %s", o.reason, o.message)
+		}
+		if got := w.rolledBy("web"); got != (rolledby.Revision{NodePlan: "infra/a", Name: step.want}) {
+			t.Errorf("after commit %d: %+v, want %s", i, got, step.want)
+		}
+		written := w.written
+		if w.reconcile(np); w.written != written {
+			t.Errorf("after commit %d the same revision is applied twice", i)
+		}
+	}
+}
+
+// rolledBy is the revision that a pool names.
+func (w *world) rolledBy(pool string) rolledby.Revision {
+	w.t.Helper()
+	typed := &karpv1.NodePool{}
+	obj := w.objects[manifest.Key{Kind: "NodePool", Name: pool}]
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj, typed); err != nil {
+		w.t.Fatal(err)
+	}
+	by, _ := rolledby.Read(typed.Annotations, typed.Spec.Template)
+	return by
 }
 
 // none keeps no records.

@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -41,6 +42,7 @@ type Placement struct {
 	Node    string   `json:"node,omitempty"` // or NodeClaim, that is there and has room
 	Pool    string   `json:"pool,omitempty"` // of a node that would be made
 	Plan    string   `json:"plan,omitempty"` // plan type of that
+	New     string   `json:"-"`              // a name for that, the same for all pods that it is made for
 	Reasons []Reason `json:"reasons,omitempty"`
 }
 
@@ -53,7 +55,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	}
 	linode.Register()
 	w, unready := newLive(in)
-	pending := waiting(in.Pods)
+	pending := podset.Waiting(in.Pods)
 	if len(pending) > MaxPods {
 		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
 	}
@@ -92,7 +94,7 @@ func newLive(in Live) (*world, []refusing) {
 	}
 	for _, pod := range in.Pods {
 		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
-			w.store.Bind(slim(pod), pod.Spec.NodeName)
+			w.store.Bind(podset.Slim(pod), pod.Spec.NodeName)
 		}
 	}
 	joined := map[string]bool{}
@@ -174,25 +176,6 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	return "it has not been checked yet: does the controller run?"
 }
 
-// waiting are copies of the pods that Karpenter would plan nodes for.
-func waiting(pods []*corev1.Pod) (pending []*corev1.Pod) {
-	for _, pod := range pods {
-		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
-			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
-			pending = append(pending, slim(pod).DeepCopy())
-		}
-	}
-	slices.SortFunc(pending, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
-	return pending
-}
-
-// slim is a pod without its volumes: those of Linode ask for no more than the region.
-func slim(pod *corev1.Pod) *corev1.Pod {
-	copied := *pod
-	copied.Spec.Volumes = nil
-	return &copied
-}
-
 // placements says what has become of the pods. Nodes from the index standing on are new.
 func (w *world) placements(
 	ctx context.Context, pending []*corev1.Pod, standing int, unready []refusing,
@@ -209,7 +192,7 @@ func (w *world) placements(
 	for _, pod := range pending {
 		switch m := fresh[pod.Spec.NodeName]; {
 		case m != nil:
-			placed[pod.UID] = Placement{Pool: m.pool(), Plan: m.plan()}
+			placed[pod.UID] = Placement{Pool: m.pool(), Plan: m.plan(), New: m.node}
 		case pod.Spec.NodeName != "":
 			placed[pod.UID] = Placement{Node: pod.Spec.NodeName}
 		default:

@@ -14,6 +14,8 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -48,7 +50,7 @@ func (w *world) makeStatic(ctx context.Context, has map[string]int64) error {
 			return fmt.Errorf("pool %s has %d nodes, more than the %d that can be simulated", pool.Name, wanted, maxStatic)
 		}
 		for i := has[pool.Name]; i < wanted; i++ {
-			_, why, err := w.makeNode(ctx, scheduling.NewNodeClaimTemplate(pool).ToNodeClaim(), true)
+			_, why, err := w.makeNode(ctx, claimOf(pool), true)
 			if err != nil {
 				return err
 			}
@@ -61,6 +63,11 @@ func (w *world) makeStatic(ctx context.Context, has map[string]int64) error {
 	return nil
 }
 
+// claimOf is a NodeClaim of a static pool.
+func claimOf(pool *karpv1.NodePool) *karpv1.NodeClaim {
+	return scheduling.NewNodeClaimTemplate(pool).ToNodeClaim()
+}
+
 // makeNode makes the node of a NodeClaim, of the plan type that the controller would
 // choose. The text is why it would choose none.
 func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool) (name, why string, err error) {
@@ -69,7 +76,7 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	chosen, err := w.chooser.Choose(ctx, nc)
 	switch {
 	case cloudprovider.IsInsufficientCapacityError(err), cloudprovider.IsNodeClassNotReadyError(err):
-		return "", sentence(err), nil
+		return "", refusal.Sentence(err), nil
 	case err != nil:
 		return "", "", fmt.Errorf("choose a plan type for a node of NodePool %s: %w",
 			nc.Labels[karpv1.NodePoolLabelKey], err)
@@ -102,30 +109,9 @@ func (w *world) requested(node *corev1.Node) corev1.ResourceList {
 	pods := w.store.Bound[node.Name]
 	labels := reqs.NewLabelRequirements(node.Labels)
 	for _, daemon := range w.daemons {
-		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && selects(labels, daemon) {
+		if reqs.Taints(node.Spec.Taints).ToleratesPod(daemon) == nil && podset.Selects(daemon, labels) {
 			pods = append(pods[:len(pods):len(pods)], daemon)
 		}
 	}
 	return resources.RequestsForPods(pods...)
-}
-
-// selects reports whether one of the terms of a pod is for a node with the labels.
-func selects(labels reqs.Requirements, pod *corev1.Pod) bool {
-	terms := 1
-	affinity := pod.Spec.Affinity
-	if affinity != nil && affinity.NodeAffinity != nil &&
-		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
-		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
-	}
-	pod = pod.DeepCopy()
-	for range terms {
-		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
-			return true
-		}
-		if terms > 1 {
-			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
-		}
-	}
-	return false
 }

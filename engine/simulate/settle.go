@@ -12,6 +12,7 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 )
 
@@ -121,7 +122,7 @@ func (e *ending) scaleDown(ctx context.Context, keep int) error {
 	}
 	var leave []*corev1.Pod
 	for _, pods := range byLoad {
-		leave = append(leave, leaving(pods, len(pods)-(len(pods)*keep+99)/100)...)
+		leave = append(leave, podset.Leaving(pods, len(pods)-(len(pods)*keep+99)/100)...)
 	}
 	gone := map[*corev1.Pod]bool{}
 	for _, pod := range leave {
@@ -134,30 +135,6 @@ func (e *ending) scaleDown(ctx context.Context, keep int) error {
 	var err error
 	e.pending, err = e.place(ctx, e.pending)
 	return err
-}
-
-// leaving picks n pods of a workload.
-func leaving(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
-	on := map[string][]*corev1.Pod{}
-	var nodes []string
-	for _, pod := range pods {
-		if on[pod.Spec.NodeName] == nil {
-			nodes = append(nodes, pod.Spec.NodeName)
-		}
-		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
-	}
-	for len(leave) < n {
-		most := slices.MaxFunc(nodes, func(a, b string) int {
-			without := func(node string) bool { return node == "" && len(on[node]) > 0 }
-			if without(a) != without(b) {
-				return map[bool]int{true: 1, false: -1}[without(a)]
-			}
-			return cmp.Compare(len(on[a]), len(on[b]))
-		})
-		last := len(on[most]) - 1
-		leave, on[most] = append(leave, on[most][last]), on[most][:last]
-	}
-	return leave
 }
 
 // step finds the next command of Karpenter, and carries it out.

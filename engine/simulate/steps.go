@@ -184,6 +184,9 @@ func (e *ending) called(object string) string {
 	return object
 }
 
+const slowNote = "Karpenter has given up a search for several nodes at once after a minute, as it does in a cluster: " +
+	"on another machine it may find other steps."
+
 // finish says how it ends.
 func (e *ending) finish(asked int) (*Settled, error) {
 	out := e.out
@@ -198,8 +201,7 @@ func (e *ending) finish(asked int) (*Settled, error) {
 	}
 	out.Plans = plans(out.Nodes)
 	if e.slow {
-		out.Notes = append(out.Notes, "Karpenter has given up a search for several nodes at once after a minute, as it does "+
-			"in a cluster: on another machine it may find other steps.")
+		out.Notes = append(out.Notes, slowNote)
 	}
 	if out.Placed+out.Refused != asked {
 		return nil, fmt.Errorf("of %d pods %d have a node at the end and %d wait: this does not add up, please report it",

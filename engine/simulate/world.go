@@ -22,6 +22,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -197,14 +198,8 @@ func (w *world) note(format string, args ...any) {
 // order of their ids, here that of the workloads.
 func (w *world) makePods() {
 	for i, load := range w.workloads {
-		if load.Pod.Spec.NodeName != "" {
-			w.note("%s names the node that it wants, which is ignored.", load.Name)
-		}
-		if key := chance(load.Pod.Spec); key != "" {
-			w.note("%s is placed by %s, and of values that do equally well Karpenter takes one at random: another run may "+
-				"have other nodes.", load.Name, key)
-		}
-		template := podOf(load.Pod)
+		w.doubts(load)
+		template := podset.Pending(load.Pod)
 		for range load.Pods {
 			pod := template.DeepCopy()
 			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
@@ -215,52 +210,15 @@ func (w *world) makePods() {
 	}
 }
 
-// chance returns a label by which pods are spread or kept apart, and which may have
-// several values before there are nodes; "" where there is none.
-func chance(spec corev1.PodSpec) string {
-	var keys []string
-	for _, c := range spec.TopologySpreadConstraints {
-		keys = append(keys, c.TopologyKey)
+// sorted are the values of a map by their names.
+func sorted[T any](of map[string]*T) (list []*T) {
+	names := make([]string, 0, len(of))
+	for name := range of {
+		names = append(names, name)
 	}
-	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
-		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
-			keys = append(keys, t.TopologyKey)
-		}
-		for _, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
-			keys = append(keys, t.PodAffinityTerm.TopologyKey)
-		}
+	slices.Sort(names)
+	for _, name := range names {
+		list = append(list, of[name])
 	}
-	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
-	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
-	if i < 0 {
-		return ""
-	}
-	return keys[i]
-}
-
-// podOf is a pending pod. Volumes ask for no more than the region, which is the same for
-// all nodes; how many a node can attach is not counted.
-func podOf(like corev1.Pod) *corev1.Pod {
-	pod := like.DeepCopy()
-	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
-	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			request(&containers[i].Resources)
-		}
-	}
-	return pod
-}
-
-// request has a container ask for what it is limited to, where it does not say what it
-// asks for, as the API server does.
-func request(r *corev1.ResourceRequirements) {
-	for name, most := range r.Limits {
-		if _, asked := r.Requests[name]; !asked {
-			if r.Requests == nil {
-				r.Requests = corev1.ResourceList{}
-			}
-			r.Requests[name] = most.DeepCopy()
-		}
-	}
+	return list
 }

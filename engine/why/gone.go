@@ -1,11 +1,14 @@
 package why
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/linode"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -16,8 +19,14 @@ var reasons = map[string]string{
 	"Empty":         "no pod was on it but those of DaemonSets",
 	"Underutilized": "its pods had room elsewhere, or on a cheaper node",
 	"Expired":       "it had the age at which its pool has nodes replaced (expire_after)",
-	"Deleted": "its NodeClaim was deleted, and Karpenter gave no reason: by somebody, with its pool, or because its " +
-		"machine was gone",
+	"Lost":          "it was lost",
+	"Deleted":       "its NodeClaim was deleted, and Karpenter gave no reason: by somebody, or with its pool",
+}
+
+// losses are what a lost node has lost.
+var losses = map[string]string{
+	linodev1alpha1.LostMachine: "LKE did not have its Linode any more",
+	linodev1alpha1.LostNode:    "somebody deleted its Node",
 }
 
 // gone says why a node or a claim went that is in the journal of its class.
@@ -45,12 +54,17 @@ func (w *world) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	if !known {
 		text = g.Reason
 	}
-	if drift := drifts[g.Message]; drift != "" {
-		text += ": " + drift
-	} else if g.Message != "" {
-		text += ": " + g.Message
+	if what := cmp.Or(drifts[g.Message], losses[g.Message], g.Message); what != "" {
+		text += ": " + what
 	}
 	texts := []string{text}
+	switch {
+	case g.Revision != "":
+		texts = append(texts, fmt.Sprintf("rolled by %s of NodePlan %s", nodeplan.Short(g.Revision),
+			diag.OneLine(g.NodePlan)))
+	case drifts[g.Message] != "" && g.Message != string(linode.PoolDrifted):
+		texts = append(texts, "which commit had it replaced is unknown: none is noted on what has changed")
+	}
 	for _, np := range w.Plans {
 		if applied := before(np, g.Time.Time); applied != nil {
 			texts = append(texts, fmt.Sprintf("NodePlan %s had applied %s, at %s", nodeplan.Key(np),

@@ -64,7 +64,11 @@ func (w *world) claim(ctx context.Context, a *Answer) error {
 
 // explain says all there is to say of a claim and its node.
 func (w *world) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, uids ...string) error {
-	a.add(Plan, w.planOf(nc)...)
+	smaller, err := w.smaller(ctx, nc)
+	if err != nil {
+		return err
+	}
+	a.add(Plan, append(w.planOf(nc), plainly(smaller...)...)...)
 	lines, err := w.replaced(nc)
 	if err != nil {
 		return err

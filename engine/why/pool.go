@@ -52,7 +52,7 @@ func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(State, lines...)
 	}
 	a.add(Plans, plainly(w.makes(pool)...)...)
-	a.add(Stays, plainly(w.closed(pool, karpv1.DisruptionReasonUnderutilized)...)...)
+	a.add(Stays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
 	var waits []string
 	for _, load := range w.Status.Waiting {
 		if slices.Contains(load.Pools, pool.Name) {

@@ -7,9 +7,15 @@ import (
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+	"sigs.k8s.io/karpenter/pkg/controllers/nodeclaim/disruption"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
+	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/linode"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -37,8 +43,10 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	case !nc.DeletionTimestamp.IsZero():
 		texts = append(texts, fmt.Sprintf("it was deleted %s ago", w.age(nc.DeletionTimestamp.Time)))
 	}
+	drift := ""
 	switch {
 	case marked:
+		drift = drifted.Reason
 		text, known := drifts[drifted.Reason]
 		if !known {
 			text = drifted.Reason
@@ -50,7 +58,7 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 		return nil, nil
 	}
 	if marked || outdated[nc.Name] {
-		texts = append(texts, w.commit(nc)...)
+		texts = append(append(texts, w.rolls(nc, drift)...), w.commit(nc)...)
 	}
 	for _, p := range w.Status.Pools {
 		if p.Name != nc.Labels[karpv1.NodePoolLabelKey] {
@@ -64,6 +72,50 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 		}
 	}
 	return plainly(texts...), nil
+}
+
+// rolls says which revision has changed what a node drifts from.
+func (w *world) rolls(nc *karpv1.NodeClaim, reason string) []string {
+	pool, class := w.poolOf(nc), w.classOf(nc)
+	if pool != nil && pool.Annotations[prune.Annotation] != "" {
+		return nil // it is condemned, which is said of it
+	}
+	if reason == "" {
+		reason = driftOf(nc, pool, class)
+	}
+	what := "template of pool " + nc.Labels[karpv1.NodePoolLabelKey]
+	switch cloudprovider.DriftReason(reason) {
+	case linode.PoolDrifted:
+		return nil // no commit has done that
+	case linode.NodeClassDrifted, linode.VersionDrifted:
+		what = "LinodeNodeClass of it"
+	}
+	by, known := linode.RolledBy(reason, pool, class)
+	if !known {
+		return []string{fmt.Sprintf("which commit has changed the %s is unknown: none is noted on it", what)}
+	}
+	return []string{fmt.Sprintf("the %s was changed by %s of NodePlan %s", what, nodeplan.Short(by.Name),
+		diag.OneLine(by.NodePlan))}
+}
+
+// driftOf is the reason for which Karpenter will mark a node that it has not marked yet.
+func driftOf(nc *karpv1.NodeClaim, pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass) string {
+	switch {
+	case pool != nil && nc.Annotations[karpv1.NodePoolHashAnnotationKey] != pool.Hash():
+		return string(disruption.NodePoolDrifted)
+	case class != nil && nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash():
+		return string(linode.NodeClassDrifted)
+	}
+	return string(disruption.RequirementsDrifted)
+}
+
+func (w *world) classOf(nc *karpv1.NodeClaim) *linodev1alpha1.LinodeNodeClass {
+	for _, class := range w.Classes {
+		if ref := nc.Spec.NodeClassRef; ref != nil && class.Name == ref.Name {
+			return class
+		}
+	}
+	return nil
 }
 
 // commit says which revisions have changed a node's pool since it was made, as far as

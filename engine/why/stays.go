@@ -37,7 +37,7 @@ func (w *world) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error)
 	if len(pods) == 0 {
 		reason = karpv1.DisruptionReasonEmpty
 	}
-	lines = append(lines, plainly(w.closed(pool, reason)...)...)
+	lines = append(lines, plainly(w.closed(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
 	return append(lines, plainly(without...)...), err
 }
@@ -107,35 +107,11 @@ func values[T any](list []*T) []T {
 	return copies
 }
 
-// closed are the budgets of a pool that let no node go now for a reason.
-func (w *world) closed(pool *karpv1.NodePool, reason karpv1.DisruptionReason) (texts []string) {
-	nodes := 0
-	for _, nc := range w.Claims {
-		if nc.Labels[karpv1.NodePoolLabelKey] == pool.Name && nc.Status.NodeName != "" {
-			nodes++
-		}
-	}
-	for _, b := range pool.Spec.Disruption.Budgets {
-		if len(b.Reasons) > 0 && !slices.Contains(b.Reasons, reason) {
-			continue
-		}
-		if n, err := b.GetAllowedDisruptions(pace.ClockAt(w.Now), nodes); err == nil && n > 0 {
-			continue
-		}
-		text := fmt.Sprintf("the budget %q of pool %s lets none of its %s go", b.Nodes, pool.Name, count(nodes, "node"))
-		if b.Schedule != nil && b.Duration != nil {
-			text += fmt.Sprintf(" at %q for %s", *b.Schedule, pace.WriteDuration(b.Duration.Duration))
-		}
-		texts = append(texts, text)
-	}
-	return texts
-}
-
 // without says what would become of the pods of a node that is not there, by Karpenter's
 // own scheduler.
 func (w *world) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev1.Pod) ([]string, error) {
 	if len(pods) == 0 {
-		return []string{"no pod is on it but those of DaemonSets: it can go"}, nil
+		return []string{"no pod is on it but those of DaemonSets: no pod keeps it"}, nil
 	}
 	placed, err := simulate.Place(ctx, w.live(ctx, nc))
 	if err != nil {
@@ -146,7 +122,7 @@ func (w *world) without(ctx context.Context, nc *karpv1.NodeClaim, pods []*corev
 	for _, pod := range pods {
 		switch p := placed[types.UID(pod.UID)]; {
 		case p.Plan != "":
-			fresh[p.Node+p.Plan] = p
+			fresh[p.New] = p
 		case p.Node == "":
 			name := pod.Namespace + "/" + pod.Name
 			text := fmt.Sprintf("without it pod %s would have no place", name)

@@ -58,6 +58,13 @@ of pools that are gone are given up. With --sweep the same pods are simulated
 with each cap on the size of nodes, or with each class of plans and the cap that
 is best for it, the cheapest first, with what to write for it.
 
+With --replay the pods are those of several snapshots of one cluster, such as
+one of each hour: Karpenter places what comes at each time, nodes live on in
+between, and it is told what these pools would have cost, launched and
+disrupted, beside the nodes that there were. An hour that a machine has begun is
+billed. The last snapshot only says when it ends, and a step of Karpenter takes
+three minutes.
+
 markdown is for the comment of a pull request; html is one page with a picture:
 each node a bar, filled by its pods. It loads nothing and runs no script.
 
@@ -71,6 +78,7 @@ const examples = `  lkeplan simulate --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --live --base git:HEAD~1 clusters/prod
   lkeplan simulate --sweep cpu --pods 40x1cpu,2Gi clusters/prod
   lkeplan simulate --sweep class --pods 40x1cpu,2Gi clusters/prod
+  lkeplan simulate --replay snapshots clusters/prod
   lkeplan simulate --base git:HEAD~1 --pods 50x500mcpu,1Gi clusters/prod`
 
 // settings are the flags as they were given.
@@ -81,6 +89,7 @@ type settings struct {
 	settle     bool
 	keep       string
 	sweep      flags.Choice
+	replay     []string
 	at, output flags.Choice
 }
 
@@ -114,6 +123,12 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
 	cmd.Flags().StringVar(&s.keep, "keep", "",
 		"have only so many `PERCENT` of the pods of each workload stay once they have nodes, and settle")
+	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
+		"say what the pools would have cost with the pods of the snapshots in `PATH`, a file of \"lkeplan snapshot\" or a "+
+			"directory of such files; may be repeated")
+	for _, other := range []string{"sweep", "base", "settle", "keep"} {
+		cmd.MarkFlagsMutuallyExclusive("replay", other)
+	}
 	cmd.MarkFlagsMutuallyExclusive("sweep", "settle")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
@@ -124,6 +139,9 @@ func New(env *flags.Env) *cobra.Command {
 func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	if page := s.output.Value; s.sweep.Value != "" && (page == "markdown" || page == "html") {
 		return fmt.Errorf("--sweep is printed as text or json, not as %s", page)
+	}
+	if len(s.replay) > 0 {
+		return s.runReplay(ctx, env)
 	}
 	s.pods.Most = s.at.Value == "max"
 	pods, err := s.pods.Read(ctx, env.Stdin, s.comparison.Access)

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestMachinesAndClaimsThatOthersTakeAway: one node is deleted in Cloud Manager, the
@@ -55,11 +57,30 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	if owned(deleted.Status.ProviderID) || owned(died.Status.ProviderID) {
 		t.Error("a claim has a machine that is gone")
 	}
+	for _, nc := range []karpv1.NodeClaim{deleted, died} {
+		s.until("the journal says that "+nc.Name+" was lost", 30*time.Second, func(state) bool {
+			return s.journal("default")[nc.Name] == "Lost MachineGone"
+		})
+	}
 	s.kube("", "delete", "deployment", "inflate")
 	down := s.until("nothing is left", 2*time.Minute, state.empty)
 	if down.linode.Made != down.linode.Deleted {
 		t.Errorf("%d instances were made and %d deleted", down.linode.Made, down.linode.Deleted)
 	}
+}
+
+// journal is why nodes of a class went, by their NodeClaims.
+func (s *sandbox) journal(class string) map[string]string {
+	s.t.Helper()
+	var found linodev1alpha1.LinodeNodeClass
+	if err := json.Unmarshal([]byte(s.kube("", "get", "linodenodeclass", class, "-o", "json")), &found); err != nil {
+		s.t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, g := range found.Status.Gone {
+		reasons[g.NodeClaim] = strings.TrimSpace(g.Reason + " " + g.Message)
+	}
+	return reasons
 }
 
 // forget writes the pending id over the machine of a NodeClaim, as Karpenter does where

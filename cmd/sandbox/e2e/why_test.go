@@ -145,8 +145,8 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		s.runsOn(one.name, one.name, "")
 	}
 
-	name := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool=size", "-o", "name"))
-	name = strings.TrimPrefix(name, "node/")
+	s.heldNodesStay(viewer)
+	name := s.nodeOf("size")
 	s.kube("", "delete", "deployment", "size")
 	s.kube("", "patch", "nodepool", "size", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.until("the node is gone, and why says why it went", 2*time.Minute, func(now state) bool {
@@ -158,6 +158,51 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 		return strings.Contains(string(out), "It was a g6-standard-4 ($0.072 an hour) of pool size") &&
 			strings.Contains(string(out), "no pod was on it but those of DaemonSets")
 	})
+}
+
+// heldNodesStay has Karpenter want cheaper nodes for pools whose nodes something holds: why
+// says what, Karpenter says the same, and no node goes before it is released.
+func (s *sandbox) heldNodesStay(viewer string) {
+	s.t.Helper()
+	names := map[string]string{}
+	for _, one := range holdings(time.Now().UTC()) {
+		names[one.pool] = s.nodeOf(one.pool)
+		one.hold(s, names[one.pool])
+		s.kube("", "patch", "nodepool", one.pool, "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"},
+			"template":{"spec":{"requirements":[
+				{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]},
+				{"key":"karpenter.k8s.linode/instance-class","operator":"In","values":["standard"]},
+				{"key":"karpenter.k8s.linode/instance-cpu","operator":"In","values":["2","4"]}]}}}}`)
+	}
+	for _, one := range holdings(time.Now().UTC()) {
+		s.until("Karpenter says that it may not replace the node of pool "+one.pool, 2*time.Minute, func(state) bool {
+			return s.told(one.kind, "DisruptionBlocked", one.karpenter)
+		})
+		text := s.asViewer(viewer, "why", "node", names[one.pool])
+		flat := strings.Join(strings.Fields(text), " ")
+		const instead = "without it its pods need a g6-standard-2, which is cheaper"
+		if !strings.Contains(flat, one.says) || !strings.Contains(flat, instead) {
+			s.t.Errorf("why does not say %q of the node of pool %s:\n%s", one.says, one.pool, text)
+		}
+	}
+	for _, one := range holdings(time.Now().UTC()) {
+		if s.nodeOf(one.pool) != names[one.pool] {
+			s.t.Errorf("the node of pool %s has gone, and something holds it", one.pool)
+		}
+		one.release(s, names[one.pool])
+	}
+	s.until("nodes go that nothing holds any more", 3*time.Minute, func(now state) bool {
+		return !slices.ContainsFunc(now.nodes, func(n corev1.Node) bool {
+			return n.Name == names[n.Labels[karpv1.NodePoolLabelKey]]
+		})
+	})
+}
+
+// nodeOf is the node of a pool that has one.
+func (s *sandbox) nodeOf(pool string) string {
+	s.t.Helper()
+	name := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool="+pool, "-o", "name"))
+	return strings.TrimPrefix(name, "node/")
 }
 
 // untilAnswered asks why of the pods of all situations.

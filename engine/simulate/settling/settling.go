@@ -98,6 +98,14 @@ func (c Cluster) Next(ctx context.Context) (Found, error) {
 	return Found{Held: held, Slow: slow}, nil
 }
 
+// Present finds the next command at the moment that the clock shows.
+func (c Cluster) Present(ctx context.Context) (Found, error) {
+	held := Held{Nodes: map[string]string{}, Pools: map[string]bool{}}
+	r := c.round(held)
+	command, err := r.next(ctx)
+	return Found{Command: command, Held: held, Slow: r.slow}, err
+}
+
 // round is one turn of Karpenter's disruption controller.
 type round struct {
 	Cluster
@@ -260,6 +268,12 @@ type Clock struct {
 
 // NewClock is a clock that stands at a Monday, long after any node was made.
 func NewClock() *Clock { return &Clock{now: time.Date(2100, time.January, 4, 0, 0, 0, 0, time.UTC)} }
+
+// ClockAt is a clock that stands at a time.
+func ClockAt(t time.Time) *Clock { return &Clock{now: t} }
+
+// Set has the clock stand at another time.
+func (c *Clock) Set(t time.Time) { c.now = t }
 
 // Now implements clock.PassiveClock.
 func (c *Clock) Now() time.Time { return c.now }

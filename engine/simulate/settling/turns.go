@@ -40,6 +40,16 @@ func turns(pools []karpv1.NodePool, now time.Time) iter.Seq[time.Time] {
 	}
 }
 
+// Turn is when a budget of a pool next begins or ends after a time, at most the limit.
+func Turn(pools []*karpv1.NodePool, after, limit time.Time) time.Time {
+	for _, pool := range pools {
+		for _, t := range timetables([]karpv1.NodePool{*pool}) {
+			limit = t.turn(after, limit)
+		}
+	}
+	return limit
+}
+
 // timetable is when a budget applies.
 type timetable struct {
 	schedule cron.Schedule

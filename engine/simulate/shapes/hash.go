@@ -41,6 +41,32 @@ func (s Set) Readable(salt string, words []string) Set {
 	})
 }
 
+// Series has for each hash of the set, by a salt, the hash that the same word has by another;
+// nil where there is no other.
+func (s Set) Series(salt, other string) (of map[string]string) {
+	s.translated(func(word string) string {
+		if word == "" || other == "" {
+			return word
+		}
+		if of == nil {
+			of = map[string]string{}
+		}
+		of[hashOf(salt, word)] = hashOf(other, word)
+		return word
+	})
+	return of
+}
+
+// Followed is a hashed set with those hashes for its own that a series has.
+func (s Set) Followed(series map[string]string) Set {
+	return s.translated(func(hash string) string {
+		if other, ok := series[hash]; ok {
+			return other
+		}
+		return hash
+	})
+}
+
 func hashOf(salt, word string) string {
 	if word == "" {
 		return ""

@@ -202,13 +202,30 @@ type GoneNode struct {
 	HourlyPrice string `json:"hourlyPrice"`
 
 	// Reason is why it went: Drifted, Empty, Underutilized or another that Karpenter
-	// gives, Expired, or Deleted where its NodeClaim was deleted without a reason.
+	// gives, Expired, Lost where its machine or its Node was gone before, or Deleted where
+	// its NodeClaim was deleted without a reason.
 	Reason string `json:"reason"`
 
 	// Message says more of the reason, such as what has drifted.
 	// +optional
 	Message string `json:"message,omitempty"`
+
+	// NodePlan is the one whose revision had it replaced, as namespace/name. Left out
+	// where that is not known.
+	// +optional
+	NodePlan string `json:"nodePlan,omitempty"`
+
+	// Revision is the revision of the NodePlan that had it replaced. Left out where that
+	// is not known.
+	// +optional
+	Revision string `json:"revision,omitempty"`
 }
+
+// What a node has lost that is Lost.
+const (
+	LostMachine = "MachineGone" // LKE has no machine of it any more
+	LostNode    = "NodeDeleted" // somebody has deleted its Node
+)
 
 // Hash is a digest of the fields whose change replaces nodes.
 func (in *LinodeNodeClass) Hash() string {

@@ -1,4 +1,8 @@
-package simulate
+// Package refusal says in words why Karpenter's scheduler has no node for a pod.
+//
+// It decides nothing: what Karpenter has said is read, and looked up in pools, plan types and
+// limits.
+package refusal
 
 import (
 	"context"
@@ -15,6 +19,7 @@ import (
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/limits"
 )
@@ -25,18 +30,24 @@ type Reason struct {
 	Text string `json:"text"`
 }
 
-// explainer says in words why pods are refused. Karpenter decides; what its errors leave
+// Explainer says in words why pods are refused. Karpenter decides; what its errors leave
 // out, or write in an order that differs each time, is looked up again.
-type explainer struct {
-	*world
-	tally limits.Tally
-	prefs scheduling.Preferences
+type Explainer struct {
+	types  *instancetype.Set
+	limits *capacitylimit.Enforcer
+	pools  []*karpv1.NodePool
+	barren map[string]bool
+	tally  limits.Tally
+	prefs  scheduling.Preferences
 }
 
-func (w *world) explainer(ctx context.Context) (*explainer, error) {
-	tally, err := w.chooser.Limits.Show(ctx)
-	e := &explainer{world: w, tally: tally}
-	for _, pool := range w.dynamic {
+// New returns an Explainer for pools, by weight, of which those of without have no plan type to
+// plan with.
+func New(ctx context.Context, types *instancetype.Set, enforcer *capacitylimit.Enforcer, pools []*karpv1.NodePool,
+	without map[string]bool) (*Explainer, error) {
+	tally, err := enforcer.Show(ctx)
+	e := &Explainer{types: types, limits: enforcer, pools: pools, barren: without, tally: tally}
+	for _, pool := range pools {
 		for _, t := range pool.Spec.Template.Spec.Taints {
 			e.prefs.ToleratePreferNoSchedule = e.prefs.ToleratePreferNoSchedule ||
 				t.Effect == corev1.TaintEffectPreferNoSchedule
@@ -45,26 +56,22 @@ func (w *world) explainer(ctx context.Context) (*explainer, error) {
 	return e, err
 }
 
-// reasons says why a pod has no node, for each pool in the order in which Karpenter
-// tries them.
-func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
-	if reason, refused := e.last.refused[pod.UID]; refused {
-		return []Reason{reason}
-	}
-	err := e.last.errors[pod.UID]
+// Reasons says why a pod has no node, for each pool in the order in which Karpenter tries
+// them. The error is Karpenter's, the context has its settings.
+func (e *Explainer) Reasons(ctx context.Context, pod *corev1.Pod, err error) []Reason {
 	if scheduling.IsDRAError(err) {
 		return []Reason{{Text: "it asks for devices by ResourceClaims, which Karpenter does not plan with."}}
 	}
-	if len(e.dynamic) == 0 {
+	if len(e.pools) == 0 {
 		return []Reason{{Text: "there is no pool that makes nodes for pods, and the nodes that there are have no room."}}
 	}
 	pod = pod.DeepCopy() // without its preferences: they are no reason
-	for e.prefs.Relax(settings(ctx), pod) {
+	for e.prefs.Relax(ctx, pod) {
 	}
 	var reasons []Reason
 	left := parts(err)
-	for _, pool := range e.dynamic {
-		if e.last.without[pool.Name] {
+	for _, pool := range e.pools {
+		if e.barren[pool.Name] {
 			reasons = append(reasons, Reason{pool.Name, e.without(pool, pod)})
 			continue
 		}
@@ -79,14 +86,14 @@ func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 		reasons = append(reasons, Reason{pool.Name, e.reason(pool, pod, left[0])})
 		left = left[n:]
 	}
-	if len(left) > 0 && len(reasons) > len(e.last.without) {
+	if len(left) > 0 && len(reasons) > len(e.barren) {
 		return unpaired(err)
 	}
 	return reasons
 }
 
 // unpaired is what Karpenter says, where it is not known which pool it says it of.
-func unpaired(err error) []Reason { return []Reason{{Text: sentence(err)}} }
+func unpaired(err error) []Reason { return []Reason{{Text: Sentence(err)}} }
 
 // parts are the errors that an error consists of.
 func parts(err error) []error {
@@ -106,7 +113,7 @@ func aboutLimits(err error) bool {
 }
 
 // reason says why a pool makes no node for a pod.
-func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *Explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	text := err.Error()
 	switch {
 	case aboutLimits(err):
@@ -122,11 +129,11 @@ func (e *explainer) reason(pool *karpv1.NodePool, pod *corev1.Pod, err error) st
 	case strings.HasPrefix(text, "no instance type"):
 		return e.size(pool, pod, err)
 	}
-	return sentence(err)
+	return Sentence(err)
 }
 
-// sentence is the text of an error without what Karpenter adds for itself.
-func sentence(err error) string {
+// Sentence is the text of an error without what Karpenter adds for itself.
+func Sentence(err error) string {
 	text, _, _ := strings.Cut(err.Error(), ", requirements=")
 	text = strings.TrimPrefix(text, "insufficient capacity, ")
 	return strings.TrimSuffix(text, ".") + "."
@@ -134,7 +141,7 @@ func sentence(err error) string {
 
 // limit says which limit refuses a node for a pod, or why the pod would get none with
 // room in it, too: Karpenter looks at limits first.
-func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *Explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
 	}
@@ -146,7 +153,7 @@ func (e *explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) str
 
 // without says why a pool that has no plan type to plan with makes no node for a pod: it
 // may be for others anyway.
-func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
+func (e *Explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 	if reqs.Taints(pool.Spec.Template.Spec.Taints).ToleratesPod(pod) != nil {
 		return untolerated(pool, pod)
 	}
@@ -157,9 +164,9 @@ func (e *explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 }
 
 // nothingToHave says why a pool has no plan type to plan with.
-func (e *explainer) nothingToHave(pool *karpv1.NodePool) string {
+func (e *Explainer) nothingToHave(pool *karpv1.NodePool) string {
 	fit := instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil)
-	if why, refused := e.chooser.Limits.Refused(e.tally, pool.Name, fit); refused {
+	if why, refused := e.limits.Refused(e.tally, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 {
@@ -225,10 +232,10 @@ func spread(pod *corev1.Pod) string {
 
 // size says what of a pod is too large for the plan types of a pool, or which limit has
 // no room for those that are large enough.
-func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
+func (e *Explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
 	want, ok := instancetype.ForPod(pool, pod)
 	if !ok {
-		return sentence(err)
+		return Sentence(err)
 	}
 	asked := resources.RequestsForPods(pod)
 	allowed := instancetype.Candidates(e.types.List(), want, nil)
@@ -236,7 +243,7 @@ func (e *explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return fmt.Sprintf("none of the plan types that the pool and the pod allow can be had in %s.", e.types.Region())
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
-	if why, refused := e.chooser.Limits.Refused(e.tally, pool.Name, fit); refused {
+	if why, refused := e.limits.Refused(e.tally, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {

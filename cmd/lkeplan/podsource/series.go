@@ -1,0 +1,163 @@
+package podsource
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/engine/base"
+	"github.com/lkeplan/lkeplan/engine/compare"
+	"github.com/lkeplan/lkeplan/engine/compile"
+	"github.com/lkeplan/lkeplan/engine/files"
+	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/replay"
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// Series are snapshots of one cluster, by time.
+type Series struct {
+	Cluster   string // its id and its label
+	snapshots []compare.Snapshot
+}
+
+// MostSnapshots bounds a series: half a year of hours.
+const MostSnapshots = 5000
+
+// ReadSeries reads snapshots: files, and of directories those that end in .json. It is an
+// error that there are fewer than two, that two are of the same time, or of two clusters, or
+// that one does not say what a series needs.
+func ReadSeries(paths []string) (s Series, err error) {
+	names, err := named(paths)
+	if err != nil {
+		return s, err
+	}
+	if len(names) > MostSnapshots {
+		return s, fmt.Errorf("there are %d snapshots, and a series has %d at most", len(names), MostSnapshots)
+	}
+	at := map[time.Time]string{}
+	for _, name := range names {
+		snapshot, err := base.Snapshot(name)
+		if err != nil {
+			return s, err
+		}
+		if err := s.admit(snapshot); err != nil {
+			return s, fmt.Errorf("snapshot %s: %w", name, err)
+		}
+		if other, twice := at[snapshot.Taken.UTC()]; twice {
+			return s, fmt.Errorf("snapshots %s and %s are of the same time", other, name)
+		}
+		at[snapshot.Taken.UTC()] = name
+		s.snapshots = append(s.snapshots, snapshot)
+	}
+	if len(s.snapshots) < 2 {
+		return s, errors.New("to replay takes two snapshots at least, of different times: \"lkeplan snapshot\" writes one")
+	}
+	slices.SortFunc(s.snapshots, func(a, b compare.Snapshot) int { return a.Taken.Compare(b.Taken) })
+	return s, nil
+}
+
+// named are the files that are to be read.
+func named(paths []string) (names []string, err error) {
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, files.Cause(err))
+		}
+		if !info.IsDir() {
+			names = append(names, path)
+			continue
+		}
+		entries, err := os.ReadDir(path)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, files.Cause(err))
+		}
+		for _, entry := range entries {
+			if !entry.IsDir() && filepath.Ext(entry.Name()) == ".json" {
+				names = append(names, filepath.Join(path, entry.Name()))
+			}
+		}
+	}
+	return names, nil
+}
+
+// admit checks that a snapshot belongs to the series.
+func (s *Series) admit(snapshot compare.Snapshot) error {
+	if _, err := snapshot.SeriesShapes(nil); err != nil {
+		return err
+	}
+	switch {
+	case s.Cluster != "" && s.Cluster != snapshot.Cluster:
+		return fmt.Errorf("it is of the cluster %s, and those before it are of %s", snapshot.Cluster, s.Cluster)
+	case snapshot.Taken.IsZero():
+		return errors.New("it does not say when it was taken")
+	}
+	s.Cluster = snapshot.Cluster
+	return nil
+}
+
+// Timeline has the pods of the series for the pools of a configuration.
+func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t replay.Timeline, err error) {
+	t.Pools = simulate.Input{
+		Region: compiled.Cluster.Region, Tier: catalog.Tier(compiled.Cluster.Tier), Catalog: prices,
+	}
+	for _, o := range compiled.Objects {
+		t.Pools.Objects = append(t.Pools.Objects, o.Defaulted)
+	}
+	words := shapes.Words(t.Pools.Objects, instancetype.New(prices, t.Pools.Region, t.Pools.Tier).List())
+	for _, snapshot := range s.snapshots {
+		set, err := snapshot.SeriesShapes(words)
+		if err != nil {
+			return t, err
+		}
+		found := workloads.FromShapes(set)
+		t.Moments = append(t.Moments, replay.Moment{
+			At:       snapshot.Taken.UTC(),
+			Crowd:    simulate.Crowd{Workloads: found.Workloads, DaemonSets: found.DaemonSets, Budgets: found.Budgets},
+			Machines: machines(snapshot),
+		})
+	}
+	return t, nil
+}
+
+// machines are the nodes of a snapshot that were made.
+func machines(s compare.Snapshot) (list []replay.Machine) {
+	for _, n := range s.Nodes {
+		if n.Node == "" {
+			continue // it has not joined, and may never have had a machine
+		}
+		m := replay.Machine{Name: n.Name, Pool: n.Pool, Plan: compare.PlanOf(n), Made: n.Made}
+		if price, known := s.Prices[m.Plan]; known {
+			m.Price = &price
+		}
+		list = append(list, m)
+	}
+	return list
+}
+
+// Notes say what the snapshots do not have, and where their nodes are, if that is not where
+// the pools are for.
+func (s Series) Notes(region string) (notes []string) {
+	for _, snapshot := range s.snapshots {
+		if r := snapshot.Region; r != "" && r != region {
+			note := fmt.Sprintf("The nodes that there were are in %s, and the pools make nodes in %s, at its prices.", r, region)
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+		for _, note := range slices.Concat(snapshot.Notes, snapshot.Shapes.Notes) {
+			if !slices.Contains(notes, note) {
+				notes = append(notes, note)
+			}
+		}
+	}
+	return notes
+}
+
+// Size is how many snapshots there are.
+func (s Series) Size() int { return len(s.snapshots) }

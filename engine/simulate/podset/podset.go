@@ -1,0 +1,128 @@
+// Package podset is what the simulation reads of pods, and makes of them: pure functions of a
+// pod, without a cluster.
+package podset
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
+	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+)
+
+// Pending is a pending pod. Volumes ask for no more than the region, which is the same for
+// all nodes; how many a node can attach is not counted.
+func Pending(like corev1.Pod) *corev1.Pod {
+	pod := like.DeepCopy()
+	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
+	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
+	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
+		for i := range containers {
+			request(&containers[i].Resources)
+		}
+	}
+	return pod
+}
+
+// request has a container ask for what it is limited to, where it does not say what it
+// asks for, as the API server does.
+func request(r *corev1.ResourceRequirements) {
+	for name, most := range r.Limits {
+		if _, asked := r.Requests[name]; !asked {
+			if r.Requests == nil {
+				r.Requests = corev1.ResourceList{}
+			}
+			r.Requests[name] = most.DeepCopy()
+		}
+	}
+}
+
+// Chance returns a label by which pods are spread or kept apart, and which may have
+// several values before there are nodes; "" where there is none.
+func Chance(spec corev1.PodSpec) string {
+	var keys []string
+	for _, c := range spec.TopologySpreadConstraints {
+		keys = append(keys, c.TopologyKey)
+	}
+	if a := spec.Affinity; a != nil && a.PodAffinity != nil {
+		for _, t := range a.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.TopologyKey)
+		}
+		for _, t := range a.PodAffinity.PreferredDuringSchedulingIgnoredDuringExecution {
+			keys = append(keys, t.PodAffinityTerm.TopologyKey)
+		}
+	}
+	certain := []string{corev1.LabelHostname, corev1.LabelTopologyZone, corev1.LabelTopologyRegion}
+	i := slices.IndexFunc(keys, func(key string) bool { return !slices.Contains(certain, key) })
+	if i < 0 {
+		return ""
+	}
+	return keys[i]
+}
+
+// Waiting are copies of the pods that Karpenter would plan nodes for.
+func Waiting(pods []*corev1.Pod) (pending []*corev1.Pod) {
+	for _, pod := range pods {
+		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
+			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
+			pending = append(pending, Slim(pod).DeepCopy())
+		}
+	}
+	slices.SortFunc(pending, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
+	return pending
+}
+
+// Slim is a pod without its volumes: those of Linode ask for no more than the region.
+func Slim(pod *corev1.Pod) *corev1.Pod {
+	copied := *pod
+	copied.Spec.Volumes = nil
+	return &copied
+}
+
+// Selects reports whether one of the terms of a pod is for a node with the labels.
+func Selects(pod *corev1.Pod, labels reqs.Requirements) bool {
+	terms := 1
+	affinity := pod.Spec.Affinity
+	if affinity != nil && affinity.NodeAffinity != nil &&
+		affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		terms = len(affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms)
+	}
+	pod = pod.DeepCopy()
+	for range terms {
+		if labels.Compatible(reqs.NewStrictPodRequirements(pod)) == nil {
+			return true
+		}
+		if terms > 1 {
+			required := pod.Spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+			required.NodeSelectorTerms = required.NodeSelectorTerms[1:]
+		}
+	}
+	return false
+}
+
+// Leaving picks n pods of a workload that leave first: those without a node, then one after
+// the other from the node that has the most of them.
+func Leaving(pods []*corev1.Pod, n int) (leave []*corev1.Pod) {
+	on := map[string][]*corev1.Pod{}
+	var nodes []string
+	for _, pod := range pods {
+		if on[pod.Spec.NodeName] == nil {
+			nodes = append(nodes, pod.Spec.NodeName)
+		}
+		on[pod.Spec.NodeName] = append(on[pod.Spec.NodeName], pod)
+	}
+	for len(leave) < n {
+		most := slices.MaxFunc(nodes, func(a, b string) int {
+			without := func(node string) bool { return node == "" && len(on[node]) > 0 }
+			if without(a) != without(b) {
+				return map[bool]int{true: 1, false: -1}[without(a)]
+			}
+			return cmp.Compare(len(on[a]), len(on[b]))
+		})
+		last := len(on[most]) - 1
+		leave, on[most] = append(leave, on[most][last]), on[most][:last]
+	}
+	return leave
+}

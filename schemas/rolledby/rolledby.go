@@ -1,0 +1,64 @@
+// Package rolledby is the note on a NodePool or a LinodeNodeClass that says which revision of
+// which NodePlan has last changed what its nodes are replaced for.
+//
+// The note has a digest of that part of the object. Where somebody has changed it since
+// without a note, the digest is another one and nobody is named: a reason is known or it is
+// not. The package knows neither kind; whoever writes and reads hands it the part.
+package rolledby
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Annotation is where the note stands.
+const Annotation = "lkeplan.dev/rolled-by"
+
+// Revision is a revision of a NodePlan. The zero Revision stands for one that is not known.
+type Revision struct {
+	NodePlan string // namespace/name
+	Name     string // as the source has it: main@sha1:3f2a1c9...
+}
+
+// Known reports whether it names a revision.
+func (r Revision) Known() bool { return r.NodePlan != "" && r.Name != "" }
+
+// Note is the annotation for a revision that has made the part what it is. It is "" where the
+// revision is not known, or cannot be written down.
+func Note(r Revision, part any) (string, error) {
+	if !r.Known() || strings.ContainsAny(r.NodePlan+r.Name, " \t\r\n") {
+		return "", nil
+	}
+	sum, err := digest(part)
+	if err != nil {
+		return "", err
+	}
+	return strings.Join([]string{r.NodePlan, r.Name, sum}, " "), nil
+}
+
+// Read returns the revision that a note names, if the part is still what it has made.
+func Read(annotations map[string]string, part any) (r Revision, known bool) {
+	fields := strings.Split(annotations[Annotation], " ")
+	if len(fields) != 3 {
+		return r, false
+	}
+	if sum, err := digest(part); err != nil || sum != fields[2] {
+		return r, false
+	}
+	r = Revision{NodePlan: fields[0], Name: fields[1]}
+	return r, r.Known()
+}
+
+// digest is of the part as JSON has it, long enough that no two parts of an object have the
+// same.
+func digest(part any) (string, error) {
+	raw, err := json.Marshal(part)
+	if err != nil {
+		return "", fmt.Errorf("write what nodes are replaced for: %w", err)
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:12]), nil
+}
