@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/report/markup"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // mostWorkloads without a node are named in Markdown.
@@ -134,4 +135,4 @@ func count(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-func dollars(c simulate.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }
+func dollars(c step.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }

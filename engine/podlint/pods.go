@@ -16,7 +16,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/lint"
-	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -88,7 +88,7 @@ func (c *checker) zones() {
 		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
 			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
 				"%s has %s, and all nodes of a cluster are in one zone: of its %s no more than %d can have a node.", w.Name, why,
-				simulate.Count(w.Pods, "pod"), most)
+				step.Count(w.Pods, "pod"), most)
 		}
 	}
 }
@@ -133,7 +133,7 @@ func (c *checker) gpus() {
 		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
 			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
 				"A pod of %s asks for %s, and the plans that the pools allow have %d at most.", w.Name,
-				simulate.Count(int(asks.Value()), "GPU"), most)
+				step.Count(int(asks.Value()), "GPU"), most)
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (c *checker) caps(ctx context.Context) error {
 			if p.Name == capped.Pool {
 				c.find(lint.DearerThanCapped, p.addr, "spec.template.spec.requirements",
 					"The pods cost $%s a month, and $%s on smaller nodes. Write %s.",
-					simulate.Dollars(now.Total.Monthly, 2), simulate.Dollars(best.Cost.Monthly, 2), capped.HCL)
+					step.Dollars(now.Total.Monthly, 2), step.Dollars(best.Cost.Monthly, 2), capped.HCL)
 			}
 		}
 	}

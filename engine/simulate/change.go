@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacity"
 )
@@ -118,7 +119,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 		slices.SortStableFunc(has, func(a, b *made) int { return len(e.store.Bound[a.node]) - len(e.store.Bound[b.node]) })
 		wanted := min(int(*pool.Spec.Replicas), maxStatic)
 		if gone := has[:max(0, len(has)-wanted)]; len(gone) > 0 {
-			move := Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []Ref{}, Saved: e.cost(gone)}
+			move := step.Move{Kind: settling.Replicas, Gone: e.refs(gone), Made: []step.Ref{}, Saved: e.cost(gone)}
 			var err error
 			if move.Pods, err = e.move(ctx, gone, nil); err != nil {
 				return err
@@ -135,8 +136,8 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 		return err
 	}
 	if fresh := e.made[standing:]; len(fresh) > 0 {
-		e.out.Steps = append(e.out.Steps, Move{
-			Kind: settling.Replicas, Gone: []Ref{}, Made: e.refs(fresh), Saved: less(Cost{}, e.cost(fresh)),
+		e.out.Steps = append(e.out.Steps, step.Move{
+			Kind: settling.Replicas, Gone: []step.Ref{}, Made: e.refs(fresh), Saved: step.Cost{}.Less(e.cost(fresh)),
 		})
 	}
 	return nil

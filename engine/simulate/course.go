@@ -18,6 +18,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -54,7 +55,7 @@ const StepTime = 3 * time.Minute
 // Event is a node that is made, or is gone.
 type Event struct {
 	At     time.Time
-	Node   Ref
+	Node   step.Ref
 	Made   bool
 	Price  catalog.Price
 	Reason string // why it goes, in the words of budgets
@@ -99,7 +100,7 @@ func (c *Course) Now() time.Time { return c.now.Now() }
 func (c *Course) Counts() (pods, pending, nodes int) { return len(c.pods), len(c.pending), len(c.made) }
 
 // Cost is what the nodes cost that there are.
-func (c *Course) Cost() Cost { return c.cost(c.made) }
+func (c *Course) Cost() step.Cost { return c.cost(c.made) }
 
 // Refusals are the pods that have no node, and why.
 func (c *Course) Refusals(ctx context.Context) ([]Refusal, error) { return c.refusals(ctx, c.pending) }
@@ -137,7 +138,7 @@ func (c *Course) tell(m *made) {
 
 func (c *Course) event(m *made, at time.Time, isMade bool, reason string) Event {
 	return Event{
-		At: at, Node: Ref{Name: m.node, Pool: m.pool(), Plan: m.plan()}, Made: isMade, Price: c.types.Price(m.plan()),
+		At: at, Node: step.Ref{Name: m.node, Pool: m.pool(), Plan: m.plan()}, Made: isMade, Price: c.types.Price(m.plan()),
 		Reason: reason,
 	}
 }

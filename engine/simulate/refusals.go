@@ -4,16 +4,12 @@ import (
 	"context"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 )
 
 // Reason is why pods cannot have a node of a pool.
 type Reason = refusal.Reason
-
-// Amount writes an amount of a resource as people write it.
-func Amount(name corev1.ResourceName, q resource.Quantity) string { return refusal.Amount(name, q) }
 
 // explainer says why pods are refused, by the last answer of Karpenter.
 type explainer struct {

@@ -12,7 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
-	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Result is what becomes of the pods.
@@ -22,7 +22,7 @@ type Result struct {
 	Refused int `json:"refused"`
 
 	Plans      []Plan      `json:"plans"` // by pool and plan type
-	Total      Cost        `json:"total"`
+	Total      step.Cost   `json:"total"`
 	Refusals   []Refusal   `json:"refusals"`
 	Shortfalls []Shortfall `json:"shortfalls"`
 	Nodes      []Node      `json:"nodes"` // in the order in which they were made
@@ -33,17 +33,6 @@ type Result struct {
 	Claims []karpv1.NodeClaim `json:"-"`
 
 	Settled *Settled `json:"settled,omitempty"` // what Karpenter makes of it afterwards
-}
-
-// Cost is what nodes cost. In a month a node costs no more than its monthly price.
-type Cost struct {
-	Hourly  catalog.Money `json:"hourly"`
-	Monthly catalog.Money `json:"monthly"`
-}
-
-func (c *Cost) add(other Cost) {
-	c.Hourly += other.Hourly
-	c.Monthly += other.Monthly
 }
 
 // Use is how much pods ask for, those of DaemonSets too, of what a node has for pods:
@@ -68,14 +57,14 @@ func (u Use) Percent() int {
 
 // Node is a node that is made.
 type Node struct {
-	Name   string  `json:"name"`
-	Pool   string  `json:"pool"`
-	Plan   string  `json:"plan"`
-	Static bool    `json:"static"`
-	Cost   Cost    `json:"cost"`
-	CPU    Use     `json:"cpu"`
-	Memory Use     `json:"memory"`
-	Pods   []Share `json:"pods"`
+	Name   string    `json:"name"`
+	Pool   string    `json:"pool"`
+	Plan   string    `json:"plan"`
+	Static bool      `json:"static"`
+	Cost   step.Cost `json:"cost"`
+	CPU    Use       `json:"cpu"`
+	Memory Use       `json:"memory"`
+	Pods   []Share   `json:"pods"`
 }
 
 // Share is the pods of one workload.
@@ -88,14 +77,14 @@ type Share struct {
 
 // Plan is all nodes of a pool that have one plan type.
 type Plan struct {
-	Pool   string `json:"pool"`
-	Plan   string `json:"plan"`
-	Static bool   `json:"static"`
-	Nodes  int    `json:"nodes"`
-	Pods   int    `json:"pods"`
-	Cost   Cost   `json:"cost"`
-	CPU    Use    `json:"cpu"`
-	Memory Use    `json:"memory"`
+	Pool   string    `json:"pool"`
+	Plan   string    `json:"plan"`
+	Static bool      `json:"static"`
+	Nodes  int       `json:"nodes"`
+	Pods   int       `json:"pods"`
+	Cost   step.Cost `json:"cost"`
+	CPU    Use       `json:"cpu"`
+	Memory Use       `json:"memory"`
 }
 
 // Refusal is the pods of one workload that get no node for the same reasons.
@@ -114,13 +103,13 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 	for _, m := range w.made {
 		n := w.node(m)
 		r.Nodes, r.Claims = append(r.Nodes, n), append(r.Claims, essence(m.claim))
-		r.Total.add(n.Cost)
+		r.Total.Add(n.Cost)
 	}
 	r.Plans = plans(r.Nodes)
 	for _, p := range r.Plans {
 		if n := overfull(r.Nodes, p); n > 0 {
 			r.Notes = append(r.Notes, fmt.Sprintf("On %s of pool %s of %s not all pods of DaemonSets have room: Karpenter "+
-				"did not count all of those that the nodes get.", count(n, "node"), p.Pool, p.Plan))
+				"did not count all of those that the nodes get.", step.Count(n, "node"), p.Pool, p.Plan))
 		}
 	}
 	var err error
@@ -151,7 +140,7 @@ func (w *world) node(m *made) Node {
 	requested, has := w.requested(object), object.Status.Allocatable
 	n := Node{
 		Name: m.claim.Name, Pool: m.pool(), Plan: m.plan(), Static: m.static,
-		Cost:   Cost{Hourly: price.Hourly, Monthly: price.PerMonth()},
+		Cost:   step.Cost{Hourly: price.Hourly, Monthly: price.PerMonth()},
 		CPU:    Use{requested.Cpu().MilliValue(), has.Cpu().MilliValue()},
 		Memory: Use{requested.Memory().Value(), has.Memory().Value()},
 		Pods:   []Share{},
@@ -199,7 +188,7 @@ func plans(nodes []Node) []Plan {
 		for _, s := range n.Pods {
 			p.Pods += s.Pods
 		}
-		p.Cost.add(n.Cost)
+		p.Cost.Add(n.Cost)
 		p.CPU.add(n.CPU)
 		p.Memory.add(n.Memory)
 	}

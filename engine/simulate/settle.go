@@ -14,6 +14,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Settle is what happens once the pods have their nodes: some pods leave, and Karpenter
@@ -28,42 +29,18 @@ const MaxSteps = 1000
 
 // Settled is what becomes of the nodes.
 type Settled struct {
-	Left   int    `json:"left"`  // pods that left before the first step
-	Steps  []Move `json:"steps"` // of Karpenter, one after the other
-	Plans  []Plan `json:"plans"`
-	Total  Cost   `json:"total"`
-	Nodes  []Node `json:"nodes"`
-	Placed int    `json:"placed"`
+	Left   int         `json:"left"`  // pods that left before the first step
+	Steps  []step.Move `json:"steps"` // of Karpenter, one after the other
+	Plans  []Plan      `json:"plans"`
+	Total  step.Cost   `json:"total"`
+	Nodes  []Node      `json:"nodes"`
+	Placed int         `json:"placed"`
 	// Refused are the pods that have no node at the end.
-	Refused int      `json:"refused"`
-	Held    []Stayed `json:"held"`  // why the nodes stay that are there at the end
-	Notes   []string `json:"notes"` // what of it is not as in a cluster
-	Ended   bool     `json:"ended"` // nothing changes any more
-	Peak    Cost     `json:"peak"`  // the most that all nodes cost at a time: what is new comes before the old goes
-}
-
-// Move is one step: nodes go, and others take their place.
-type Move struct {
-	Kind   settling.Kind `json:"kind"`
-	Reason string        `json:"reason"` // as budgets name it
-	Gone   []Ref         `json:"gone"`
-	Made   []Ref         `json:"made"`
-	Pods   int           `json:"pods"`  // that move
-	Saved  Cost          `json:"saved"` // less than nothing where it costs more
-}
-
-// Ref names a node.
-type Ref struct {
-	Name string `json:"name"`
-	Pool string `json:"pool"`
-	Plan string `json:"plan"`
-}
-
-// Stayed is nodes that stay for the same reason.
-type Stayed struct {
-	Pool  string   `json:"pool"`
-	Text  string   `json:"text"`
-	Nodes []string `json:"nodes"`
+	Refused int           `json:"refused"`
+	Held    []step.Stayed `json:"held"`  // why the nodes stay that are there at the end
+	Notes   []string      `json:"notes"` // what of it is not as in a cluster
+	Ended   bool          `json:"ended"` // nothing changes any more
+	Peak    step.Cost     `json:"peak"`  // the most that all nodes cost at a time: what is new comes before the old goes
 }
 
 // settle simulates what Karpenter does with the nodes that are there.
@@ -80,7 +57,9 @@ func (w *world) settle(ctx context.Context, in Input, pending []*corev1.Pod) (*e
 	return e, e.run(ctx, in.Settle.Steps)
 }
 
-func newSettled() *Settled { return &Settled{Steps: []Move{}, Held: []Stayed{}, Notes: []string{}} }
+func newSettled() *Settled {
+	return &Settled{Steps: []step.Move{}, Held: []step.Stayed{}, Notes: []string{}}
+}
 
 // run takes steps until nothing changes any more, or so many.
 func (e *ending) run(ctx context.Context, most int) error {
@@ -88,7 +67,7 @@ func (e *ending) run(ctx context.Context, most int) error {
 	most = cmp.Or(most, MaxSteps)
 	for !e.out.Ended {
 		if len(e.out.Steps) == most {
-			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", count(most, "step")))
+			e.out.Notes = append(e.out.Notes, fmt.Sprintf("It ends here after %s: more would follow.", step.Count(most, "step")))
 			break
 		}
 		if err := e.step(settings(ctx)); err != nil {

@@ -12,6 +12,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // carryOut makes the new nodes, moves the pods, and removes the old ones. Where the new
@@ -47,8 +48,8 @@ func (e *ending) carryOut(ctx context.Context, command *settling.Command) error 
 		}
 	}
 	e.peak()
-	move := Move{Kind: command.Kind, Reason: string(command.Reason), Gone: e.refs(old), Made: e.refs(fresh)}
-	move.Saved = less(e.cost(old), e.cost(fresh))
+	move := step.Move{Kind: command.Kind, Reason: string(command.Reason), Gone: e.refs(old), Made: e.refs(fresh)}
+	move.Saved = e.cost(old).Less(e.cost(fresh))
 	var err error
 	if move.Pods, err = e.move(ctx, old, targets); err != nil {
 		return err
@@ -112,23 +113,21 @@ func (e *ending) drop(ctx context.Context, nodes []*made) error {
 	return err
 }
 
-func (e *ending) refs(nodes []*made) []Ref {
-	refs := []Ref{}
+func (e *ending) refs(nodes []*made) []step.Ref {
+	refs := []step.Ref{}
 	for _, m := range nodes {
-		refs = append(refs, Ref{Name: m.node, Pool: m.pool(), Plan: m.plan()})
+		refs = append(refs, step.Ref{Name: m.node, Pool: m.pool(), Plan: m.plan()})
 	}
 	return refs
 }
 
-func (e *ending) cost(nodes []*made) (sum Cost) {
+func (e *ending) cost(nodes []*made) (sum step.Cost) {
 	for _, m := range nodes {
 		price := e.types.Price(m.plan())
-		sum.add(Cost{Hourly: price.Hourly, Monthly: price.PerMonth()})
+		sum.Add(step.Cost{Hourly: price.Hourly, Monthly: price.PerMonth()})
 	}
 	return sum
 }
-
-func less(a, b Cost) Cost { return Cost{Hourly: a.Hourly - b.Hourly, Monthly: a.Monthly - b.Monthly} }
 
 // peak notes what all nodes cost that are there at a time.
 func (e *ending) peak() {
@@ -146,11 +145,11 @@ func (e *ending) held(held settling.Held) {
 		if !known {
 			i = len(e.out.Held)
 			at[m.pool()+" "+text] = i
-			e.out.Held = append(e.out.Held, Stayed{Pool: m.pool(), Text: text})
+			e.out.Held = append(e.out.Held, step.Stayed{Pool: m.pool(), Text: text})
 		}
 		e.out.Held[i].Nodes = append(e.out.Held[i].Nodes, m.node)
 	}
-	slices.SortStableFunc(e.out.Held, func(a, b Stayed) int { return cmp.Compare(a.Pool, b.Pool) })
+	slices.SortStableFunc(e.out.Held, func(a, b step.Stayed) int { return cmp.Compare(a.Pool, b.Pool) })
 }
 
 // heldBy says why a node stays.
@@ -194,7 +193,7 @@ func (e *ending) finish(asked int) (*Settled, error) {
 	for _, m := range e.made {
 		n := e.node(m)
 		out.Nodes = append(out.Nodes, n)
-		out.Total.add(n.Cost)
+		out.Total.Add(n.Cost)
 		for _, s := range n.Pods {
 			out.Placed += s.Pods
 		}

@@ -2,12 +2,11 @@ package simulate
 
 import (
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Report is what a simulation has to tell: of one state, or of two.
@@ -58,7 +57,7 @@ func (r Report) Changed() bool {
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", r.Target, count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", r.Target, step.Count(r.Head.Asked, "pod"))
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}
@@ -66,14 +65,14 @@ func (r Report) Text() string {
 	if len(r.New) > 0 {
 		b.WriteString("Pods that have a node before the change, and none after it:\n")
 		for _, s := range r.New {
-			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, count(s.Pods, "pod"))
+			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, step.Count(s.Pods, "pod"))
 		}
 		b.WriteString("\n")
 	}
 	b.WriteString(tableOf(r.Head, r.Before).text())
 	b.WriteString(refusedText(r.Head))
 	for _, s := range r.Head.Shortfalls {
-		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, count(int(s.Wanted), "node"), s.Text)
+		fmt.Fprintf(&b, "\nPool %s gets %d of its %s: %s\n", s.Pool, s.Made, step.Count(int(s.Wanted), "node"), s.Text)
 	}
 	b.WriteString(settledText(r.Head, r.Before) + r.changeText())
 	if len(r.Head.Notes) > 0 {
@@ -100,9 +99,9 @@ func refusedText(r Result) string {
 		return ""
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, count(r.Asked, "pod"))
+	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, step.Count(r.Asked, "pod"))
 	for _, f := range r.Refusals {
-		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, count(f.Pods, "pod"))
+		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, step.Count(f.Pods, "pod"))
 		for _, reason := range f.Reasons {
 			if reason.Pool != "" {
 				fmt.Fprintf(&b, "    pool %s: ", reason.Pool)
@@ -185,8 +184,8 @@ func (t table) row(l line) []string {
 		func(p Plan) string { return strconv.Itoa(p.Pods) },
 		func(p Plan) string { return percent(p.CPU) },
 		func(p Plan) string { return percent(p.Memory) },
-		func(p Plan) string { return Dollars(p.Cost.Hourly, 3) },
-		func(p Plan) string { return Dollars(p.Cost.Monthly, 2) },
+		func(p Plan) string { return step.Dollars(p.Cost.Hourly, 3) },
+		func(p Plan) string { return step.Dollars(p.Cost.Monthly, 2) },
 	} {
 		row = append(row, t.figure(l, figure))
 	}
@@ -234,20 +233,4 @@ func Aligned(rows [][]string) string {
 		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
 	}
 	return b.String()
-}
-
-// Dollars writes money with so many decimals.
-func Dollars(m catalog.Money, decimals int) string {
-	unit := math.Pow10(decimals)
-	return strconv.FormatFloat(math.Round(m.Float64()*unit)/unit, 'f', decimals, 64)
-}
-
-func count(n int, what string) string { return Count(n, what) }
-
-// Count writes a number of things: 1 pod, 2 pods.
-func Count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

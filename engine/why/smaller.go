@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
@@ -180,5 +181,5 @@ func decimal(name corev1.ResourceName, q resource.Quantity) string {
 	if name == corev1.ResourceCPU {
 		return strconv.FormatFloat(float64(q.MilliValue())/1000, 'f', -1, 64)
 	}
-	return simulate.Amount(name, q)
+	return refusal.Amount(name, q)
 }

@@ -17,6 +17,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -26,12 +27,12 @@ import (
 // A Step is a simulation with a cap on the size of nodes, one class of plans, or both.
 type Step struct {
 	// Most is the cap, CPUs or MiB of memory; 0 for none.
-	Most    int           `json:"most"`
-	Class   string        `json:"class,omitempty"` // of all plans; "" for those that the pools allow
-	Nodes   int           `json:"nodes"`
-	Refused int           `json:"refused"`
-	Cost    simulate.Cost `json:"cost"`
-	Pools   []Capped      `json:"pools"` // that it changes
+	Most    int       `json:"most"`
+	Class   string    `json:"class,omitempty"` // of all plans; "" for those that the pools allow
+	Nodes   int       `json:"nodes"`
+	Refused int       `json:"refused"`
+	Cost    step.Cost `json:"cost"`
+	Pools   []Capped  `json:"pools"` // that it changes
 }
 
 // Capped is what to write in the requirements of a pool.

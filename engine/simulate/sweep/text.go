@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Text tells the steps for people, and what to write for the best one.
@@ -17,24 +18,24 @@ func Text(target, by string, asked int, steps []Step) string {
 	}
 	rows := [][]string{{head, "", "nodes", "refused", "$/hour", "$/month"}}
 	var now Step
-	for _, step := range steps {
-		if step.unchanged() {
-			now = step
+	for _, tried := range steps {
+		if tried.unchanged() {
+			now = tried
 		}
 		rows = append(rows, []string{
-			step.name(by), "", strconv.Itoa(step.Nodes), strconv.Itoa(step.Refused), simulate.Dollars(step.Cost.Hourly, 3),
-			simulate.Dollars(step.Cost.Monthly, 2),
+			tried.name(by), "", strconv.Itoa(tried.Nodes), strconv.Itoa(tried.Refused), step.Dollars(tried.Cost.Hourly, 3),
+			step.Dollars(tried.Cost.Monthly, 2),
 		})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, simulate.Count(asked, "pod"), what, simulate.Aligned(rows))
+	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, step.Count(asked, "pod"), what, simulate.Aligned(rows))
 	best := steps[0]
 	if best.unchanged() || best.Refused == now.Refused && best.Cost.Monthly >= now.Cost.Monthly {
 		b.WriteString(none)
 		return b.String()
 	}
 	fmt.Fprintf(&b, "The first costs $%s a month instead of $%s. In the requirements of the pools:\n",
-		simulate.Dollars(best.Cost.Monthly, 2), simulate.Dollars(now.Cost.Monthly, 2))
+		step.Dollars(best.Cost.Monthly, 2), step.Dollars(now.Cost.Monthly, 2))
 	for _, p := range best.Pools {
 		fmt.Fprintf(&b, "  pool %s: %s\n", p.Pool, p.HCL)
 	}
