@@ -3,6 +3,7 @@ package leave
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -64,4 +65,49 @@ func Controllers(ctx context.Context, from Cluster, now time.Time) ([]Controller
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Lease, b.Lease))
 	})
 	return found, nil
+}
+
+// ErrNoLease tells that nothing shows whether a controller runs.
+var ErrNoLease = errors.New("no controller has, or had, a Lease")
+
+// Stopped returns an error that says what to stop, where a process of lkeplan runs, or is
+// about to: it would put back what Keep takes off. Only whoever started a controller that
+// elects no leader can say that it has ended; it is ErrNoLease where nothing else does.
+func Stopped(ctx context.Context, in Cluster, running []Controller) error {
+	for _, c := range running {
+		if c.Works() {
+			return runs(c.String(), c.Namespace)
+		}
+	}
+	deployments, err := in.List(ctx, "apps/v1", "Deployment")
+	if err != nil {
+		return err
+	}
+	for _, d := range deployments {
+		if replicas := wanted(d); manifest.Label(d, "app.kubernetes.io/part-of") == "lkeplan" && replicas > 0 {
+			namespace := manifest.Namespace(d)
+			return runs(fmt.Sprintf("is not stopped (Deployment %s/%s has %d replicas)", namespace, manifest.Name(d), replicas), namespace)
+		}
+	}
+	if !slices.ContainsFunc(running, Controller.MakesNodes) {
+		return ErrNoLease
+	}
+	return nil
+}
+
+func runs(what, namespace string) error {
+	return fmt.Errorf("the controller %s, and would put back what is taken off; stop it first: kubectl -n %s scale "+
+		"deployment --replicas=0 --selector=app.kubernetes.io/part-of=lkeplan", what, namespace)
+}
+
+// wanted is how many pods a Deployment is to have.
+func wanted(deployment map[string]any) int64 {
+	value, _ := manifest.Lookup(deployment, "spec", "replicas")
+	switch n := value.(type) {
+	case int64:
+		return n
+	case float64:
+		return int64(n)
+	}
+	return 1 // the API server's default
 }

@@ -3,8 +3,11 @@ package leave
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -12,7 +15,8 @@ import (
 
 // Keep takes off all objects, and all Nodes, what only lkeplan takes off, so that each can
 // be deleted and none goes with another. No object is deleted: a controller that is
-// started again goes on as before. None may run meanwhile.
+// started again goes on as before. None may run meanwhile: where one puts something back
+// within some seconds, the error is ErrPutBack.
 func Keep(ctx context.Context, in Cluster, report func(Step)) error {
 	h, err := Read(ctx, in)
 	if err != nil {
@@ -32,7 +36,43 @@ func Keep(ctx context.Context, in Cluster, report func(Step)) error {
 		}
 		report(stepOf(obj, what))
 	}
-	return nil
+	return staysOff(ctx, in)
+}
+
+// ErrPutBack tells that a controller runs.
+var ErrPutBack = errors.New("a controller runs, and has put back what was taken off: stop it, and run this again; " +
+	"to delete the CRDs now would delete nodes")
+
+// A controller sees at once that a finalizer is off, and needs some seconds where its
+// requests are held back.
+const (
+	putBackWithin = 8 * time.Second
+	pollPutBack   = time.Second
+)
+
+// staysOff watches for what a controller puts back that nothing else shows.
+func staysOff(ctx context.Context, in Cluster) error {
+	watching, cancel := context.WithTimeout(ctx, putBackWithin)
+	defer cancel()
+	ticker := time.NewTicker(pollPutBack)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+		case <-watching.Done():
+			return ctx.Err()
+		}
+		h, err := Read(ctx, in)
+		if err != nil {
+			return err
+		}
+		for _, obj := range slices.Concat(h.Nodes, h.Claims, h.Pools, h.Classes, h.NodePlans) {
+			if names := releasedFrom(obj); len(names) > 0 {
+				s := stepOf(obj, "")
+				return fmt.Errorf("%s %s has %s again: %w", s.Kind, s.Name, strings.Join(names, ", "), ErrPutBack)
+			}
+		}
+	}
 }
 
 // Machine is a Linode that costs money.

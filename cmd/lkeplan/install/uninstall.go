@@ -54,7 +54,7 @@ func NewUninstall(env *flags.Env) *cobra.Command {
 	cmd.Flags().BoolVar(&u.leave, "leave", false, "keep all nodes")
 	cmd.Flags().BoolVarP(&u.yes, "yes", "y", false, "do it without asking")
 	cmd.Flags().BoolVar(&u.unled, "without-lease", false,
-		"with --drain: a controller runs that elects no leader, such as one outside of the cluster")
+		"with --drain: a controller runs that elects no leader,\nsuch as one outside of the cluster; with --leave: none runs")
 	cmd.Flags().DurationVar(&u.timeout, "timeout", time.Hour, "wait for at most this `TIME`; the controller goes on")
 	flags.ClusterFlags(cmd, env, &u.access)
 	return cmd
@@ -77,7 +77,7 @@ func (u *uninstalling) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := u.may(running); err != nil {
+	if err := u.may(ctx, cluster, running); err != nil {
 		return err
 	}
 	held, err := leave.Read(ctx, cluster)
@@ -107,22 +107,27 @@ func (u *uninstalling) run(ctx context.Context) error {
 }
 
 // may tells what is to be done about the controller first.
-func (u *uninstalling) may(running []leave.Controller) error {
-	at := slices.IndexFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() })
-	switch {
-	case u.leave && at >= 0:
-		c := running[at]
-		return fmt.Errorf("the controller %s, and would put back what is taken off; stop it first: kubectl -n %s scale "+
-			"deployment --replicas=0 --selector=app.kubernetes.io/part-of=lkeplan", c, c.Namespace)
-	case u.drain && at < 0 && !u.unled:
-		var known []string
-		for _, c := range running {
-			known = append(known, c.String())
+func (u *uninstalling) may(ctx context.Context, cluster *kube.Cluster, running []leave.Controller) error {
+	if u.leave {
+		err := leave.Stopped(ctx, cluster, running)
+		if !errors.Is(err, leave.ErrNoLease) {
+			return err
 		}
-		return fmt.Errorf("no controller works that could drain nodes (%s); start it, or use --leave. With one that elects "+
-			"no leader: --without-lease", strings.Join(append(known, "no other has a Lease"), ", "))
+		if u.unled {
+			return nil
+		}
+		return fmt.Errorf("%w, so one may run outside of the cluster, and would put back what is taken off. "+
+			"If none runs: --without-lease", err)
 	}
-	return nil
+	if u.unled || slices.ContainsFunc(running, func(c leave.Controller) bool { return c.MakesNodes() && c.Works() }) {
+		return nil
+	}
+	var known []string
+	for _, c := range running {
+		known = append(known, c.String())
+	}
+	return fmt.Errorf("no controller works that could drain nodes (%s); start it, or use --leave. With one that elects "+
+		"no leader: --without-lease", strings.Join(append(known, "no other has a Lease"), ", "))
 }
 
 // empty has all nodes drained and deleted.

@@ -1,0 +1,117 @@
+package leave
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// memory is a cluster of objects. A merge of metadata.finalizers is all that it knows.
+type memory struct {
+	objects []map[string]any
+	merged  func(obj map[string]any) // sees each object that was changed
+}
+
+func (m *memory) List(_ context.Context, apiVersion, kind string) (found []map[string]any, err error) {
+	for _, obj := range m.objects {
+		if manifest.APIVersion(obj) == apiVersion && manifest.Kind(obj) == kind {
+			found = append(found, obj)
+		}
+	}
+	return found, nil
+}
+
+func (m *memory) Get(_ context.Context, like map[string]any) (map[string]any, error) {
+	at := slices.IndexFunc(m.objects, func(o map[string]any) bool { return manifest.KeyOf(o) == manifest.KeyOf(like) })
+	if at < 0 {
+		return nil, nil
+	}
+	return m.objects[at], nil
+}
+
+func (m *memory) Merge(ctx context.Context, obj, change map[string]any, _ string) error {
+	live, _ := m.Get(ctx, obj)
+	metadata, _ := live["metadata"].(map[string]any)
+	metadata["finalizers"], _ = manifest.Lookup(change, "metadata", "finalizers")
+	if m.merged != nil {
+		m.merged(live)
+	}
+	return nil
+}
+
+func (m *memory) Delete(context.Context, map[string]any) error {
+	return errors.New("nothing is to be deleted")
+}
+
+// TestStopped: nodes are kept only where nobody puts back what is taken off them.
+func TestStopped(t *testing.T) {
+	lease := func(name, holder string, silent time.Duration) Controller {
+		return Controller{"ns", name, holder, silent}
+	}
+	stopped := lease("lkeplan-controller", "", time.Hour)
+	const scale = "kubectl -n ns scale deployment --replicas=0"
+	deployment := func(replicas string) string {
+		return `{apiVersion: apps/v1, kind: Deployment, metadata: {name: lkeplan-controller, namespace: ns,
+		  labels: {app.kubernetes.io/part-of: lkeplan}}, spec: {` + replicas + `}}`
+	}
+	for name, tt := range map[string]struct {
+		running []Controller
+		object  string
+		want    string // "" for no error
+	}{
+		"nothing shows that one ever ran":      {nil, `{}`, ErrNoLease.Error()},
+		"only the one that makes no nodes":     {[]Controller{lease("lkeplan-gitops", "", time.Hour)}, `{}`, ErrNoLease.Error()},
+		"it works":                             {[]Controller{lease("lkeplan-controller", "pod", time.Second)}, `{}`, scale},
+		"the one of NodePlans works":           {[]Controller{stopped, lease("lkeplan-gitops", "pod", 0)}, `{}`, scale},
+		"its Lease ended and pods are to come": {[]Controller{stopped}, deployment("replicas: 2"), scale},
+		"a Deployment of one":                  {[]Controller{stopped}, deployment(""), scale},
+		"without a Lease, by a Deployment":     {nil, deployment("replicas: 1"), scale},
+		"scaled to nothing":                    {[]Controller{stopped}, deployment("replicas: 0"), ""},
+		"deleted":                              {[]Controller{stopped}, `{}`, ""},
+		"a Deployment of others": {[]Controller{stopped},
+			`{apiVersion: apps/v1, kind: Deployment, metadata: {name: web, namespace: ns}, spec: {replicas: 3}}`, ""},
+	} {
+		err := Stopped(t.Context(), &memory{objects: []map[string]any{parse(t, tt.object)}}, tt.running)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %v, want %q", name, err, tt.want)
+		}
+	}
+}
+
+// TestKeepSeesWhatAControllerPutsBack: one that nothing else shows still runs, and to go on
+// would have it delete all nodes.
+func TestKeepSeesWhatAControllerPutsBack(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after time.Duration // 0 for never
+		want  error
+	}{
+		"none runs":       {0, nil},
+		"one runs":        {2500 * time.Millisecond, ErrPutBack},
+		"one runs slowly": {6500 * time.Millisecond, ErrPutBack},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			claim := parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
+			  metadata: {name: web-1, finalizers: [karpenter.sh/termination]},
+			  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)
+			in := &memory{objects: []map[string]any{claim}}
+			in.merged = func(obj map[string]any) {
+				if tt.after > 0 {
+					metadata := obj["metadata"].(map[string]any)
+					time.AfterFunc(tt.after, func() { metadata["finalizers"] = []any{"karpenter.sh/termination"} })
+				}
+			}
+			if err := Keep(t.Context(), in, func(Step) {}); !errors.Is(err, tt.want) {
+				t.Errorf("%s: %v, want %v", name, err, tt.want)
+			}
+			if tt.want == nil && len(releasedFrom(claim)) > 0 {
+				t.Errorf("%s: %v is left", name, claim)
+			}
+		})
+	}
+}
