@@ -110,7 +110,7 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return unfinished(left, ctx.Err())
+			return unfinished(left, context.Cause(ctx))
 		}
 	}
 }
@@ -149,6 +149,9 @@ func unfinished(left map[string]int, cause error) error {
 	errs := []error{ErrUnfinished}
 	for _, pool := range slices.Sorted(maps.Keys(left)) {
 		errs = append(errs, fmt.Errorf("NodePool %s: %d nodes", pool, left[pool]))
+	}
+	if errors.Is(cause, context.Canceled) {
+		cause = errors.New("interrupted")
 	}
 	return errors.Join(append(errs, cause)...)
 }

@@ -45,8 +45,22 @@ func (m *memory) Merge(ctx context.Context, obj, change map[string]any, _ string
 	return nil
 }
 
-func (m *memory) Delete(context.Context, map[string]any) error {
-	return errors.New("nothing is to be deleted")
+// Delete begins a deletion that nobody ends.
+func (m *memory) Delete(context.Context, map[string]any) error { return nil }
+
+// TestDrainSaysThatTimeIsUp: in the words of who gave it the time.
+func TestDrainSaysThatTimeIsUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 5*time.Second, errors.New("timed out after 5s"))
+		defer cancel()
+		err := Drain(ctx, &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
+		  metadata: {name: web-1, labels: {karpenter.sh/nodepool: web}},
+		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(Step) {})
+		want := ErrUnfinished.Error() + "\nNodePool web: 1 nodes\ntimed out after 5s"
+		if !errors.Is(err, ErrUnfinished) || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	})
 }
 
 // TestStopped: nodes are kept only where nobody puts back what is taken off them.

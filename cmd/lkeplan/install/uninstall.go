@@ -9,8 +9,10 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -47,6 +49,7 @@ func NewUninstall(env *flags.Env) *cobra.Command {
 			if !u.yes && flags.Terminal(env.Stdin) == nil {
 				return errors.New("uninstall changes a cluster, and there is no terminal to ask on; add --yes")
 			}
+			u.flags = cmd.Flags()
 			return u.run(cmd.Context())
 		},
 	}
@@ -66,6 +69,7 @@ type uninstalling struct {
 	access                   kube.Access
 	drain, leave, yes, unled bool
 	timeout                  time.Duration
+	flags                    *pflag.FlagSet // as they were given
 }
 
 func (u *uninstalling) run(ctx context.Context) error {
@@ -132,18 +136,49 @@ func (u *uninstalling) may(ctx context.Context, cluster *kube.Cluster, running [
 
 // empty has all nodes drained and deleted.
 func (u *uninstalling) empty(ctx context.Context, cluster *kube.Cluster) error {
-	waiting, cancel := context.WithTimeout(ctx, u.timeout)
+	waiting, cancel := context.WithTimeoutCause(ctx, u.timeout, fmt.Errorf("timed out after %s", u.timeout))
 	defer cancel()
-	if err := leave.Drain(waiting, cluster, u.show); errors.Is(err, leave.ErrUnfinished) {
+	err := leave.Drain(waiting, cluster, u.show)
+	unfinished := errors.Is(err, leave.ErrUnfinished)
+	if err != nil && !unfinished && errors.Is(waiting.Err(), context.DeadlineExceeded) {
+		err, unfinished = errors.Join(leave.ErrUnfinished, context.Cause(waiting)), true // in the midst of a request
+	}
+	if unfinished {
 		fmt.Fprintf(u.env.Stderr, "lkeplan: %s\nWhat holds them: kubectl get events -A | grep -e DisruptionBlocked "+
-			"-e FailedDraining\nTo wait again: lkeplan uninstall --drain\n", diag.Visible(err.Error()))
+			"-e FailedDraining\nTo wait again: %s\n", diag.Visible(err.Error()), again(u.flags))
 		return flags.ErrReported
-	} else if err != nil {
+	}
+	if err != nil {
 		return err
 	}
 	fmt.Fprintf(u.env.Stdout, "No node of lkeplan is left, and nothing costs. Delete the controller (helm uninstall), "+
 		"and then the CRDs:\n%s", deletion())
 	return nil
+}
+
+// again is the command that goes on waiting, with the flags that were given.
+func again(given *pflag.FlagSet) string {
+	command := "lkeplan uninstall --drain"
+	given.Visit(func(f *pflag.Flag) {
+		switch value := f.Value.String(); {
+		case f.Name == "drain":
+		case f.Value.Type() == "bool" && value == "true":
+			command += " --" + f.Name
+		default:
+			command += " --" + f.Name + "=" + word(value)
+		}
+	})
+	return command
+}
+
+// word is a value as one word of a shell.
+func word(value string) string {
+	if value != "" && !strings.ContainsFunc(value, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_./:@%+=,", r)
+	}) {
+		return value
+	}
+	return "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
 }
 
 // keep takes off what only lkeplan takes off, and says what goes on to cost.
