@@ -10,6 +10,9 @@
 {{- if hasSuffix "karpenter-provider-linode" $v.controller.image.repository -}}
 {{- fail (printf "controller.image.repository is %s, another program; leave it out, or name an image of lkeplan" $v.controller.image.repository) -}}
 {{- end -}}
+{{- if and (eq $v.controller.image.tag "latest") (not $v.controller.image.digest) -}}
+{{- fail "controller.image.tag is latest, another program's default; leave it out, or name a release of lkeplan" -}}
+{{- end -}}
 {{- if and $v.existingSecret $v.credentialsSecretRef (ne $v.existingSecret $v.credentialsSecretRef) -}}
 {{- fail "existingSecret and credentialsSecretRef name two Secrets; leave one of them out" -}}
 {{- end -}}

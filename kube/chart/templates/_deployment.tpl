@@ -8,7 +8,7 @@ apiVersion: apps/v1
 kind: Deployment
 metadata:
   name: {{ .part }}
-  namespace: {{ .root.Release.Namespace }}
+  namespace: {{ .root.Release.Namespace | quote }}
   labels:
     {{- include "lkeplan.labels" . | nindent 4 }}
   {{- with $v.additionalAnnotations }}
@@ -41,13 +41,13 @@ spec:
         {{- end }}
       {{- end }}
     spec:
-      serviceAccountName: {{ .account }}
+      serviceAccountName: {{ .account | quote }}
       {{- with $v.imagePullSecrets }}
       imagePullSecrets:
         {{- toYaml . | nindent 8 }}
       {{- end }}
       {{- with $v.priorityClassName }}
-      priorityClassName: {{ . }}
+      priorityClassName: {{ . | quote }}
       {{- end }}
       {{- with $v.terminationGracePeriodSeconds }}
       terminationGracePeriodSeconds: {{ . }}
@@ -56,7 +56,7 @@ spec:
       hostNetwork: true
       {{- end }}
       {{- with $v.dnsPolicy }}
-      dnsPolicy: {{ . }}
+      dnsPolicy: {{ . | quote }}
       {{- end }}
       {{- with $v.dnsConfig }}
       dnsConfig:
@@ -73,7 +73,7 @@ spec:
       {{- with $v.affinity }}
       # Not on the nodes that it manages: without the controller there are no new ones.
       affinity:
-        {{- toYaml . | nindent 8 }}
+        {{- include "lkeplan.affinity" (dict "affinity" . "part" $.part) | nindent 8 }}
       {{- end }}
       {{- with $v.topologySpreadConstraints }}
       topologySpreadConstraints:
@@ -84,17 +84,17 @@ spec:
         {{- toYaml $v.podSecurityContext | nindent 8 }}
       containers:
         - name: {{ .container }}
-          image: {{ include "lkeplan.image" .root }}
-          imagePullPolicy: {{ $v.imagePullPolicy }}
+          image: {{ include "lkeplan.image" .root | quote }}
+          imagePullPolicy: {{ $v.imagePullPolicy | quote }}
           args:
             {{- range .args }}
-            - {{ . }}
+            - {{ . | quote }}
             {{- end }}
           env:
             - {name: CLUSTER_NAME, value: {{ $v.settings.clusterName | quote }}}
             {{- if .token }}
             - name: LINODE_TOKEN
-              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root }}, key: LINODE_TOKEN}}
+              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root | quote }}, key: LINODE_TOKEN}}
             {{- with $v.settings.clusterID }}
             - {name: LKE_CLUSTER_ID, value: {{ . | int64 | quote }}}
             {{- end }}
@@ -106,14 +106,14 @@ spec:
             - {name: LINODE_URL, value: {{ $v.apiURL | quote }}}
             {{- else if .token }}
             - name: LINODE_URL
-              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root }}, key: LINODE_URL, optional: true}}
+              valueFrom: {secretKeyRef: {name: {{ include "lkeplan.secret" .root | quote }}, key: LINODE_URL, optional: true}}
             {{- end }}
-            {{- with $v.controller.env }}
-            {{- toYaml . | nindent 12 }}
+            {{- with include "lkeplan.env" (dict "terms" $v.controller.env "token" .token) }}
+            {{- . | nindent 12 }}
             {{- end }}
-          {{- with $v.controller.envFrom }}
+          {{- with include "lkeplan.env" (dict "terms" $v.controller.envFrom "token" .token) }}
           envFrom:
-            {{- toYaml . | nindent 12 }}
+            {{- . | nindent 12 }}
           {{- end }}
           ports:
             - {name: metrics, containerPort: {{ $v.controller.metrics.port }}}

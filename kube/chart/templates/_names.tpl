@@ -38,3 +38,28 @@ app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 {{- end -}}
 {{ toYaml $terms }}
 {{- end }}
+
+{{/* Environment of a part: what is of a Secret, as a token may be, has only the part with the token. */}}
+{{- define "lkeplan.env" -}}
+{{- $terms := list -}}
+{{- range .terms -}}
+{{- $secret := or .secretRef (and .valueFrom .valueFrom.secretKeyRef) (eq (toString .name) "LINODE_TOKEN") -}}
+{{- if or $.token (not $secret) }}{{ $terms = append $terms . }}{{ end -}}
+{{- end -}}
+{{ with $terms }}{{ toYaml . }}{{ end }}
+{{- end }}
+
+{{/* Affinity of a part: a term of podAntiAffinity that selects no pods is for those of the part. */}}
+{{- define "lkeplan.affinity" -}}
+{{- $affinity := deepCopy .affinity -}}
+{{- $own := dict "matchLabels" (dict "app.kubernetes.io/name" .part) -}}
+{{- with $affinity.podAntiAffinity -}}
+{{- range .requiredDuringSchedulingIgnoredDuringExecution -}}
+{{- if not .labelSelector }}{{ $_ := set . "labelSelector" $own }}{{ end -}}
+{{- end -}}
+{{- range .preferredDuringSchedulingIgnoredDuringExecution -}}
+{{- with .podAffinityTerm }}{{ if not .labelSelector }}{{ $_ := set . "labelSelector" $own }}{{ end }}{{ end -}}
+{{- end -}}
+{{- end -}}
+{{ toYaml $affinity }}
+{{- end }}

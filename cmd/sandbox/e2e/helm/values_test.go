@@ -4,6 +4,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/yaml"
 )
 
 const valuesDir = "cmd/sandbox/e2e/helm/testdata/values/"
@@ -14,14 +18,15 @@ func TestValues(t *testing.T) {
 	tests := map[string]struct{ has, hasNot []string }{
 		"provider": {
 			[]string{"--batch-max-duration=5m", "--feature-gates=NodeRepair", "containerPort: 9080", "LINODE_REGION",
-				"serviceAccountName: karpenter", `LINODE_TOKEN: "0123"`, "interval: 30s", "name: side", "    - widgets"},
+				`serviceAccountName: "karpenter"`, `LINODE_TOKEN: "0123"`, "interval: 30s", "name: side", "    - widgets"},
 			[]string{"clusterEndpoint", "--feature-gates=NodeOverlay"},
 		},
 		"all": {
 			[]string{"--feature-gates=StaticCapacity", "--node-admission-params", "lkeplan-controller@sha256:0123",
-				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", "name: on-call",
+				`{name: LKE_CLUSTER_ID, value: "12345"}`, "name: lkeplan-apply-other", `kind: Group, name: "on-call"}`,
+				`kind: Group, name: "cn=admins,ou=groups"}`, `kind: Group, name: "1234"}`, `- "404"`,
 				"kind: PrometheusRule", "alert: LkeplanTokenRefused", "capacity.json: |",
-				"{name: token, key: LINODE_TOKEN}", "--http-retry=3", "--concurrent=4", "policyTypes: [Ingress, Egress]",
+				`{name: "token", key: LINODE_TOKEN}`, "--http-retry=3", "--concurrent=4", "policyTypes: [Ingress, Egress]",
 				"--trace-endpoint=http://otel-collector.observability:4317"},
 			[]string{"resource-policy: keep\n    controller-gen", "--no-cross-namespace-refs", "kind: Secret\n"},
 		},
@@ -30,7 +35,7 @@ func TestValues(t *testing.T) {
 			[]string{"--only", "lkeplan-gitops"},
 		},
 		"capacity": {
-			[]string{"--only=capacity", "{name: karpl-credentials, key: LINODE_TOKEN}"},
+			[]string{"--only=capacity", `{name: "karpl-credentials", key: LINODE_TOKEN}`},
 			[]string{"lkeplan-gitops", "kind: CustomResourceDefinition", "kind: NetworkPolicy",
 				"kind: ValidatingAdmissionPolicy"},
 		},
@@ -59,6 +64,35 @@ func TestValues(t *testing.T) {
 	}
 }
 
+// TestEachPartHasItsOwn: who moves in with karpenter-provider-linode's values gives no
+// token to the part that fetches and compiles, and keeps pods of one part apart.
+func TestEachPartHasItsOwn(t *testing.T) {
+	files := render(t, "--values", valuesDir+"provider.yaml")
+	for part, secrets := range map[string]int{"controller": 1, "gitops": 0} {
+		text := files[part+".yaml"]
+		if found := strings.Count(text, "name: karpl-credentials"); found != secrets {
+			t.Errorf("%s has %d Secrets of the environment, want %d", part, found, secrets)
+		}
+		if !strings.Contains(text, "- configMapRef:") {
+			t.Errorf("%s has no ConfigMap of the environment", part)
+		}
+		var deployment appsv1.Deployment
+		_, doc, _ := strings.Cut(text, "kind: Deployment\n")
+		if err := yaml.Unmarshal([]byte(doc), &deployment); err != nil {
+			t.Fatal(err)
+		}
+		apart := deployment.Spec.Template.Spec.Affinity.PodAntiAffinity
+		for _, selector := range []*metav1.LabelSelector{
+			apart.RequiredDuringSchedulingIgnoredDuringExecution[0].LabelSelector,
+			apart.PreferredDuringSchedulingIgnoredDuringExecution[0].PodAffinityTerm.LabelSelector,
+		} {
+			if selector == nil || selector.MatchLabels["app.kubernetes.io/name"] != "lkeplan-"+part {
+				t.Errorf("%s is apart from %v", part, selector)
+			}
+		}
+	}
+}
+
 // TestBadValues: nothing is installed, and the message says what to do.
 func TestBadValues(t *testing.T) {
 	tests := []struct {
@@ -77,6 +111,7 @@ func TestBadValues(t *testing.T) {
 		{"controller.image.digest=latest", []string{"/controller/image/digest"}},
 		{"controller.image.repository=docker.io/linode/karpenter-provider-linode",
 			[]string{"another program; leave it out, or name an image of lkeplan"}},
+		{"controller.image.tag=latest", []string{"another program's default; leave it out, or name a release of lkeplan"}},
 		{"existingSecret=a,credentialsSecretRef=b", []string{"leave one of them out"}},
 		{"serviceAccount.create=false", []string{"set serviceAccount.name"}},
 		{"gitops.enabled=false,tenants[0].namespace=a", []string{"tenants need gitops.enabled"}},
