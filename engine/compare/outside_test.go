@@ -30,8 +30,8 @@ func TestNodesOfPoolsThatAreNotDeclaredRoll(t *testing.T) {
 	}
 	pool := func(name, more string) string {
 		return fmt.Sprintf(`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": %q%s},
-			"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass", "name": "default"},
-			"requirements": []}}, "disruption": {"budgets": [{"nodes": "1"}]}}}`, name, more)
+			"spec": {"template": {"spec": {"nodeClassRef": {"group": "karpenter.k8s.linode", "kind": "LinodeNodeClass",
+			"name": "default"}, "requirements": []}}, "disruption": {"budgets": [{"nodes": "1"}]}}}`, name, more)
 	}
 	claim := func(name, pool, class, hash string) string {
 		return fmt.Sprintf(`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": %q, "labels":
