@@ -112,6 +112,8 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		over = nil
 	}
 	before.Objects = append(before.Objects, over...)
+	before.Others = plan.Undeclared(objects, nodes, before, after)
+	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
 	if err != nil {
 		return Comparison{}, err
@@ -145,6 +147,8 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	}
 	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
+	before.Others = plan.Undeclared(objects, nodes, before, after)
+	after.Others = before.Others
 	live := index(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
 	if err != nil {
@@ -189,7 +193,7 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 func moves(s plan.Summary) bool { return s.NodesRolled+s.NodesDrained > 0 }
 
 // read lists the objects of the kinds that head has, or of all kinds, and the
-// nodes. Of a kind that head does not have, it is no error that this user may
+// nodes; pools also where head has only classes. Of a kind that head does not have, it is no error that this user may
 // not list it.
 func read(ctx context.Context, head compile.Result, cluster View,
 	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
@@ -197,7 +201,10 @@ func read(ctx context.Context, head compile.Result, cluster View,
 	for _, o := range head.Objects {
 		needed[schemas.Object{APIVersion: o.APIVersion(), Kind: o.Kind()}] = true
 	}
-	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool { return !all && !needed[k] })
+	rolls := needed[*schemas.NodeClass.Object] // pools that are not declared may use its classes
+	asked := slices.DeleteFunc(Kinds(), func(k schemas.Object) bool {
+		return !all && !needed[k] && (!rolls || k != *schemas.Pool.Object)
+	})
 	lists, errs := make([][]map[string]any, len(asked)), make([]error, len(asked)+1)
 	var wg sync.WaitGroup
 	for i, kind := range asked {

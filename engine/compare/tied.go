@@ -3,9 +3,11 @@ package compare
 import (
 	"context"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -40,61 +42,125 @@ func (e OtherClusterError) Error() string {
 }
 
 // Tied is a cluster that is read only if it is the one that a configuration is for, as
-// far as it says so: by the labels of objects that were applied from another directory,
-// by what the controller writes on node classes, and by the region of its nodes.
+// far as it says so: by what the controller writes on node classes, by the labels of
+// objects that were applied from another directory, and by the region of its nodes. Where
+// the controller calls it as the configuration does, such labels are noted only.
 func Tied(view View, tie Tie) View {
 	if tie.Names[0] == "" {
 		return view
 	}
-	return tied{view, tie}
+	return &tied{View: view, tie: tie, renamed: map[string]int{}}
 }
 
 type tied struct {
 	View
 	tie Tie
+
+	mu      sync.Mutex
+	renamed map[string]int // objects with another name of this cluster, by that name
 }
 
 // Objects implements View. The error is an OtherClusterError where the objects are of
 // another cluster.
-func (t tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := t.View.Objects(ctx, kind)
 	if err != nil {
 		return nil, err
 	}
+	if err := t.recorded(objects); err != nil {
+		return nil, err
+	}
+	foreign, first := t.foreign(objects)
+	if first == nil {
+		return objects, nil
+	}
+	if t.confirmed(ctx, kind, objects) {
+		t.rename(foreign)
+		return objects, nil
+	}
+	name := appliedTo(first)
+	text := fmt.Sprintf("%s was applied from the directory of the cluster %s", manifest.KeyOf(first), name)
+	if more := foreign[name] - 1; more > 0 {
+		text = fmt.Sprintf("%s and %d more of its kind were applied from the directory of the cluster %s",
+			manifest.KeyOf(first), more, name)
+	}
+	return nil, OtherClusterError{t.tie, name, "", text}
+}
+
+// recorded is an OtherClusterError where the controller calls the cluster otherwise.
+func (t *tied) recorded(objects []map[string]any) error {
 	for _, obj := range objects {
 		id, name := writtenDown(obj)
 		by := fmt.Sprintf("by the annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))
 		switch {
 		case name == "" || name == t.meant():
 		case !slices.Contains(t.tie.Names, name):
-			return nil, OtherClusterError{t.tie, name, "", fmt.Sprintf("its controller calls it %s, %s", name, by)}
+			return OtherClusterError{t.tie, name, "", fmt.Sprintf("its controller calls it %s, %s", name, by)}
 		case t.tie.ID != 0 && id != fmt.Sprint(t.tie.ID):
-			return nil, OtherClusterError{t.tie, "", "id", fmt.Sprintf("its id is %s and not %d, %s", id, t.tie.ID, by)}
+			return OtherClusterError{t.tie, "", "id", fmt.Sprintf("its id is %s and not %d, %s", id, t.tie.ID, by)}
 		}
 	}
-	foreign, first := map[string]int{}, ""
+	return nil
+}
+
+// foreign counts the objects that were applied from directories of other clusters, by
+// their names, and returns the first.
+func (t *tied) foreign(objects []map[string]any) (foreign map[string]int, first map[string]any) {
+	foreign = map[string]int{}
 	for _, obj := range objects {
 		if name := appliedTo(obj); name != "" && !slices.Contains(t.tie.Names, name) {
-			if first == "" {
-				first = name
+			if first == nil {
+				first = obj
 			}
 			foreign[name]++
 		}
 	}
-	if first == "" {
-		return objects, nil
+	return foreign, first
+}
+
+// confirmed reports whether the controller calls the cluster as the directory does. Where
+// the classes cannot be read it does not.
+func (t *tied) confirmed(ctx context.Context, kind schemas.Object, objects []map[string]any) bool {
+	if class := *schemas.NodeClass.Object; kind != class {
+		var err error
+		if objects, err = t.View.Objects(ctx, class); err != nil || t.recorded(objects) != nil {
+			return false
+		}
 	}
-	i := slices.IndexFunc(objects, func(obj map[string]any) bool { return appliedTo(obj) == first })
-	text := fmt.Sprintf("%s was applied from the directory of the cluster %s", manifest.KeyOf(objects[i]), first)
-	if more := foreign[first] - 1; more > 0 {
-		text = fmt.Sprintf("%s and %d more of its kind were applied from the directory of the cluster %s",
-			manifest.KeyOf(objects[i]), more, first)
+	return slices.ContainsFunc(objects, func(obj map[string]any) bool {
+		_, name := writtenDown(obj)
+		return name == t.tie.Names[0]
+	})
+}
+
+func (t *tied) rename(foreign map[string]int) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for name, n := range foreign {
+		t.renamed[name] += n
 	}
-	return nil, OtherClusterError{t.tie, first, "", text}
+}
+
+// Notes implements View. That objects have another name of the cluster is known when they
+// have been asked for.
+func (t *tied) Notes() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	notes := slices.Clone(t.View.Notes())
+	for _, name := range slices.Sorted(maps.Keys(t.renamed)) {
+		objects := "1 object was"
+		if n := t.renamed[name]; n > 1 {
+			objects = fmt.Sprintf("%d objects were", n)
+		}
+		notes = append(notes, fmt.Sprintf("%s applied from the directory of the cluster %s. The controller calls this "+
+			"cluster %s, as the directory does, so an apply takes over those that are declared; the others stay.",
+			objects, name, t.tie.Names[0]))
+	}
+	return notes
 }
 
 // meant is the name of another cluster that somebody has said is meant; "" for none.
-func (t tied) meant() string {
+func (t *tied) meant() string {
 	if len(t.tie.Names) > 1 {
 		return t.tie.Names[1]
 	}
@@ -128,7 +194,7 @@ var nodeName = regexp.MustCompile(`^lke([0-9]+)-[0-9]+-`)
 
 // Nodes implements View. The error is an OtherClusterError where a node is in another
 // region, as a cluster of LKE is in one, or has the id of another cluster in its name.
-func (t tied) Nodes(ctx context.Context) ([]plan.Node, error) {
+func (t *tied) Nodes(ctx context.Context) ([]plan.Node, error) {
 	nodes, err := t.View.Nodes(ctx)
 	for _, n := range nodes {
 		if region := n.Labels[corev1.LabelTopologyRegion]; region != "" && t.tie.Region != "" && region != t.tie.Region {

@@ -4,8 +4,52 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
+
+// TestANameThatWasWrittenWrongIsCorrected: what the controller calls the cluster is believed
+// before what earlier applies have called it.
+func TestANameThatWasWrittenWrongIsCorrected(t *testing.T) {
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	objects := func(record string) cluster {
+		return cluster{
+			"LinodeNodeClass": {`{"apiVersion": "karpenter.k8s.linode/v1", "kind": "LinodeNodeClass", "metadata": {"name": "default",
+				"labels": {"lkeplan.dev/part-of": "quickstart"}, "annotations": {"lkeplan.dev/lke-cluster": "` + record + `"}}}`},
+			"NodePool": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web",
+				"labels": {"lkeplan.dev/part-of": "quickstart"}}}`},
+		}
+	}
+	head := compiled(t, "node_class \"default\" {}\n") // of the cluster dev
+	for name, tt := range map[string]struct {
+		record string
+		notes  []string
+		fails  bool
+	}{
+		"the controller has the directory's name": {record: "584692/dev", notes: []string{"2 objects were applied from the " +
+			"directory of the cluster quickstart. The controller calls this cluster dev, as the directory does, so an apply takes " +
+			"over those that are declared; the others stay."}},
+		"the controller has the old name":             {record: "584692/quickstart", fails: true},
+		"the controller has a third one":              {record: "584692/prod", fails: true},
+		"the id is that of another cluster":           {record: "584693/dev", fails: true},
+		"no controller has written what it is called": {record: "", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			view := Tied(LiveView(objects(tt.record)), Tie{Names: []string{"dev"}, ID: 584692, Place: "context x"})
+			found, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
+			if _, other := errors.AsType[OtherClusterError](err); other != tt.fails || (err != nil) != tt.fails {
+				t.Fatalf("%v, want an error: %v", err, tt.fails)
+			}
+			if diff := cmp.Diff(tt.notes, found.Plan.Notes); diff != "" {
+				t.Error(diff)
+			}
+		})
+	}
+}
 
 // TestAnotherClusterIsNotCompared: what a cluster says of itself is believed before what
 // its kubeconfig is called.

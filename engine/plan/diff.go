@@ -39,6 +39,7 @@ func Diff(base, head State) (Plan, error) {
 		}
 	}
 	p.fanOut(after)
+	p.outside(head)
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
 	}
@@ -200,12 +201,7 @@ func updated(old, o config.Object) (Change, error) {
 
 // fanOut carries a roll from a class to the pools that refer to it.
 func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
-	rolled := map[string]Change{} // by the name of the class
-	for _, c := range p.Changes {
-		if c.Kind == "LinodeNodeClass" && c.Effect == Roll {
-			rolled[c.Name] = c
-		}
-	}
+	rolled := p.rolledClasses()
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
@@ -217,6 +213,17 @@ func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
 			c.worsen(Roll, by.Partial)
 		}
 	}
+}
+
+// rolledClasses are the changes of classes that roll nodes, by the name of the class.
+func (p Plan) rolledClasses() map[string]Change {
+	rolled := map[string]Change{}
+	for _, c := range p.Changes {
+		if c.Kind == "LinodeNodeClass" && c.Effect == Roll {
+			rolled[c.Name] = c
+		}
+	}
+	return rolled
 }
 
 // origin is the place of a field in the source. A field that is missing has

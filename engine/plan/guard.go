@@ -278,6 +278,9 @@ func (p *Plan) Permit() {
 func (p Plan) gravest(guard string) string {
 	deletes := guard == MaxDeletedPools || guard == MaxDeletedNodes
 	for _, c := range p.Changes {
+		if c.Outside {
+			continue // its class comes before it
+		}
 		if guard == MaxUnschedulablePods && c.Kind == "NodePool" {
 			return c.Addr
 		}

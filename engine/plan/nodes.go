@@ -231,7 +231,7 @@ func (j judge) noRoom(nodes []Node, offers []price.Offer) string {
 
 // judge knows what the nodes of one pool must be like.
 type judge struct {
-	pool         *karpv1.NodePool // nil: there is no pool
+	pool         *karpv1.NodePool // nil: there is none, or it is not known
 	hash         func() string
 	requirements scheduling.Requirements
 	classes      map[string]string // hashes by name
@@ -256,8 +256,12 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 		}
 		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
 	}
-	for _, o := range s.Objects {
+	for _, o := range slices.Concat(s.Objects, s.Others) {
 		if o.Kind() != "NodePool" || !some(o.Key()) {
+			continue
+		}
+		if manifest.Map(o.Defaulted, "spec") == nil { // only its nodes are known
+			all[o.Key()] = judge{classes: classes, versions: versions}
 			continue
 		}
 		pool := &karpv1.NodePool{}
@@ -278,13 +282,13 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 // were made in another way are not compared, as Karpenter and the provider
 // compare none.
 func (j judge) drifted(n Node) bool {
-	if j.pool == nil || j.condemned {
-		return j.condemned
+	if j.condemned {
+		return true
 	}
 	same := func(versionKey, version, hashKey, hash string) bool {
 		return n.Annotations[versionKey] != version || n.Annotations[hashKey] == hash
 	}
-	if !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey,
+	if j.pool != nil && !same(karpv1.NodePoolHashVersionAnnotationKey, karpv1.NodePoolHashVersion, karpv1.NodePoolHashAnnotationKey,
 		j.hash()) {
 		return true
 	}
@@ -295,5 +299,5 @@ func (j judge) drifted(n Node) bool {
 	if kubeversion.Outdated(n.Version, j.versions[n.Class]) {
 		return true // when the control plane has the version, and it is the pool's turn
 	}
-	return scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
+	return j.pool != nil && scheduling.NewLabelRequirements(n.Labels).Compatible(j.requirements) != nil
 }

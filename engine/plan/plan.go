@@ -40,8 +40,11 @@ type State struct {
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
 	Offers    []price.Offer
-	Nodes     []Node    // nil where no cluster was asked
-	Now       time.Time // when budgets and expiry are judged; zero: they are not
+	// Others are the pools of the cluster that the configuration does not declare; see
+	// Undeclared.
+	Others []config.Object
+	Nodes  []Node    // nil where no cluster was asked
+	Now    time.Time // when budgets and expiry are judged; zero: they are not
 }
 
 // Plan is what going from a base to a head does.
@@ -118,6 +121,9 @@ type Change struct {
 	Partial  bool    // of a Roll: only nodes that do not match any more
 	// Prune is how a pool goes, or that it stays after all; AtOnce for what does neither.
 	Prune prune.Stage
+	// Outside tells that no state declares the pool: it stays as it is, and its nodes are
+	// replaced because of their class. Its address is kind and name.
+	Outside bool
 	// Released is a pool that is forgotten as it is to be left; nil where it stays as it is.
 	Released map[string]any
 	// Because names what rolls the pool without a change of its own: its class.
@@ -303,6 +309,9 @@ func (c *Change) worsen(e Effect, partial bool) {
 
 func sortChanges(changes []Change) {
 	slices.SortFunc(changes, func(a, b Change) int {
+		if a.Outside != b.Outside {
+			return map[bool]int{true: 1, false: -1}[a.Outside]
+		}
 		return cmp.Or(cmp.Compare(a.Addr, b.Addr), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Name, b.Name))
 	})
 }

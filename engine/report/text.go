@@ -61,7 +61,9 @@ func (p *text) change(e alike.Entry) {
 	p.Gap()
 	header := []page.Styled{
 		page.In(p.actions[c.Action], signs[c.Action]+" "), page.In(p.Bold, plainly(c.Addr)),
-		page.Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))),
+	}
+	if !c.Outside { // its address is kind and name
+		header = append(header, page.Plainly(fmt.Sprintf("  (%s %s)", plainly(c.Kind), plainly(c.Name))))
 	}
 	if place := at(c.Source); place != "" {
 		header = append(header, page.In(p.Dim, "  "+place))

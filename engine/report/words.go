@@ -154,6 +154,8 @@ func (v voice) headline(c plan.Change) string {
 		parts = append(parts, "replaces the nodes that do not match any more")
 	case c.Effect == plan.Roll && c.Kind == "LinodeNodeClass":
 		parts = append(parts, "replaces every node of the pools that use it")
+	case c.Effect == plan.Roll && c.Outside:
+		parts = append(parts, "replaces every node of the pool, which is not of this directory")
 	case c.Effect == plan.Roll:
 		parts = append(parts, "replaces every node of the pool")
 	case c.Action == plan.Update:

@@ -151,6 +151,7 @@ type resourceChange struct {
 	Effect   plan.Effect `json:"effect" doc:"The gravest of the fields' effects on nodes that are there."`
 	Partial  bool        `json:"partial,omitempty" doc:"Of roll: only nodes that do not match any more."`
 	Prune    prune.Stage `json:"prune,omitempty" doc:"Of a pool. condemn: it is not declared any more, gives up its nodes within its budgets, and is deleted after them. drained: it has given up all of them, and is deleted. reprieve: it was condemned, is declared again, and keeps the nodes that it has left."`
+	Outside  bool        `json:"outside,omitempty" doc:"Of a pool that the directory does not declare: its nodes are replaced because of their class. The address is its kind and name: NodePool hand."`
 	Because  []string    `json:"because,omitempty" doc:"The addresses of classes whose change rolls this pool."`
 	Fields   []field     `json:"fields" doc:"What changes, by path."`
 	Impact   *impact     `json:"impact,omitempty" doc:"Of a pool: what becomes of its nodes."`
@@ -207,7 +208,8 @@ func resourceChangeOf(c plan.Change) resourceChange {
 		Address: c.Addr, Previous: c.Previous, Mode: "managed", Type: c.Block, Name: c.Name,
 		Object: object{c.APIVersion, c.Kind, c.Name, c.UID}, Source: sourceOf(c.Source),
 		Change: alteration{Actions: []plan.Action{c.Action}, Before: c.Old, After: c.New},
-		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Prune: c.Prune, Because: c.Because,
+		Reason: reason(c), Effect: c.Effect, Partial: c.Partial, Prune: c.Prune,
+		Outside: c.Outside, Because: c.Because,
 		Fields: []field{}, Impact: impactOf(c.Impact),
 	}
 	for _, f := range c.Fields {
