@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -208,17 +207,4 @@ func (w *world) makePods() {
 			w.pods = append(w.pods, pod)
 		}
 	}
-}
-
-// sorted are the values of a map by their names.
-func sorted[T any](of map[string]*T) (list []*T) {
-	names := make([]string, 0, len(of))
-	for name := range of {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		list = append(list, of[name])
-	}
-	return list
 }
