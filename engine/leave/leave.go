@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -52,7 +53,7 @@ func Read(ctx context.Context, from Cluster) (h Holdings, err error) {
 		nodePlan: &h.NodePlans, nodePool: &h.Pools, nodeClaim: &h.Claims, nodeClass: &h.Classes, node: &h.Nodes,
 	} {
 		found, err := from.List(ctx, of.apiVersion, of.name)
-		if err != nil && !meta.IsNoMatchError(err) {
+		if err != nil && !meta.IsNoMatchError(err) && !apierrors.IsNotFound(err) {
 			return h, err
 		}
 		*into = slices.DeleteFunc(found, func(obj map[string]any) bool { return of.foreign(obj) })
