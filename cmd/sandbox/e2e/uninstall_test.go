@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/helm"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -67,8 +69,11 @@ func TestLeavingWithTheNodes(t *testing.T) {
 		t.Errorf("nothing holds the NodeClaims: %s", said)
 	}
 	said = s.ends(0, "uninstall", "--leave", "--yes")
-	now := s.state()
-	for _, n := range now.nodes {
+	var nodes corev1.NodeList // NodeClaims have gone with their definition
+	if err := s.client.List(t.Context(), &nodes); err != nil || len(nodes.Items) == 0 {
+		t.Fatal(err, "or no nodes")
+	}
+	for _, n := range nodes.Items {
 		mustContain(t, said, n.Name)
 		if len(n.Finalizers)+len(n.OwnerReferences) > 0 {
 			t.Errorf("node %s has %v and %v", n.Name, n.Finalizers, n.OwnerReferences)
