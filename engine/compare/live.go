@@ -112,7 +112,7 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		over = nil
 	}
 	before.Objects = append(before.Objects, over...)
-	before.Others = plan.Undeclared(objects, nodes, before, after)
+	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
 	if err != nil {
@@ -147,7 +147,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	}
 	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
-	before.Others = plan.Undeclared(objects, nodes, before, after)
+	before.Others = undeclared(objects, nodes, before, after)
 	after.Others = before.Others
 	live := index(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)

@@ -5,7 +5,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/prune"
-	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -46,34 +45,4 @@ func classesOf(pool config.Object, nodes []Node) (classes []string) {
 	}
 	slices.Sort(classes)
 	return slices.Compact(classes)
-}
-
-// Undeclared are the pools of a cluster that no state declares: the live objects among
-// them, and those of which only nodes are known, as objects without a spec.
-func Undeclared(live []map[string]any, nodes []Node, states ...State) (others []config.Object) {
-	known := map[manifest.Key]bool{}
-	for _, s := range states {
-		for _, o := range s.Objects {
-			known[o.Key()] = true
-		}
-	}
-	add := func(obj map[string]any) {
-		key := manifest.KeyOf(obj)
-		if key.Kind != schemas.Pool.Object.Kind || key.Name == "" || known[key] {
-			return
-		}
-		known[key] = true
-		addr := config.Addr{Type: schemas.Pool.Type, Name: key.Name}
-		others = append(others, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
-	}
-	for _, obj := range live {
-		add(obj)
-	}
-	for _, n := range nodes {
-		add(map[string]any{
-			"apiVersion": schemas.Pool.Object.APIVersion, "kind": schemas.Pool.Object.Kind,
-			"metadata": map[string]any{"name": n.Pool},
-		})
-	}
-	return others
 }

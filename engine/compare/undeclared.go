@@ -1,0 +1,38 @@
+package compare
+
+import (
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// undeclared are the pools of a cluster that no state declares: the live objects among
+// them, and those of which only nodes are known, as objects without a spec.
+func undeclared(live []map[string]any, nodes []plan.Node, states ...plan.State) (others []config.Object) {
+	known := map[manifest.Key]bool{}
+	for _, s := range states {
+		for _, o := range s.Objects {
+			known[o.Key()] = true
+		}
+	}
+	add := func(obj map[string]any) {
+		key := manifest.KeyOf(obj)
+		if key.Kind != schemas.Pool.Object.Kind || key.Name == "" || known[key] {
+			return
+		}
+		known[key] = true
+		addr := config.Addr{Type: schemas.Pool.Type, Name: key.Name}
+		others = append(others, config.Object{Addr: addr, Manifest: obj, Defaulted: obj})
+	}
+	for _, obj := range live {
+		add(obj)
+	}
+	for _, n := range nodes {
+		add(map[string]any{
+			"apiVersion": schemas.Pool.Object.APIVersion, "kind": schemas.Pool.Object.Kind,
+			"metadata": map[string]any{"name": n.Pool},
+		})
+	}
+	return others
+}
