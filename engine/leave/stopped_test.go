@@ -16,9 +16,13 @@ import (
 type memory struct {
 	objects []map[string]any
 	merged  func(obj map[string]any) // sees each object that was changed
+	listing func()                   // what others do before a list
 }
 
 func (m *memory) List(_ context.Context, apiVersion, kind string) (found []map[string]any, err error) {
+	if m.listing != nil {
+		m.listing()
+	}
 	for _, obj := range m.objects {
 		if manifest.APIVersion(obj) == apiVersion && manifest.Kind(obj) == kind {
 			found = append(found, obj)
@@ -114,10 +118,11 @@ func TestKeepSeesWhatAControllerPutsBack(t *testing.T) {
 			  metadata: {name: web-1, finalizers: [karpenter.sh/termination]},
 			  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)
 			in := &memory{objects: []map[string]any{claim}}
-			in.merged = func(obj map[string]any) {
-				if tt.after > 0 {
-					metadata := obj["metadata"].(map[string]any)
-					time.AfterFunc(tt.after, func() { metadata["finalizers"] = []any{"karpenter.sh/termination"} })
+			var released time.Time
+			in.merged = func(map[string]any) { released = time.Now() }
+			in.listing = func() {
+				if tt.after > 0 && !released.IsZero() && time.Since(released) >= tt.after {
+					claim["metadata"].(map[string]any)["finalizers"] = []any{"karpenter.sh/termination"}
 				}
 			}
 			if err := Keep(t.Context(), in, func(Step) {}); !errors.Is(err, tt.want) {
