@@ -52,8 +52,8 @@ func TestANodePlanOutlivesWhatFails(t *testing.T) {
 
 	running := s.startController()
 	for started := time.Now(); len(s.pools()) == 0; time.Sleep(20 * time.Millisecond) {
-		if time.Since(started) > time.Minute {
-			t.Fatal("timed out after a minute waiting for the first pool")
+		if time.Since(started) > patience*time.Minute {
+			t.Fatal("timed out waiting for the first pool")
 		}
 	}
 	running.kill()

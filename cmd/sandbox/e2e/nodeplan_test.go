@@ -41,9 +41,9 @@ func (s *sandbox) untilWithin(
 		if holds(np) {
 			return np
 		}
-		if time.Since(started) > within {
+		if time.Since(started) > patience*within {
 			raw, _ := json.MarshalIndent(np.Status, "", " ")
-			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", within, what, raw)
+			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", patience*within, what, raw)
 		}
 		time.Sleep(200 * time.Millisecond)
 	}

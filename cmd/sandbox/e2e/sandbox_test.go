@@ -2,9 +2,7 @@ package e2e
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -16,11 +14,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	"github.com/lkeplan/lkeplan/linode"
@@ -135,7 +131,7 @@ func (s *sandbox) kube(input string, args ...string) string {
 func (s *sandbox) installCRDs() {
 	s.t.Helper()
 	s.kube("", "apply", "-f", "../../../schemas/crd/")
-	s.kube("", "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
 }
 
 // controller is a running controller.
@@ -195,11 +191,11 @@ func (c *controller) stop() {
 		if first {
 			close(c.ended)
 		}
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		asked := len(c.log.String())
 		c.cmd.Process.Signal(syscall.SIGQUIT) // it says where its goroutines are
 		<-c.ended
-		c.t.Errorf("the controller did not end within 20 seconds of being asked; it was in\n%s",
+		c.t.Errorf("the controller did not end within a minute of being asked; it was in\n%s",
 			functions(c.log.String()[asked:]))
 	}
 	if c.t.Failed() {
@@ -278,89 +274,6 @@ func (s *sandbox) resetStats() {
 		s.t.Fatal(err)
 	}
 	resp.Body.Close()
-}
-
-// state is what exists at one moment.
-type state struct {
-	nodes   []corev1.Node // without the system's
-	claims  []karpv1.NodeClaim
-	running int // pods
-	pending int
-	linode  lkesim.Stats
-}
-
-func (s state) String() string {
-	return fmt.Sprintf("%d nodes, %d NodeClaims, %d slots and %d instances at LKE, %d pods running, %d not",
-		len(s.nodes), len(s.claims), s.linode.Slots, s.linode.Live, s.running, s.pending)
-}
-
-// empty reports whether no capacity is left anywhere.
-func (s state) empty() bool {
-	return len(s.nodes)+len(s.claims)+s.linode.Slots+s.linode.Live+s.linode.Pools == 0
-}
-
-// matched reports whether each NodeClaim has its slot and its ready node.
-func (s state) matched() bool {
-	for _, n := range s.nodes {
-		if n.Labels[karpv1.NodeInitializedLabelKey] != "true" || !n.DeletionTimestamp.IsZero() {
-			return false
-		}
-	}
-	return len(s.nodes) == len(s.claims) && len(s.claims) == s.linode.Slots && s.linode.Slots == s.linode.Live
-}
-
-func (s *sandbox) state() state {
-	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
-	defer cancel()
-	var nodes corev1.NodeList
-	var claims karpv1.NodeClaimList
-	var pods corev1.PodList
-	for _, list := range []client.ObjectList{&nodes, &claims, &pods} {
-		if err := s.client.List(ctx, list); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	nodes.Items = slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == systemNode })
-	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
-	for _, p := range pods.Items {
-		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
-			now.running++
-		} else {
-			now.pending++
-		}
-	}
-	return now
-}
-
-// until polls the state until it holds, and fails the test with the last state when the time is up.
-func (s *sandbox) until(what string, within time.Duration, holds func(state) bool) state {
-	s.t.Helper()
-	started := time.Now()
-	deadline := started.Add(within)
-	for {
-		now := s.state()
-		if holds(now) {
-			s.t.Logf("after %s: %s", time.Since(started).Round(100*time.Millisecond), what)
-			return now
-		}
-		if time.Now().After(deadline) {
-			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", within, what, now,
-				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"),
-				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-}
-
-// never polls the state for a while, and fails the test when it holds.
-func (s *sandbox) never(what string, during time.Duration, holds func(state) bool) {
-	s.t.Helper()
-	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if now := s.state(); holds(now) {
-			s.t.Fatalf("%s, which must not happen: %s", what, now)
-		}
-	}
 }
 
 // file reads a file of testdata.
