@@ -1,6 +1,7 @@
 package comparison
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -17,15 +18,19 @@ import (
 func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, plan.Revision, error) {
 	switch kind {
 	case "live":
-		if d.member != nil {
-			d.Access.Context = c.Head.Cluster.Name
+		live := c.asked
+		if live == nil {
+			if d.member != nil {
+				d.Access.Context = c.Head.Cluster.Name
+			}
+			live = open(d.Access)
 		}
-		cluster, err := kube.Connect(d.Access)
-		if err != nil {
-			return nil, plan.Revision{}, err
+		if live.err != nil {
+			return nil, plan.Revision{}, live.err
 		}
-		c.Cluster = cluster
-		return Tied(cluster, c.Head, other), plan.Revision{Kind: "live", Ref: cluster.Place()}, nil
+		c.Cluster = live.cluster
+		place := live.cluster.Place()
+		return compare.Tied(live.view, tieOf(c.Head, other, place)), plan.Revision{Kind: "live", Ref: place}, nil
 	case "snapshot":
 		if d.member != nil {
 			name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
@@ -38,6 +43,34 @@ func (d *Comparison) view(c *Compared, kind, name, other string) (compare.View, 
 		return compare.Tied(snapshot.View(), tie), plan.Revision{Kind: "snapshot", Ref: name, Taken: snapshot.Taken}, nil
 	}
 	return nil, plan.Revision{}, fmt.Errorf("%q names no cluster: write live or snapshot:FILE", kind)
+}
+
+// opened is a live cluster, or why it cannot be asked.
+type opened struct {
+	cluster *kube.Cluster
+	view    compare.View
+	err     error
+}
+
+func open(access kube.Access) *opened {
+	cluster, err := kube.Connect(access)
+	if err != nil {
+		return &opened{err: err}
+	}
+	return &opened{cluster: cluster, view: compare.LiveView(cluster)}
+}
+
+// askAhead has a cluster that is the base answer while the configuration is compiled. Of
+// several directories, only the compiled one says which cluster that is.
+func (d *Comparison) askAhead(ctx context.Context) *opened {
+	if d.Base != "live" || d.member != nil {
+		return nil
+	}
+	live := open(d.Access)
+	if live.err == nil {
+		live.view = compare.Ahead(ctx, live.view)
+	}
+	return live
 }
 
 // Tied is the live cluster, which is read only if it is the one that a directory is for,

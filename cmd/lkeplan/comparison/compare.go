@@ -114,6 +114,7 @@ type Compared struct {
 	warnings   []diag.Diagnostic // of compiling head
 	picture    template.HTML     // of the nodes that pods get
 	renamed    string            // the directory that the base has for the cluster instead
+	asked      *opened           // the cluster, where it is asked ahead
 }
 
 // Report is the plan with what else is known of it.
@@ -156,6 +157,9 @@ func (d *Comparison) Run(ctx context.Context) (Compared, error) {
 }
 
 func (d *Comparison) compare(ctx context.Context) (c Compared, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	c.asked = d.askAhead(ctx)
 	opts, err := d.compileHead(ctx, &c)
 	if err != nil {
 		return c, err
