@@ -85,9 +85,8 @@ func parseJSON(name string, src []byte, meter *meter.Meter) (*hcl.File, hcl.Diag
 	return file, diags
 }
 
-// Forget lets go of what is in the body of a block, of which no more is wanted than
-// where it is: a file of pools takes 20 times its length as a tree. In JSON, nothing is
-// let go of.
+// Forget drops what is in the body of a block, of which no more is wanted than where it
+// is: a file of pools takes 20 times its length as a tree. In JSON, nothing is dropped.
 func Forget(body hcl.Body) {
 	if native, ok := body.(*hclsyntax.Body); ok {
 		native.Attributes, native.Blocks = nil, nil

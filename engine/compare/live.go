@@ -193,8 +193,8 @@ func diff(ctx context.Context, before, after plan.State, live []config.Object, c
 func moves(s plan.Summary) bool { return s.NodesRolled+s.NodesDrained > 0 }
 
 // read lists the objects of the kinds that head has, or of all kinds, and the
-// nodes; pools also where head has only classes. Of a kind that head does not have, it is no error that this user may
-// not list it.
+// nodes; pools also where head has only classes. Of a kind that head does not have, it
+// is no error that this user may not list it.
 func read(ctx context.Context, head compile.Result, cluster View,
 	all bool) (objects []map[string]any, nodes []plan.Node, notes []string, err error) {
 	needed := map[schemas.Object]bool{}

@@ -73,8 +73,8 @@ func ReadSaved(r io.Reader) (Saved, error) {
 
 // Judge has the guards that held when the plan was made judge it as it would be
 // applied now: a freeze may have begun since, or there may be more nodes. Pods were
-// simulated when it was made. Policies judged when it was made; what they refused then, and nobody allowed, stays
-// refused.
+// simulated when it was made. Policies judged when it was made; what they refused then,
+// and nobody allowed, stays refused.
 func (s Saved) Judge(now *plan.Plan, permissions []string) error {
 	now.Workloads = s.Plan.Workloads
 	verdicts, err := now.Judge(plan.Bounds{Guards: s.Guards, Before: s.Before, After: len(s.Objects)})

@@ -66,7 +66,7 @@ func Dir(ctx context.Context, fsys fs.FS, opts Options) (Result, hcl.Diagnostics
 	if diags.HasErrors() {
 		return result, diags // what was not read would be missed everywhere
 	}
-	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which lets go of what is in them
+	result.Ignores = diag.Ignores(module.Files) // before blocks are compiled, which drops what is in them
 	var compileDiags hcl.Diagnostics
 	result.Compiled, compileDiags = module.Compile()
 	diags = slices.Concat(diags, compileDiags, checkPeriods(result.Guards))

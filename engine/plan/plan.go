@@ -40,8 +40,8 @@ type State struct {
 	Conflicts map[manifest.Key][]Conflict
 	Removed   []config.Removal // what becomes of objects that are no longer declared
 	Offers    []price.Offer
-	// Others are the pools of the cluster that the configuration does not declare; see
-	// Undeclared.
+	// Others are the pools of the cluster that no state declares; those of which only nodes
+	// are known have no spec.
 	Others []config.Object
 	Nodes  []Node    // nil where no cluster was asked
 	Now    time.Time // when budgets and expiry are judged; zero: they are not

@@ -118,7 +118,8 @@ func New(env *flags.Env) *cobra.Command {
 	s.at.Flag(cmd, "at", "", "take the pods of autoscalers at their `BOUND`")
 	cmd.Flags().StringVar(&s.comparison.Base, "base", "",
 		"`BASE` to compare with: git:REF or dir:PATH (default: compare with nothing)")
-	s.sweep.Flag(cmd, "sweep", "", "simulate once with each cap on the `SIZE` of nodes, or each class of plans, and tell the cheapest")
+	s.sweep.Flag(cmd, "sweep", "",
+		"simulate once with each cap on the `SIZE` of nodes, or each class of plans, and tell the cheapest")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
 	cmd.Flags().StringVar(&s.keep, "keep", "",
