@@ -5,7 +5,7 @@ BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 70m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
-SANDBOXES ?= 5
+SANDBOXES ?= 4
 # RACE=-race has the unit tests of packages with goroutines look for data races; make
 # check does. The other packages are slower with it, and have no races to find; tests of
 # engine/compile and engine/confine bound time and memory, which it takes a lot of.

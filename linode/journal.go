@@ -39,8 +39,21 @@ type Journal struct {
 	plans    *instancetype.Set
 	machines lister
 
-	mu  sync.Mutex
-	new map[string]map[string]linodev1alpha1.GoneNode // by class and NodeClaim: not written yet
+	mu    sync.Mutex
+	new   map[string]map[string]departure // by class and NodeClaim: not written yet
+	nodes map[string]departed             // by name
+}
+
+// A departure is a note of a NodeClaim that goes.
+type departure struct {
+	linodev1alpha1.GoneNode
+	version string // of the NodeClaim as its deletion began; "" where nobody saw that
+}
+
+// departed is a Node whose deletion began: in which version of it, and when that was seen.
+type departed struct {
+	version string
+	at      time.Time
 }
 
 // lister shows what LKE listed last; fleet.Fleet is one.
@@ -49,11 +62,16 @@ type lister interface{ Last() []lkeapi.Pool }
 // NewJournal returns the controller. The plan types tell prices, and what LKE showed last
 // whether a machine was there when its NodeClaim was deleted.
 func NewJournal(c client.Client, plans *instancetype.Set, shown lister) *Journal {
-	return &Journal{client: c, plans: plans, machines: shown, new: map[string]map[string]linodev1alpha1.GoneNode{}}
+	return &Journal{client: c, plans: plans, machines: shown, new: map[string]map[string]departure{}, nodes: map[string]departed{}}
 }
 
-// journalEvery is how often the journal of a class is written at most.
-const journalEvery = 5 * time.Second
+const (
+	// journalEvery is how often the journal of a class is written at most.
+	journalEvery = 5 * time.Second
+	// rememberNodes is for how long a Node that goes is remembered. Karpenter deletes its
+	// NodeClaim, or has deleted it, within seconds.
+	rememberNodes = 10 * time.Minute
+)
 
 // Register implements operatorpkg's Controller.
 func (j *Journal) Register(_ context.Context, mgr ctrl.Manager) error {
@@ -71,7 +89,24 @@ func (j *Journal) Register(_ context.Context, mgr ctrl.Manager) error {
 			}
 		},
 		DeleteFunc: func(ctx context.Context, ev event.DeleteEvent, q queue) { note(ctx, ev.Object, q, false) },
+	}).Watches(&corev1.Node{}, handler.Funcs{
+		CreateFunc: func(_ context.Context, ev event.CreateEvent, _ queue) { j.leaves(ev.Object) },
+		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, _ queue) { j.leaves(ev.ObjectNew) },
 	}).Complete(j)
+}
+
+// leaves remembers in which version of a Node its deletion began.
+func (j *Journal) leaves(node client.Object) {
+	if node.GetDeletionTimestamp().IsZero() {
+		return
+	}
+	now := time.Now()
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	maps.DeleteFunc(j.nodes, func(_ string, d departed) bool { return now.Sub(d.at) > rememberNodes })
+	if _, known := j.nodes[node.GetName()]; !known {
+		j.nodes[node.GetName()] = departed{node.GetResourceVersion(), now}
+	}
 }
 
 // note takes note of a NodeClaim that goes and has had a machine, and whether that has begun
@@ -82,24 +117,25 @@ func (j *Journal) note(ctx context.Context, o client.Object, began bool) (class 
 	if !ok || nc.DeletionTimestamp.IsZero() || !nodeclaim.Managed(nc) || nodeclaim.InstanceOf(nc.Status.ProviderID) == 0 {
 		return ""
 	}
-	g := j.gone(ctx, nc, began)
+	d := departure{GoneNode: j.gone(ctx, nc, began)}
+	if began {
+		d.version = nc.ResourceVersion
+	}
 	class = nc.Spec.NodeClassRef.Name
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.new[class] == nil {
-		j.new[class] = map[string]linodev1alpha1.GoneNode{}
+		j.new[class] = map[string]departure{}
 	}
 	if _, noted := j.new[class][nc.Name]; !noted {
-		j.new[class][nc.Name] = g
+		j.new[class][nc.Name] = d
 	}
 	return class
 }
 
 // Reconcile writes the journal of one class.
 func (j *Journal) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
-	j.mu.Lock()
-	fresh := maps.Clone(j.new[req.Name])
-	j.mu.Unlock()
+	taken, fresh := j.fresh(req.Name)
 	if len(fresh) == 0 {
 		return ctrl.Result{}, nil
 	}
@@ -118,8 +154,32 @@ func (j *Journal) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result,
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	maps.DeleteFunc(j.new[req.Name], func(name string, g linodev1alpha1.GoneNode) bool { return g == fresh[name] })
+	maps.DeleteFunc(j.new[req.Name], func(name string, d departure) bool { return d == taken[name] })
 	return ctrl.Result{}, nil
+}
+
+// fresh are the notes of a class, and the entries that they come to. By the time at which
+// they are written it is known which of its Nodes went before their NodeClaims.
+func (j *Journal) fresh(class string) (taken map[string]departure, entries map[string]linodev1alpha1.GoneNode) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	taken, entries = maps.Clone(j.new[class]), map[string]linodev1alpha1.GoneNode{}
+	for name, d := range taken {
+		entries[name] = d.entry(j.nodes[d.Node])
+	}
+	return taken, entries
+}
+
+// entry is what a note comes to: a NodeClaim of which no more is known than that it was
+// deleted has lost its Node, if the deletion of that began before.
+func (d departure) entry(node departed) linodev1alpha1.GoneNode {
+	if d.Reason != deleted || d.version == "" || node.version == "" {
+		return d.GoneNode
+	}
+	if order, err := resourceversion.CompareResourceVersion(node.version, d.version); err == nil && order < 0 {
+		d.Reason, d.Message = lost, linodev1alpha1.LostNode
+	}
+	return d.GoneNode
 }
 
 // merge adds nodes to a journal that are not in it, and leaves out the oldest where there are
@@ -136,8 +196,14 @@ func merge(journal []linodev1alpha1.GoneNode, fresh map[string]linodev1alpha1.Go
 	return journal[:min(len(journal), linodev1alpha1.MostGone)]
 }
 
-// gone is the entry of a NodeClaim that goes. What its machine and its Node were like is asked
-// only where it has begun to go just now: later they are gone in any case.
+// The reasons why a NodeClaim goes that Karpenter has no word for.
+const (
+	deleted = "Deleted"
+	lost    = "Lost"
+)
+
+// gone is the entry of a NodeClaim that goes. Whether LKE lists its machine is asked only
+// where it has begun to go just now: later that is gone in any case.
 func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) linodev1alpha1.GoneNode {
 	plan := nodeclaim.PlanOf(nc)
 	g := linodev1alpha1.GoneNode{
@@ -153,9 +219,9 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 		!nc.DeletionTimestamp.Time.Before(nc.CreationTimestamp.Add(*nc.Spec.ExpireAfter.Duration)):
 		g.Reason = "Expired"
 	default:
-		g.Reason = "Deleted"
-		if lost := j.lost(ctx, nc); began && lost != "" {
-			g.Reason, g.Message = "Lost", lost
+		g.Reason = deleted
+		if began && missing(j.machines.Last(), nodeclaim.InstanceOf(nc.Status.ProviderID)) {
+			g.Reason, g.Message = lost, linodev1alpha1.LostMachine
 		}
 	}
 	if c := conditions.Get(karpv1.ConditionTypeDrifted); c.IsTrue() && g.Reason == string(karpv1.DisruptionReasonDrifted) {
@@ -163,24 +229,6 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 		g.NodePlan, g.Revision = j.rolledBy(ctx, nc, c.Reason)
 	}
 	return g
-}
-
-// lost says what a NodeClaim that is deleted has lost before: LostMachine where LKE lists all
-// nodes of all pools and not this one, LostNode where its Node was deleted first, or "".
-func (j *Journal) lost(ctx context.Context, nc *karpv1.NodeClaim) string {
-	if missing(j.machines.Last(), nodeclaim.InstanceOf(nc.Status.ProviderID)) {
-		return linodev1alpha1.LostMachine
-	}
-	var node corev1.Node
-	if nc.Status.NodeName == "" || j.client.Get(ctx, client.ObjectKey{Name: nc.Status.NodeName}, &node) != nil {
-		return "" // that it is gone may be the end of what has begun
-	}
-	// Karpenter deletes the Node of a NodeClaim that goes within the same second.
-	order, err := resourceversion.CompareResourceVersion(node.ResourceVersion, nc.ResourceVersion)
-	if err == nil && order < 0 && !node.DeletionTimestamp.IsZero() {
-		return linodev1alpha1.LostNode
-	}
-	return ""
 }
 
 // missing reports whether pools of LKE surely have no instance.

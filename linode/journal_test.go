@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -113,38 +114,63 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 	there := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-a", InstanceID: 1}, {ID: "1-b", InstanceID: 2}}}
 	other := lkeapi.Pool{ID: 1, Count: 1, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
 	hidden := lkeapi.Pool{ID: 1, Count: 2, Linodes: []lkeapi.Slot{{ID: "1-b", InstanceID: 2}}}
+	// The deletion of its NodeClaim began in version 9.
 	for name, test := range map[string]struct {
-		pools []lkeapi.Pool
-		node  string // the version of its Node, which is deleted; "" where it is not
-		began bool
-		want  string
+		pools         []lkeapi.Pool
+		before, after []string // versions of its Node that goes, as they are seen
+		began         bool
+		want          string
 	}{
-		"its NodeClaim is deleted":           {[]lkeapi.Pool{there}, "", true, "Deleted"},
-		"LKE does not list its machine":      {[]lkeapi.Pool{other}, "", true, "Lost MachineGone"},
-		"LKE does not list all machines":     {[]lkeapi.Pool{hidden}, "", true, "Deleted"},
-		"LKE has not been asked yet":         {nil, "", true, "Deleted"},
-		"its Node was deleted before":        {[]lkeapi.Pool{there}, "5", true, "Lost NodeDeleted"},
-		"its Node was deleted after it":      {[]lkeapi.Pool{there}, "50", true, "Deleted"},
-		"it has begun before anybody looked": {[]lkeapi.Pool{other}, "5", false, "Deleted"},
+		"its NodeClaim is deleted":                 {[]lkeapi.Pool{there}, nil, nil, true, "Deleted"},
+		"LKE does not list its machine":            {[]lkeapi.Pool{other}, nil, nil, true, "Lost MachineGone"},
+		"LKE does not list all machines":           {[]lkeapi.Pool{hidden}, nil, nil, true, "Deleted"},
+		"LKE has not been asked yet":               {nil, nil, nil, true, "Deleted"},
+		"its Node was deleted before":              {[]lkeapi.Pool{there}, []string{"5"}, nil, true, "Lost NodeDeleted"},
+		"its Node was tainted since":               {[]lkeapi.Pool{there}, []string{"5", "11"}, nil, true, "Lost NodeDeleted"},
+		"its Node was deleted before, seen after":  {[]lkeapi.Pool{there}, nil, []string{"5", "11"}, true, "Lost NodeDeleted"},
+		"its Node was deleted after it":            {[]lkeapi.Pool{there}, nil, []string{"50"}, true, "Deleted"},
+		"neither the Node nor its machine is left": {[]lkeapi.Pool{other}, []string{"5"}, nil, true, "Lost MachineGone"},
+		"it has begun before anybody looked":       {[]lkeapi.Pool{other}, []string{"5"}, nil, false, "Deleted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", ResourceVersion: "5"}}
-			if test.node != "" {
-				now := metav1.Now()
-				node.ResourceVersion, node.DeletionTimestamp, node.Finalizers = test.node, &now, []string{"x/y"}
-			}
-			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(node).Build()
 			nc := goingNow(1)
-			nc.ResourceVersion, nc.Status.NodeName = "9", node.Name
+			nc.ResourceVersion, nc.Status.NodeName = "9", "lke77-1-a"
+			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 			j := NewJournal(c, provider(t).chooser.Types, &shown{last: test.pools})
+			sees := func(versions []string) {
+				j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", ResourceVersion: "2"}})
+				for _, version := range versions {
+					j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
+						Name: "lke77-1-a", ResourceVersion: version, DeletionTimestamp: nc.DeletionTimestamp,
+					}})
+				}
+			}
+			sees(test.before)
 			j.note(t.Context(), nc, test.began)
 			j.note(t.Context(), nc, true) // what was noted first stays
-			g := j.new[nc.Spec.NodeClassRef.Name][nc.Name]
+			sees(test.after)
+			_, entries := j.fresh(nc.Spec.NodeClassRef.Name)
+			g := entries[nc.Name]
 			if got := strings.TrimSpace(g.Reason + " " + g.Message); got != test.want {
 				t.Errorf("%s, want %s", got, test.want)
 			}
 		})
 	}
+}
+
+// TestTheJournalForgetsNodes that have gone long ago.
+func TestTheJournalForgetsNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		j := NewJournal(nil, nil, &shown{})
+		now := metav1.Now()
+		for n := range 3 {
+			j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), DeletionTimestamp: &now}})
+			time.Sleep(rememberNodes)
+		}
+		if len(j.nodes) != 2 {
+			t.Errorf("%d Nodes are remembered, want the last two", len(j.nodes))
+		}
+	})
 }
 
 // goingNow is a NodeClaim that has a machine and has begun to go.

@@ -26,7 +26,7 @@ var reasons = map[string]string{
 // losses are what a lost node has lost.
 var losses = map[string]string{
 	linodev1alpha1.LostMachine: "LKE did not have its Linode any more",
-	linodev1alpha1.LostNode:    "somebody deleted its Node",
+	linodev1alpha1.LostNode:    "its Node was deleted first, by somebody or because its Linode was gone",
 }
 
 // gone says why a node or a claim went that is in the journal of its class.

@@ -224,7 +224,7 @@ type GoneNode struct {
 // What a node has lost that is Lost.
 const (
 	LostMachine = "MachineGone" // LKE has no machine of it any more
-	LostNode    = "NodeDeleted" // somebody has deleted its Node
+	LostNode    = "NodeDeleted" // its Node was deleted first, by somebody or because its machine was gone
 )
 
 // Hash is a digest of the fields whose change replaces nodes.
