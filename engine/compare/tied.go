@@ -14,7 +14,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/schemas"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -26,6 +25,8 @@ type Tie struct {
 	ID     int64 // of the cluster in LKE; 0 where the configuration does not say
 	Region string
 	Place  string // of the cluster that is asked: its context and server
+	// Asked says what its controller has noted; nil where nobody can be asked, as of a snapshot.
+	Asked Asked
 }
 
 // OtherClusterError says that a cluster is not the one that a configuration is for.
@@ -42,7 +43,7 @@ func (e OtherClusterError) Error() string {
 }
 
 // Tied is a cluster that is read only if it is the one that a configuration is for, as
-// far as it says so: by what the controller writes on node classes, by the labels of
+// far as it says so: by what the controller notes and writes on node classes, by the labels of
 // objects that were applied from another directory, and by the region of its nodes. Where
 // the controller calls it as the configuration does, such labels are noted only.
 func Tied(view View, tie Tie) View {
@@ -56,6 +57,10 @@ type tied struct {
 	View
 	tie Tie
 
+	asked    sync.Once
+	notes    []note // of the controller
+	notesErr error
+
 	mu      sync.Mutex
 	renamed map[string]int // objects with another name of this cluster, by that name
 }
@@ -65,6 +70,9 @@ type tied struct {
 func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := t.View.Objects(ctx, kind)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.noted(ctx); err != nil {
 		return nil, err
 	}
 	if err := t.recorded(objects); err != nil {
@@ -87,17 +95,31 @@ func (t *tied) Objects(ctx context.Context, kind schemas.Object) ([]map[string]a
 	return nil, OtherClusterError{t.tie, name, "", text}
 }
 
-// recorded is an OtherClusterError where the controller calls the cluster otherwise.
+// noted is an OtherClusterError where the controller has noted another cluster. It is asked
+// once.
+func (t *tied) noted(ctx context.Context) error {
+	t.asked.Do(func() { t.notes, t.notesErr = noted(ctx, t.tie.Asked) })
+	if t.notesErr != nil {
+		return t.notesErr
+	}
+	return t.differ(t.notes)
+}
+
+// recorded is an OtherClusterError where the controller has written another cluster on an
+// object.
 func (t *tied) recorded(objects []map[string]any) error {
 	for _, obj := range objects {
-		id, name := writtenDown(obj)
-		by := fmt.Sprintf("by the annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))
-		switch {
-		case name == "" || name == t.meant():
-		case !slices.Contains(t.tie.Names, name):
-			return OtherClusterError{t.tie, name, "", fmt.Sprintf("its controller calls it %s, %s", name, by)}
-		case t.tie.ID != 0 && id != fmt.Sprint(t.tie.ID):
-			return OtherClusterError{t.tie, "", "id", fmt.Sprintf("its id is %s and not %d, %s", id, t.tie.ID, by)}
+		if err := t.differ([]note{writtenDown(obj)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (t *tied) differ(notes []note) error {
+	for _, n := range notes {
+		if err := n.differs(t.tie, t.meant()); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -127,10 +149,11 @@ func (t *tied) confirmed(ctx context.Context, kind schemas.Object, objects []map
 			return false
 		}
 	}
-	return slices.ContainsFunc(objects, func(obj map[string]any) bool {
-		_, name := writtenDown(obj)
-		return name == t.tie.Names[0]
-	})
+	calls := slices.Clone(t.notes)
+	for _, obj := range objects {
+		calls = append(calls, writtenDown(obj))
+	}
+	return slices.ContainsFunc(calls, func(n note) bool { return n.label == t.tie.Names[0] })
 }
 
 func (t *tied) rename(foreign map[string]int) {
@@ -175,15 +198,6 @@ func appliedTo(obj map[string]any) string {
 		return ""
 	}
 	return owner
-}
-
-// writtenDown is the id and the label that the cluster has in LKE, by what the controller
-// has written on a node class.
-func writtenDown(obj map[string]any) (id, label string) {
-	annotations := manifest.Map(obj, "metadata", "annotations")
-	record, _ := annotations[linodev1alpha1.AnnotationCluster].(string)
-	id, label, _ = strings.Cut(record, "/")
-	return id, label
 }
 
 // nodeName is the name that LKE gives a node: lke, the id of the cluster, that of the LKE

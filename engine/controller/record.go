@@ -13,13 +13,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// recordName is the ConfigMap, next to the Lease, in which the controller notes which
-// LKE cluster it is for. It is read where Linode cannot be asked at start.
-const recordName = "lkeplan-cluster"
+const recordName = linodev1alpha1.ConfigMapCluster
 
-// record is where the note is kept. Its zero value keeps none.
+// record is where the note is kept, which is read where Linode cannot be asked at start.
+// Its zero value keeps none.
 type record struct {
 	client    client.Client
 	namespace string

@@ -41,8 +41,13 @@ func (c Controller) String() string {
 	return name + " works"
 }
 
+// Lister lists objects of a cluster, in all namespaces.
+type Lister interface {
+	List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error)
+}
+
 // Controllers returns the processes that have, or had, a Lease.
-func Controllers(ctx context.Context, from Cluster, now time.Time) ([]Controller, error) {
+func Controllers(ctx context.Context, from Lister, now time.Time) ([]Controller, error) {
 	leases, err := from.List(ctx, "coordination.k8s.io/v1", "Lease")
 	if err != nil {
 		return nil, err

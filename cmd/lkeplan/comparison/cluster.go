@@ -76,7 +76,9 @@ func (d *Comparison) askAhead(ctx context.Context) *opened {
 // Tied is the live cluster, which is read only if it is the one that a directory is for,
 // or has the other name.
 func Tied(cluster *kube.Cluster, head compile.Result, other string) compare.View {
-	return compare.Tied(compare.LiveView(cluster), tieOf(head, other, cluster.Place()))
+	tie := tieOf(head, other, cluster.Place())
+	tie.Asked = cluster
+	return compare.Tied(compare.LiveView(cluster), tie)
 }
 
 func tieOf(head compile.Result, other, place string) compare.Tie {

@@ -35,6 +35,10 @@ const (
 // label of the LKE cluster, as 584692/prod. By it a directory of another cluster is known.
 const AnnotationCluster = "lkeplan.dev/lke-cluster"
 
+// ConfigMapCluster is the ConfigMap, next to its Lease, in which the controller notes which
+// LKE cluster it is for: id, label, region, tier and version.
+const ConfigMapCluster = "lkeplan-cluster"
+
 // Finalizer keeps a LinodeNodeClass while NodeClaims use it.
 const Finalizer = Group + "/termination"
 

@@ -1,0 +1,84 @@
+package compare
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+
+	"github.com/lkeplan/lkeplan/engine/leave"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// Asked is a cluster that is asked which one it is; kube.Cluster is one.
+type Asked interface {
+	lister
+	Get(ctx context.Context, like map[string]any) (map[string]any, error)
+}
+
+// note is what a controller says of the LKE cluster that it is for, and where.
+type note struct{ id, label, region, in string }
+
+// writtenDown is what the controller has written on a node class.
+func writtenDown(obj map[string]any) note {
+	record, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
+	id, label, _ := strings.Cut(record, "/")
+	return note{id, label, "", fmt.Sprintf("annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))}
+}
+
+// noted returns what the controllers of a cluster have noted, next to their Leases: all
+// that is known of a cluster before anything is applied to it. None is no error where the
+// user may not read them.
+func noted(ctx context.Context, cluster Asked) (notes []note, err error) {
+	if cluster == nil {
+		return nil, nil
+	}
+	all, err := leave.Controllers(ctx, cluster, time.Time{})
+	if err != nil {
+		return nil, unread(err)
+	}
+	for _, c := range slices.DeleteFunc(all, func(c leave.Controller) bool { return !c.MakesNodes() }) {
+		obj, err := cluster.Get(ctx, map[string]any{
+			"apiVersion": "v1", "kind": "ConfigMap",
+			"metadata": map[string]any{"namespace": c.Namespace, "name": linodev1alpha1.ConfigMapCluster},
+		})
+		if err = unread(err); err != nil {
+			return nil, err
+		}
+		if obj != nil {
+			text := func(key string) string { return manifest.Text(obj, "data", key) }
+			notes = append(notes, note{text("id"), text("label"), text("region"),
+				fmt.Sprintf("ConfigMap %s/%s", c.Namespace, linodev1alpha1.ConfigMapCluster)})
+		}
+	}
+	return notes, nil
+}
+
+// unread is an error that is more than that something may not be read.
+func unread(err error) error {
+	if apierrors.IsForbidden(err) || meta.IsNoMatchError(err) {
+		return nil
+	}
+	return err
+}
+
+// differs is an OtherClusterError where a note is of another cluster than the one that is
+// meant.
+func (n note) differs(tie Tie, meant string) error {
+	switch {
+	case n.label == "" || n.label == meant:
+		return nil
+	case !slices.Contains(tie.Names, n.label):
+		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller calls it %s, by the %s", n.label, n.in)}
+	case tie.ID != 0 && n.id != fmt.Sprint(tie.ID):
+		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s and not %d, by the %s", n.id, tie.ID, n.in)}
+	case tie.Region != "" && n.region != "" && n.region != tie.Region:
+		return OtherClusterError{tie, "", "region", fmt.Sprintf("it is in %s, not in %s, by the %s", n.region, tie.Region, n.in)}
+	}
+	return nil
+}
