@@ -6,6 +6,9 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
@@ -14,8 +17,10 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/engine/movein"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // moveIn writes the LKE pools of a cluster as pools, and says how their pods move over.
@@ -35,7 +40,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	moved := movein.Move(from, plans)
+	moved := movein.Move(from, plans, i.taken(ctx, from.Label))
 	if len(moved.Pools) == 0 {
 		return fmt.Errorf("cluster %s has no LKE pool that could move in: it has %d, and a provider of Karpenter keeps "+
 			"%d of them", from.Label, len(from.Pools), len(moved.Passed))
@@ -110,4 +115,33 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 	}
 	at := slices.IndexFunc(listed, func(c lkeapi.Cluster) bool { return c.ID == chosen.ID })
 	return []movein.Cluster{movein.FromLKE(listed[at], pools)}, nil
+}
+
+// taken asks the cluster of the kubeconfig for what has a name there already. Where it does
+// not answer, nothing has.
+func (i *importation) taken(ctx context.Context, directory string) movein.Taken {
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	live, err := i.named(ctx)
+	if err != nil {
+		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster has objects of these names already is not known: %s\n",
+			diag.OneLine(err.Error()))
+	}
+	return adopt.Others(live, directory)
+}
+
+// named are the objects of the cluster that may have a name which LKE pools would get.
+func (i *importation) named(ctx context.Context) (live []map[string]any, err error) {
+	cluster, err := kube.Connect(i.access)
+	if err != nil {
+		return nil, err
+	}
+	for _, table := range []schemas.Block{schemas.NodeClass, schemas.Pool} {
+		found, err := cluster.List(ctx, table.Object.APIVersion, table.Object.Kind)
+		if err != nil && !meta.IsNoMatchError(err) {
+			return nil, err
+		}
+		live = append(live, found...)
+	}
+	return live, nil
 }

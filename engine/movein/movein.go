@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // A Cluster is an LKE cluster with its LKE pools.
@@ -50,7 +51,8 @@ type Taint struct{ Key, Value, Effect string }
 type Moved struct {
 	Objects []map[string]any // LinodeNodeClasses and NodePools, in the order of the pools
 	Pools   []MovedPool
-	Passed  []Pool // that a provider of Karpenter keeps already
+	Passed  []Pool   // that a provider of Karpenter keeps already
+	Left    []string // objects of the cluster that say something else, and keep their names
 }
 
 // A MovedPool is an LKE pool and the NodePool that takes its place.
@@ -60,36 +62,59 @@ type MovedPool struct {
 	Notes    []string // what the NodePool does not say as the LKE pool did
 }
 
+// Taken reports whether a cluster has something else under the name of an object, which then
+// keeps it. The spec of a pool is not known when its name is chosen.
+type Taken func(obj map[string]any) bool
+
 // Move makes a NodePool of each LKE pool, and as few node classes as they need; how many
 // vCPUs a plan has, the catalogue knows. Pools that lkeplan or another Karpenter keeps are
 // left alone.
-func Move(c Cluster, plans *catalog.Catalog) Moved {
+func Move(c Cluster, plans *catalog.Catalog, taken Taken) Moved {
 	var m Moved
 	classes := map[string]string{} // their names by what they say
-	taken, takenClasses := map[string]bool{}, map[string]bool{}
 	for _, p := range c.Pools {
 		if fleet.Keeps(p.Tags) {
 			m.Passed = append(m.Passed, p)
 			continue
 		}
-		name := p.name(taken)
-		taken[name] = true
+		moved := MovedPool{Pool: p, NodePool: m.name(schemas.Pool, p.name(), nil, taken)}
 		spec := p.class()
 		class, known := classes[fmt.Sprint(spec)]
 		if !known {
-			class = "default"
+			wanted := "default"
 			if len(classes) > 0 {
-				class = free(name, takenClasses)
+				wanted = moved.NodePool
 			}
-			classes[fmt.Sprint(spec)], takenClasses[class] = class, true
+			class = m.name(schemas.NodeClass, wanted, spec, taken)
+			classes[fmt.Sprint(spec)] = class
 			m.Objects = append(m.Objects, object(schemas.NodeClass, class, spec))
 		}
 		pool, notes := p.nodePool(class)
 		pool["limits"] = p.limits(plans)
-		m.Objects = append(m.Objects, object(schemas.Pool, name, pool))
-		m.Pools = append(m.Pools, MovedPool{p, name, notes})
+		m.Objects = append(m.Objects, object(schemas.Pool, moved.NodePool, pool))
+		moved.Notes = notes
+		m.Pools = append(m.Pools, moved)
 	}
 	return m
+}
+
+// name is a name for an object, with a number where another object has it. Where that is one
+// of the cluster, it is noted.
+func (m *Moved) name(table schemas.Block, base string, spec map[string]any, taken Taken) string {
+	name := base
+	for n := 2; ; n++ {
+		obj := object(table, name, spec)
+		inCluster := taken(obj)
+		if key := manifest.KeyOf(obj).String(); inCluster && !slices.Contains(m.Left, key) {
+			m.Left = append(m.Left, key)
+		}
+		if !inCluster && !slices.ContainsFunc(m.Objects, func(o map[string]any) bool {
+			return manifest.KeyOf(o) == manifest.KeyOf(obj)
+		}) {
+			return name
+		}
+		name = fmt.Sprintf("%s-%d", base, n)
+	}
 }
 
 func object(table schemas.Block, name string, spec map[string]any) map[string]any {
@@ -101,23 +126,13 @@ func object(table schemas.Block, name string, spec map[string]any) map[string]an
 
 var unnameable = regexp.MustCompile(`[^a-z0-9]+`)
 
-// name is the pool's label where that can be a name, else its plan. A number makes it one
-// that is free.
-func (p Pool) name(taken map[string]bool) string {
+// name is the pool's label where that can be a name, else its plan.
+func (p Pool) name() string {
 	base := strings.Trim(unnameable.ReplaceAllString(strings.ToLower(p.Label), "-"), "-")
 	if base == "" || len(base) > 40 {
-		base = p.Plan
+		return p.Plan
 	}
-	return free(base, taken)
-}
-
-// free is a name, with a number where it is taken.
-func free(base string, taken map[string]bool) string {
-	name := base
-	for n := 2; taken[name]; n++ {
-		name = fmt.Sprintf("%s-%d", base, n)
-	}
-	return name
+	return base
 }
 
 // class is what the pool's machines need besides their plan.

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/adopt"
 	"github.com/lkeplan/lkeplan/engine/movein"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 var update = flag.Bool("update", false, "rewrite what the archives want")
@@ -58,7 +60,7 @@ func written(t *testing.T, c movein.Cluster) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	moved := movein.Move(c, plans)
+	moved := movein.Move(c, plans, func(map[string]any) bool { return false })
 	made, err := adopt.Write(t.Context(), moved.Objects, config.Cluster{Name: c.Label, Region: c.Region, Tier: c.Tier}, "")
 	if err != nil {
 		t.Fatal(err)
@@ -73,5 +75,41 @@ func written(t *testing.T, c movein.Cluster) []txtar.File {
 	return []txtar.File{
 		{Name: c.Label + ".lke.hcl", Data: []byte(hcl.String())},
 		{Name: c.Label + ".txt", Data: []byte(strings.Join(moved.Steps(c), "\n") + "\n")},
+	}
+}
+
+// TestNamesOfOthersAreLeft: an apply would change what has the name already, and replace its
+// nodes.
+func TestNamesOfOthersAreLeft(t *testing.T) {
+	plans, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	pools := []movein.Pool{{ID: 1, Plan: "g6-standard-2", Count: 1}, {ID: 2, Plan: "g6-standard-2", Count: 1, Firewall: 7}}
+	for name, tt := range map[string]struct{ there, names, left []string }{
+		"nothing is there": {nil, []string{"LinodeNodeClass default", "NodePool g6-standard-2", "LinodeNodeClass g6-standard-2-2",
+			"NodePool g6-standard-2-2"}, nil},
+		"a class": {[]string{"LinodeNodeClass default"}, []string{"LinodeNodeClass default-2", "NodePool g6-standard-2",
+			"LinodeNodeClass g6-standard-2-2", "NodePool g6-standard-2-2"}, []string{"LinodeNodeClass default"}},
+		"two, and a pool": {[]string{"LinodeNodeClass default", "LinodeNodeClass default-2", "NodePool g6-standard-2-2"},
+			[]string{"LinodeNodeClass default-3", "NodePool g6-standard-2", "LinodeNodeClass g6-standard-2-3",
+				"NodePool g6-standard-2-3"},
+			[]string{"LinodeNodeClass default", "LinodeNodeClass default-2", "NodePool g6-standard-2-2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			moved := movein.Move(movein.Cluster{Label: "dev", Pools: pools}, plans, func(obj map[string]any) bool {
+				return slices.Contains(tt.there, manifest.KeyOf(obj).String())
+			})
+			var names []string
+			for _, obj := range moved.Objects {
+				names = append(names, manifest.KeyOf(obj).String())
+			}
+			if diff := cmp.Diff(tt.names, names); diff != "" {
+				t.Errorf("objects, -want +got:\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.left, moved.Left); diff != "" {
+				t.Errorf("left, -want +got:\n%s", diff)
+			}
+		})
 	}
 }

@@ -8,6 +8,9 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 	for _, p := range m.Passed {
 		lines = append(lines, fmt.Sprintf("LKE pool %d is left alone: a provider of Karpenter keeps it already.", p.ID))
 	}
+	for _, key := range m.Left {
+		lines = append(lines, key+" is in the cluster and says something else: it stays as it is, and its name is not used.")
+	}
 	for _, p := range m.Pools {
 		for _, note := range p.Notes {
 			lines = append(lines, fmt.Sprintf("pool %s: %s", p.NodePool, note))
