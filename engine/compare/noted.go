@@ -78,7 +78,8 @@ func (n note) differs(tie Tie, meant string) error {
 	case tie.ID != 0 && n.id != fmt.Sprint(tie.ID):
 		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s and not %d, by the %s", n.id, tie.ID, n.in)}
 	case tie.Region != "" && n.region != "" && n.region != tie.Region:
-		return OtherClusterError{tie, "", "region", fmt.Sprintf("it is in %s, not in %s, by the %s", n.region, tie.Region, n.in)}
+		return OtherClusterError{tie, "", "region",
+			fmt.Sprintf("it is in %s, not in %s, by the %s", n.region, tie.Region, n.in)}
 	}
 	return nil
 }

@@ -126,7 +126,8 @@ func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 // part is a Deployment of lkeplan.
 type part struct {
 	namespace, name, account, version string
-	idle                              bool // it should have pods, and none is available
+	env                               map[string]string // what it is told
+	idle                              bool              // it should have pods, and none is available
 }
 
 // parts are the Deployments of lkeplan.
@@ -142,11 +143,29 @@ func (p Patient) parts(ctx context.Context) ([]part, error) {
 				namespace: manifest.Namespace(d), name: manifest.Name(d),
 				account: manifest.Text(d, "spec", "template", "spec", "serviceAccountName"),
 				version: manifest.Label(d, "app.kubernetes.io/version"),
+				env:     told(d),
 				idle:    idle(d),
 			})
 		}
 	}
 	return parts, nil
+}
+
+// told is what the first container of a Deployment is told by variables, as far as the
+// Deployment itself has their values.
+func told(deployment map[string]any) map[string]string {
+	env := map[string]string{}
+	containers, _ := manifest.Lookup(deployment, "spec", "template", "spec", "containers")
+	all, _ := containers.([]any)
+	for _, c := range all[:min(1, len(all))] {
+		container, _ := c.(map[string]any)
+		variables, _ := container["env"].([]any)
+		for _, v := range variables {
+			variable, _ := v.(map[string]any)
+			env[manifest.Text(variable, "name")] = manifest.Text(variable, "value")
+		}
+	}
+	return env
 }
 
 // idle reports whether a Deployment should have pods, and none is available.

@@ -38,6 +38,7 @@ type Finding struct {
 type Cluster interface {
 	leave.Cluster
 	Server(ctx context.Context) (version.Info, time.Time, error)
+	MayI(ctx context.Context, what authorizationv1.ResourceAttributes) (bool, error)
 	May(ctx context.Context, namespace, account string, what authorizationv1.ResourceAttributes) (bool, error)
 	DryRun(ctx context.Context, live, desired map[string]any) (map[string]any, []kube.Conflict, error)
 }
@@ -54,6 +55,7 @@ type Patient struct {
 	Cluster Cluster
 	Linode  Linode // nil where no token is given
 	Name    string // of the LKE cluster; "" where it is not given
+	ID      int    // of the LKE cluster; 0 where it is not given
 	Version string // of this program; "" for one that is built from a checkout
 	Now     func() time.Time
 }

@@ -2,7 +2,6 @@ package doctor
 
 import (
 	"fmt"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -13,8 +12,6 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube/deploy"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
 	"github.com/lkeplan/lkeplan/schemas/crd"
 )
 
@@ -102,42 +99,6 @@ func TestSameCRDs(t *testing.T) {
 		live.Spec.Versions[0].Schema.OpenAPIV3Schema.Description += "."
 		if same(definition, live) {
 			t.Errorf("%s: another schema is not noticed", definition.Name)
-		}
-	}
-}
-
-// TestTheTokenIsTried on a simulated account.
-func TestTheTokenIsTried(t *testing.T) {
-	tests := []struct {
-		scopes, token, name string
-		want                []string
-	}{
-		{"*", "right", "lke-77", []string{"ok: the token has the scope lke:read_write", "ok: lke-77 is 77"}},
-		{"lke:read_only", "right", "", []string{"fail: the token lacks the scope lke:read_write: it has lke:read_only",
-			"warn: no name of an LKE cluster"}},
-		{"*", "right", "other", []string{"ok: the token", `fail: the account has none called "other"; it has: lke-77`}},
-		{"*", "wrong", "", []string{"fail: "}},
-	}
-	for _, tt := range tests {
-		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: tt.scopes, ClusterLabel: "lke-77"})
-		if err != nil {
-			t.Fatal(err)
-		}
-		server := httptest.NewServer(sim)
-		defer server.Close()
-		client, err := lkeapi.New(server.URL, tt.token, lkeapi.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		found := Patient{Linode: client, Name: tt.name}.linode(t.Context())
-		if len(found) != len(tt.want) {
-			t.Errorf("%+v, want %v", found, tt.want)
-			continue
-		}
-		for i, f := range found {
-			if said := string(f.Level) + ": " + f.Text; !strings.HasPrefix(said, tt.want[i]) || f.Level == Fail && f.Do == "" {
-				t.Errorf("%+v, want %q", f, tt.want[i])
-			}
 		}
 	}
 }

@@ -85,25 +85,42 @@ func (p Patient) plans(ctx context.Context) int {
 	return len(plans)
 }
 
-// policies looks at the admission policy for approvals.
+// policies looks at the admission policy for approvals. Without a binding that denies, a
+// policy does nothing.
 func (p Patient) policies(ctx context.Context) []Finding {
 	const of, name = "policies", "lkeplan-approval"
-	if p.plans(ctx) == 0 {
-		return nil // there is nothing to approve
+	const to = "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"
+	const so = ": whoever may write the status of a NodePlan may approve"
+	policy, err := p.Cluster.Get(ctx, map[string]any{
+		"apiVersion": admissionAPI, "kind": "ValidatingAdmissionPolicy", "metadata": map[string]any{"name": name},
+	})
+	if err != nil && !meta.IsNoMatchError(err) {
+		return unknown(of, err)
 	}
-	for _, kind := range []string{"ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"} {
-		live, err := p.Cluster.Get(ctx, map[string]any{
-			"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": map[string]any{"name": name},
-		})
-		if err != nil && !meta.IsNoMatchError(err) {
-			return unknown(of, err)
+	if policy == nil {
+		if p.plans(ctx) == 0 {
+			return nil // there is nothing to approve
 		}
-		if live == nil {
-			return []Finding{{Warn, of, fmt.Sprintf("there is no %s %s: whoever may write the status of a NodePlan may approve",
-				kind, name), "helm upgrade with policies.approval, or kubectl apply -f kube/deploy/approval.yaml"}}
-		}
+		return []Finding{{Warn, of, "there is no ValidatingAdmissionPolicy " + name + so, to}}
+	}
+	bindings, err := p.Cluster.List(ctx, admissionAPI, "ValidatingAdmissionPolicyBinding")
+	if err != nil {
+		return unknown(of, err)
+	}
+	if !slices.ContainsFunc(bindings, func(b map[string]any) bool { return denies(b, name) }) {
+		text := "no ValidatingAdmissionPolicyBinding denies what the ValidatingAdmissionPolicy " + name + " forbids" + so
+		return []Finding{{Warn, of, text, to}}
 	}
 	return []Finding{{OK, of, "who may approve is held", ""}}
+}
+
+const admissionAPI = "admissionregistration.k8s.io/v1"
+
+// denies reports whether a binding has denied what a policy forbids.
+func denies(binding map[string]any, policy string) bool {
+	actions, _ := manifest.Lookup(binding, "spec", "validationActions")
+	all, _ := actions.([]any)
+	return manifest.Text(binding, "spec", "policyName") == policy && slices.Contains(all, any("Deny"))
 }
 
 // rivals looks for another Karpenter: two of them undo each other's work.

@@ -9,7 +9,7 @@ func (m Moved) Steps(c Cluster) (lines []string) {
 		lines = append(lines, fmt.Sprintf("LKE pool %d is left alone: a provider of Karpenter keeps it already.", p.ID))
 	}
 	for _, key := range m.Left {
-		lines = append(lines, key+" is in the cluster and says something else: it stays as it is, and its name is not used.")
+		lines = append(lines, key+" is in the cluster and says something else. It stays, and its name is not used.")
 	}
 	for _, p := range m.Pools {
 		for _, note := range p.Notes {

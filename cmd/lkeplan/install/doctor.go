@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,8 @@ import (
 const doctorHelp = `Look whether all is there that lkeplan needs: the API server and its clock, the
 CRDs, the processes and their releases, the rights of their accounts, admission
 policies, another Karpenter, what pools and NodePlans say of themselves, and,
-with a token in LINODE_TOKEN, its scopes and the LKE cluster.
+with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
+LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings.
 
 Nothing is changed. Each line begins with ok, warn or fail; a line below it says
 what to do. The exit code is 1 if something does not work.`
@@ -40,6 +42,9 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 				return err
 			}
 			p := doctor.Patient{Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now}
+			if p.ID, err = clusterID(env); err != nil {
+				return err
+			}
 			if token := env.Getenv("LINODE_TOKEN"); token != "" {
 				if p.Linode, err = lkeapi.New(env.Getenv("LINODE_URL"), token, lkeapi.Options{}); err != nil {
 					return fmt.Errorf("set LINODE_URL: %w", err)
@@ -59,6 +64,19 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&name, "cluster-name", name, "label of the LKE cluster, for a token to look for ($CLUSTER_NAME)")
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd
+}
+
+// clusterID is the number of the LKE cluster, where the environment has it.
+func clusterID(env *flags.Env) (int, error) {
+	text := env.Getenv("LKE_CLUSTER_ID")
+	if text == "" {
+		return 0, nil
+	}
+	id, err := strconv.Atoi(text)
+	if err != nil || id <= 0 {
+		return 0, fmt.Errorf("LKE_CLUSTER_ID is %q; it must be the number of an LKE cluster", text)
+	}
+	return id, nil
 }
 
 // write writes findings as text or JSON.
