@@ -13,7 +13,7 @@ import (
 
 // View is how a screen is drawn.
 type View struct {
-	Width  int // columns
+	Width  int // columns; 0: as many as it takes
 	Height int // lines; 0: as many as there are
 	Place  string
 	Now    time.Time
@@ -86,8 +86,7 @@ const leastPlace = 12
 // head says what there is in all.
 func (s Screen) head(v View) []string {
 	t := s.Total
-	first := fmt.Sprintf("%s, %s, $%s an hour, $%s a month", count1(t.Count, "node"), count1(t.Pods, "pod"), t.Cost.Hourly,
-		money(t.Cost.Monthly))
+	first := fmt.Sprintf("%s, %s, %s", count1(t.Count, "node"), count1(t.Pods, "pod"), t.cost())
 	place := v.Place
 	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
 		place = cut(place, room) // before what there is to be seen
@@ -117,7 +116,10 @@ func (s Screen) head(v View) []string {
 	if t.Count == 0 {
 		return lines
 	}
-	room := min(max(v.Width-40, 10), 60)
+	room := 60
+	if v.Width > 0 {
+		room = min(max(v.Width-40, 10), room)
+	}
 	lines = append(lines,
 		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested), cores(t.CPU.Allocatable)),
 		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested), gib(t.Memory.Allocatable)))
@@ -148,7 +150,7 @@ func (s Screen) poolTable(v View) table {
 			rolling.ink = Change
 		}
 		t.rows = append(t.rows, []cell{
-			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: money(p.Cost.Monthly)},
+			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: p.monthly()},
 			{text: strings.Join(p.Limits, " "), ink: Faint},
 		})
 	}
@@ -164,7 +166,7 @@ func (s Screen) nodeTable(v View, from, to int) table {
 	for _, n := range s.Nodes[from:to] {
 		t.rows = append(t.rows, []cell{
 			{text: n.Name}, {text: orDash(n.Pool)}, {text: orDash(n.Plan)}, {use: n.CPU}, {use: n.Memory},
-			{text: strconv.Itoa(n.Pods)}, {text: money(n.Cost.Monthly)}, {text: Age(v.Now.Sub(n.Created))},
+			{text: strconv.Itoa(n.Pods)}, {text: n.monthly()}, {text: Age(v.Now.Sub(n.Created))},
 			{text: strings.TrimSpace(string(n.State) + " " + n.Why), ink: n.State.ink()},
 		})
 	}
@@ -201,8 +203,8 @@ func (v View) bar(u Use, width int) string {
 func (d Detail) DrawDetail(v View) string {
 	lines := []string{
 		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
-		cut(fmt.Sprintf("pool %s, plan %s, $%s an hour, $%s a month, %s old", orDash(d.Pool), orDash(d.Plan), d.Cost.Hourly,
-			money(d.Cost.Monthly), Age(v.Now.Sub(d.Created))), v.Width),
+		cut(fmt.Sprintf("pool %s, plan %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
+			Age(v.Now.Sub(d.Created))), v.Width),
 		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested), cores(d.CPU.Allocatable)),
 		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested), gib(d.Memory.Allocatable)),
 		"",
@@ -257,6 +259,29 @@ func gib(n int64) string {
 		return fmt.Sprintf("%dMi", int64(math.Round(float64(n)/(1<<20))))
 	}
 	return strconv.FormatFloat(math.Round(float64(n)/unit*10)/10, 'f', -1, 64) + "Gi"
+}
+
+// cost says what nodes cost, and of how many that is not known.
+func (r Row) cost() string {
+	switch {
+	case r.Unpriced == 0:
+		return fmt.Sprintf("$%s an hour, $%s a month", r.Cost.Hourly, money(r.Cost.Monthly))
+	case r.Unpriced == r.Count:
+		return "price not known"
+	}
+	return fmt.Sprintf("$%s an hour, $%s a month and %s of unknown price", r.Cost.Hourly, money(r.Cost.Monthly),
+		count1(r.Unpriced, "node"))
+}
+
+// monthly is the cell of what nodes cost a month.
+func (r Row) monthly() string {
+	switch {
+	case r.Unpriced == 0:
+		return money(r.Cost.Monthly)
+	case r.Unpriced == r.Count:
+		return "?"
+	}
+	return money(r.Cost.Monthly) + "+?"
 }
 
 // money writes dollars, of more than ten only whole ones.

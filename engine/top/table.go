@@ -55,6 +55,9 @@ func (t table) draw(v View, chosen int) []string {
 // fit returns the columns that there is room for, and their widths.
 func (t table) fit(width int) (table, []int) {
 	widths := t.natural()
+	if width <= 0 {
+		width = t.sum(widths, mostBar)
+	}
 	if bar := t.bars(widths, width); bar < leastBar {
 		t = t.without(func(c column) bool { return c.spare })
 		widths = t.natural()

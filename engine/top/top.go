@@ -44,10 +44,12 @@ type Row struct {
 	CPU    Use           `json:"cpu_millicores"`
 	Memory Use           `json:"memory_bytes"`
 	Pods   int           `json:"pods"`
-	Cost   catalog.Price `json:"cost"`
+	Cost   catalog.Price `json:"cost"`    // without the unpriced
 	Count  int           `json:"nodes"`   // machines, those included that are still to come
 	Coming int           `json:"coming"`  // of these
 	Rolls  int           `json:"rolling"` // outdated, or on their way out
+	// Unpriced are those whose plan type, or its price in their region, nobody knows.
+	Unpriced int `json:"unpriced"`
 }
 
 // Use is what pods ask for of what they may have.
@@ -161,7 +163,7 @@ func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) Nod
 	if n.State.rolls() {
 		n.Rolls = 1
 	}
-	n.Cost, _ = prices(n.Plan, node.Labels[corev1.LabelTopologyRegion])
+	n.price(prices, node.Labels[corev1.LabelTopologyRegion])
 	return n
 }
 
@@ -178,8 +180,18 @@ func coming(nc *karpv1.NodeClaim, prices Prices) Node {
 	if n.State == Ordered || n.State == Booting {
 		n.Coming = 1
 	}
-	n.Cost, _ = prices(n.Plan, nc.Labels[corev1.LabelTopologyRegion])
+	n.price(prices, nc.Labels[corev1.LabelTopologyRegion])
 	return n
+}
+
+// price notes what a node costs in its region, or that this is not known.
+func (n *Node) price(prices Prices, region string) {
+	cost, known := prices(n.Plan, region)
+	if !known {
+		n.Unpriced = 1
+		return
+	}
+	n.Cost = cost
 }
 
 func planOf(nc *karpv1.NodeClaim) string { return nc.Labels[corev1.LabelInstanceTypeStable] }
@@ -193,6 +205,7 @@ func (r *Row) add(other Row) {
 	r.Count += other.Count
 	r.Coming += other.Coming
 	r.Rolls += other.Rolls
+	r.Unpriced += other.Unpriced
 }
 
 // poolsOf sums up the nodes of each pool. Nodes of none come last.

@@ -135,6 +135,20 @@ func TestTheChosenNodeIsInSight(t *testing.T) {
 	}
 }
 
+// TestNothingIsCutWithoutATerminal: files and pipes have no width.
+func TestNothingIsCutWithoutATerminal(t *testing.T) {
+	cluster := many(1, 0)
+	name, pool, place := "lke1-2-"+strings.Repeat("a", 90), strings.Repeat("p", 60), strings.Repeat("c", 150)
+	cluster.Nodes[0].Name, cluster.Nodes[0].Labels[karpv1.NodePoolLabelKey] = name, pool
+	cluster.Notes = []string{strings.Repeat("This user may not list pods. ", 10)}
+	drawn := Of(cluster, embedded(t)).Draw(View{Now: now, At: -1, Place: place})
+	for _, want := range []string{name, pool, place, cluster.Notes[0]} {
+		if !strings.Contains(drawn, want) {
+			t.Errorf("%s is cut:\n%s", want, drawn)
+		}
+	}
+}
+
 // BenchmarkScreen is a refresh of a large cluster: 1,000 nodes and 10,000 pods.
 func BenchmarkScreen(b *testing.B) {
 	cluster, prices := many(1000, 10), embedded(b)

@@ -23,8 +23,11 @@ func Terminal(stream any) *os.File {
 // Colored reports whether a stream is a terminal that shows colors, and whose user
 // wants them (no-color.org).
 func Colored(stream any, getenv func(string) string) bool {
-	return Terminal(stream) != nil && getenv("NO_COLOR") == "" && getenv("TERM") != "dumb"
+	return Terminal(stream) != nil && getenv("NO_COLOR") == "" && !Dumb(getenv)
 }
+
+// Dumb reports whether the terminal shows lines and nothing else: its cursor cannot be moved.
+func Dumb(getenv func(string) string) bool { return getenv("TERM") == "dumb" }
 
 // Columns is the width of the terminal; 0 where a stream is none.
 func Columns(stream any, getenv func(string) string) int {

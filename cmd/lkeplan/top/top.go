@@ -64,7 +64,7 @@ func New(env *flags.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
 	flags.ClusterFlags(cmd, env, &s.access)
-	cmd.Flags().BoolVar(&s.once, "once", false, "write one screen and end, as where the output is no terminal")
+	cmd.Flags().BoolVar(&s.once, "once", false, "write one screen and end, as where the output is no terminal, or a dumb one")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
@@ -94,7 +94,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	terminal := flags.Terminal(env.Stdout)
-	if s.once || s.output.Value == "json" || terminal == nil {
+	if s.once || s.output.Value == "json" || terminal == nil || flags.Dumb(env.Getenv) {
 		known, _ := follower.Cluster()
 		screen := top.Of(known, prices)
 		screen.Sort(top.Key(s.sort.Value), s.reverse)
@@ -126,10 +126,7 @@ func (s settings) prices() (top.Prices, error) {
 	return list.Price, nil
 }
 
-// wide is how many columns there are where nobody says.
-const wide = 120
-
-// write writes one screen.
+// write writes one screen, as wide as it is where there is no terminal.
 func (s settings) write(env *flags.Env, screen top.Screen, place string) error {
 	if s.output.Value == "json" {
 		enc := json.NewEncoder(env.Stdout)
@@ -139,9 +136,6 @@ func (s settings) write(env *flags.Env, screen top.Screen, place string) error {
 	view := top.View{Width: flags.Columns(env.Stdout, env.Getenv), Now: time.Now(), At: -1, Place: place}
 	if n, err := strconv.Atoi(env.Getenv("COLUMNS")); view.Width == 0 && err == nil && n > 0 {
 		view.Width = n
-	}
-	if view.Width == 0 {
-		view.Width = wide
 	}
 	view.ASCII = !flags.Unicode(env.Getenv)
 	view.Paint = painter(env.Stdout, env.Getenv)
