@@ -236,7 +236,7 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 	}
 	if len(claims) > 0 {
 		n.events.Eventf(class, nil, corev1.EventTypeNormal, "WaitingOnNodeClaimTermination", "Delete",
-			"waiting for %d NodeClaims that use this class to end", len(claims))
+			"waiting for NodeClaims that use this class to end: %d", len(claims))
 		return ctrl.Result{RequeueAfter: 10 * time.Second}, nil
 	}
 	stored := class.DeepCopy()

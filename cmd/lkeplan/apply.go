@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -304,7 +305,7 @@ func (a *application) show(p apply.Progress) {
 	case apply.Rolls:
 		what = fmt.Sprintf("%d of %d nodes as they should be", p.Rolled, p.Of)
 	case apply.Drains:
-		what = fmt.Sprintf("condemned, %d nodes are left", p.Of)
+		what = "condemned, nodes left: " + strconv.Itoa(p.Of)
 	case apply.Event(kube.Changed):
 		for _, c := range a.taken[manifest.Key{Kind: p.Kind, Name: p.Name}] {
 			what += fmt.Sprintf("; %s taken back from %s", diag.OneLine(c.Path), diag.OneLine(c.Owner))

@@ -44,7 +44,7 @@ func Drain(ctx context.Context, to ender, in compare.View, condemned []compare.T
 	}, func() error {
 		var errs []error
 		for _, t := range waiting {
-			errs = append(errs, fmt.Errorf("NodePool %s: it is condemned, and %d nodes are left", manifest.Name(t.Live),
+			errs = append(errs, fmt.Errorf("NodePool %s: it is condemned, nodes left: %d", manifest.Name(t.Live),
 				left[manifest.Name(t.Live)]))
 		}
 		return errors.Join(errs...)

@@ -32,8 +32,8 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 	case !now.Before(a.Expires.Time):
 		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
 	case nodes > a.MaxNodes:
-		return fmt.Sprintf("%s is for %d nodes at most, and the plan deletes, drains or replaces %d.", given, a.MaxNodes,
-			nodes)
+		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains or replaces %d.", given,
+			plan.Counted(a.MaxNodes, "node"), nodes)
 	}
 	var left []string
 	for i := range p.Verdicts {

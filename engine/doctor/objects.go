@@ -93,7 +93,7 @@ func (p Patient) objects(ctx context.Context) []Finding {
 			}
 		}
 		if ready > 0 {
-			found = append(found, Finding{OK, kind.name, fmt.Sprintf("%d are ready", ready), ""})
+			found = append(found, Finding{OK, kind.name, fmt.Sprintf("%d ready", ready), ""})
 		}
 	}
 	return found

@@ -95,13 +95,13 @@ func sentence(p plan.Plan) string {
 		text = "no object to change"
 	}
 	if s.NodesDeleted > 0 {
-		text += fmt.Sprintf("; %d nodes deleted with %s", s.NodesDeleted, strings.Join(s.Deleted, ", "))
+		text += fmt.Sprintf("; %s deleted with %s", plan.Counted(s.NodesDeleted, "node"), strings.Join(s.Deleted, ", "))
 	}
 	if s.NodesDrained > 0 {
-		text += fmt.Sprintf("; %d nodes given up by %s", s.NodesDrained, strings.Join(s.Condemned, ", "))
+		text += fmt.Sprintf("; %s given up by %s", plan.Counted(s.NodesDrained, "node"), strings.Join(s.Condemned, ", "))
 	}
 	if s.NodesRolled > 0 {
-		text += fmt.Sprintf("; %d nodes replaced in %s", s.NodesRolled, strings.Join(s.Rolled, ", "))
+		text += fmt.Sprintf("; %s replaced in %s", plan.Counted(s.NodesRolled, "node"), strings.Join(s.Rolled, ", "))
 	}
 	return text
 }

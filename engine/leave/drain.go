@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -95,7 +96,7 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 		left := remaining(h)
 		for _, pool := range slices.Sorted(maps.Keys(left)) {
 			if left[pool] != reported[pool] {
-				report(Step{nodePool.name, pool, fmt.Sprintf("%d nodes are left", left[pool])})
+				report(Step{nodePool.name, pool, "nodes left: " + strconv.Itoa(left[pool])})
 			}
 		}
 		for _, pool := range slices.Sorted(maps.Keys(reported)) {
@@ -148,7 +149,7 @@ var ErrUnfinished = errors.New("nodes are left; the controller goes on with them
 func unfinished(left map[string]int, cause error) error {
 	errs := []error{ErrUnfinished}
 	for _, pool := range slices.Sorted(maps.Keys(left)) {
-		errs = append(errs, fmt.Errorf("NodePool %s: %d nodes", pool, left[pool]))
+		errs = append(errs, fmt.Errorf("NodePool %s: nodes left: %d", pool, left[pool]))
 	}
 	if errors.Is(cause, context.Canceled) {
 		cause = errors.New("interrupted")

@@ -60,7 +60,7 @@ func TestDrainSaysThatTimeIsUp(t *testing.T) {
 		err := Drain(ctx, &memory{objects: []map[string]any{parse(t, `{apiVersion: karpenter.sh/v1, kind: NodeClaim,
 		  metadata: {name: web-1, labels: {karpenter.sh/nodepool: web}},
 		  spec: {nodeClassRef: {group: karpenter.k8s.linode}}}`)}}, func(Step) {})
-		want := ErrUnfinished.Error() + "\nNodePool web: 1 nodes\ntimed out after 5s"
+		want := ErrUnfinished.Error() + "\nNodePool web: nodes left: 1\ntimed out after 5s"
 		if !errors.Is(err, ErrUnfinished) || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

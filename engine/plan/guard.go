@@ -76,7 +76,7 @@ func (b Bounds) empty() Verdict {
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
 		v.Actual = "0"
-		v.Detail = fmt.Sprintf("Nothing is left of %s.", counted(b.Before, "object"))
+		v.Detail = fmt.Sprintf("Nothing is left of %s.", Counted(b.Before, "object"))
 	}
 	return v
 }
@@ -107,7 +107,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", counted(deleted, "pool"),
+		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", Counted(deleted, "pool"),
 			g.MaxDeletedPools)
 	}
 	return v
@@ -291,7 +291,8 @@ func (p Plan) gravest(guard string) string {
 	return ""
 }
 
-func counted(n int, what string) string {
+// Counted says how many there are of something, such as 1 node or 2 nodes.
+func Counted(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
 	}

@@ -79,7 +79,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		if v.Actual = fmt.Sprint(lost); lost > most {
 			v.Status = Blocked
 			v.Detail = fmt.Sprintf("%s would get no node any more, and at most %d may be in one change.",
-				counted(lost, "pod"), most)
+				Counted(lost, "pod"), most)
 		}
 	case g.MaxUnschedulablePods == nil:
 		return nil

@@ -222,7 +222,7 @@ func (r *weekRow) say() {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
 		r.Text = plainly.when(r.impact.Pace)
 		if r.rolled > 0 {
-			text := fmt.Sprintf("%d nodes replaced in %d pools; %s", r.rolled, 1+r.others, r.Text)
+			text := fmt.Sprintf("%s replaced in %d pools; %s", count(r.rolled, "node"), 1+r.others, r.Text)
 			r.Text = strings.TrimSuffix(text, "; ")
 		}
 	}

@@ -225,8 +225,8 @@ func (c *comment) likewise(e alike.Entry) {
 		c.printf("\n`lkeplan diff --all` lists the %d objects that change as %s does.\n", len(e.More), code(e.Addr))
 		return
 	}
-	c.printf("\n<details><summary>%d objects change as <code>%s</code> does</summary>\n\n%s\n\n</details>\n",
-		len(e.More), markup.Entities(e.Addr), code.list(addresses(e.More)))
+	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
+		count(len(e.More), "more object"), markup.Entities(e.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.

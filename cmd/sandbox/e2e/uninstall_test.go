@@ -48,7 +48,7 @@ func TestLeavingWithDrain(t *testing.T) {
 	t.Parallel()
 	s, c := inhabited(t)
 	said := s.ends(0, "uninstall", "--drain", "--yes")
-	mustContain(t, said, "2 pools, 1 NodePlans, 4 nodes for $", "suspended", "its nodes are gone", "nothing costs",
+	mustContain(t, said, "2 pools, 1 NodePlan, 4 nodes for $", "suspended", "its nodes are gone", "nothing costs",
 		"kubectl delete crd")
 	s.until("nothing is left", 10*time.Second, func(now state) bool { return now.empty() && len(s.pools()) == 0 })
 	c.stop()
@@ -135,7 +135,7 @@ func TestDoctor(t *testing.T) {
 	mustContain(t, said, "ok    clock", "ok    CRDs: all 8", "lkeplan-system/lkeplan-controller works",
 		"lkeplan-system/lkeplan-gitops works", "the account lkeplan-system/lkeplan-controller has all",
 		"the account lkeplan-system/lkeplan-gitops has all", "ok    policies", "ok    admission",
-		"ok    NodePlan: 1 are ready",
+		"ok    NodePlan: 1 ready",
 		"ok    Linode API: the token has the scope lke:read_write", "ok    LKE cluster: sandbox is")
 	if strings.Contains(said, "fail") || strings.Contains(said, "warn") {
 		t.Errorf("all is well, and it says:\n%s", said)
