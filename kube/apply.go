@@ -286,6 +286,9 @@ func conflict(err error) error {
 		"configuration, or have its owner give it up", strings.Join(lines, "\n"))
 }
 
+// Explain turns an error of a client with the configuration of this cluster into what to do.
+func (c *Cluster) Explain(err error) error { return explain(err, c.host) }
+
 // explain turns the errors that a person meets first into what to do.
 func explain(err error, host string) error {
 	var dial *net.OpError

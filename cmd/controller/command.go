@@ -59,6 +59,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 		Short:         "Manage the node capacity of one LKE cluster",
 		Long:          long,
 		Args:          cobra.NoArgs,
+		Version:       s.version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		RunE: func(cmd *cobra.Command, _ []string) error {

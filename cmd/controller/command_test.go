@@ -27,6 +27,17 @@ func kubeconfig(t *testing.T) string {
 	return path
 }
 
+// TestVersion: it is said without a cluster.
+func TestVersion(t *testing.T) {
+	var stdout bytes.Buffer
+	cmd := newCommand(func(string) string { return "" }, io.Discard)
+	cmd.SetOut(&stdout)
+	cmd.SetArgs([]string{"--version"})
+	if err := cmd.Execute(); err != nil || !strings.HasPrefix(stdout.String(), "controller version ") {
+		t.Errorf("%v, and it says %q", err, stdout.String())
+	}
+}
+
 // TestBadFlagsGetOneLine: nothing is started, and the line says what to do.
 func TestBadFlagsGetOneLine(t *testing.T) {
 	kubeconfig := kubeconfig(t)

@@ -4,9 +4,19 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lkeplan/lkeplan/config"
 )
+
+// describePlainly takes the quotes from what flags are for, which mark in help what the
+// value is called: a shell shows them as they are.
+func describePlainly(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		describePlainly(cmd)
+	}
+	root.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = strings.ReplaceAll(f.Usage, "`", "") })
+}
 
 // completeArguments lets the shell complete what commands that read a
 // directory have in common.

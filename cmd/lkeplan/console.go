@@ -65,7 +65,7 @@ DIR is the working directory where none is given.`,
 // is typed can be shown.
 func linesOf(env *env) console.Lines {
 	in, out := flags.Terminal(env.Stdin), flags.Terminal(env.Stderr)
-	if in == nil || out == nil {
+	if in == nil || out == nil || flags.Dumb(env.Getenv) {
 		return console.NewPiped(env.Stdin)
 	}
 	fd := int(in.Fd())

@@ -93,6 +93,9 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 	}()
 	root := newRoot(env)
 	root.SetArgs(terraformFlags(args))
+	if len(args) > 0 && args[0] == cobra.ShellCompRequestCmd {
+		describePlainly(root)
+	}
 	var found outcome
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:

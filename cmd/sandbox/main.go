@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"syscall"
@@ -66,6 +67,7 @@ simulated API become nodes that join the cluster, and pods run on them.
 
 The programs are built from source when they are needed for the first time, which
 takes about five minutes on two cores and needs Go and a module proxy.`,
+		Version:           version(),
 		SilenceUsage:      true,
 		SilenceErrors:     true,
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
@@ -75,6 +77,14 @@ takes about five minutes on two cores and needs Go and a module proxy.`,
 	root.SetErr(a.stderr)
 	root.AddCommand(a.up(), a.down(), a.run(), a.status(), a.logs(), a.build(), a.simulate())
 	return root
+}
+
+// version is what the program was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
 }
 
 // say prints a line about progress.

@@ -38,6 +38,13 @@ func sandbox(t *testing.T, environ []string, args ...string) (status int, stdout
 	return status, out.String(), errs.String()
 }
 
+func TestVersion(t *testing.T) {
+	status, stdout, _ := sandbox(t, nil, "--version")
+	if status != 0 || !strings.HasPrefix(stdout, "sandbox version ") {
+		t.Errorf("status %d, and it says %q", status, stdout)
+	}
+}
+
 // sandboxCommand runs the command in a process of its own.
 func sandboxCommand(t *testing.T, environ []string, args ...string) *exec.Cmd {
 	t.Helper()

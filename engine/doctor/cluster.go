@@ -37,7 +37,7 @@ func (p Patient) server(ctx context.Context) []Finding {
 	asked := p.Now()
 	info, at, err := p.Cluster.Server(ctx)
 	if err != nil {
-		return []Finding{{Fail, "API server", err.Error(), "check KUBECONFIG and --context"}}
+		return []Finding{{Fail, "API server", err.Error(), "choose another cluster with --kubeconfig or --context"}}
 	}
 	return []Finding{versionOf(info.Minor, info.GitVersion), clock(asked, at, p.Now())}
 }

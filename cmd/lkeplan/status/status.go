@@ -85,6 +85,8 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 		return errors.New("--watch draws on a terminal, and -o json is for programs: give one of them")
 	case s.watch && terminal == nil:
 		return errors.New("--watch draws on a terminal, and the output is none")
+	case s.watch && flags.Dumb(env.Getenv):
+		return errors.New("--watch moves the cursor, which this terminal cannot (TERM=dumb)")
 	}
 	prices, err := workspace.Options{Catalog: s.catalog}.ReadCatalog()
 	if err == nil && prices == nil {
@@ -102,7 +104,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	if err := reader.Read(ctx); err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	given := status.Given{Place: cluster.Place(), Catalog: prices, Now: time.Now(), Pool: s.pool}
 	lists, _ := reader.Lists()

@@ -91,7 +91,7 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 		return err
 	}
 	if err := follower.Read(ctx); err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	terminal := flags.Terminal(env.Stdout)
 	if s.once || s.output.Value == "json" || terminal == nil || flags.Dumb(env.Getenv) {

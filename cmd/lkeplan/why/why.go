@@ -103,7 +103,7 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 		return err
 	}
 	if err := reader.Read(ctx); err != nil {
-		return err
+		return cluster.Explain(err)
 	}
 	lists, _ := reader.Lists()
 	answer, err := why.Ask(ctx, lists, status.Given{Catalog: prices, Now: time.Now(), Region: s.region}, question)
