@@ -40,7 +40,7 @@ func (i *importation) moveIn(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	moved := movein.Move(from, plans, i.taken(ctx, from.Label))
+	moved := movein.Move(from, plans, i.taken(ctx))
 	if len(moved.Pools) == 0 {
 		return fmt.Errorf("cluster %s has no LKE pool that could move in: it has %d, and a provider of Karpenter keeps "+
 			"%d of them", from.Label, len(from.Pools), len(moved.Passed))
@@ -118,8 +118,11 @@ func (i *importation) lkeClusters(ctx context.Context) ([]movein.Cluster, error)
 }
 
 // taken asks the cluster of the kubeconfig for what has a name there already. Where it does
-// not answer, nothing has.
-func (i *importation) taken(ctx context.Context, directory string) movein.Taken {
+// not answer, nothing has; what Terraform shows is read without a cluster.
+func (i *importation) taken(ctx context.Context) movein.Taken {
+	if !i.lke {
+		return adopt.Others(nil)
+	}
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	live, err := i.named(ctx)
@@ -127,7 +130,7 @@ func (i *importation) taken(ctx context.Context, directory string) movein.Taken 
 		fmt.Fprintf(i.env.Stderr, "lkeplan: whether the cluster has objects of these names already is not known: %s\n",
 			diag.OneLine(err.Error()))
 	}
-	return adopt.Others(live, directory)
+	return adopt.Others(live)
 }
 
 // named are the objects of the cluster that may have a name which LKE pools would get.

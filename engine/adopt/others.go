@@ -7,12 +7,12 @@ import (
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
-// Others reports whether one of the live objects has the name of an object and is not the
-// same: it was not applied from the directory, and says something else.
-func Others(live []map[string]any, directory string) func(obj map[string]any) bool {
+// Others reports whether one of the live objects has the name of an object and says
+// something else.
+func Others(live []map[string]any) func(obj map[string]any) bool {
 	return func(obj map[string]any) bool {
 		for _, other := range live {
-			if manifest.KeyOf(other) == manifest.KeyOf(obj) && manifest.Label(other, kube.InventoryLabel) != directory {
+			if manifest.KeyOf(other) == manifest.KeyOf(obj) {
 				return !sameSpec(other, obj)
 			}
 		}

@@ -18,9 +18,7 @@ func TestOthers(t *testing.T) {
 		"it says the same":    {kind + "metadata: {name: default}\nspec: {}", kind + "metadata: {name: default}\nspec: {}", false},
 		"it says otherwise":   {kind + "metadata: {name: default}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", true},
 		"it has another name": {kind + "metadata: {name: other}\nspec: {tags: [a]}", kind + "metadata: {name: default}\nspec: {}", false},
-		"it is the directory's": {kind + "metadata: {name: default, labels: {lkeplan.dev/part-of: dev}}\nspec: {tags: [a]}",
-			kind + "metadata: {name: default}\nspec: {}", false},
-		"it is another directory's": {kind + "metadata: {name: default, labels: {lkeplan.dev/part-of: qa}}\nspec: {tags: [a]}",
+		"it says otherwise, of lkeplan": {kind + "metadata: {name: default, labels: {lkeplan.dev/part-of: dev}}\nspec: {tags: [a]}",
 			kind + "metadata: {name: default}\nspec: {}", true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -30,7 +28,7 @@ func TestOthers(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			if got := adopt.Others(objects[:1], "dev")(objects[1]); got != tt.want {
+			if got := adopt.Others(objects[:1])(objects[1]); got != tt.want {
 				t.Errorf("%v, want %v", got, tt.want)
 			}
 		})
