@@ -147,8 +147,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	}
 	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
-	before.Others = undeclared(objects, nodes, before, after)
-	after.Others = before.Others
+	before.Others, after.Others = undeclared(objects, nodes, before), undeclared(objects, nodes, before, after)
 	live := index(objects)
 	p, err := diff(ctx, before, after, slices.Concat(liveOf(head, live), condemnedIn(objects, head)), cluster, notes)
 	if err != nil {

@@ -38,7 +38,7 @@ func Diff(base, head State) (Plan, error) {
 			p.Changes = append(p.Changes, c)
 		}
 	}
-	p.fanOut(after)
+	p.fanOut(before, after)
 	p.outside(head)
 	for i := range p.Changes {
 		p.Changes[i].Conflicts = head.Conflicts[p.Changes[i].Key()]
@@ -199,15 +199,20 @@ func updated(old, o config.Object) (Change, error) {
 	return c, nil
 }
 
-// fanOut carries a roll from a class to the pools that refer to it.
-func (p *Plan) fanOut(after map[manifest.Key]config.Object) {
+// fanOut carries a roll from a class to the pools that refer to it. One that is forgotten is
+// as it was before.
+func (p *Plan) fanOut(before, after map[manifest.Key]config.Object) {
 	rolled := p.rolledClasses()
 	for i := range p.Changes {
 		c := &p.Changes[i]
 		if c.Kind != "NodePool" || c.Action == Create || c.Action == Delete {
 			continue
 		}
-		class := manifest.Text(after[c.Key()].Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
+		o, declared := after[c.Key()]
+		if !declared {
+			o = before[c.Key()]
+		}
+		class := manifest.Text(o.Defaulted, "spec", "template", "spec", "nodeClassRef", "name")
 		if by, ok := rolled[class]; ok {
 			c.Because = append(c.Because, by.Addr)
 			c.worsen(Roll, by.Partial)

@@ -103,17 +103,18 @@ func (p *Plan) SetImpact(base, head State) error {
 	if err != nil {
 		return err
 	}
-	after, err := judgesOf(head, changed)
+	kept := State{Objects: head.Objects, Others: slices.Concat(base.Objects, head.Others)}
+	after, err := judgesOf(kept, changed) // pools that are forgotten among them
 	if err != nil {
 		return err
 	}
 	pools := byPool(head.Nodes)
 	for i := range p.Changes {
 		c := &p.Changes[i]
-		if c.Kind != "NodePool" || c.Action == Create || c.Action == Forget {
-			continue
-		}
 		key := c.Key()
+		if c.Kind != "NodePool" || c.Action == Create && before[key].pool == nil || c.Action == Forget && c.Effect != Roll {
+			continue // without nodes, or with nodes that stay
+		}
 		c.Impact = &Impact{Known: head.Nodes != nil, Of: len(pools[c.Name])}
 		asks, was := after[key], before[key]
 		was.condemned = false // of one that is declared again, the nodes are judged as if it had never been
@@ -127,6 +128,9 @@ func (p *Plan) SetImpact(base, head State) error {
 		}
 		if err := c.Impact.roll(asks, was, pools[c.Name], head); err != nil {
 			return fmt.Errorf("%s: %w", c.Addr, err)
+		}
+		if c.Action == Create && c.Impact.Rolled > 0 {
+			c.worsen(Roll, true) // the cluster has it already, otherwise
 		}
 		if c.Effect != Roll {
 			c.Impact.Pace = nil
@@ -256,7 +260,7 @@ func judgesOf(s State, some func(manifest.Key) bool) (map[manifest.Key]judge, er
 		}
 		classes[o.Name()], versions[o.Name()] = hash, manifest.Text(o.Defaulted, "spec", versionField)
 	}
-	for _, o := range slices.Concat(s.Objects, s.Others) {
+	for _, o := range slices.Concat(s.Others, s.Objects) { // what is declared counts
 		if o.Kind() != "NodePool" || !some(o.Key()) {
 			continue
 		}

@@ -126,7 +126,7 @@ func (v voice) headline(c plan.Change) string {
 	var parts []string
 	switch c.Action {
 	case plan.Create:
-		return "created"
+		parts = append(parts, "created")
 	case plan.Delete:
 		switch {
 		case c.Prune == prune.Condemn:
@@ -139,7 +139,7 @@ func (v voice) headline(c plan.Change) string {
 		}
 		return "deleted; it goes when no node uses it any more"
 	case plan.Forget:
-		return "no longer managed; the object stays as it is, and so do its nodes"
+		parts = append(parts, "no longer managed; the object stays as it is")
 	case plan.Update:
 		parts = append(parts, "updated")
 	}
@@ -160,6 +160,8 @@ func (v voice) headline(c plan.Change) string {
 		parts = append(parts, "replaces every node of the pool")
 	case c.Action == plan.Update:
 		parts = append(parts, "no node is replaced")
+	case c.Action == plan.Forget:
+		parts[0] += ", and so do its nodes"
 	}
 	if len(c.Because) > 0 {
 		parts = append(parts, "because of "+v.list(c.Because))
