@@ -62,6 +62,9 @@ func (w *world) ownLimits(pool *karpv1.NodePool) []Amount {
 			used = resources.MergeInto(used, corev1.ResourceList{resources.Node: resource.MustParse("1")})
 		}
 	}
+	if w.Unread(kindClaims) != "" {
+		used = pool.Status.Resources // as Karpenter has counted last
+	}
 	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
 		a := amountOf(string(name), used[name], most)

@@ -33,6 +33,7 @@ type Pool struct {
 	Limits []Amount      `json:"limits"` // its own
 	Says   []Remark      `json:"says"`
 	coming int
+	vague  bool // not all of its nodes are known
 }
 
 // Count is how many nodes of a pool are in a state.
@@ -174,10 +175,10 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 	for _, row := range screen.Pools {
 		p := Pool{
 			Name: row.Name, Nodes: row.Count, Cost: row.Cost, coming: row.Coming, States: []Count{}, Limits: []Amount{},
-			Says: []Remark{},
+			Says: []Remark{}, vague: w.Unread(kindNodes, kindClaims) != "",
 		}
 		for _, state := range states() {
-			if n := counts[row.Name][state]; n > 0 {
+			if n := counts[row.Name][state]; n > 0 && !p.vague {
 				p.States = append(p.States, Count{state, n})
 			}
 		}
@@ -243,6 +244,9 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 		says = append(says, Remark{What: Full, Text: "it is at its limit: " + strings.Join(full, ", ")})
 	}
 	says = append(says, w.refusals(pool.Name)...)
+	if w.Unread(kindNodes, kindClaims) != "" {
+		return append(says, Remark{What: Unknown, Text: "how its nodes do is not known: " + w.Unread(kindNodes, kindClaims)})
+	}
 	state, holds := reports.Progress(r)
 	switch {
 	case r.Condemned != nil:
@@ -252,6 +256,9 @@ func (w *world) remarks(pool *karpv1.NodePool, r plan.Rolling, limits []Amount) 
 	}
 	for _, text := range holds {
 		says = append(says, Remark{What: Held, Text: text})
+	}
+	if unread := w.Unread(kindPods, kindBudgets); r.Outdated > 0 && unread != "" {
+		says = append(says, Remark{What: Unknown, Text: "whether something holds them is not known: " + unread})
 	}
 	return says
 }

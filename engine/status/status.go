@@ -107,9 +107,10 @@ type Status struct {
 	Pools     []Pool        `json:"pools"`
 	Classes   []Class       `json:"node_classes"` // that something is to be said of
 	Limits    []Limit       `json:"capacity_limits"`
-	Waiting   []Workload    `json:"pods_waiting"`
+	Waiting   []Workload    `json:"pods_waiting"` // nil where pods cannot be listed
 	NodePlans []NodePlan    `json:"nodeplans"`
-	Notes     []string      `json:"notes"` // what could not be read, or worked out
+	Notes     []string      `json:"notes"`      // what could not be read, or worked out
+	NotListed []string      `json:"not_listed"` // kinds that the user may not list: what is of them is not known
 	now       time.Time
 }
 
@@ -135,12 +136,13 @@ const (
 	Held      What = "held"      // something keeps nodes from being replaced
 	Condemned What = "condemned" // the pool gives up its nodes
 	Version   What = "version"   // of Kubernetes: nodes and control plane differ
+	Unknown   What = "unknown"   // what it follows from cannot be listed
 )
 
 // Of says what is happening in a cluster.
 func Of(l Lists, g Given) (Status, error) {
 	l = l.Sorted()
-	s := Status{Place: g.Place, Notes: append([]string{}, l.Notes...), now: g.Now}
+	s := Status{Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: l.unread(), now: g.Now}
 	screen := top.Of(top.Cluster{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
 	s.Nodes, s.Coming, s.Cost = screen.Total.Count, screen.Total.Coming, screen.Total.Cost
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}
@@ -154,7 +156,9 @@ func Of(l Lists, g Given) (Status, error) {
 	}
 	s.Pools = w.pools(screen, rolls)
 	s.Classes, s.Limits, s.NodePlans = w.classes(), w.limits(), w.nodePlans()
-	s.Waiting = w.waiting(s)
+	if l.Unread(kindPods) == "" {
+		s.Waiting = w.waiting(s)
+	}
 	if g.Pool != "" {
 		return s.only(g.Pool)
 	}
@@ -203,7 +207,9 @@ func (s Status) only(pool string) (Status, error) {
 	s.Pools, s.Nodes, s.Coming, s.Cost = []Pool{p}, p.Nodes, p.coming, p.Cost
 	s.Classes = keep(s.Classes, func(c Class) bool { return c.Name == p.Class })
 	s.Limits = keep(s.Limits, func(l Limit) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
-	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
+	if s.Waiting != nil {
+		s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
+	}
 	s.NodePlans = keep(s.NodePlans, func(n NodePlan) bool { return slices.Contains(n.pools, pool) })
 	return s, nil
 }

@@ -45,6 +45,9 @@ func (s Status) Text(v View) string {
 func (s Status) headline() string {
 	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", count(s.Nodes, "node"), count(s.declared(), "pool"),
 		s.Cost.Hourly, s.Cost.Monthly)
+	if slices.Contains(s.NotListed, kindNodes) || slices.Contains(s.NotListed, kindClaims) {
+		text = fmt.Sprintf("%s, of whose nodes not all are known", count(s.declared(), "pool"))
+	}
 	if s.Place != "" {
 		text = s.Place + ": " + text
 	}
@@ -55,10 +58,12 @@ func (s Status) headline() string {
 	for _, w := range s.Waiting {
 		pods += w.Pods
 	}
-	switch pods {
-	case 0:
+	switch {
+	case s.Waiting == nil:
+		return text + "; whether pods wait is not known"
+	case pods == 0:
 		return text + "; no pod waits for a node"
-	case 1:
+	case pods == 1:
 		return text + "; 1 pod waits for a node"
 	}
 	return text + fmt.Sprintf("; %d pods wait for a node", pods)
@@ -140,6 +145,10 @@ func (p *page) pools(pools []Pool, all bool) {
 			cmp.Or(pool.Name, "(none)"), fmt.Sprint(pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String(),
 			amountsText(pool.Limits),
 		})
+		if pool.vague {
+			row := rows[len(rows)-1]
+			row[1], row[2], row[3] = "?", "?", "?"
+		}
 	}
 	p.line(0, "")
 	lines := columns(rows, 1, 3)

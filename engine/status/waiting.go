@@ -148,6 +148,8 @@ func (w *world) silence(pod *corev1.Pod, pools []string) string {
 		return "there is no pool"
 	case len(pools) == 0:
 		return "no pool is for it, by its labels and taints"
+	case w.Unread(kindEvents) != "":
+		return "what is said of it is not known: " + w.Unread(kindEvents)
 	case age < time.Minute:
 		return "it is new, and nobody has said anything of it yet"
 	}

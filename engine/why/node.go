@@ -37,6 +37,9 @@ func (w *world) node(ctx context.Context, a *Answer) error {
 			}
 		}
 		a.Summary = fmt.Sprintf("Node %s was made by no pool: it has no NodeClaim.", n.Name)
+		if unread := w.Unread("NodeClaims"); unread != "" {
+			a.Summary = fmt.Sprintf("Node %s is there. Why, is not known: %s.", n.Name, unread)
+		}
 		a.add(Said, w.said(string(n.UID))...)
 		return nil
 	}
@@ -64,9 +67,12 @@ func (w *world) claim(ctx context.Context, a *Answer) error {
 
 // explain says all there is to say of a claim and its node.
 func (w *world) explain(ctx context.Context, a *Answer, nc *karpv1.NodeClaim, uids ...string) error {
-	smaller, err := w.smaller(ctx, nc)
-	if err != nil {
-		return err
+	var smaller []string
+	if w.Unread("Pods", "DaemonSets") == "" { // what is not listed needs room, too
+		var err error
+		if smaller, err = w.smaller(ctx, nc); err != nil {
+			return err
+		}
 	}
 	a.add(Plan, append(w.planOf(nc), plainly(smaller...)...)...)
 	lines, err := w.replaced(nc)

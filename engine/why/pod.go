@@ -56,11 +56,10 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 		a.add(Said, w.said(string(pod.UID))...)
 		return nil
 	}
-	placed, err := simulate.Place(ctx, w.live(ctx, nil))
+	lines, err := w.wouldGo(ctx, pod)
 	if err != nil {
 		return err
 	}
-	lines := append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...)
 	if where := asks.String(); where != "" {
 		lines = append(plainly("its volumes can be used where the node has "+where), lines...)
 	}
@@ -74,6 +73,18 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 	}
 	a.add(Said, w.said(string(pod.UID))...)
 	return nil
+}
+
+// wouldGo says where Karpenter would place a pod that waits.
+func (w *world) wouldGo(ctx context.Context, pod *corev1.Pod) ([]Line, error) {
+	if texts := w.unknown("where it would go", planned...); texts != nil {
+		return plainly(texts...), nil
+	}
+	placed, err := simulate.Place(ctx, w.live(ctx, nil))
+	if err != nil {
+		return nil, err
+	}
+	return append(append(w.elsewhere(pod), w.placing(pod, placed[pod.UID])...), plainly(w.doubts(pod)...)...), nil
 }
 
 // running says where a pod is, and why its node is what it is.

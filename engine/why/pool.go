@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -30,7 +31,7 @@ func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
 		if p.Name != pool.Name {
 			continue
 		}
-		a.Summary = fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, count(p.Nodes, "node"), p.Cost.Hourly)
+		a.Summary = w.summary(p)
 		var texts []string
 		for _, c := range p.States {
 			texts = append(texts, fmt.Sprintf("%d %s", c.Nodes, c.State))
@@ -52,7 +53,9 @@ func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
 		a.add(State, lines...)
 	}
 	a.add(Plans, plainly(w.makes(pool)...)...)
-	a.add(Stays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
+	if nodes, _ := w.counted(pool, nil); nodes > 0 { // else there is none that stays
+		a.add(Stays, plainly(w.closed(pool, nil, karpv1.DisruptionReasonUnderutilized)...)...)
+	}
 	var waits []string
 	for _, load := range w.Status.Waiting {
 		if slices.Contains(load.Pools, pool.Name) {
@@ -60,8 +63,20 @@ func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
 				strings.Join(load.Reasons, "; ")))
 		}
 	}
+	waits = append(waits, w.unknown("whether pods wait for it", "Pods")...)
 	a.add(Waits, plainly(waits...)...)
 	a.add(Said, w.said(string(pool.UID))...)
+}
+
+// summary says how many nodes a pool has.
+func (w *world) summary(p status.Pool) string {
+	switch unread := w.Unread("Nodes", "NodeClaims"); {
+	case unread != "":
+		return fmt.Sprintf("How many nodes pool %s has is not known: %s.", p.Name, unread)
+	case p.Nodes == 0:
+		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
+	}
+	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, count(p.Nodes, "node"), p.Cost.Hourly)
 }
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them

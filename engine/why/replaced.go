@@ -66,7 +66,7 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 		}
 		for _, r := range p.Says {
 			switch r.What {
-			case status.Rolling, status.Held, status.Condemned:
+			case status.Rolling, status.Held, status.Condemned, status.Unknown:
 				texts = append(texts, fmt.Sprintf("of its pool: %s", r.Text))
 			}
 		}

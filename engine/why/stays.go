@@ -28,6 +28,10 @@ func (w *world) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error)
 	}
 	pods := w.movable(nc)
 	lines := plainly(w.policy(pool, nc, len(pods))...)
+	if texts := w.unknown("whether it could go", planned...); texts != nil {
+		return append(lines, plainly(texts...)...), nil
+	}
+	lines = append(lines, plainly(w.unknown("whether a PodDisruptionBudget keeps it", "PodDisruptionBudgets")...)...)
 	holds, err := w.holds(nc)
 	if err != nil {
 		return nil, err
@@ -39,6 +43,9 @@ func (w *world) stays(ctx context.Context, nc *karpv1.NodeClaim) ([]Line, error)
 	}
 	lines = append(lines, plainly(w.closed(pool, nc, reason)...)...)
 	without, err := w.without(ctx, nc, pods)
+	if err == nil && len(pods) > 0 {
+		without = append(without, w.doubts(pods...)...)
+	}
 	return append(lines, plainly(without...)...), err
 }
 

@@ -65,12 +65,8 @@ type storage struct {
 
 // storageOf is what the volumes of a pod ask for, in the way that Karpenter reads them.
 func (w *world) storageOf(ctx context.Context, pod *corev1.Pod) storage {
-	if !slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
-		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
-	}) || slices.ContainsFunc(w.Notes, func(note string) bool {
-		return strings.HasPrefix(note, "Persistent") || strings.HasPrefix(note, "StorageClasses")
-	}) {
-		return storage{} // or not to be known, which the notes say
+	if !claims(pod) || w.Unread(stored...) != "" {
+		return storage{} // or not to be known, which doubts says
 	}
 	ctx = log.IntoContext(ctx, logging.NopLogger)
 	topology := scheduling.NewVolumeTopology(volumes{Volumes: w.Volumes})
@@ -82,6 +78,13 @@ func (w *world) storageOf(ctx context.Context, pod *corev1.Pod) storage {
 		}
 	}
 	return storage{unready: w.unbound(pod, err)}
+}
+
+// claims reports whether a pod has volumes that it claims.
+func claims(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(pod.Spec.Volumes, func(v corev1.Volume) bool {
+		return v.PersistentVolumeClaim != nil || v.Ephemeral != nil
+	})
 }
 
 // unbound says in words why the volumes of a pod keep Karpenter from planning for it.

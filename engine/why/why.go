@@ -174,6 +174,9 @@ func plainly(texts ...string) (lines []Line) {
 // absent is the error for a name that nothing has, with what was said of it before it
 // went.
 func (w *world) absent(what, namespace, name string, names []string) error {
+	if unread := w.Unread(kind(what)); unread != "" {
+		return fmt.Errorf("whether there is a %s %s is not known: %s", what, name, unread)
+	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
 	var last *corev1.Event
 	for _, e := range w.Events {
@@ -190,6 +193,11 @@ func (w *world) absent(what, namespace, name string, names []string) error {
 		text += "." + guess
 	}
 	return errors.New(text)
+}
+
+// kind is how notes name the objects of a kind.
+func kind(what string) string {
+	return map[string]string{"pod": "Pods", "node": "Nodes", "NodeClaim": "NodeClaims", "pool": "NodePools"}[what]
 }
 
 // tells reports whether events of a reason say why something went.

@@ -60,6 +60,10 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list them.") {
 		t.Errorf("notes %q", lists.Notes)
 	}
+	if lists.Unread("Nodes", "NodePools") != "" || lists.Unread("Nodes", "Pods", "PersistentVolumes") !=
+		"Pods and PersistentVolumes cannot be listed (the user may not)" {
+		t.Errorf("unread: %q, %q", lists.Unread("Nodes", "NodePools"), lists.Unread("Nodes", "Pods", "PersistentVolumes"))
+	}
 	if _, err := reader(t, kinds(), func(client.ObjectList) bool { return false }); err == nil {
 		t.Error("without any right it goes well")
 	}

@@ -3,6 +3,7 @@ package statustest
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 )
 
@@ -44,4 +46,17 @@ func Objects(t testing.TB, manifests []byte) (objects []client.Object) {
 		}
 	}
 	return objects
+}
+
+// Lists are those of a cluster of which some kinds, named in the plural, may not be listed.
+func Lists(t testing.TB, manifests []byte, refused ...string) status.Lists {
+	t.Helper()
+	var notes []string
+	for _, kind := range refused {
+		notes = append(notes, kind+" cannot be shown: the user may not list them.")
+	}
+	return status.ListsOf(slices.DeleteFunc(Objects(t, manifests), func(obj client.Object) bool {
+		kind := obj.GetObjectKind().GroupVersionKind().Kind
+		return slices.Contains(refused, kind+"s") || slices.Contains(refused, kind+"es")
+	}), notes)
 }

@@ -1,0 +1,37 @@
+package why
+
+import (
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// The kinds that a scheduler looks at: without these there is nothing to plan with, and
+// without those a plan is not the whole one.
+var (
+	planned = []string{"Nodes", "NodeClaims", "Pods"}
+	counted = []string{"DaemonSets", "CapacityLimits"}
+	stored  = []string{"PersistentVolumeClaims", "PersistentVolumes", "StorageClasses"}
+)
+
+// unknown says that something is not known as some kinds cannot be listed; nothing where
+// they can.
+func (w *world) unknown(what string, kinds ...string) (texts []string) {
+	if unread := w.Unread(kinds...); unread != "" {
+		texts = append(texts, fmt.Sprintf("%s is not known: %s", what, unread))
+	}
+	return texts
+}
+
+// doubts says what a plan for pods does not count.
+func (w *world) doubts(pods ...*corev1.Pod) (texts []string) {
+	if unread := w.Unread(counted...); unread != "" {
+		texts = append(texts, "which is without what cannot be counted: "+unread)
+	}
+	for _, pod := range pods {
+		if unread := w.Unread(stored...); unread != "" && claims(pod) {
+			return append(texts, "where its volumes can be used is not known: "+unread)
+		}
+	}
+	return texts
+}
