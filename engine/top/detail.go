@@ -16,6 +16,8 @@ type Detail struct {
 	Node
 	Facts [][2]string // name and value
 	Pods  []Pod
+
+	podless bool // they are not known
 }
 
 // Pod is a pod of a node.
@@ -33,7 +35,7 @@ func (s Screen) Detail(c Cluster, name string) (d Detail, ok bool) {
 	if i < 0 {
 		return d, false
 	}
-	d.Node = s.Nodes[i]
+	d.Node, d.podless = s.Nodes[i], s.podless()
 	for _, node := range c.Nodes {
 		if node.Name == name {
 			d.Facts = append(d.Facts, factsOf(node)...)

@@ -53,7 +53,7 @@ func (s Screen) Draw(v View) string {
 	}
 	if len(s.Pools) > 0 {
 		lines = append(lines, "")
-		lines = append(lines, s.poolTable(v).draw(v, -1)...)
+		lines = append(lines, s.known(s.poolTable(v)).draw(v, -1)...)
 	}
 	if len(s.Nodes) > 0 {
 		room := len(s.Nodes)
@@ -62,7 +62,7 @@ func (s Screen) Draw(v View) string {
 		}
 		from, to := window(len(s.Nodes), room, v.At)
 		lines = append(lines, "")
-		lines = append(lines, s.nodeTable(v, from, to).draw(v, v.At-from)...)
+		lines = append(lines, s.known(s.nodeTable(v, from, to)).draw(v, v.At-from)...)
 		if to-from < len(s.Nodes) {
 			lines = append(lines, v.paint(Faint, fmt.Sprintf("nodes %d to %d of %d", from+1, to, len(s.Nodes))))
 		}
@@ -86,7 +86,11 @@ const leastPlace = 12
 // head says what there is in all.
 func (s Screen) head(v View) []string {
 	t := s.Total
-	first := fmt.Sprintf("%s, %s, %s", count1(t.Count, "node"), count1(t.Pods, "pod"), t.cost())
+	pods := count1(t.Pods, "pod")
+	if s.podless() {
+		pods = "pods not known"
+	}
+	first := fmt.Sprintf("%s, %s, %s", count1(t.Count, "node"), pods, t.cost())
 	place := v.Place
 	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
 		place = cut(place, room) // before what there is to be seen
@@ -113,7 +117,7 @@ func (s Screen) head(v View) []string {
 	if len(notes) > 0 {
 		lines = append(lines, v.paint(Change, cut(strings.Join(notes, ", "), v.Width)))
 	}
-	if t.Count == 0 {
+	if t.Count == 0 || s.podless() {
 		return lines
 	}
 	room := 60
@@ -124,6 +128,19 @@ func (s Screen) head(v View) []string {
 		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested), cores(t.CPU.Allocatable)),
 		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested), gib(t.Memory.Allocatable)))
 	return lines
+}
+
+// podless reports whether the pods are not known: then it is neither how full nodes are.
+func (s Screen) podless() bool {
+	return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.HasPrefix(note, "Pods cannot be shown") })
+}
+
+// known is a table without what takes the pods to tell.
+func (s Screen) known(t table) table {
+	if !s.podless() {
+		return t
+	}
+	return t.without(func(c column) bool { return c.bar || c.title == "PODS" })
 }
 
 func (s Screen) unready() (n int) {
@@ -208,6 +225,9 @@ func (d Detail) DrawDetail(v View) string {
 		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested), cores(d.CPU.Allocatable)),
 		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested), gib(d.Memory.Allocatable)),
 		"",
+	}
+	if d.podless {
+		lines = append(lines[:2], "Its pods cannot be shown: the user may not list them.", "")
 	}
 	for _, fact := range d.Facts {
 		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))
