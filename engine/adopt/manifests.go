@@ -74,6 +74,21 @@ func readFile(name string, stdin io.Reader) ([]map[string]any, error) {
 // ReadManifests reads objects as people write them for kubectl: YAML or JSON,
 // several documents, and lists. Whole numbers become int64.
 func ReadManifests(r io.Reader) (objects []map[string]any, err error) {
+	found, err := ReadDocuments(r)
+	for _, m := range found {
+		objects = append(objects, m.Fields)
+	}
+	return objects, err
+}
+
+// Manifest is an object, and in which document of its file it stands, from 1 on.
+type Manifest struct {
+	Document int
+	Fields   map[string]any
+}
+
+// ReadDocuments is ReadManifests for those who say where an object stands.
+func ReadDocuments(r io.Reader) (objects []Manifest, err error) {
 	limited := &io.LimitedReader{R: r, N: maxManifests + 1}
 	documents := utilyaml.NewYAMLReader(bufio.NewReader(limited))
 	for n := 1; ; n++ {
@@ -91,7 +106,9 @@ func ReadManifests(r io.Reader) (objects []map[string]any, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
-		objects = append(objects, found...)
+		for _, fields := range found {
+			objects = append(objects, Manifest{n, fields})
+		}
 	}
 }
 

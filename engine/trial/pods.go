@@ -110,12 +110,12 @@ func (t *trying) manifests(name string) (objects []workloads.Object, err error) 
 			return err
 		}
 		defer opened.Close()
-		found, err := adopt.ReadManifests(opened)
+		found, err := adopt.ReadDocuments(opened)
 		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
-		for _, fields := range found {
-			objects = append(objects, workloads.Object{File: file, Fields: fields})
+		for _, m := range found {
+			objects = append(objects, workloads.Object{File: file, Document: m.Document, Fields: m.Fields})
 		}
 		return nil
 	})

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"errors"
+	"fmt"
 
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	"k8s.io/utils/ptr"
@@ -29,7 +30,7 @@ func (r *reader) scaler(o Object) error {
 			}
 		}
 	}
-	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, Object{o.File, map[string]any{"spec": bounds}})
+	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, Object{File: o.File, Fields: map[string]any{"spec": bounds}})
 	if err != nil {
 		return err
 	}
@@ -38,9 +39,17 @@ func (r *reader) scaler(o Object) error {
 		return errors.New("spec.scaleTargetRef and spec.maxReplicas must be there")
 	}
 	s := &scale{by: title(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
+	k := key{target.Kind, keyOf(o.Fields).namespace, target.Name}
+	switch other := r.scaled[k]; {
+	case s.pods < 0, s.pods > hpa.Spec.MaxReplicas:
+		return fmt.Errorf("minReplicas is %d, and maxReplicas %d: the one must be from 0 to the other", s.pods,
+			hpa.Spec.MaxReplicas)
+	case other != nil:
+		return fmt.Errorf("%s %s is scaled by %s, too", target.Kind, target.Name, other.by)
+	}
 	if r.most {
 		s.pods = hpa.Spec.MaxReplicas
 	}
-	r.scaled[key{target.Kind, keyOf(o.Fields).namespace, target.Name}] = s
+	r.scaled[k] = s
 	return nil
 }

@@ -6,7 +6,7 @@ package workloads
 
 import (
 	"cmp"
-	"encoding/json"
+	encodingjson "encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,11 +17,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/ptr"
-	"sigs.k8s.io/yaml"
+	"sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -29,9 +30,21 @@ import (
 
 // An Object is one manifest, and where it is from.
 type Object struct {
-	File   string
-	Fields map[string]any // as JSON has them
+	File     string
+	Document int // in which it stands, from 1 on; 0: not said
+	Fields   map[string]any // as JSON has them
 }
+
+// place says where it stands.
+func (o Object) place() string {
+	if o.Document > 0 {
+		return fmt.Sprintf("%s: document %d", o.File, o.Document)
+	}
+	return o.File
+}
+
+// named says which object it is, and where it stands.
+func (o Object) named() string { return o.place() + ": " + title(o.Fields) }
 
 // Found is what manifests say of pods.
 type Found struct {
@@ -45,17 +58,18 @@ type Found struct {
 // with most at most. An object of another that is there, such as the ReplicaSet of a
 // Deployment, does not count again.
 func Of(objects []Object, most bool) (Found, error) {
-	r := reader{most: most, there: map[key]bool{}, scaled: map[key]*scale{}, others: map[string]int{}}
-	for _, o := range objects {
-		if what := title(o.Fields); strings.ContainsFunc(what, unprintable) {
-			return Found{}, fmt.Errorf("%s: %q: no object of Kubernetes has such a name", o.File, what)
-		}
-		r.there[keyOf(o.Fields)] = true
+	r := reader{
+		most: most, there: map[key]Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
+		others: map[string]int{},
 	}
-	for _, read := range []func(Object) error{r.scaler, r.object} {
+	objects, err := r.admit(objects)
+	if err != nil {
+		return Found{}, err
+	}
+	for _, read := range []func(Object) error{r.scaler, r.class, r.object} {
 		for _, o := range objects {
 			if err := read(o); err != nil {
-				return Found{}, fmt.Errorf("%s: %s: %w", o.File, title(o.Fields), err)
+				return Found{}, fmt.Errorf("%s: %w", o.named(), err)
 			}
 		}
 	}
@@ -65,11 +79,12 @@ func Of(objects []Object, most bool) (Found, error) {
 
 // reader reads the objects one by one.
 type reader struct {
-	most   bool
-	found  Found
-	there  map[key]bool
-	scaled map[key]*scale
-	others map[string]int // objects of kinds that have no pods
+	most    bool
+	found   Found
+	there   map[key]Object // of kinds that count
+	scaled  map[key]*scale
+	classes map[string]nodev1.RuntimeClass
+	others  map[string]int // objects of kinds that have no pods
 }
 
 // key names an object; groups and versions do not matter.
@@ -96,47 +111,67 @@ func (r *reader) note(format string, args ...any) {
 
 // object reads an object that has pods.
 func (r *reader) object(o Object) error {
-	if owner, ok := r.owned(o.Fields); ok && r.there[owner] {
+	if owner, ok := r.owned(o.Fields); ok && r.there[owner].Fields != nil {
 		return nil // its owner counts
 	}
-	switch kind := manifest.Kind(o.Fields); kind {
+	switch manifest.Kind(o.Fields) {
 	case "Pod":
 		return r.pod(o)
 	case "Deployment":
-		d, err := typed[appsv1.Deployment](r, o)
-		r.add(o, ptr.Deref(d.Spec.Replicas, 1), d.Spec.Template)
-		return err
+		return scalable(r, o, func(d appsv1.Deployment) (*int32, corev1.PodTemplateSpec) {
+			return d.Spec.Replicas, d.Spec.Template
+		})
 	case "StatefulSet":
-		s, err := typed[appsv1.StatefulSet](r, o)
-		r.add(o, ptr.Deref(s.Spec.Replicas, 1), s.Spec.Template)
-		return err
+		return scalable(r, o, func(s appsv1.StatefulSet) (*int32, corev1.PodTemplateSpec) {
+			return s.Spec.Replicas, s.Spec.Template
+		})
 	case "ReplicaSet":
-		s, err := typed[appsv1.ReplicaSet](r, o)
-		r.add(o, ptr.Deref(s.Spec.Replicas, 1), s.Spec.Template)
-		return err
+		return scalable(r, o, func(s appsv1.ReplicaSet) (*int32, corev1.PodTemplateSpec) {
+			return s.Spec.Replicas, s.Spec.Template
+		})
 	case "DaemonSet":
-		s, err := typed[appsv1.DaemonSet](r, o)
-		s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
-		r.found.DaemonSets = append(r.found.DaemonSets, &s)
-		return err
+		return r.daemons(o)
 	case "Job":
 		j, err := typed[batchv1.Job](r, o)
-		r.job(o, j.Spec, ptr.Deref(j.Spec.Suspend, false))
-		return err
+		if err != nil {
+			return err
+		}
+		return r.job(o, j.Spec)
 	case "CronJob":
 		c, err := typed[batchv1.CronJob](r, o)
-		r.job(o, c.Spec.JobTemplate.Spec, ptr.Deref(c.Spec.Suspend, false))
-		return err
+		if err != nil {
+			return err
+		}
+		c.Spec.JobTemplate.Spec.Suspend = c.Spec.Suspend
+		return r.job(o, c.Spec.JobTemplate.Spec)
 	case "PodDisruptionBudget":
 		b, err := typed[policyv1.PodDisruptionBudget](r, o)
 		b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
 		r.found.Budgets = append(r.found.Budgets, &b)
 		return err
-	case "HorizontalPodAutoscaler":
-	default:
-		r.others[kind]++
 	}
 	return nil
+}
+
+// scalable reads an object that has so many pods of a template.
+func scalable[T any](r *reader, o Object, of func(T) (*int32, corev1.PodTemplateSpec)) error {
+	object, err := typed[T](r, o)
+	if err != nil {
+		return err
+	}
+	replicas, template := of(object)
+	return r.add(o, ptr.Deref(replicas, 1), template)
+}
+
+// daemons reads a DaemonSet.
+func (r *reader) daemons(o Object) error {
+	s, err := typed[appsv1.DaemonSet](r, o)
+	if err == nil {
+		err = r.complete(o, &s.Spec.Template.Spec)
+	}
+	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
+	r.found.DaemonSets = append(r.found.DaemonSets, &s)
+	return err
 }
 
 // owned returns the object that controls another.
@@ -168,30 +203,49 @@ func (r *reader) pod(o Object) error {
 		r.note("%s does not count: it has ended.", title(o.Fields))
 		return nil
 	}
-	r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
-	return nil
+	return r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
 }
 
 // job adds the pods that a Job has at a time at most.
-func (r *reader) job(o Object, spec batchv1.JobSpec, suspended bool) {
-	if suspended {
+func (r *reader) job(o Object, spec batchv1.JobSpec) error {
+	switch {
+	case ptr.Deref(spec.Suspend, false):
 		r.note("%s does not count: it is suspended.", title(o.Fields))
-		return
+		return nil
+	case ended(o.Fields):
+		r.note("%s does not count: it has ended.", title(o.Fields))
+		return nil
 	}
 	pods := ptr.Deref(spec.Parallelism, 1)
 	if spec.Completions != nil {
 		pods = min(pods, *spec.Completions)
 	}
-	r.add(o, pods, spec.Template)
+	return r.add(o, pods, spec.Template)
+}
+
+// ended reports whether a Job is done, or has given up.
+func ended(o map[string]any) bool {
+	status, _ := o["status"].(map[string]any)
+	conditions, _ := status["conditions"].([]any)
+	return slices.ContainsFunc(conditions, func(c any) bool {
+		condition, _ := c.(map[string]any)
+		return condition["status"] == "True" && (condition["type"] == "Complete" || condition["type"] == "Failed")
+	})
 }
 
 // add adds so many pods of a template.
-func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) {
+func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) error {
+	if pods < 0 {
+		return fmt.Errorf("it has %d pods, and nothing has fewer than none", pods)
+	}
+	if err := r.complete(o, &template.Spec); err != nil {
+		return err
+	}
 	if s := r.scaled[keyOf(o.Fields)]; s != nil {
 		pods, s.used = s.pods, true
 	}
 	r.found.Workloads = append(r.found.Workloads, simulate.Workload{
-		Name: title(o.Fields), Pods: max(0, int(pods)),
+		Name: title(o.Fields), Pods: int(pods),
 		Pod: corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
 				Namespace: keyOf(o.Fields).namespace, Labels: template.Labels, Annotations: template.Annotations,
@@ -199,6 +253,7 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) {
 			Spec: template.Spec,
 		},
 	})
+	return nil
 }
 
 // typed reads an object as what its kind says. Fields that the kind does not have are
@@ -209,16 +264,20 @@ func typed[T any](r *reader, o Object) (value T, err error) {
 	if phase, ok := phaseOf(o.Fields); ok {
 		fields["status"] = map[string]any{"phase": phase}
 	}
-	text, err := json.Marshal(fields)
+	text, err := encodingjson.Marshal(fields)
 	if err != nil {
 		return value, err
 	}
-	strict := yaml.UnmarshalStrict(text, new(T))
-	if err := yaml.Unmarshal(text, &value); err != nil {
+	unknown, err := json.UnmarshalStrict(text, &value, json.DisallowUnknownFields)
+	if err != nil {
 		return value, plain(err)
 	}
-	if strict != nil {
-		r.note("%s: %s: %v: ignored.", o.File, title(o.Fields), plain(strict))
+	var wrong []string
+	for _, field := range unknown {
+		wrong = append(wrong, field.Error())
+	}
+	if len(wrong) > 0 {
+		r.note("%s: %s: ignored.", o.named(), strings.Join(wrong, ", "))
 	}
 	return value, nil
 }

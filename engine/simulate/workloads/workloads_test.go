@@ -37,12 +37,12 @@ func TestManifestsHavePods(t *testing.T) {
 				if !strings.HasSuffix(f.Name, ".yaml") {
 					continue
 				}
-				found, err := adopt.ReadManifests(bytes.NewReader(f.Data))
+				found, err := adopt.ReadDocuments(bytes.NewReader(f.Data))
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, fields := range found {
-					objects = append(objects, workloads.Object{File: f.Name, Fields: fields})
+				for _, m := range found {
+					objects = append(objects, workloads.Object{File: f.Name, Document: m.Document, Fields: m.Fields})
 				}
 			}
 			for i, f := range archive.Files {

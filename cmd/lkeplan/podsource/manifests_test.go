@@ -1,0 +1,59 @@
+package podsource
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: web}\nspec: {containers: [{name: main}]}\n"
+
+// TestOnlyFilesAreReadOfADirectory: to open a pipe that nobody writes to would take for ever.
+func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
+	dir := t.TempDir()
+	for _, problem := range []error{
+		os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(pod), 0o600),
+		syscall.Mkfifo(filepath.Join(dir, "pipe.yaml"), 0o600),
+		os.Mkdir(filepath.Join(dir, "dir.yaml"), 0o700),
+		os.Symlink(filepath.Join(dir, "dir.yaml"), filepath.Join(dir, "link.yaml")),
+		os.Symlink("/dev/zero", filepath.Join(dir, "zero.json")),
+		os.Symlink("web.yaml", filepath.Join(dir, "again.txt")),
+	} {
+		if problem != nil {
+			t.Fatal(problem)
+		}
+	}
+	objects, left, err := manifests(dir, nil)
+	if err != nil || len(objects) != 1 || objects[0].Document != 1 {
+		t.Fatalf("%v, %v", objects, err)
+	}
+	text := strings.Join(left, "\n")
+	for _, name := range []string{"pipe.yaml", "link.yaml", "zero.json"} {
+		if !strings.Contains(text, name+" is left out: it is no file.") {
+			t.Errorf("of %s it is said: %s", name, text)
+		}
+	}
+	if _, _, err := manifests("/dev/zero", nil); err == nil || err.Error() != "/dev/zero: it is no file" {
+		t.Errorf("of a device it is said: %v", err)
+	}
+}
+
+// TestAPipeThatIsNamedIsRead, as a shell makes one of what a command writes.
+func TestAPipeThatIsNamedIsRead(t *testing.T) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer read.Close()
+	if _, err := write.WriteString(pod); err != nil {
+		t.Fatal(err)
+	}
+	write.Close()
+	name := fmt.Sprintf("/dev/fd/%d", read.Fd())
+	if objects, _, err := manifests(name, nil); err != nil || len(objects) != 1 {
+		t.Errorf("%v, %v", objects, err)
+	}
+}

@@ -1,0 +1,135 @@
+package workloads_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/lkeplan/lkeplan/engine/adopt"
+	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
+)
+
+// deployment has a manifest of a Deployment with fields of its spec and of its pods.
+func deployment(name, spec, pods string) string {
+	return "---\napiVersion: apps/v1\nkind: Deployment\nmetadata: {name: " + name + "}\nspec:\n  " + spec +
+		"\n  template: {spec: {containers: [{name: main}]" + pods + "}}\n"
+}
+
+// asking has a manifest of a Deployment whose container has these resources.
+func asking(resources string) string {
+	return strings.Replace(deployment("web", "replicas: 2", ""), "name: main", "name: main, resources: "+resources, 1)
+}
+
+func scaler(name, bounds string) string {
+	return "---\napiVersion: autoscaling/v2\nkind: HorizontalPodAutoscaler\nmetadata: {name: " + name +
+		"}\nspec: {scaleTargetRef: {apiVersion: apps/v1, kind: Deployment, name: web}, " + bounds + "}\n"
+}
+
+// TestManifestsThatSayTooMuchOrTooLittle are refused, or told of, with their place; what is
+// not understood does not count.
+func TestManifestsThatSayTooMuchOrTooLittle(t *testing.T) {
+	web := deployment("web", "replicas: 2", "")
+	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n" +
+		"spec: {template: {spec: {containers: [{name: main}]}}}\n"
+	for _, tt := range []struct {
+		name, text string
+		want       []string // parts of what comes out
+	}{
+		{"a negative request", deployment("api", "replicas: 1", "") + asking("{requests: {cpu: -1}}"), []string{
+			"error: f.yaml: document 2: Deployment web: container main asks for -1 of cpu, and no amount is less than zero"}},
+		{"a negative limit", asking("{limits: {memory: -1Gi}}"), []string{
+			"document 1: Deployment web: container main is limited to -1Gi of memory, and no amount is less than zero"}},
+		{"a negative overhead", deployment("web", "replicas: 2", ", overhead: {cpu: -1}"), []string{
+			"the overhead of its pods is -1 of cpu, and no amount is less than zero"}},
+		{"a negative request of a pod", deployment("web", "replicas: 2", ", resources: {requests: {cpu: -1}}"), []string{
+			"its pods ask for -1 of cpu, and no amount is less than zero"}},
+		{"a negative request of a DaemonSet", strings.Replace(asking("{requests: {cpu: -1}}"), "kind: Deployment",
+			"kind: DaemonSet", 1), []string{"container main asks for -1 of cpu"}},
+		{"a negative request of an init container", deployment("web", "replicas: 2",
+			", initContainers: [{name: first, resources: {requests: {memory: -5}}}]"), []string{
+			"container first asks for -5 of memory"}},
+		{"no containers", "apiVersion: v1\nkind: Pod\nmetadata: {name: a}\nspec: {}\n", []string{
+			"error: f.yaml: document 1: Pod a: its pods have no containers"}},
+		{"a key in another case", deployment("web", "Replicas: 50", ""), []string{"1 of Deployment web",
+			`f.yaml: document 1: Deployment web: unknown field "spec.Replicas": ignored`}},
+		{"several keys that are not known", deployment("web", "Replicas: 50\n  replica: 3", ", Tolerations: []"), []string{
+			`unknown field "spec.Replicas", unknown field "spec.replica", unknown field "spec.template.spec.Tolerations": ignored`}},
+		{"fewer than no replicas", deployment("web", "replicas: -3", ""), []string{
+			"error: f.yaml: document 1: Deployment web: it has -3 pods, and nothing has fewer than none"}},
+		{"fewer than no pods of a job", strings.Replace(job, "spec: {", "spec: {parallelism: -1, ", 1), []string{
+			"Job once: it has -1 pods"}},
+		{"another version of the API", strings.Replace(web, "apps/v1", "apps/v1beta1", 1), []string{
+			"f.yaml: document 1: Deployment web does not count: it is of apps/v1beta1, and the Deployment that is known of apps/v1",
+			"no pods"}},
+		{"another group", strings.Replace(web, "apps/v1", "example.com/v1", 1), []string{
+			"Deployment web does not count: it is of example.com/v1", "no pods"}},
+		{"no version of the API", strings.Replace(web, "apiVersion: apps/v1\n", "", 1), []string{
+			"Deployment web does not count: it has no apiVersion, and the Deployment that is known is of apps/v1", "no pods"}},
+		{"the same twice", web + deployment("api", "replicas: 1", "") + web, []string{"2 of Deployment web",
+			"f.yaml: document 3: Deployment web counts once: it is in f.yaml: document 1, too"}},
+		{"two that are not the same", web + deployment("web", "replicas: 9", ""), []string{
+			"error: f.yaml: document 2: Deployment web: it is in f.yaml: document 1, too, and is another there"}},
+		{"a namespace that goes without saying", web + strings.Replace(web, "{name: web}", "{name: web, namespace: default}", 1),
+			[]string{"error: f.yaml: document 2: Deployment default/web: it is in f.yaml: document 1, too"}},
+		{"a job that has ended", job + "status: {conditions: [{type: Complete, status: \"True\"}]}\n", []string{
+			"Job once does not count: it has ended", "no pods"}},
+		{"a job that has failed", job + "status: {conditions: [{type: Failed, status: \"True\"}]}\n", []string{
+			"Job once does not count: it has ended", "no pods"}},
+		{"a job that goes on", job + "status: {conditions: [{type: Complete, status: \"False\"}]}\n", []string{"1 of Job once"}},
+		{"bounds the wrong way round", web + scaler("web", "minReplicas: 5, maxReplicas: 3"), []string{
+			"error: f.yaml: document 2: HorizontalPodAutoscaler web: minReplicas is 5, and maxReplicas 3"}},
+		{"a bound below zero", web + scaler("web", "minReplicas: -5, maxReplicas: 3"), []string{
+			"error: f.yaml: document 2: HorizontalPodAutoscaler web: minReplicas is -5"}},
+		{"two scalers", web + scaler("one", "maxReplicas: 3") + scaler("two", "maxReplicas: 9"), []string{
+			"error: f.yaml: document 3: HorizontalPodAutoscaler two: Deployment web is scaled by HorizontalPodAutoscaler one, too"}},
+		{"pods of what is not known", "apiVersion: example.com/v1\nkind: Spark\nmetadata: {name: a}\n---\napiVersion: v1\n" +
+			"kind: Pod\nmetadata: {name: a-1, ownerReferences: [{kind: Spark, name: a, controller: true}]}\n" +
+			"spec: {containers: [{name: main}]}\n", []string{"1 of Pod a-1"}},
+		{"a runtime class that is not there", deployment("web", "replicas: 2", ", runtimeClassName: gvisor"), []string{
+			"2 of Deployment web", "note: Deployment web names the RuntimeClass gvisor, which is not given: what it adds to " +
+				"requests, and which nodes it is for, does not count."}},
+		{"a runtime class", deployment("web", "replicas: 2", ", runtimeClassName: gvisor") + "---\n" +
+			"apiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: gvisor}\nhandler: runsc\n" +
+			"overhead: {podFixed: {cpu: 250m}}\n", []string{`2 of Deployment web in default, each {"cpu":"250m"`}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := text(of(t, "f.yaml", tt.text))
+			for _, part := range tt.want {
+				if part == "no pods" {
+					if !strings.HasPrefix(got, "note: ") {
+						t.Errorf("something counts:\n%s", got)
+					}
+				} else if !strings.Contains(got, part) {
+					t.Errorf("it does not say\n%s\nbut\n%s", part, got)
+				}
+			}
+		})
+	}
+}
+
+// TestTheNodesOfARuntimeClass are what its pods ask for, too.
+func TestTheNodesOfARuntimeClass(t *testing.T) {
+	found, err := of(t, "f.yaml", deployment("web", "replicas: 2", ", runtimeClassName: kata, nodeSelector: {a: b}")+
+		"---\napiVersion: node.k8s.io/v1\nkind: RuntimeClass\nmetadata: {name: kata}\nhandler: kata\n"+
+		"scheduling: {nodeSelector: {vm: \"yes\"}, tolerations: [{key: vm, operator: Exists}]}\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	spec := found.Workloads[0].Pod.Spec
+	if len(spec.NodeSelector) != 2 || spec.NodeSelector["vm"] != "yes" || len(spec.Tolerations) != 1 {
+		t.Errorf("its pods select %v and tolerate %v", spec.NodeSelector, spec.Tolerations)
+	}
+}
+
+// of reads the manifests of a file.
+func of(t *testing.T, file, text string) (workloads.Found, error) {
+	t.Helper()
+	found, err := adopt.ReadDocuments(strings.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var objects []workloads.Object
+	for _, m := range found {
+		objects = append(objects, workloads.Object{File: file, Document: m.Document, Fields: m.Fields})
+	}
+	return workloads.Of(objects, false)
+}
