@@ -61,6 +61,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	}
 	for i, pod := range pending {
 		w.of[pod.UID] = i
+		w.bar(pod, "")
 	}
 	w.pods, w.many = pending, manyPods
 	standing, left := len(w.made), pending

@@ -7,11 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 	"sigs.k8s.io/karpenter/pkg/controllers/provisioning/scheduling"
 	"sigs.k8s.io/karpenter/pkg/controllers/state"
-	"sigs.k8s.io/karpenter/pkg/events"
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
@@ -37,7 +35,15 @@ type answer struct {
 func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error) {
 	ctx = settings(ctx)
 	found := answer{errors: map[types.UID]error{}, refused: map[types.UID]Reason{}, without: map[string]bool{}}
-	results, err := w.solve(ctx, pending, found.without)
+	var asking []*corev1.Pod
+	for _, pod := range pending {
+		if why := w.bars[pod.UID]; why != "" {
+			found.refused[pod.UID] = Reason{Text: why}
+			continue
+		}
+		asking = append(asking, pod)
+	}
+	results, err := w.solve(ctx, asking, found.without)
 	if err != nil {
 		return passed{}, fmt.Errorf("have Karpenter plan: %w", err)
 	}
@@ -105,7 +111,7 @@ func (b binding) bind(pods []*corev1.Pod, node string) error {
 
 // solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
 // and say nothing of the pods that are left.
-func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without silent) (scheduling.Results, error) {
+func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without memory.Left) (scheduling.Results, error) {
 	var none scheduling.Results
 	cluster, err := w.cluster(ctx)
 	if err != nil {
@@ -178,16 +184,4 @@ func (w *world) cluster(ctx context.Context) (*state.Cluster, error) {
 		}
 	}
 	return cluster, nil
-}
-
-// silent is a recorder of events that notes the pools which the scheduler leaves out.
-type silent map[string]bool
-
-// Publish implements events.Recorder.
-func (s silent) Publish(all ...events.Event) {
-	for _, e := range all {
-		if pool, ok := e.InvolvedObject.(*karpv1.NodePool); ok && e.Reason == events.NoCompatibleInstanceTypes {
-			s[pool.Name] = true
-		}
-	}
 }

@@ -26,7 +26,11 @@ func (w *world) explainer(ctx context.Context) (*explainer, error) {
 // them.
 func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	if reason, refused := e.last.refused[pod.UID]; refused {
-		return []Reason{reason}
+		return []Reason{{Pool: reason.Pool, Text: plain(reason.Text)}}
 	}
-	return e.Reasons(settings(ctx), pod, e.last.errors[pod.UID])
+	reasons := e.Reasons(settings(ctx), pod, e.last.errors[pod.UID])
+	for i := range reasons {
+		reasons[i].Text = plain(reasons[i].Text)
+	}
+	return reasons
 }

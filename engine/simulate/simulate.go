@@ -41,6 +41,8 @@ type Workload struct {
 	// Pod is what each of them is like. Its name, and all that a cluster gives a pod,
 	// is ignored.
 	Pod corev1.Pod
+	// Barred says why they get no node, whatever there is: a sentence.
+	Barred string
 }
 
 // Run simulates that all pods are there at once and no node is. Each pod is on a node of

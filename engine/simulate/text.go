@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
@@ -57,15 +56,18 @@ func (r Report) Changed() bool {
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", r.Target, step.Count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", plain(r.Target), step.Count(r.Head.Asked, "pod"))
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}
 	b.WriteString(".\n\n")
 	if len(r.New) > 0 {
 		b.WriteString("Pods that have a node before the change, and none after it:\n")
-		for _, s := range r.New {
+		for _, s := range r.New[:min(len(r.New), mostRefusals)] {
 			fmt.Fprintf(&b, "  %s: %s\n", s.Workload, step.Count(s.Pods, "pod"))
+		}
+		if n := len(r.New) - mostRefusals; n > 0 {
+			fmt.Fprintf(&b, "  and %d more; -o json has all\n", n)
 		}
 		b.WriteString("\n")
 	}
@@ -93,6 +95,9 @@ func (r Report) Afterwards() string {
 	return strings.TrimSpace(settledText(r.Head, r.Before) + r.changeText())
 }
 
+// mostRefusals are told of.
+const mostRefusals = 50
+
 // refusedText says which pods get no node, and why for each pool.
 func refusedText(r Result) string {
 	if r.Refused == 0 {
@@ -100,7 +105,11 @@ func refusedText(r Result) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, step.Count(r.Asked, "pod"))
-	for _, f := range r.Refusals {
+	for i, f := range r.Refusals {
+		if i == mostRefusals {
+			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(r.Refusals)-i)
+			break
+		}
 		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, step.Count(f.Pods, "pod"))
 		for _, reason := range f.Reasons {
 			if reason.Pool != "" {
@@ -211,26 +220,4 @@ func (t table) figure(l line, of func(Plan) string) string {
 	return before + " -> " + after
 }
 
-func (t table) text() string { return Aligned(t.rows) }
-
-// Aligned writes rows with aligned columns: the first two are names, the others figures.
-func Aligned(rows [][]string) string {
-	widths := make([]int, len(rows[0]))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		cells := make([]string, len(row))
-		for i, cell := range row {
-			space := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
-			if cells[i] = space + cell; i < 2 {
-				cells[i] = cell + space
-			}
-		}
-		b.WriteString(strings.TrimRight(strings.Join(cells, "  "), " ") + "\n")
-	}
-	return b.String()
-}
+func (t table) text() string { return step.Aligned(t.rows) }

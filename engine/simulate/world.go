@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -20,6 +21,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/linode"
@@ -40,7 +42,8 @@ type world struct {
 	daemons         []*corev1.Pod
 	workloads       []Workload
 	pods            []*corev1.Pod
-	of              map[types.UID]int // the workload of each pod
+	of              map[types.UID]int    // the workload of each pod
+	bars            map[types.UID]string // why pods get no node, whatever there is
 	made            []*made           // nodes, in the order in which they were made
 	named           int               // nodes that were ever made
 	clock           clock.Clock
@@ -66,7 +69,10 @@ func settings(ctx context.Context) context.Context {
 
 func newWorld(ctx context.Context, in Input) (*world, error) {
 	w := emptyWorld(in.Catalog, in.Region, in.Tier)
-	w.workloads = in.Workloads
+	w.workloads = slices.Clone(in.Workloads)
+	for i := range w.workloads {
+		w.workloads[i].Name = plain(w.workloads[i].Name)
+	}
 	if err := w.declare(in.Objects); err != nil {
 		return nil, err
 	}
@@ -80,7 +86,7 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
 	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{},
-		clock: clock.RealClock{}}
+		bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
 		Client: w.store, Types: w.types, Tier: tier,
 		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
@@ -94,6 +100,7 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 	for _, set := range sets {
 		pod := daemonset.PodForDaemonSet(set.DeepCopy())
 		pod.Namespace, pod.Name = set.Namespace, set.Name
+		podset.HostPorts(&pod.Spec)
 		w.daemons = append(w.daemons, pod)
 		w.store.Sets = append(w.store.Sets, set)
 	}
@@ -190,8 +197,11 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 }
 
 func (w *world) note(format string, args ...any) {
-	w.notes = append(w.notes, fmt.Sprintf(format, args...))
+	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
 }
+
+// plain is a text of others that is no more than that, wherever it is printed.
+func plain(text string) string { return diag.Harmless(diag.OneLine(text)) }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the
 // order of their ids, here that of the workloads.
@@ -204,7 +214,15 @@ func (w *world) makePods() {
 			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
 			pod.Name = "pod-" + string(pod.UID)
 			w.of[pod.UID] = i
+			w.bar(pod, load.Barred)
 			w.pods = append(w.pods, pod)
 		}
+	}
+}
+
+// bar notes that a pod gets no node, for a reason that is given or for what it says.
+func (w *world) bar(pod *corev1.Pod, why string) {
+	if why = cmp.Or(why, podset.Barred(pod.Spec)); why != "" {
+		w.bars[pod.UID] = why
 	}
 }

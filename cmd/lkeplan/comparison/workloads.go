@@ -82,7 +82,7 @@ func (d *Comparison) podsOf(c *Compared) (podsource.Flags, error) {
 			if d.member != nil {
 				name = filepath.Join(name, filepath.FromSlash(d.Dir())+".json")
 			}
-			return podsource.Flags{Snapshot: name}, nil
+			return podsource.Implied(name), nil
 		}
 	}
 	return d.pods, nil

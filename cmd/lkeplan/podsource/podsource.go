@@ -32,6 +32,7 @@ type Flags struct {
 	Live      bool
 	Snapshot  string
 	Most      bool // autoscalers at their upper bound
+	implied   bool
 }
 
 // Add adds the flags.
@@ -86,8 +87,56 @@ func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (
 		p.found.Workloads = append(p.found.Workloads, load)
 	}
 	p.Notes = append(p.Notes, p.found.Notes...)
-	return p, f.cluster(ctx, access, &p)
+	if err := f.cluster(ctx, access, &p); err != nil {
+		return p, err
+	}
+	return p, f.empty(&p)
 }
+
+// empty is an error where files have no pods: they are not those that somebody meant. Where
+// a cluster has none, or they are scaled to none, it is noted.
+func (f *Flags) empty(p *Pods) error {
+	pods, sets := 0, len(p.found.DaemonSets)
+	for _, load := range p.found.Workloads {
+		pods, sets = pods+load.Pods, sets+1
+	}
+	set := p.live
+	if p.snapshot != nil {
+		set = p.snapshot.Shapes
+	}
+	if set != nil {
+		for _, s := range set.Pods {
+			pods += s.Count
+		}
+		sets += len(set.Pods) + len(set.DaemonSets)
+	}
+	switch {
+	case pods > 0:
+	case sets > 0 || f.Live || f.implied:
+		p.Notes = append(p.Notes, fmt.Sprintf("There are no pods in %s but those of DaemonSets.", f.where()))
+	default:
+		return fmt.Errorf("%s: there are no pods in it. %s", f.where(), strings.Join(p.Notes, " "))
+	}
+	return nil
+}
+
+// where says where pods were looked for.
+func (f *Flags) where() string {
+	var places []string
+	for _, name := range f.workloads {
+		places = append(places, "--workloads "+name)
+	}
+	switch {
+	case f.Live:
+		places = append(places, "the cluster")
+	case f.Snapshot != "":
+		places = append(places, "the snapshot "+f.Snapshot)
+	}
+	return strings.Join(places, ", ")
+}
+
+// Implied are the flags of the pods of a snapshot that is read anyway: it may have none.
+func Implied(snapshot string) Flags { return Flags{Snapshot: snapshot, implied: true} }
 
 // cluster reads the pods of a cluster.
 func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error {

@@ -78,8 +78,9 @@ func named(paths []string) (names []string, err error) {
 			return nil, fmt.Errorf("%s: %w", path, files.Cause(err))
 		}
 		for _, entry := range entries {
-			if !entry.IsDir() && filepath.Ext(entry.Name()) == ".json" {
-				names = append(names, filepath.Join(path, entry.Name()))
+			name := filepath.Join(path, entry.Name())
+			if info, err := os.Stat(name); filepath.Ext(name) == ".json" && (err != nil || info.Mode().IsRegular()) {
+				names = append(names, name)
 			}
 		}
 	}

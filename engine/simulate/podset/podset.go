@@ -4,6 +4,7 @@ package podset
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -23,8 +24,54 @@ func Pending(like corev1.Pod) *corev1.Pod {
 			request(&containers[i].Resources)
 		}
 	}
+	HostPorts(&pod.Spec)
+	if terms := termsOf(pod.Spec); terms != nil && Barred(pod.Spec) == "" {
+		*terms = slices.DeleteFunc(*terms, forNone)
+	}
 	return pod
 }
+
+// HostPorts takes the ports of a pod in the network of its node for those of the node, as the
+// API server does.
+func HostPorts(spec *corev1.PodSpec) {
+	if !spec.HostNetwork {
+		return
+	}
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			for j := range containers[i].Ports {
+				port := &containers[i].Ports[j]
+				port.HostPort = cmp.Or(port.HostPort, port.ContainerPort)
+			}
+		}
+	}
+}
+
+// Barred says why pods get no node, whatever it is like; "" where they may.
+func Barred(spec corev1.PodSpec) string {
+	if len(spec.SchedulingGates) > 0 {
+		return fmt.Sprintf("the scheduling gate %s holds it back.", spec.SchedulingGates[0].Name)
+	}
+	if terms := termsOf(spec); terms != nil && !slices.ContainsFunc(*terms, func(t corev1.NodeSelectorTerm) bool {
+		return !forNone(t)
+	}) {
+		return "its nodeSelectorTerms are for no node: a term that asks for nothing is."
+	}
+	return ""
+}
+
+// termsOf are the terms of which a node has to meet one; nil where there are none to meet.
+func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
+	if a := spec.Affinity; a != nil && a.NodeAffinity != nil &&
+		a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution != nil {
+		return &a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
+	}
+	return nil
+}
+
+// forNone reports whether a term asks for nothing: Kubernetes takes that for no node, and
+// Karpenter for any.
+func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
 
 // request has a container ask for what it is limited to, where it does not say what it
 // asks for, as the API server does.

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
@@ -28,7 +27,7 @@ func Text(target, by string, asked int, steps []Step) string {
 		})
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, step.Count(asked, "pod"), what, simulate.Aligned(rows))
+	fmt.Fprintf(&b, "%s: %s, %s.\n\n%s\n", target, step.Count(asked, "pod"), what, step.Aligned(rows))
 	best := steps[0]
 	if best.unchanged() || best.Refused == now.Refused && best.Cost.Monthly >= now.Cost.Monthly {
 		b.WriteString(none)

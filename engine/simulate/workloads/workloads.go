@@ -252,6 +252,7 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 			},
 			Spec: template.Spec,
 		},
+		Barred: r.claims(o, template.Spec),
 	})
 	return nil
 }
