@@ -191,6 +191,7 @@ func (c *Course) wanted(loads []Workload) (wanted map[int]int, err error) {
 		if !known {
 			i = len(c.workloads)
 			c.loads[key] = i
+			load.Name = plain(load.Name)
 			c.workloads = append(c.workloads, load)
 			c.doubts(load)
 		}
@@ -206,6 +207,7 @@ func (c *Course) pod(load int) *corev1.Pod {
 	pod.Name = "pod-" + string(pod.UID)
 	c.next++
 	c.of[pod.UID], c.born[pod.UID] = load, c.Now()
+	c.bar(pod, c.workloads[load].Barred)
 	return pod
 }
 

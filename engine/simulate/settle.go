@@ -170,8 +170,12 @@ func (e *ending) waiting() []*corev1.Pod {
 		pod.Status = corev1.PodStatus{StartTime: ptr.To(metav1.NewTime(time.Unix(0, 0)))}
 	}
 	for _, pod := range e.pending {
+		reason := corev1.PodReasonUnschedulable
+		if e.bars[pod.UID] != "" {
+			reason = corev1.PodReasonSchedulingGated // for which Karpenter makes no room
+		}
 		pod.Status = corev1.PodStatus{Conditions: []corev1.PodCondition{{
-			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: corev1.PodReasonUnschedulable,
+			Type: corev1.PodScheduled, Status: corev1.ConditionFalse, Reason: reason,
 		}}}
 	}
 	return e.pending
