@@ -16,6 +16,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/test"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/why"
+	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/spf13/cobra"
 )
@@ -104,9 +105,18 @@ func run(ctx context.Context, args []string, env *env) (code int) {
 		return int(found)
 	case errors.Is(err, flags.ErrReported):
 	default:
-		fmt.Fprintln(env.Stderr, "lkeplan:", strings.TrimSpace(err.Error()))
+		fmt.Fprintln(env.Stderr, "lkeplan:", harmless(strings.TrimSpace(err.Error())))
 	}
 	return 1
+}
+
+// harmless is a text that may have words of others, of which no line is a command.
+func harmless(text string) string {
+	lines := strings.Split(diag.Visible(text), "\n")
+	for i := range lines {
+		lines[i] = diag.Harmless(lines[i])
+	}
+	return strings.Join(lines, "\n")
 }
 
 // noArguments is the positional arguments of commands that have none.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/hashicorp/hcl/v2"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/podlint"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
@@ -48,8 +47,8 @@ func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access ku
 	for _, s := range report.Skipped {
 		fmt.Fprintf(&b, "\nnot looked at: %s: %s", s.Rule, s.Why)
 	}
-	for _, n := range pods.Notes {
-		fmt.Fprintf(&b, "\n%s", diag.Visible(n))
+	for _, n := range pods.NotesFor(compiled.Cluster) {
+		fmt.Fprintf(&b, "\n%s", n)
 	}
 	return compiled.Diagnose(report.Findings), b.String(), nil
 }

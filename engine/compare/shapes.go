@@ -43,6 +43,9 @@ func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 		return shapes.Set{}, errors.New("it has no shapes of pods: it was made by an older lkeplan, or by a user who may " +
 			"not list pods; make it anew with: lkeplan snapshot")
 	}
+	if s.Shapes.Pods == nil {
+		return shapes.Set{}, errors.New("it does not say which pods there are; make it anew with: lkeplan snapshot")
+	}
 	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
 		if shape.Count < 0 {
 			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)

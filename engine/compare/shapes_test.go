@@ -119,6 +119,10 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	if _, err := old.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "make it anew with: lkeplan snapshot") {
 		t.Errorf("pods of an old snapshot: %v", err)
 	}
+	silent := Snapshot{Shapes: &shapes.Set{}}
+	if _, err := silent.PodShapes(nil); err == nil || !strings.Contains(err.Error(), "it does not say which pods there are") {
+		t.Errorf("pods of a snapshot in which they are null: %v", err)
+	}
 	hostile := Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Count: -4}}}}
 	if _, err := hostile.PodShapes(nil); err == nil {
 		t.Error("a snapshot with fewer pods than none is believed")
@@ -177,8 +181,9 @@ func TestPodsAreFollowedFromOneSnapshotToTheNext(t *testing.T) {
 	if diff := cmp.Diff(sets[0], sets[1]); diff != "" || first[0] == first[1] {
 		t.Errorf("%q and %q: %s", first[0], first[1], diff)
 	}
+	none := &shapes.Set{Pods: []shapes.Shape{}}
 	for _, unknown := range []Snapshot{
-		{FormatVersion: "1.1", Cluster: "1/a", Shapes: &shapes.Set{}}, {FormatVersion: "1.2", Shapes: &shapes.Set{}},
+		{FormatVersion: "1.1", Cluster: "1/a", Shapes: none}, {FormatVersion: "1.2", Shapes: none},
 	} {
 		if _, err := unknown.SeriesShapes(nil); err == nil {
 			t.Errorf("pods of version %s of the cluster %q are followed", unknown.FormatVersion, unknown.Cluster)

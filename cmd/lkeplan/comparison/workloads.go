@@ -110,6 +110,6 @@ func (d *Comparison) forecast(
 	if err != nil {
 		return r, fmt.Errorf("simulate pods after the change: %w", err)
 	}
-	head.Notes = append(pods.Notes, head.Notes...)
+	head.Notes = append(pods.NotesFor(c.Head.Cluster), head.Notes...)
 	return simulate.NewReport(d.Dir(), c.Plan.Base.String(), head, &old), nil
 }

@@ -9,11 +9,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -44,9 +48,19 @@ func (f *Flags) Add(cmd *cobra.Command) {
 		"take the pods of the manifests in `PATH`: a file, a directory of such files and all below it, or - for "+
 			"standard input; may be repeated")
 	cmd.Flags().BoolVar(&f.Live, "live", false, "take the pods that the cluster has, which is only read")
-	cmd.Flags().StringVar(&f.Snapshot, "snapshot", "",
+	flags.Once(cmd, &f.Snapshot, "snapshot",
 		"take the pods that a cluster had when \"lkeplan snapshot\" wrote `FILE`")
 	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
+}
+
+// Idle is an error where a cluster is named, and none is asked.
+func (f *Flags) Idle(cmd *cobra.Command) error {
+	for _, name := range []string{"context", "kubeconfig"} {
+		if cmd.Flags().Changed(name) && !f.Live {
+			return fmt.Errorf("--%s is for --live: without it no cluster is asked", name)
+		}
+	}
+	return nil
 }
 
 // Given reports whether the flags name pods.
@@ -161,10 +175,37 @@ func (f *Flags) cluster(ctx context.Context, access kube.Access, p *Pods) error 
 			return fmt.Errorf("snapshot %s: %w", f.Snapshot, err)
 		}
 		p.snapshot = &snapshot
-		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", f.Snapshot,
-			snapshot.Taken.UTC().Format(time.RFC3339))), snapshot.Shapes.Notes...)
+		of := snapshot.Taken.UTC().Format(time.RFC3339)
+		if snapshot.Cluster != "" {
+			of = fmt.Sprintf("the cluster %s at %s", snapshot.Cluster, of)
+		}
+		p.Notes = append(append(p.Notes, fmt.Sprintf("The pods are those of the snapshot %s, of %s.", f.Snapshot, of)),
+			snapshot.Shapes.Notes...)
 	}
 	return nil
+}
+
+// NotesFor is what of the pods does not count, and whether they are of another cluster than
+// the one that a configuration is for.
+func (p Pods) NotesFor(c config.Cluster) (notes []string) {
+	all := slices.Clone(p.Notes)
+	if p.snapshot != nil {
+		id, label, _ := strings.Cut(p.snapshot.Cluster, "/")
+		switch {
+		case p.snapshot.Cluster == "":
+		case c.ID != 0 && id != fmt.Sprint(c.ID), c.ID == 0 && c.Name != "" && label != c.Name:
+			all = append(all, fmt.Sprintf("Warning: the snapshot is of the cluster %s, and the directory is for %s.",
+				p.snapshot.Cluster, c.Name))
+		}
+		if was := p.snapshot.Region; was != "" && c.Region != "" && was != c.Region {
+			all = append(all, fmt.Sprintf("Warning: the nodes of the snapshot are in %s, and the pools make theirs in %s.", was,
+				c.Region))
+		}
+	}
+	for _, note := range all {
+		notes = append(notes, diag.Harmless(diag.OneLine(note)))
+	}
+	return notes
 }
 
 // Input adds a configuration to pods. In those of a snapshot the words are read that the

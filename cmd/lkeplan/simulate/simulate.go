@@ -109,6 +109,9 @@ func New(env *flags.Env) *cobra.Command {
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.comparison.Args = args
+			if err := s.pods.Idle(cmd); err != nil {
+				return err
+			}
 			return s.run(cmd.Context(), env)
 		},
 	}
@@ -122,7 +125,7 @@ func New(env *flags.Env) *cobra.Command {
 		"simulate once with each cap on the `SIZE` of nodes, or each class of plans, and tell the cheapest")
 	cmd.MarkFlagsMutuallyExclusive("sweep", "base")
 	cmd.Flags().BoolVar(&s.settle, "settle", false, "go on until Karpenter has no node left to give up or to replace")
-	cmd.Flags().StringVar(&s.keep, "keep", "",
+	flags.Once(cmd, &s.keep, "keep",
 		"have only so many `PERCENT` of the pods of each workload stay once they have nodes, and settle")
 	cmd.Flags().StringArrayVar(&s.replay, "replay", nil,
 		"say what the pools would have cost with the pods of the snapshots in `PATH`, a file of \"lkeplan snapshot\" or a "+
@@ -186,7 +189,7 @@ func (s *settings) report(ctx context.Context, pods podsource.Pods, prices *cata
 	if err != nil {
 		return r, err
 	}
-	head.Notes = append(pods.Notes, head.Notes...)
+	head.Notes = append(pods.NotesFor(compiled.Head.Cluster), head.Notes...)
 	if s.comparison.Base == "" {
 		return simulate.NewReport(s.comparison.Dir(), "", head, nil), nil
 	}
