@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -19,7 +17,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
-	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -71,7 +68,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 			return s, err
 		}
 		for _, obj := range objects {
-			s.Objects = append(s.Objects, redacted(obj))
+			s.Objects = append(s.Objects, redacted(obj, s.salt()))
 		}
 	}
 	nodes, err := cluster.Nodes(ctx)
@@ -82,7 +79,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Nodes, s.Notes = anonymous(held), append(s.Notes, notes...)
+	s.Nodes, s.Notes = anonymous(held, s.chosen(), s.salt()), append(s.Notes, notes...)
 	if err := s.place(); err != nil {
 		return s, err
 	}
@@ -120,67 +117,6 @@ func (s *Snapshot) place() error {
 
 // PlanOf is the plan type of a node; "" where it is not known.
 func PlanOf(n plan.Node) string { return n.Labels[corev1.LabelInstanceTypeStable] }
-
-// redacted is an object without what no comparison reads: its status but for
-// versions of Kubernetes, and the annotations and labels that others than lkeplan have set, which may say
-// anything.
-func redacted(obj map[string]any) map[string]any {
-	obj = runtime.DeepCopyJSON(obj)
-	versions := map[string]any{}
-	for _, field := range []string{"kubernetesVersion", "controlPlaneVersion"} {
-		if version := manifest.Text(obj, "status", field); version != "" {
-			versions[field] = version
-		}
-	}
-	if obj["status"] = versions; len(versions) == 0 {
-		delete(obj, "status")
-	}
-	managed, _ := manifest.Lookup(obj, "metadata", "managedFields")
-	ours := set(managed)
-	for _, part := range []string{"annotations", "labels"} {
-		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
-			func(name string, _ any) bool {
-				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster &&
-					name != linodev1alpha1.AnnotationRegion
-			})
-	}
-	return obj
-}
-
-// set lists the labels and annotations that lkeplan has set.
-func set(managedFields any) map[string]bool {
-	names := map[string]bool{}
-	entries, _ := managedFields.([]any)
-	for _, e := range entries {
-		entry, _ := e.(map[string]any)
-		if entry["manager"] != kube.FieldManager {
-			continue
-		}
-		for _, part := range []string{"annotations", "labels"} {
-			for name := range manifest.Map(entry, "fieldsV1", "f:metadata", "f:"+part) {
-				names[part+" "+strings.TrimPrefix(name, "f:")] = true
-			}
-		}
-	}
-	return names
-}
-
-// anonymous leaves out which pods hold a node, and the annotations of nodes
-// that Karpenter does not compare.
-func anonymous(nodes []plan.Node) []plan.Node {
-	for i := range nodes {
-		nodes[i].Annotations = maps.Clone(nodes[i].Annotations)
-		maps.DeleteFunc(nodes[i].Annotations, func(name, _ string) bool { return !strings.HasPrefix(name, "karpenter.") })
-		holds := slices.Clone(nodes[i].Holds)
-		for j := range holds {
-			if what, _, ok := strings.Cut(holds[j].Object, " "); ok && holds[j].Reason == plan.HeldByDoNotDisrupt {
-				holds[j].Object = what
-			}
-		}
-		nodes[i].Holds = holds
-	}
-	return nodes
-}
 
 // Write writes the snapshot. Equal snapshots give equal bytes.
 func (s Snapshot) Write(w io.Writer) error {

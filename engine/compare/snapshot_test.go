@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -33,15 +34,24 @@ func (c cluster) List(_ context.Context, _, kind string) (objects []map[string]a
 var busy = cluster{
 	"NodePool": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodePool", "metadata": {"name": "web", "uid": "1",
 		"labels": {"team": "web", "stage": "prod"}, "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2", "note": "hunter2"},
-		"managedFields": [{"manager": "lkeplan", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}}]},
-		"spec": {"weight": 10}, "status": {"nodes": 1}}`},
-	"NodeClaim": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "web-abc", "labels": {"karpenter.sh/nodepool": "web"},
-		"annotations": {"karpenter.sh/nodepool-hash": "7", "note": "hunter2"}, "creationTimestamp": "2026-11-01T00:00:00Z"},
+		"managedFields": [{"manager": "lkeplan", "operation": "Apply", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:team": {}}}}},
+			{"manager": "hunter2", "fieldsType": "FieldsV1", "fieldsV1": {"f:metadata": {"f:labels": {"f:hunter2": {}},
+				"f:finalizers": {"v:\"hunter2\"": {}}}, "f:spec": {"f:weight": {}}}}],
+		"finalizers": ["hunter2/wait", "lkeplan.dev/finalizer"], "generateName": "hunter2-",
+		"ownerReferences": [{"kind": "Hunter2", "name": "hunter2", "uid": "2"}]},
+		"spec": {"weight": 10, "template": {"metadata": {"labels": {"tenant": "a"}}}}, "status": {"nodes": 1}}`},
+	"NodeClaim": {`{"apiVersion": "karpenter.sh/v1", "kind": "NodeClaim", "metadata": {"name": "web-abc", "labels": {"karpenter.sh/nodepool": "web",
+			"tenant": "a", "hunter2": "yes", "example.com/note": "hunter2", "hunter2.kubernetes.io/a": "b"},
+		"annotations": {"karpenter.sh/nodepool-hash": "7", "note": "hunter2", "karpenter.example.com/note": "hunter2"}, "creationTimestamp": "2026-11-01T00:00:00Z"},
 		"spec": {"expireAfter": "720h", "nodeClassRef": {"name": "default"}, "requirements": [], "resources": {}},
 		"status": {"nodeName": "lke1-1", "capacity": {"cpu": "4", "memory": "8Gi"}}}`},
 	"Node": {`{"metadata": {"name": "lke1-1"}, "status": {"conditions": [{"type": "Ready", "status": "True"}]}}`},
 	"Pod": {`{"metadata": {"namespace": "payments", "name": "hunter2", "annotations": {"karpenter.sh/do-not-disrupt": "true"}},
-		"spec": {"nodeName": "lke1-1"}, "status": {"phase": "Running"}}`},
+		"spec": {"nodeName": "lke1-1"}, "status": {"phase": "Running"}}`,
+		`{"metadata": {"namespace": "hunter2", "name": "hunter2-0", "labels": {"app": "hunter2"}},
+		"spec": {"nodeName": "lke1-1"}, "status": {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}}`},
+	"PodDisruptionBudget": {`{"metadata": {"namespace": "hunter2", "name": "hunter2"},
+		"spec": {"selector": {"matchLabels": {"app": "hunter2"}}, "maxUnavailable": 0}, "status": {"disruptionsAllowed": 0}}`},
 }
 
 func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
@@ -66,11 +76,11 @@ func TestSnapshotSaysWhatTheClusterDoesAndNoSecrets(t *testing.T) {
 	}
 	nodes, _ := read.View().Nodes(t.Context())
 	if len(nodes) != 1 || nodes[0].Pool != "web" || nodes[0].MilliCPU != 4000 || nodes[0].ExpireAfter != 720*time.Hour ||
-		len(nodes[0].Holds) != 1 {
+		len(nodes[0].Holds) != 2 || nodes[0].Labels["tenant"] != "a" || len(nodes[0].Labels) != 2 {
 		t.Errorf("nodes of the snapshot: %+v", nodes)
 	}
 	pools, _ := read.View().Objects(t.Context(), *schemas.Pool.Object)
-	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" {
+	if len(pools) != 1 || pools[0]["status"] != nil || manifest.Label(pools[0], "team") != "web" || !kube.Applied(pools[0]) {
 		t.Errorf("pools of the snapshot: %+v", pools)
 	}
 }

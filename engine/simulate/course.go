@@ -191,7 +191,7 @@ func (c *Course) wanted(loads []Workload) (wanted map[int]int, err error) {
 		if !known {
 			i = len(c.workloads)
 			c.loads[key] = i
-			load.Name = plain(load.Name)
+			load.Name = step.Plain(load.Name)
 			c.workloads = append(c.workloads, load)
 			c.doubts(load)
 		}

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/refusal"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Reason is why pods cannot have a node of a pool.
@@ -26,11 +27,11 @@ func (w *world) explainer(ctx context.Context) (*explainer, error) {
 // them.
 func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	if reason, refused := e.last.refused[pod.UID]; refused {
-		return []Reason{{Pool: reason.Pool, Text: plain(reason.Text)}}
+		return []Reason{{Pool: reason.Pool, Text: step.Plain(reason.Text)}}
 	}
 	reasons := e.Reasons(settings(ctx), pod, e.last.errors[pod.UID])
 	for i := range reasons {
-		reasons[i].Text = plain(reasons[i].Text)
+		reasons[i].Text = step.Plain(reasons[i].Text)
 	}
 	return reasons
 }

@@ -56,7 +56,7 @@ func (r Report) Changed() bool {
 // Text is the report for people.
 func (r Report) Text() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", plain(r.Target), step.Count(r.Head.Asked, "pod"))
+	fmt.Fprintf(&b, "%s: %s", step.Plain(r.Target), step.Count(r.Head.Asked, "pod"))
 	if r.Before != nil {
 		fmt.Fprintf(&b, ", compared with %s", r.Base)
 	}

@@ -21,9 +21,9 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
-	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -44,8 +44,8 @@ type world struct {
 	pods            []*corev1.Pod
 	of              map[types.UID]int    // the workload of each pod
 	bars            map[types.UID]string // why pods get no node, whatever there is
-	made            []*made           // nodes, in the order in which they were made
-	named           int               // nodes that were ever made
+	made            []*made              // nodes, in the order in which they were made
+	named           int                  // nodes that were ever made
 	clock           clock.Clock
 	others          []string // nodes that no NodeClaim has
 	last            answer   // Karpenter's, of the last pass
@@ -71,7 +71,7 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 	w := emptyWorld(in.Catalog, in.Region, in.Tier)
 	w.workloads = slices.Clone(in.Workloads)
 	for i := range w.workloads {
-		w.workloads[i].Name = plain(w.workloads[i].Name)
+		w.workloads[i].Name = step.Plain(w.workloads[i].Name)
 	}
 	if err := w.declare(in.Objects); err != nil {
 		return nil, err
@@ -197,11 +197,8 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 }
 
 func (w *world) note(format string, args ...any) {
-	w.notes = append(w.notes, plain(fmt.Sprintf(format, args...)))
+	w.notes = append(w.notes, step.Plain(fmt.Sprintf(format, args...)))
 }
-
-// plain is a text of others that is no more than that, wherever it is printed.
-func plain(text string) string { return diag.Harmless(diag.OneLine(text)) }
 
 // makePods makes the pods of all workloads. Karpenter takes pods of one size in the
 // order of their ids, here that of the workloads.

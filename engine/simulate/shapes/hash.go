@@ -23,7 +23,7 @@ import (
 //
 // A hash hides a word from who reads it, not from who guesses it.
 func (s Set) Hashed(salt string) Set {
-	return s.translated(func(word string) string { return hashOf(salt, word) })
+	return s.translated(func(word string) string { return Hash(salt, word) })
 }
 
 // Readable is a hashed set in which those hashes are words again whose words are known:
@@ -31,7 +31,7 @@ func (s Set) Hashed(salt string) Set {
 func (s Set) Readable(salt string, words []string) Set {
 	known := map[string]string{}
 	for _, word := range words {
-		known[hashOf(salt, word)] = word
+		known[Hash(salt, word)] = word
 	}
 	return s.translated(func(hash string) string {
 		if word, ok := known[hash]; ok {
@@ -51,7 +51,7 @@ func (s Set) Series(salt, other string) (of map[string]string) {
 		if of == nil {
 			of = map[string]string{}
 		}
-		of[hashOf(salt, word)] = hashOf(other, word)
+		of[Hash(salt, word)] = Hash(other, word)
 		return word
 	})
 	return of
@@ -67,7 +67,8 @@ func (s Set) Followed(series map[string]string) Set {
 	})
 }
 
-func hashOf(salt, word string) string {
+// Hash is what a word is called in a hashed set.
+func Hash(salt, word string) string {
 	if word == "" {
 		return ""
 	}

@@ -31,7 +31,7 @@ import (
 // An Object is one manifest, and where it is from.
 type Object struct {
 	File     string
-	Document int // in which it stands, from 1 on; 0: not said
+	Document int            // in which it stands, from 1 on; 0: not said
 	Fields   map[string]any // as JSON has them
 }
 

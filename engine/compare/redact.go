@@ -1,0 +1,135 @@
+package compare
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/kube"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// redacted is an object without what no comparison reads: its status but for versions of
+// Kubernetes, and the annotations, labels and metadata that others than lkeplan have set,
+// which may say anything.
+func redacted(obj map[string]any, salt string) map[string]any {
+	obj = runtime.DeepCopyJSON(obj)
+	versions := map[string]any{}
+	for _, field := range []string{"kubernetesVersion", "controlPlaneVersion"} {
+		if version := manifest.Text(obj, "status", field); version != "" {
+			versions[field] = version
+		}
+	}
+	if obj["status"] = versions; len(versions) == 0 {
+		delete(obj, "status")
+	}
+	metadata := manifest.Map(obj, "metadata")
+	managed, _ := metadata["managedFields"].([]any)
+	ours := set(managed)
+	for _, part := range []string{"annotations", "labels"} {
+		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
+			func(name string, _ any) bool {
+				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster &&
+					name != linodev1alpha1.AnnotationRegion
+			})
+	}
+	maps.DeleteFunc(metadata, func(field string, _ any) bool { return !slices.Contains(kept, field) })
+	owners(managed, salt)
+	return obj
+}
+
+// kept are the fields of metadata that a comparison reads.
+var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+	"labels", "annotations", "managedFields"}
+
+// owners leaves of what others manage the fields of the spec, which the spec itself names, and
+// of who they are what everybody knows.
+func owners(managed []any, salt string) {
+	for _, e := range managed {
+		entry, _ := e.(map[string]any)
+		manager, _ := entry["manager"].(string)
+		if manager == kube.FieldManager {
+			continue
+		}
+		maps.DeleteFunc(manifest.Map(entry, "fieldsV1"), func(field string, _ any) bool { return field != "f:spec" })
+		if !slices.ContainsFunc(tools, func(tool string) bool {
+			return manager == tool || strings.HasPrefix(manager, tool+"-")
+		}) {
+			entry["manager"] = shapes.Hash(salt, manager)
+		}
+	}
+}
+
+// tools are field managers that anybody may have.
+var tools = []string{"kubectl", "helm", "argocd", "kustomize-controller", "helm-controller", "karpenter", "lkeplan",
+	"lkeplan-controller", "Terraform", "pulumi"}
+
+// set lists the labels and annotations that lkeplan has set.
+func set(managed []any) map[string]bool {
+	names := map[string]bool{}
+	for _, e := range managed {
+		entry, _ := e.(map[string]any)
+		if entry["manager"] != kube.FieldManager {
+			continue
+		}
+		for _, part := range []string{"annotations", "labels"} {
+			for name := range manifest.Map(entry, "fieldsV1", "f:metadata", "f:"+part) {
+				names[part+" "+strings.TrimPrefix(name, "f:")] = true
+			}
+		}
+	}
+	return names
+}
+
+// chosen are the labels that pools give their nodes, or ask of them.
+func (s Snapshot) chosen() map[string]bool {
+	keys := map[string]bool{}
+	for _, obj := range s.Objects {
+		for key := range manifest.Map(obj, "spec", "template", "metadata", "labels") {
+			keys[key] = true
+		}
+		asked, _ := manifest.Lookup(obj, "spec", "template", "spec", "requirements")
+		list, _ := asked.([]any)
+		for _, r := range list {
+			requirement, _ := r.(map[string]any)
+			key, _ := requirement["key"].(string)
+			keys[key] = true
+		}
+	}
+	return keys
+}
+
+// domains are those of labels and annotations that say nothing of anybody.
+var domains = []string{"karpenter.sh", "karpenter.k8s.linode", "kubernetes.io", "node.kubernetes.io",
+	"topology.kubernetes.io", "lkeplan.dev"}
+
+// known reports whether a label or an annotation is one that Kubernetes or Karpenter define.
+func known(name string) bool {
+	domain, _, _ := strings.Cut(name, "/")
+	return slices.Contains(domains, domain)
+}
+
+// anonymous leaves out which pods hold a node, and its labels and annotations but for those
+// that Karpenter compares. A PodDisruptionBudget has the hash that it has among the shapes.
+func anonymous(nodes []plan.Node, chosen map[string]bool, salt string) []plan.Node {
+	for i := range nodes {
+		n := &nodes[i]
+		n.Annotations, n.Labels, n.Holds = maps.Clone(n.Annotations), maps.Clone(n.Labels), slices.Clone(n.Holds)
+		maps.DeleteFunc(n.Annotations, func(name, _ string) bool { return !known(name) })
+		maps.DeleteFunc(n.Labels, func(name, _ string) bool { return !known(name) && !chosen[name] })
+		for j := range n.Holds {
+			switch h := &n.Holds[j]; h.Reason {
+			case plan.HeldByDoNotDisrupt:
+				h.Object, _, _ = strings.Cut(h.Object, " ")
+			case plan.HeldByPDB:
+				h.Object = shapes.Hash(salt, h.Object)
+			}
+		}
+	}
+	return nodes
+}
