@@ -26,6 +26,9 @@ import (
 
 // Follower follows one cluster. It is safe for concurrent use.
 type Follower struct {
+	// Patience is how long Read waits for an API server that says nothing.
+	Patience time.Duration
+
 	client client.WithWatch
 	every  time.Duration // between lists, where there is no watch
 	kinds  []*known
@@ -61,7 +64,7 @@ func New(cfg *rest.Config, every time.Duration, kinds ...Kind) (*Follower, error
 
 // With returns a Follower that reads by a client.
 func With(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
-	f := &Follower{client: c, every: every}
+	f := &Follower{Patience: time.Minute, client: c, every: every}
 	for _, k := range kinds {
 		f.kinds = append(f.kinds, &known{Kind: k})
 	}
@@ -70,6 +73,8 @@ func With(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
 
 // Read reads all kinds once. What cannot be read and is not needed is noted.
 func (f *Follower) Read(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, f.Patience, errSilent)
+	defer cancel()
 	errs := make([]error, len(f.kinds))
 	var wait sync.WaitGroup
 	for i, k := range f.kinds {
@@ -77,12 +82,18 @@ func (f *Follower) Read(ctx context.Context) error {
 	}
 	wait.Wait()
 	for i, k := range f.kinds {
+		if errs[i] != nil && context.Cause(ctx) == errSilent {
+			return fmt.Errorf("list the %s: the API server has not answered for %s", k.Name, f.Patience)
+		}
 		if errs[i] != nil && (k.Needed || !explained(errs[i])) {
 			return fmt.Errorf("list the %s: %w", k.Name, errs[i])
 		}
 	}
 	return nil
 }
+
+// errSilent ends lists that nobody answers.
+var errSilent = errors.New("the API server does not answer")
 
 // explained reports whether an error is one that a note tells, and that asking again does
 // not change.

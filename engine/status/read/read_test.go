@@ -68,3 +68,19 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 		t.Error("without any right it goes well")
 	}
 }
+
+// TestAServerThatDoesNotAnswerIsNotWaitedForForEver.
+func TestAServerThatDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
+	linode.Register()
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	}).Build()
+	r := With(c, time.Second)
+	r.Patience = time.Millisecond
+	if err := r.Read(t.Context()); err == nil || err.Error() != "list the Nodes: the API server has not answered for 1ms" {
+		t.Errorf("it says: %v", err)
+	}
+}
