@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/base"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/compile"
@@ -146,12 +147,14 @@ func machines(s compare.Snapshot) (list []replay.Machine) {
 func (s Series) Notes(region string) (notes []string) {
 	for _, snapshot := range s.snapshots {
 		if r := snapshot.Region; r != "" && r != region {
-			note := fmt.Sprintf("The nodes that there were are in %s, and the pools make nodes in %s, at its prices.", r, region)
+			note := fmt.Sprintf("The nodes that there were are in %s, and the pools make nodes in %s, at its prices.",
+				diag.OneLine(r), region)
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)
 			}
 		}
 		for _, note := range slices.Concat(snapshot.Notes, snapshot.Shapes.Notes) {
+			note = diag.Harmless(diag.OneLine(note))
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)
 			}

@@ -45,7 +45,8 @@ func (s *settings) runReplay(ctx context.Context, env *flags.Env) error {
 	if s.output.Value == "json" {
 		err = writeJSON(env, ledger)
 	} else {
-		from := fmt.Sprintf("%s with the pods of %d snapshots of %s", s.comparison.Dir(), series.Size(), series.Cluster)
+		from := fmt.Sprintf("%s with the pods of %d snapshots of %s", s.comparison.Dir(), series.Size(),
+			diag.OneLine(series.Cluster))
 		_, err = fmt.Fprint(env.Stdout, diag.Visible(ledger.Text(from)))
 	}
 	if err == nil && ledger.PodHours > 0 {

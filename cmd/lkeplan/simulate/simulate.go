@@ -170,7 +170,7 @@ func (s *settings) run(ctx context.Context, env *flags.Env) error {
 	}
 	in.Settle = settle
 	if s.sweep.Value != "" {
-		return s.runSweep(ctx, env, in)
+		return s.runSweep(ctx, env, in, pods.NotesFor(compiled.Head.Cluster))
 	}
 	report, err := s.report(ctx, pods, prices, in, compiled, against)
 	if err != nil {
@@ -225,8 +225,8 @@ func (s *settings) settling() (*simulate.Settle, error) {
 	return &simulate.Settle{Keep: keep}, nil
 }
 
-// runSweep finds the cheapest cap.
-func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input) error {
+// runSweep finds the cheapest cap. Notes are of the pods.
+func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Input, notes []string) error {
 	steps, err := sweep.Run(ctx, in, s.sweep.Value)
 	if err != nil {
 		return err
@@ -238,7 +238,11 @@ func (s *settings) runSweep(ctx context.Context, env *flags.Env, in simulate.Inp
 		for _, load := range in.Workloads {
 			asked += load.Pods
 		}
-		_, err = fmt.Fprint(env.Stdout, sweep.Text(s.comparison.Dir(), s.sweep.Value, asked, steps))
+		text := sweep.Text(s.comparison.Dir(), s.sweep.Value, asked, steps)
+		if len(notes) > 0 {
+			text += "\nNote: " + strings.Join(notes, "\nNote: ") + "\n"
+		}
+		_, err = fmt.Fprint(env.Stdout, text)
 	}
 	if err == nil && steps[0].Refused > 0 {
 		return flags.Refused

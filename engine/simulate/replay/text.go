@@ -21,6 +21,10 @@ func (l Ledger) Text(from string) string {
 		if i == 0 {
 			b.WriteString("\nPods that would have had no node:\n")
 		}
+		if i == mostRows {
+			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(l.Refused)-i)
+			break
+		}
 		fmt.Fprintf(&b, "  %s: %d of %s\n", stamp(r.At), r.Pods, r.Workload)
 		for _, why := range r.Reasons {
 			pool := ""
