@@ -3,7 +3,12 @@ package simulate_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 )
 
@@ -19,5 +24,24 @@ func TestNobodySimulatesBillionsOfPods(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "more than 100000, the most that can be simulated") {
 			t.Errorf("%d pods: %v", pods, err)
 		}
+	}
+}
+
+// TestPodsThatMustBeApartTakeNoMinute: each would be tried on each node that has one already.
+func TestPodsThatMustBeApartTakeNoMinute(t *testing.T) {
+	const pods = 3000
+	in := shaped(t, 1, 1)
+	load := &in.Workloads[0]
+	load.Pods, load.Pod.Labels = pods, map[string]string{"app": "web"}
+	load.Pod.Spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+		RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{
+			TopologyKey: corev1.LabelHostname, LabelSelector: &metav1.LabelSelector{MatchLabels: load.Pod.Labels},
+		}},
+	}}
+	var r simulate.Result
+	var err error
+	took := configtest.CPU(func() { r, err = simulate.Run(t.Context(), in) })
+	if t.Logf("%s", took); err != nil || len(r.Nodes) != pods || took > 10*time.Second {
+		t.Errorf("%d pods are on %d nodes after %s: %v", pods, len(r.Nodes), took, err)
 	}
 }

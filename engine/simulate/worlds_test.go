@@ -188,7 +188,7 @@ func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
 	spec := &load.Pod.Spec
 	load.Pod.Labels = map[string]string{"app": app}
 	alike := &metav1.LabelSelector{MatchLabels: load.Pod.Labels}
-	switch d.IntN(9) {
+	switch d.IntN(11) {
 	case 0:
 		spec.TopologySpreadConstraints = []corev1.TopologySpreadConstraint{{MaxSkew: int32(1 + d.IntN(2)),
 			TopologyKey: corev1.LabelHostname, WhenUnsatisfiable: corev1.DoNotSchedule, LabelSelector: alike}}
@@ -211,6 +211,11 @@ func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
 		spec.Affinity = &corev1.Affinity{NodeAffinity: &corev1.NodeAffinity{
 			PreferredDuringSchedulingIgnoredDuringExecution: []corev1.PreferredSchedulingTerm{{Weight: 1,
 				Preference: selects("team", "red")}}}}
+	case 8, 9: // from others, whose pods may come before and after
+		other := &metav1.LabelSelector{MatchLabels: map[string]string{"app": fmt.Sprintf("app%d", d.IntN(4))}}
+		spec.Affinity = &corev1.Affinity{PodAntiAffinity: &corev1.PodAntiAffinity{
+			RequiredDuringSchedulingIgnoredDuringExecution: []corev1.PodAffinityTerm{{LabelSelector: other,
+				TopologyKey: []string{corev1.LabelHostname, corev1.LabelInstanceTypeStable}[d.IntN(2)]}}}}
 	case 7:
 		spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 8080, ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
 	}

@@ -28,13 +28,13 @@ func newClaim(nc *scheduling.NodeClaim, groups []scheduling.DaemonOverheadGroup)
 }
 
 // add takes a pod where there is room.
-func (c *claim) add(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData, shape int, simple bool) bool {
-	if simple && c.full[shape] || c.tooSmall(data.Requests) {
+func (c *claim) add(ctx context.Context, pod *corev1.Pod, data *scheduling.PodData, shape int, lasting bool) bool {
+	if lasting && c.full[shape] || c.tooSmall(data.Requests) {
 		return false
 	}
 	requirements, its, reserve, _, err := c.CanAdd(ctx, pod, data, false, nil)
 	if err != nil {
-		c.full[shape] = c.full[shape] || simple
+		c.full[shape] = c.full[shape] || lasting
 		return false
 	}
 	c.take(ctx, pod, data, requirements, its, reserve)

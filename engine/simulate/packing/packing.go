@@ -182,6 +182,18 @@ func (p *packer) simple(pod *corev1.Pod) bool {
 		!p.preferences.ToleratePreferNoSchedule
 }
 
+// lasting reports whether a node that refuses a pod refuses all of its shape from then on.
+// What is left of a node only shrinks, and of pods that must be apart there are only more;
+// those that must be together, or spread, may find that others have made room for them.
+func (p *packer) lasting(pod *corev1.Pod) bool {
+	if len(pod.Spec.TopologySpreadConstraints) > 0 || p.preferences.ToleratePreferNoSchedule {
+		return false
+	}
+	a := pod.Spec.Affinity
+	return a == nil || a.NodeAffinity == nil && a.PodAffinity == nil && (a.PodAntiAffinity == nil ||
+		len(a.PodAntiAffinity.PreferredDuringSchedulingIgnoredDuringExecution) == 0)
+}
+
 // try finds a node for a pod, without its preferences one by one where there is none.
 func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 	shape, simple := p.in.Shape(original.UID), p.simple(original)
@@ -194,7 +206,7 @@ func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 		pod = original.DeepCopy()
 	}
 	for {
-		err := p.add(ctx, pod, shape, simple)
+		err := p.add(ctx, pod, shape)
 		if err == nil {
 			return nil
 		}
@@ -215,14 +227,14 @@ func (p *packer) try(ctx context.Context, original *corev1.Pod) error {
 }
 
 // add puts a pod on a node that there is, on one that is planned, or on a new one.
-func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int, simple bool) error {
-	data := p.data[pod.UID]
+func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int) error {
+	data, lasting := p.data[pod.UID], p.lasting(pod)
 	if data.HasResourceClaimRequests {
 		return scheduling.NewDRAError(errors.New(
 			"pod has Dynamic Resource Allocation requirements that are not yet supported by Karpenter"))
 	}
 	from := 0
-	if simple {
+	if lasting {
 		from = p.full[shape]
 	}
 	for i := from; i < len(p.nodes); i++ {
@@ -230,13 +242,13 @@ func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int, simple boo
 			p.nodes[i].Add(ctx, pod, data, requirements, nil, nil)
 			return nil
 		}
-		if simple {
+		if lasting {
 			p.full[shape] = i + 1
 		}
 	}
 	p.sort()
 	for _, c := range p.claims {
-		if c.add(ctx, pod, data, shape, simple) {
+		if c.add(ctx, pod, data, shape, lasting) {
 			return nil
 		}
 	}
