@@ -20,12 +20,13 @@ nodes, and what holds nodes. With it, diff says in a pull request how many nodes
 a change replaces, and simulate which nodes the pods would get, without any
 right in the cluster.
 
-The cluster is only read, by list requests. The snapshot has no secrets, and no
-annotations of others. Of pods it has how many are alike, what they ask for, and
-what decides where they go; their names, owners and namespaces, and the labels,
-taints and values by which they are placed, are hashes. A hash hides a word from
-who reads it, not from who guesses it. Images, commands and variables are not in
-it, nor any other label.`,
+The cluster is only read, by list requests. The snapshot has no secrets, and of
+others no annotations, labels, finalizers or owners: of a node the labels that
+its pool names, or that Kubernetes and Karpenter define. Of pods it has how many
+are alike, what they ask for, and what decides where they go; their names,
+owners and namespaces, those of PodDisruptionBudgets, and the labels, taints and
+values by which they are placed, are hashes. A hash hides a word from who reads
+it, not from who guesses it. Images, commands and variables are not in it.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --cluster snapshot:prod.json clusters/prod

@@ -25,8 +25,8 @@ import (
 
 // A Snapshot is what a comparison needs to know of a cluster, written down: for
 // pull requests that must not reach the cluster itself. Secrets are not in it,
-// nor anything of pods but which PodDisruptionBudgets and how many pods hold a
-// node, and their shapes: what decides where they go, with hashes for words.
+// nor anything of pods but how many PodDisruptionBudgets and pods hold a node, and
+// their shapes: what decides where they go, with hashes for words.
 type Snapshot struct {
 	FormatVersion string    `json:"format_version"`
 	Taken         time.Time `json:"taken"`
