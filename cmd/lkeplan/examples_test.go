@@ -110,6 +110,11 @@ spec:
     spec:
       nodeClassRef: {group: karpenter.k8s.linode, kind: LinodeNodeClass, name: default}
       requirements: []
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec: {replicas: 4, template: {spec: {containers: [{name: main, resources: {requests: {cpu: 1}}}]}}}
 -- clusters/prod/README.md --
 The cluster of the examples.
 -- clusters/prod/main.lketest.hcl --
