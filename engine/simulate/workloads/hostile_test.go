@@ -66,10 +66,12 @@ func TestManifestsThatSayTooMuchOrTooLittle(t *testing.T) {
 			"Deployment web does not count: it has no apiVersion, and the Deployment that is known is of apps/v1", "no pods"}},
 		{"the same twice", web + deployment("api", "replicas: 1", "") + web, []string{"2 of Deployment web",
 			"f.yaml: document 3: Deployment web counts once: it is in f.yaml: document 1, too"}},
+		{"the same at another time", web + strings.Replace(web, "{name: web}", "{name: web, resourceVersion: \"7\"}", 1) +
+			"status: {replicas: 2}\n", []string{"2 of Deployment web", "document 2: Deployment web counts once"}},
 		{"two that are not the same", web + deployment("web", "replicas: 9", ""), []string{
 			"error: f.yaml: document 2: Deployment web: it is in f.yaml: document 1, too, and is another there"}},
 		{"a namespace that goes without saying", web + strings.Replace(web, "{name: web}", "{name: web, namespace: default}", 1),
-			[]string{"error: f.yaml: document 2: Deployment default/web: it is in f.yaml: document 1, too"}},
+			[]string{"2 of Deployment web in default", "Deployment default/web counts once: it is in f.yaml: document 1, too"}},
 		{"a job that has ended", job + "status: {conditions: [{type: Complete, status: \"True\"}]}\n", []string{
 			"Job once does not count: it has ended", "no pods"}},
 		{"a job that has failed", job + "status: {conditions: [{type: Failed, status: \"True\"}]}\n", []string{

@@ -2,6 +2,7 @@ package workloads
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -32,13 +33,21 @@ func (r *reader) admit(objects []Object) (known []Object, err error) {
 		case !twice:
 			r.there[k] = o
 			known = append(known, o)
-		case !reflect.DeepEqual(other.Fields, o.Fields):
+		case !reflect.DeepEqual(said(other.Fields), said(o.Fields)):
 			return nil, fmt.Errorf("%s: it is in %s, too, and is another there", o.named(), other.place())
 		default:
 			r.note("%s counts once: it is in %s, too.", o.named(), other.place())
 		}
 	}
 	return known, nil
+}
+
+// said is what an object says of itself: what a cluster adds changes with time.
+func said(o map[string]any) map[string]any {
+	fields := maps.Clone(o)
+	delete(fields, "status")
+	fields["metadata"] = manifest.Map(o, "metadata", "labels")
+	return fields
 }
 
 // understands reports whether the kind of an object is known in its version of the API.
