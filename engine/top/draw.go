@@ -132,7 +132,7 @@ func (s Screen) head(v View) []string {
 
 // podless reports whether the pods are not known: then it is neither how full nodes are.
 func (s Screen) podless() bool {
-	return slices.ContainsFunc(s.Notes, func(note string) bool { return strings.HasPrefix(note, "Pods cannot be shown") })
+	return slices.Contains(s.NotListed, "Pods")
 }
 
 // known is a table without what takes the pods to tell.

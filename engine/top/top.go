@@ -37,6 +37,8 @@ type Screen struct {
 	Nodes []Node   `json:"nodes"`
 	Wait  int      `json:"pods_waiting"` // for a node
 	Notes []string `json:"notes,omitempty"`
+	// NotListed are the kinds that the user may not list: what is of them is not known.
+	NotListed []string `json:"not_listed,omitempty"`
 }
 
 // Row is what nodes have in common: one, those of a pool, or all.
@@ -93,6 +95,11 @@ type Node struct {
 // Of returns the screen of a cluster, its nodes ordered by pool and name.
 func Of(c Cluster, prices Prices) Screen {
 	s := Screen{Notes: c.Notes}
+	for _, note := range c.Notes {
+		if kind, why, _ := strings.Cut(note, " cannot be shown: "); why != "" {
+			s.NotListed = append(s.NotListed, kind)
+		}
+	}
 	used := map[string]*load{}
 	for _, pod := range c.Pods {
 		s.Wait += count(used, pod)
