@@ -11,6 +11,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/comparison"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
+	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/spf13/cobra"
 	"sigs.k8s.io/yaml"
@@ -18,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/argocd"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/kustomization"
-	"github.com/lkeplan/lkeplan/engine/plan"
 )
 
 const renderHelp = `Compile and check a directory and print the objects it stands for, always the
@@ -155,7 +155,7 @@ func (r *rendering) write(manifests []map[string]any) error {
 	case "dir":
 		written, deleted, err := kustomization.Write(r.dir, manifests)
 		if err == nil {
-			fmt.Fprintf(r.env.Stdout, "%s: %s written, %d deleted\n", r.dir, plan.Counted(written, "file"), deleted)
+			fmt.Fprintf(r.env.Stdout, "%s: %s written, %d deleted\n", r.dir, diag.Counted(written, "file"), deleted)
 		}
 		return err
 	}

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/podsource"
+	"github.com/lkeplan/lkeplan/config/diag"
 
 	"github.com/hashicorp/hcl/v2"
 
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/podlint"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -43,7 +43,7 @@ func lookAtPods(ctx context.Context, env *env, flags *podsource.Flags, access ku
 		asked += w.Pods
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, ", with %s", step.Count(asked, "pod"))
+	fmt.Fprintf(&b, ", with %s", diag.Counted(asked, "pod"))
 	for _, s := range report.Skipped {
 		fmt.Fprintf(&b, "\nnot looked at: %s: %s", s.Rule, s.Why)
 	}

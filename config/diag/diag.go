@@ -114,14 +114,19 @@ func Count(diags hcl.Diagnostics) string {
 		count int
 		noun  string
 	}{{errors, "error"}, {warnings, "warning"}} {
-		switch {
-		case n.count == 1:
-			parts = append(parts, "1 "+n.noun)
-		case n.count > 1:
-			parts = append(parts, fmt.Sprintf("%d %ss", n.count, n.noun))
+		if n.count > 0 {
+			parts = append(parts, Counted(n.count, n.noun))
 		}
 	}
 	return strings.Join(parts, " and ")
+}
+
+// Counted writes a number of things: "1 node", "2 nodes". The noun takes an s.
+func Counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
 }
 
 // Visible replaces characters that a terminal would obey, that change the order

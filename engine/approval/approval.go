@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -33,7 +34,7 @@ func Lift(a *lkeplanv1alpha1.Approval, p *plan.Plan, digest string, now time.Tim
 		return fmt.Sprintf("%s ended at %s.", given, a.Expires.UTC().Format(time.RFC3339))
 	case nodes > a.MaxNodes:
 		return fmt.Sprintf("%s is for %s at most, and the plan deletes, drains or replaces %d.", given,
-			plan.Counted(a.MaxNodes, "node"), nodes)
+			diag.Counted(a.MaxNodes, "node"), nodes)
 	}
 	var left []string
 	for i := range p.Verdicts {

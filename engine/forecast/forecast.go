@@ -125,14 +125,7 @@ func more(n int) string {
 	return fmt.Sprintf("* and %d more\n", n-mostWorkloads)
 }
 
-func pods(n int) string  { return count(n, "pod") }
-func nodes(n int) string { return count(n, "node") }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
+func pods(n int) string  { return diag.Counted(n, "pod") }
+func nodes(n int) string { return diag.Counted(n, "node") }
 
 func dollars(c step.Cost) string { return fmt.Sprintf("$%.2f", c.Monthly.Float64()) }

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/forecast"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // hostile is a simulation whose workloads, pools and notes are called like markup.
@@ -92,6 +94,15 @@ func TestBarsStayInTheirBoxes(t *testing.T) {
 	for _, bad := range []string{`y="-`, `height="-`, "NaN", "Inf"} {
 		if strings.Contains(page.String(), bad) {
 			t.Errorf("the page has %s", bad)
+		}
+	}
+}
+
+// TestNumbersAreWrittenAlike by those who know configurations and those who do not.
+func TestNumbersAreWrittenAlike(t *testing.T) {
+	for n := range 3 {
+		if one, other := diag.Counted(n, "node"), step.Count(n, "node"); one != other {
+			t.Errorf("%q and %q", one, other)
 		}
 	}
 }

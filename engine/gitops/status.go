@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/gitops/count"
 	"github.com/lkeplan/lkeplan/engine/gitops/sight"
@@ -95,13 +96,13 @@ func sentence(p plan.Plan) string {
 		text = "no object to change"
 	}
 	if s.NodesDeleted > 0 {
-		text += fmt.Sprintf("; %s deleted with %s", plan.Counted(s.NodesDeleted, "node"), strings.Join(s.Deleted, ", "))
+		text += fmt.Sprintf("; %s deleted with %s", diag.Counted(s.NodesDeleted, "node"), strings.Join(s.Deleted, ", "))
 	}
 	if s.NodesDrained > 0 {
-		text += fmt.Sprintf("; %s given up by %s", plan.Counted(s.NodesDrained, "node"), strings.Join(s.Condemned, ", "))
+		text += fmt.Sprintf("; %s given up by %s", diag.Counted(s.NodesDrained, "node"), strings.Join(s.Condemned, ", "))
 	}
 	if s.NodesRolled > 0 {
-		text += fmt.Sprintf("; %s replaced in %s", plan.Counted(s.NodesRolled, "node"), strings.Join(s.Rolled, ", "))
+		text += fmt.Sprintf("; %s replaced in %s", diag.Counted(s.NodesRolled, "node"), strings.Join(s.Rolled, ", "))
 	}
 	return text
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/window"
 )
@@ -76,7 +77,7 @@ func (b Bounds) empty() Verdict {
 	if b.Before > 0 && b.After == 0 && !b.Guards.AllowEmpty {
 		v.Status = Blocked
 		v.Actual = "0"
-		v.Detail = fmt.Sprintf("Nothing is left of %s.", Counted(b.Before, "object"))
+		v.Detail = fmt.Sprintf("Nothing is left of %s.", diag.Counted(b.Before, "object"))
 	}
 	return v
 }
@@ -107,7 +108,7 @@ func (p Plan) deletedPools(g config.Guards) Verdict {
 	}
 	if deleted > g.MaxDeletedPools {
 		v.Status = Blocked
-		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", Counted(deleted, "pool"),
+		v.Detail = fmt.Sprintf("%s would be deleted, and at most %d may be in one change.", diag.Counted(deleted, "pool"),
 			g.MaxDeletedPools)
 	}
 	return v
@@ -289,14 +290,6 @@ func (p Plan) gravest(guard string) string {
 		}
 	}
 	return ""
-}
-
-// Counted says how many there are of something, such as 1 node or 2 nodes.
-func Counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // StricterShare returns the share that allows fewer of a number of nodes: a, or the

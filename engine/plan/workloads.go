@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -79,7 +80,7 @@ func (p Plan) unschedulable(g config.Guards) []Verdict {
 		if v.Actual = fmt.Sprint(lost); lost > most {
 			v.Status = Blocked
 			v.Detail = fmt.Sprintf("%s would get no node any more, and at most %d may be in one change.",
-				Counted(lost, "pod"), most)
+				diag.Counted(lost, "pod"), most)
 		}
 	case g.MaxUnschedulablePods == nil:
 		return nil

@@ -14,10 +14,10 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
-	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // taints finds pools that no pod can go to.
@@ -52,7 +52,7 @@ func (c *checker) startupTaints() {
 			if !tolerated {
 				c.find(lint.StartupTaintStays, p.addr, fmt.Sprintf("spec.template.spec.startupTaints.%d", i),
 					"Of %s none tolerates %s, so that none can run on a new node and take it off.",
-					step.Count(len(c.in.DaemonSets), "DaemonSet"), t.ToString())
+					diag.Counted(len(c.in.DaemonSets), "DaemonSet"), t.ToString())
 			}
 		}
 	}

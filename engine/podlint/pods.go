@@ -15,6 +15,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/lint"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
@@ -88,7 +89,7 @@ func (c *checker) zones() {
 		if most, why := inOneZone(w.Pod); why != "" && w.Pods > most {
 			c.find(lint.ZoneSpreadOfOneZone, config.Addr{}, "region",
 				"%s has %s, and all nodes of a cluster are in one zone: of its %s no more than %d can have a node.", w.Name, why,
-				step.Count(w.Pods, "pod"), most)
+				diag.Counted(w.Pods, "pod"), most)
 		}
 	}
 }
@@ -133,7 +134,7 @@ func (c *checker) gpus() {
 		if asks := requests[instancetype.ResourceGPU]; asks.Value() > most {
 			c.find(lint.GPUPodsWithoutPool, config.Addr{}, "",
 				"A pod of %s asks for %s, and the plans that the pools allow have %d at most.", w.Name,
-				step.Count(int(asks.Value()), "GPU"), most)
+				diag.Counted(int(asks.Value()), "GPU"), most)
 		}
 	}
 }

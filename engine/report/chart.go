@@ -9,6 +9,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -222,7 +223,7 @@ func (r *weekRow) say() {
 		r.Name += fmt.Sprintf(" and %d more", r.others)
 		r.Text = plainly.when(r.impact.Pace)
 		if r.rolled > 0 {
-			text := fmt.Sprintf("%s replaced in %d pools; %s", count(r.rolled, "node"), 1+r.others, r.Text)
+			text := fmt.Sprintf("%s replaced in %d pools; %s", diag.Counted(r.rolled, "node"), 1+r.others, r.Text)
 			r.Text = strings.TrimSuffix(text, "; ")
 		}
 	}
@@ -253,7 +254,7 @@ func barsOf(im *plan.Impact, from, until time.Time) (bars []windowBar) {
 		}
 		bar.Text = clock(w.From) + " to " + clock(w.Until)
 		if im.Known {
-			bar.Text += ": " + count(w.Nodes, "node") + " at a time"
+			bar.Text += ": " + diag.Counted(w.Nodes, "node") + " at a time"
 		}
 		bars = append(bars, bar)
 	}

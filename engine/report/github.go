@@ -33,7 +33,7 @@ func GitHub(w io.Writer, r Report, _ Options) error {
 	if err := diag.GitHub(w, shown); err != nil || hidden == 0 {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "::notice title=lkeplan::%s more in the summary\n", count(hidden, "finding"))
+	_, err := fmt.Fprintf(w, "::notice title=lkeplan::%s more in the summary\n", diag.Counted(hidden, "finding"))
 	return err
 }
 

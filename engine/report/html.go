@@ -105,7 +105,7 @@ func sentence(r Report) string {
 	text := headline(r)
 	switch n := len(r.refusing()); {
 	case n > 2:
-		text = "refused by " + count(n, "guard") + "; " + text
+		text = "refused by " + diag.Counted(n, "guard") + "; " + text
 	case n > 0:
 		text = "refused by " + plainly.list(r.refusing()) + "; " + text
 	}
@@ -147,11 +147,11 @@ func tiles(s plan.Summary) []tile {
 	deleted := number(len(s.Deleted), "pool loses all nodes", "pools lose all nodes", "bad")
 	if s.NodesRolled > 0 {
 		rolled = number(s.NodesRolled, "node replaced", "nodes replaced", "warn")
-		rolled.Note = "in " + count(len(s.Rolled), "pool")
+		rolled.Note = "in " + diag.Counted(len(s.Rolled), "pool")
 	}
 	if s.NodesDeleted > 0 {
 		deleted = number(s.NodesDeleted, "node deleted", "nodes deleted", "bad")
-		deleted.Note = "with " + count(len(s.Deleted), "pool")
+		deleted.Note = "with " + diag.Counted(len(s.Deleted), "pool")
 	}
 	return append(list, rolled, deleted)
 }

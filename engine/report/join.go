@@ -187,7 +187,7 @@ func (r Report) overview() (rows []part) {
 		case p.Refused():
 			row.Status = "refused"
 		case p.Summary().Conflicts > 0:
-			row.Status = count(p.Summary().Conflicts, "conflict")
+			row.Status = diag.Counted(p.Summary().Conflicts, "conflict")
 		}
 		if p.Failed == "" {
 			row.Cost = ceilings(&p.Before, &p.After)

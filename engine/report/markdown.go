@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/prune"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
@@ -136,7 +137,7 @@ func (c *comment) overview() {
 // rolling lists pools whose nodes are still being replaced.
 func (c *comment) rolling() {
 	if len(c.Rolling) > 0 && c.detail <= graveRows {
-		c.printf("\nNodes of %s are still being replaced or join.\n", count(len(c.Rolling), "pool"))
+		c.printf("\nNodes of %s are still being replaced or join.\n", diag.Counted(len(c.Rolling), "pool"))
 		return
 	}
 	separator := "\n"
@@ -208,7 +209,7 @@ func (c *comment) table() {
 			object, action(e.Change), becomes, from(e.Impact), ceilings(e.Before, e.After))
 	}
 	if hidden > 0 {
-		c.printf("\n%s more without touching nodes.\n", count(hidden, "object"))
+		c.printf("\n%s more without touching nodes.\n", diag.Counted(hidden, "object"))
 	}
 	for _, e := range c.entries {
 		c.likewise(e)
@@ -226,7 +227,7 @@ func (c *comment) likewise(e alike.Entry) {
 		return
 	}
 	c.printf("\n<details><summary>%s like <code>%s</code></summary>\n\n%s\n\n</details>\n",
-		count(len(e.More), "more object"), markup.Entities(e.Addr), code.list(addresses(e.More)))
+		diag.Counted(len(e.More), "more object"), markup.Entities(e.Addr), code.list(addresses(e.More)))
 }
 
 // names is what is left of the table where nothing else fits.
@@ -279,7 +280,7 @@ func nodes(c plan.Change) string {
 	var text string
 	switch known := c.Impact != nil && c.Impact.Known; {
 	case c.Effect == plan.DeleteNodes && known:
-		return fmt.Sprintf("**%s deleted**, at once and past the budgets", count(c.Impact.Deleted, "node"))
+		return fmt.Sprintf("**%s deleted**, at once and past the budgets", diag.Counted(c.Impact.Deleted, "node"))
 	case c.Effect == plan.DeleteNodes && c.Action == plan.Update:
 		return "**some deleted**, at once and past the budgets"
 	case c.Effect == plan.DeleteNodes:
@@ -330,7 +331,7 @@ func (c *comment) conflicts() {
 		}
 		if n > 0 {
 			c.printf("\n**Conflict**: %s set by others to another value; apply refuses to take them over.\n",
-				count(n, "field"))
+				diag.Counted(n, "field"))
 		}
 		return
 	}
@@ -347,7 +348,7 @@ func (c *comment) drifted() {
 		return
 	}
 	if c.detail <= graveRows {
-		c.printf("\n%s set by others in the cluster.\n", count(len(c.Drift), "field"))
+		c.printf("\n%s set by others in the cluster.\n", diag.Counted(len(c.Drift), "field"))
 		return
 	}
 	c.printf("\n**Drift**: set by others in the cluster, not by this change\n\n| object | field | | by | " +

@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report/alike"
 	"github.com/lkeplan/lkeplan/engine/report/page"
@@ -194,7 +195,7 @@ func (p *text) summary(r Report, o Options) {
 		p.Sentence(0, page.Plainly(bill(r)))
 	}
 	if s.Conflicts > 0 {
-		p.Sentence(0, page.In(p.Bad, "Conflicts: "+count(s.Conflicts, "field")+" set by others, so an apply is refused."))
+		p.Sentence(0, page.In(p.Bad, "Conflicts: "+diag.Counted(s.Conflicts, "field")+" set by others, so an apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
 			p.Line(0, page.Plainly("To take back what they have set: "+plainly(line)))
 		}

@@ -55,14 +55,6 @@ func (v voice) revision(r plan.Revision) string {
 	return v(r.String()) + ": " + v(r.Why)
 }
 
-// count writes a number of things.
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
-}
-
 // clock writes a moment to come.
 func clock(t time.Time) string { return t.UTC().Format("Mon 2 Jan 15:04 UTC") }
 
@@ -76,26 +68,26 @@ func headline(r Report) string {
 		if n == 0 {
 			return "nodes"
 		}
-		return count(n, "node")
+		return diag.Counted(n, "node")
 	}
 	var parts []string
 	if n := len(s.Deleted); n > 0 {
-		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), count(n, "pool")))
+		parts = append(parts, fmt.Sprintf("deletes %s of %s", nodes(s.NodesDeleted), diag.Counted(n, "pool")))
 	}
 	if n := len(s.Rolled); n > 0 {
-		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), count(n, "pool")))
+		parts = append(parts, fmt.Sprintf("replaces %s of %s", nodes(s.NodesRolled), diag.Counted(n, "pool")))
 	}
 	if n := len(s.Condemned); n > 0 {
-		parts = append(parts, fmt.Sprintf("has %s give up %s", count(n, "pool"), nodes(s.NodesDrained)))
+		parts = append(parts, fmt.Sprintf("has %s give up %s", diag.Counted(n, "pool"), nodes(s.NodesDrained)))
 	}
 	if len(parts) == 0 && !r.Empty() {
 		parts = append(parts, "no node is replaced or deleted")
 	}
 	if w := r.Workloads; w != nil && w.LostPods() > 0 {
-		parts = append(parts, "no node any more for "+count(w.LostPods(), "pod"))
+		parts = append(parts, "no node any more for "+diag.Counted(w.LostPods(), "pod"))
 	}
 	if s.Conflicts > 0 {
-		parts = append(parts, count(s.Conflicts, "field")+" set by others")
+		parts = append(parts, diag.Counted(s.Conflicts, "field")+" set by others")
 	}
 	if n := len(r.failed()); n > 0 {
 		parts = append(parts, fmt.Sprintf("no plan for %d of %d directories", n, len(r.Parts)))
@@ -306,7 +298,7 @@ func (v voice) obstacles(im *plan.Impact) (lines []string) {
 		return nil
 	}
 	for _, h := range im.Holds {
-		switch nodes := count(h.Nodes, "node"); h.Reason {
+		switch nodes := diag.Counted(h.Nodes, "node"); h.Reason {
 		case plan.HeldByPDB:
 			lines = append(lines, nodes+" held by the PodDisruptionBudget "+v(h.Object)+", which allows no eviction")
 		case plan.HeldByDoNotDisrupt:

@@ -31,7 +31,7 @@ func (s Status) Text(v View) string {
 	}
 	for _, c := range s.Classes {
 		p.line(0, "")
-		p.paragraph(0, fmt.Sprintf("LinodeNodeClass %s, of %s:", c.Name, count(c.Pools, "pool")))
+		p.paragraph(0, fmt.Sprintf("LinodeNodeClass %s, of %s:", c.Name, diag.Counted(c.Pools, "pool")))
 		p.remarks(c.Says)
 	}
 	p.pools(s.Pools, v.All)
@@ -43,10 +43,10 @@ func (s Status) Text(v View) string {
 
 // headline says what there is in all.
 func (s Status) headline() string {
-	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", count(s.Nodes, "node"), count(s.declared(), "pool"),
+	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(s.Nodes, "node"), diag.Counted(s.declared(), "pool"),
 		s.Cost.Hourly, s.Cost.Monthly)
 	if slices.Contains(s.NotListed, kindNodes) || slices.Contains(s.NotListed, kindClaims) {
-		text = fmt.Sprintf("%s, of whose nodes not all are known", count(s.declared(), "pool"))
+		text = fmt.Sprintf("%s, of whose nodes not all are known", diag.Counted(s.declared(), "pool"))
 	}
 	if s.Place != "" {
 		text = s.Place + ": " + text
@@ -158,8 +158,8 @@ func (p *page) pools(pools []Pool, all bool) {
 		p.remarks(pool.Says)
 	}
 	if folded > 0 {
-		p.line(0, "and %s of which no more is to be said: %s, $%s a month (--all lists them)", count(folded, "pool"),
-			count(left.Nodes, "node"), left.Cost.Monthly)
+		p.line(0, "and %s of which no more is to be said: %s, $%s a month (--all lists them)", diag.Counted(folded, "pool"),
+			diag.Counted(left.Nodes, "node"), left.Cost.Monthly)
 	}
 }
 
@@ -196,7 +196,7 @@ func (p *page) limits(limits []Limit) {
 		}
 		of := "all pools"
 		if n := len(l.Pools); n > 2 {
-			of = count(n, "pool")
+			of = diag.Counted(n, "pool")
 		} else if n > 0 {
 			of = strings.Join(l.Pools, ", ")
 		}
@@ -282,13 +282,6 @@ func columns(rows [][]string, right ...int) []string {
 		lines[i] = strings.TrimRight(b.String(), " ")
 	}
 	return lines
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func dash(text string) string {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
@@ -86,11 +87,11 @@ const leastPlace = 12
 // head says what there is in all.
 func (s Screen) head(v View) []string {
 	t := s.Total
-	pods := count1(t.Pods, "pod")
+	pods := diag.Counted(t.Pods, "pod")
 	if s.podless() {
 		pods = "pods not known"
 	}
-	first := fmt.Sprintf("%s, %s, %s", count1(t.Count, "node"), pods, t.cost())
+	first := fmt.Sprintf("%s, %s, %s", diag.Counted(t.Count, "node"), pods, t.cost())
 	place := v.Place
 	if room := v.Width - length(first) - 2; v.Width > 0 && length(place) > room {
 		place = cut(place, room) // before what there is to be seen
@@ -112,7 +113,7 @@ func (s Screen) head(v View) []string {
 		}
 	}
 	if s.Wait > 0 {
-		notes = append(notes, count1(s.Wait, "pod")+" waiting for a node")
+		notes = append(notes, diag.Counted(s.Wait, "pod")+" waiting for a node")
 	}
 	if len(notes) > 0 {
 		lines = append(lines, v.paint(Change, cut(strings.Join(notes, ", "), v.Width)))
@@ -290,7 +291,7 @@ func (r Row) cost() string {
 		return "price not known"
 	}
 	return fmt.Sprintf("$%s an hour, $%s a month and %s of unknown price", r.Cost.Hourly, money(r.Cost.Monthly),
-		count1(r.Unpriced, "node"))
+		diag.Counted(r.Unpriced, "node"))
 }
 
 // monthly is the cell of what nodes cost a month.
@@ -310,13 +311,6 @@ func money(m catalog.Money) string {
 		return strconv.FormatFloat(math.Round(m.Float64()), 'f', 0, 64)
 	}
 	return m.String()
-}
-
-func count1(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func orDash(text string) string {

@@ -63,7 +63,7 @@ func (r Report) Text(out, errors io.Writer, color bool) error {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(out, "%s: %d passed, %d failed\n", count(len(r.Runs), "run"), r.Passed, r.Failed)
+	_, err := fmt.Fprintf(out, "%s: %d passed, %d failed\n", diag.Counted(len(r.Runs), "run"), r.Passed, r.Failed)
 	return err
 }
 
@@ -76,11 +76,4 @@ func (r Report) JUnit(w io.Writer) error {
 		})
 	}
 	return diag.JUnitCases(w, "lkeplan test", cases)
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan/pace"
 )
 
@@ -24,10 +25,10 @@ func (w *world) closed(pool *karpv1.NodePool, nc *karpv1.NodeClaim, reason karpv
 		switch {
 		case err != nil || n <= 0:
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets none of its %s go%s", b.Nodes, pool.Name,
-				count(nodes, "node"), w.window(b, nodes)))
+				diag.Counted(nodes, "node"), w.window(b, nodes)))
 		case n <= len(going):
 			texts = append(texts, fmt.Sprintf("the budget %q of pool %s lets %s go at a time, and %s", b.Nodes,
-				pool.Name, count(n, "node"), goes(going)))
+				pool.Name, diag.Counted(n, "node"), goes(going)))
 		}
 	}
 	return texts

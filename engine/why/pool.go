@@ -9,6 +9,7 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -59,7 +60,7 @@ func (w *world) explainPool(a *Answer, pool *karpv1.NodePool) {
 	var waits []string
 	for _, load := range w.Status.Waiting {
 		if slices.Contains(load.Pools, pool.Name) {
-			waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", count(load.Pods, "pod"), load.Namespace, load.Owner,
+			waits = append(waits, fmt.Sprintf("%s of %s/%s: %s", diag.Counted(load.Pods, "pod"), load.Namespace, load.Owner,
 				strings.Join(load.Reasons, "; ")))
 		}
 	}
@@ -76,7 +77,7 @@ func (w *world) summary(p status.Pool) string {
 	case p.Nodes == 0:
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
-	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, count(p.Nodes, "node"), p.Cost.Hourly)
+	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, diag.Counted(p.Nodes, "node"), p.Cost.Hourly)
 }
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them

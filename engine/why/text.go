@@ -69,10 +69,3 @@ func together(lines []Line) (merged []Line) {
 }
 
 func (w *world) age(since time.Time) string { return top.Age(w.Now.Sub(since)) }
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

@@ -17,7 +17,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/leave"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas/crd"
@@ -95,8 +94,8 @@ func (u *uninstalling) run(ctx context.Context) error {
 	}
 	machines, total := leave.Bill(held, prices)
 	fmt.Fprintf(u.env.Stdout, "%s: %s, %s, %s for $%s a month\n", cluster.Place(),
-		plan.Counted(len(held.Pools), "pool"), plan.Counted(len(held.NodePlans), "NodePlan"),
-		plan.Counted(len(machines), "node"), total)
+		diag.Counted(len(held.Pools), "pool"), diag.Counted(len(held.NodePlans), "NodePlan"),
+		diag.Counted(len(machines), "node"), total)
 	if !u.yes {
 		question := "Drain and delete all nodes of these pools, and the pools?"
 		if u.leave {

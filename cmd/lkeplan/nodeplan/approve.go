@@ -16,7 +16,6 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/approval"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -151,7 +150,7 @@ func describe(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Appro
 	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
 	showPlan(w, np)
 	fmt.Fprintf(w, "The approval lifts %s, for %s at most, until %s, in the name of %s.\n",
-		diag.OneLine(strings.Join(a.Guards, ", ")), plan.Counted(a.MaxNodes, "node"), until(a.Expires.Time), diag.OneLine(a.By))
+		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), until(a.Expires.Time), diag.OneLine(a.By))
 }
 
 var (

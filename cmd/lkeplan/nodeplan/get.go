@@ -13,7 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
-	"github.com/lkeplan/lkeplan/engine/plan"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -107,7 +106,7 @@ func show(w io.Writer, np *lkeplanv1alpha1.NodePlan) error {
 	showPlan(w, np)
 	if a := np.Status.Approval; a != nil {
 		fmt.Fprintf(w, "Approved by %s for plan %s: %s, %s at most, until %s\n", diag.OneLine(a.By), a.PlanDigest,
-			strings.Join(a.Guards, ", "), plan.Counted(a.MaxNodes, "node"), moment(&a.Expires))
+			strings.Join(a.Guards, ", "), diag.Counted(a.MaxNodes, "node"), moment(&a.Expires))
 	}
 	showRollout(w, np)
 	if len(np.Status.Pools) == 0 {

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report/planjson"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -25,13 +26,13 @@ func Title(w plan.Workloads) string {
 	if w.Asked() == 1 {
 		verb = "gets"
 	}
-	return fmt.Sprintf("%s on a cluster without nodes %s %s, %s a month", count(w.Asked(), "pod"), verb,
+	return fmt.Sprintf("%s on a cluster without nodes %s %s, %s a month", diag.Counted(w.Asked(), "pod"), verb,
 		counts(w.Before.Nodes, w.After.Nodes, "node"), money(w.Before, w.After))
 }
 
 // Lost says which pods get no node any more.
 func Lost(l plan.Lost, v Voice) string {
-	return fmt.Sprintf("no node any more for %s of %s", count(l.Pods, "pod"), v(l.Workload))
+	return fmt.Sprintf("no node any more for %s of %s", diag.Counted(l.Pods, "pod"), v(l.Workload))
 }
 
 // Reason says why a pool has no node for pods.
@@ -48,10 +49,10 @@ func unplaced(w plan.Workloads) string {
 	still := w.After.Unschedulable - w.LostPods()
 	var parts []string
 	if still > 0 {
-		parts = append(parts, fmt.Sprintf("no node for %s before the change, and none after it", count(still, "pod")))
+		parts = append(parts, fmt.Sprintf("no node for %s before the change, and none after it", diag.Counted(still, "pod")))
 	}
 	if gained := w.Before.Unschedulable - still; gained > 0 {
-		parts = append(parts, fmt.Sprintf("by the change there are nodes for %s that had none", count(gained, "pod")))
+		parts = append(parts, fmt.Sprintf("by the change there are nodes for %s that had none", diag.Counted(gained, "pod")))
 	}
 	return strings.Join(parts, "; ")
 }
@@ -59,7 +60,7 @@ func unplaced(w plan.Workloads) string {
 // more says how many workloads are not named; "" where there are none.
 func more(w plan.Workloads, named int) string {
 	if n := len(w.Lost) - named; n > 0 {
-		return "and no node any more for pods of " + count(n, "other workload")
+		return "and no node any more for pods of " + diag.Counted(n, "other workload")
 	}
 	return ""
 }
@@ -75,19 +76,12 @@ func sides(before, after string) string {
 // counts is a number of things before and after: 1 → 2 nodes.
 func counts(before, after int, noun string) string {
 	if before == after {
-		return count(after, noun)
+		return diag.Counted(after, noun)
 	}
-	return fmt.Sprint(before, " → ", count(after, noun))
+	return fmt.Sprint(before, " → ", diag.Counted(after, noun))
 }
 
 func money(before, after plan.Placed) string {
 	text := func(m catalog.Money) string { return "$" + planjson.Dollars(m) }
 	return sides(text(before.Monthly), text(after.Monthly))
-}
-
-func count(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

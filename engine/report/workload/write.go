@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/report/page"
 )
@@ -38,7 +39,7 @@ func Text(p *page.Page, w plan.Workloads, plainly Voice) {
 func Headline(w plan.Workloads) string {
 	text := fmt.Sprintf("\n**Workloads**: %s\n", Title(w))
 	if n := w.LostPods(); n > 0 {
-		text += fmt.Sprintf("\n🛑 No node any more for %s.\n", count(n, "pod"))
+		text += fmt.Sprintf("\n🛑 No node any more for %s.\n", diag.Counted(n, "pod"))
 	}
 	return text
 }

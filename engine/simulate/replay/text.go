@@ -5,6 +5,8 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // mostRows are shown of the moments.
@@ -67,9 +69,9 @@ func (l Ledger) rows(b *strings.Builder) {
 	switch {
 	case shown == mostRows && left > 0:
 		fmt.Fprintf(b, "Left out: %s of %d that are the same as before, or come after %d rows; -o json has all.\n",
-			count(left, "time"), len(l.Moments), mostRows)
+			step.Count(left, "time"), len(l.Moments), mostRows)
 	case left > 0:
-		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", count(left, "time"), len(l.Moments))
+		fmt.Fprintf(b, "Left out: %s of %d at which all was as before.\n", step.Count(left, "time"), len(l.Moments))
 	}
 }
 
@@ -93,16 +95,9 @@ func (l Ledger) totals(b *strings.Builder) {
 		fmt.Fprintf(b, "Disrupted: %s.\n", strings.Join(why, ", "))
 	}
 	for _, p := range l.Would.Plans {
-		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, count(p.Machines, "machine"), count(p.Hours, "hour"),
+		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, step.Count(p.Machines, "machine"), step.Count(p.Hours, "hour"),
 			dollars(p.Cost))
 	}
-}
-
-func count(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }

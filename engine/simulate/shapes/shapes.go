@@ -16,6 +16,8 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Cluster is what of a cluster has pods.
@@ -87,7 +89,7 @@ func Of(c Cluster) Set {
 	set.sort()
 	for _, why := range []string{ofNode, gated} {
 		if left[why] > 0 {
-			set.Notes = append(set.Notes, fmt.Sprintf(why, count(left[why])))
+			set.Notes = append(set.Notes, fmt.Sprintf(why, step.Count(left[why], "pod")))
 		}
 	}
 	if d.blind {
@@ -101,13 +103,6 @@ const (
 	ofNode = "Left out: %s that the kubelet of a node runs by itself."
 	gated  = "Left out: %s that a scheduling gate holds back."
 )
-
-func count(pods int) string {
-	if pods == 1 {
-		return "1 pod"
-	}
-	return fmt.Sprint(pods, " pods")
-}
 
 // counts reports whether a pod is to have a node. Why not, is counted where it would
 // otherwise not be seen.

@@ -31,7 +31,8 @@ func Dollars(m catalog.Money, decimals int) string {
 	return strconv.FormatFloat(math.Round(m.Float64()*unit)/unit, 'f', decimals, 64)
 }
 
-// Count writes a number of things: 1 pod, 2 pods.
+// Count writes a number of things: 1 pod, 2 pods; as diag.Counted does, which is not for
+// those who know no configuration.
 func Count(n int, what string) string {
 	if n == 1 {
 		return "1 " + what
