@@ -110,17 +110,20 @@ func (s *Simulator) PoolsOf(cluster int) (all []Pool) {
 // Instances returns all instances of the account, by id, with those that are on their way out.
 func (s *Simulator) Instances() (all []Instance) {
 	s.settled(func(st *state, now time.Time) {
-		all = views(byID(st.instances), func(i *instance) Instance { return i.view(now) })
+		all = st.allInstances(now)
 	})
 	return all
 }
 
-// LoseInstance takes an instance away as a dying host does. LKE then makes another for its slot where it notices; else
+// LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot where it notices; else
 // the slot stays without one until it is recycled or deleted. It says whether there was one.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.settled(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {
 			st.lose(i, noticed, now)
+			found = true
+		} else if l := st.linodes.Get(id); l != nil {
+			st.erase(l, now)
 			found = true
 		}
 	})

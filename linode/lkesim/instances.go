@@ -1,19 +1,142 @@
 package lkesim
 
-func (st *state) instance(q *request) *instance { return st.instances[q.id("instance")] }
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
 
-func (st *state) listInstances(q *request) (any, error) {
-	return list(q, byID(st.instances), func(i *instance) Instance { return i.view(q.now) })
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
+)
+
+// linode is a Linode that a path names: one of an LKE pool's, or one that somebody has made by himself.
+type linode struct {
+	slot *instance
+	own  *linodes.Linode
 }
 
-func (st *state) getInstance(i *instance, q *request) (any, error) { return i.view(q.now), nil }
+func (st *state) linode(q *request) *linode {
+	id := q.id("instance")
+	found := linode{slot: st.instances[id], own: st.linodes.Get(id)}
+	if found == (linode{}) {
+		return nil
+	}
+	return &found
+}
 
-// removeInstance deletes a Linode behind LKE's back. LKE makes another for the slot; users have reported it.
-func (st *state) removeInstance(i *instance, q *request) (any, error) {
-	if i.slot.instance == i && !i.slot.gone {
+func (l *linode) view(now time.Time) Instance {
+	if l.own != nil {
+		return viewOwn(l.own, now)
+	}
+	return l.slot.view(now)
+}
+
+// allInstances are all Linodes of the account, by id.
+func (st *state) allInstances(now time.Time) []Instance {
+	all := views(slices.Collect(maps.Values(st.instances)), func(i *instance) Instance { return i.view(now) })
+	all = append(all, views(st.linodes.All(), func(l *linodes.Linode) Instance { return viewOwn(l, now) })...)
+	slices.SortFunc(all, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
+	return all
+}
+
+func (st *state) listInstances(q *request) (any, error) {
+	picks, problem := linodes.ParseFilter(q.http.Header.Get("X-Filter"))
+	if problem != nil {
+		return nil, refusal(http.StatusBadRequest, problem.Field, problem.Reason)
+	}
+	all := slices.DeleteFunc(st.allInstances(q.now), func(i Instance) bool { return !picks(i.row()) })
+	return list(q, all, asIs)
+}
+
+// row is what of an instance filters may name.
+func (i Instance) row() linodes.Row {
+	row := linodes.Row{"id": {strconv.Itoa(i.ID)}, "label": {i.Label}, "tags": i.Tags, "region": {i.Region}}
+	if i.Image != nil {
+		row["image"] = []string{*i.Image}
+	}
+	return row
+}
+
+func (st *state) getInstance(l *linode, q *request) (any, error) { return l.view(q.now), nil }
+
+// createInstance makes a Linode of nobody's pool. What is wrong with the request comes before a label that is taken, and
+// that before room and stock: an assumption.
+func (st *state) createInstance(q *request) (any, error) {
+	var spec linodes.Spec
+	if err := q.read(&spec); err != nil {
+		return nil, err
+	}
+	var c checker
+	for _, wrong := range spec.Check(st.cfg.Catalog) {
+		c.add(wrong.Field, "%s", wrong.Reason)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	if st.labelled(spec.Label) {
+		return nil, refusal(http.StatusBadRequest, linodes.Duplicate.Field, linodes.Duplicate.Reason)
+	}
+	if err := st.accountRoom(spec.Type, spec.Region, 1); err != nil {
+		return nil, err
+	}
+	st.lastInstance++
+	made, ok := st.linodes.Make(st.lastInstance, spec, st.cfg.Catalog, q.now, st.after(q.now, st.cfg.JoinDelay))
+	if !ok { // linode<id> is somebody's label
+		return nil, refusal(http.StatusBadRequest, linodes.Duplicate.Field, linodes.Duplicate.Reason)
+	}
+	made.HostUUID = st.hash(40)
+	st.faults.give(spec.Type, spec.Region, 1)
+	st.tally.made(st, st.priceIn(spec.Type, spec.Region))
+	return viewOwn(made, q.now), nil
+}
+
+// labelled says whether a Linode of the account has a label.
+func (st *state) labelled(label string) bool {
+	for _, i := range st.instances {
+		if i.slot.name == label {
+			return true
+		}
+	}
+	return st.linodes.Labelled(label)
+}
+
+// removeInstance deletes a Linode. One of a pool goes behind LKE's back, which makes another for the slot; users have
+// reported it.
+func (st *state) removeInstance(l *linode, q *request) (any, error) {
+	switch i := l.slot; {
+	case l.own != nil:
+		st.discard(l.own, q.now)
+	case i.slot.instance == i && !i.slot.gone:
 		st.recycle(i.slot, q.now)
-	} else {
+	default:
 		st.release(i, q.now)
 	}
 	return struct{}{}, nil
+}
+
+// discard lets a Linode go after the delete delay.
+func (st *state) discard(l *linodes.Linode, now time.Time) {
+	if !l.Gone.IsZero() {
+		return
+	}
+	l.Gone = st.after(now, st.cfg.DeleteDelay)
+	st.agenda.plan(l.Gone, func(at time.Time) { st.erase(l, at) })
+}
+
+func (st *state) erase(l *linodes.Linode, at time.Time) {
+	if st.linodes.Get(l.ID) == nil {
+		return
+	}
+	st.linodes.Remove(l.ID)
+	st.tally.deleted(st.priceIn(l.Plan.ID, l.Region), at.Sub(l.Created))
+}
+
+// Linodes returns the Linodes of the account that no LKE pool has, by id, with those that are on their way out.
+func (s *Simulator) Linodes() (all []linodes.Linode) {
+	s.settled(func(st *state, _ time.Time) {
+		all = views(st.linodes.All(), func(l *linodes.Linode) linodes.Linode { return *l })
+	})
+	return all
 }

@@ -19,7 +19,8 @@ const (
 	maxPageSize     = 500
 )
 
-// list shows the page of the items that is asked for. Filters are not simulated: the product sends none.
+// list shows the page of the items that is asked for. Only the list of Linodes takes filters: for the
+// others the product sends none.
 func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
 	number, size, err := paging(q.http.URL.Query())
 	if err != nil {

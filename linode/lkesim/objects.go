@@ -100,7 +100,7 @@ type Instance struct {
 	HasUserData         bool           `json:"has_user_data"`
 	PlacementGroup      *struct{}      `json:"placement_group"`
 	DiskEncryption      string         `json:"disk_encryption"`
-	LKEClusterID        int            `json:"lke_cluster_id"`
+	LKEClusterID        *int           `json:"lke_cluster_id"`
 	Capabilities        []string       `json:"capabilities"`
 	InterfaceGeneration string         `json:"interface_generation"`
 	MaintenancePolicy   string         `json:"maintenance_policy"`

@@ -166,10 +166,15 @@ func (st *state) room(cl *cluster, plan string, more int) error {
 	if cl.Tier == catalog.Standard && cl.size()+more > maxClusterStandard {
 		return refusal(http.StatusBadRequest, "count", "A cluster cannot have more than 250 nodes") // assumption: the text
 	}
-	if st.cfg.MaxInstances > 0 && st.slotCount()+more > st.cfg.MaxInstances {
+	return st.accountRoom(plan, cl.Region, more)
+}
+
+// accountRoom refuses more Linodes than the account or the region has room for.
+func (st *state) accountRoom(plan, region string, more int) error {
+	if st.cfg.MaxInstances > 0 && st.slotCount()+len(st.linodes.All())+more > st.cfg.MaxInstances {
 		return refusal(http.StatusBadRequest, "", "Account Limit reached. Please open a support ticket.") // seen by users
 	}
-	if reason := st.faults.refuse(plan, cl.Region, more); reason != "" {
+	if reason := st.faults.refuse(plan, region, more); reason != "" {
 		return refusal(http.StatusBadRequest, "", reason)
 	}
 	return nil

@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// RateLimit is how many calls a minute are answered, for each token; 0 is no limit. Linode counts GETs of lists apart
-// from everything else.
+// RateLimit is how many calls are answered, for each token; 0 is no limit. Linode counts GETs of lists apart from
+// everything else, both in a minute, and again apart the creations of Linodes, in 15 seconds.
 type RateLimit struct {
-	Lists int
-	Calls int
+	Lists   int
+	Calls   int
+	Creates int
 }
 
 // documented is what Linode's page on rate limits says. The limit for lists was not visible in any recorded LKE answer.
-var documented = RateLimit{Lists: 200, Calls: 1600}
+var documented = RateLimit{Lists: 200, Calls: 1600, Creates: 20}
 
-// ParseRateLimit reads "off", "documented" (200 lists and 1600 other calls a minute), or "N/min" for both alike.
+// ParseRateLimit reads "off", "documented" (200 lists and 1600 other calls a minute, 20 Linodes made in 15 seconds), or
+// "N/min" for lists and other calls alike.
 func ParseRateLimit(s string) (RateLimit, error) {
 	switch s {
 	case "off", "":
@@ -31,13 +33,35 @@ func ParseRateLimit(s string) (RateLimit, error) {
 	if !ok || err != nil || n < 1 {
 		return RateLimit{}, fmt.Errorf("rate limit %q: want off, documented, or N/min", s)
 	}
-	return RateLimit{Lists: n, Calls: n}, nil
+	return RateLimit{Lists: n, Calls: n, Creates: documented.Creates}, nil
 }
 
-// unlimited is what the headers say where no limit is configured: most recordings of 2026 have this number.
-const unlimited = 1840
+// bucket is a kind of calls that Linode counts together.
+type bucket struct {
+	window    time.Duration
+	limit     func(RateLimit) int
+	unlimited int // what the headers say where no limit is configured: most recordings of 2026 have this number
+}
 
-// limiter counts calls in windows of one minute for each token. That the windows are fixed, begin with the first call,
+var (
+	bucketLists   = &bucket{time.Minute, func(l RateLimit) int { return l.Lists }, 1840}
+	bucketCalls   = &bucket{time.Minute, func(l RateLimit) int { return l.Calls }, 1840}
+	bucketCreates = &bucket{15 * time.Second, func(l RateLimit) int { return l.Creates }, 20}
+)
+
+// bucket is the one that a call counts in.
+func (rt route) bucket() *bucket {
+	switch {
+	case rt.creates:
+		return bucketCreates
+	case rt.list:
+		return bucketLists
+	default:
+		return bucketCalls
+	}
+}
+
+// limiter counts calls in windows of one length for each token. That the windows are fixed, begin with the first call,
 // and that Retry-After counts down to their end on every answer and not only on 429, was observed on the real API.
 type limiter struct {
 	limit   RateLimit
@@ -45,8 +69,8 @@ type limiter struct {
 }
 
 type windowKey struct {
-	token string
-	list  bool
+	token  string
+	bucket *bucket
 }
 
 type window struct {
@@ -61,14 +85,11 @@ type quota struct {
 	exceeded         bool
 }
 
-func (l *limiter) take(token string, list bool, now time.Time) quota {
-	limit := l.limit.Calls
-	if list {
-		limit = l.limit.Lists
-	}
-	w := l.window(windowKey{token, list}, now)
+func (l *limiter) take(token string, b *bucket, now time.Time) quota {
+	limit := b.limit(l.limit)
+	w := l.window(windowKey{token, b}, now)
 	if limit == 0 {
-		return quota{limit: unlimited, remaining: unlimited - 1, ends: w.ends}
+		return quota{limit: b.unlimited, remaining: b.unlimited - 1, ends: w.ends}
 	}
 	if w.used >= limit {
 		return quota{limit: limit, ends: w.ends, exceeded: true}
@@ -86,7 +107,7 @@ func (l *limiter) window(key windowKey, now time.Time) *window {
 			delete(l.windows, other)
 		}
 	}
-	w := &window{ends: now.Add(time.Minute)}
+	w := &window{ends: now.Add(key.bucket.window)}
 	l.windows[key] = w
 	return w
 }

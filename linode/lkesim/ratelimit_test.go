@@ -11,7 +11,8 @@ import (
 
 func TestParseRateLimit(t *testing.T) {
 	for text, want := range map[string]RateLimit{
-		"": {}, "off": {}, "documented": {Lists: 200, Calls: 1600}, "30/min": {Lists: 30, Calls: 30},
+		"": {}, "off": {}, "documented": {Lists: 200, Calls: 1600, Creates: 20},
+		"30/min": {Lists: 30, Calls: 30, Creates: 20},
 	} {
 		if got, err := ParseRateLimit(text); err != nil || got != want {
 			t.Errorf("%q: %+v, %v", text, got, err)

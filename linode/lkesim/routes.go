@@ -24,6 +24,7 @@ type route struct {
 	pattern string // as http.ServeMux has them, without the version
 	scope   string // what a token needs; "" is public
 	list    bool   // counts as a GET of a list
+	creates bool   // counts as a creation of a Linode
 	serve   handler
 	// unmetered answers carry no headers about rate limits; recorded for the lists of versions.
 	unmetered bool
@@ -43,7 +44,7 @@ func on[T any](find func(*state, *request) *T, serve func(*state, *T, *request) 
 }
 
 func routes() []route {
-	cluster, pool, slot, instance := (*state).cluster, (*state).pool, (*state).slot, (*state).instance
+	cluster, pool, slot, linode := (*state).cluster, (*state).pool, (*state).slot, (*state).linode
 	return []route{
 		{pattern: "GET /lke/clusters", scope: lkeRead, list: true, serve: (*state).listClusters},
 		{pattern: "POST /lke/clusters", scope: lkeWrite, serve: (*state).createCluster},
@@ -76,8 +77,9 @@ func routes() []route {
 		},
 
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
-		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(instance, (*state).getInstance)},
-		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(instance, (*state).removeInstance)},
+		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
+		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(linode, (*state).getInstance)},
+		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).removeInstance)},
 
 		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},

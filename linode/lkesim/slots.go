@@ -90,7 +90,7 @@ func (st *state) boot(sl *slot, now time.Time) {
 	}
 	sl.instance = i
 	st.instances[i.id] = i
-	st.tally.made(st, i)
+	st.tally.made(st, st.price(i))
 }
 
 func (p *pool) cascaded() []string {
@@ -155,7 +155,7 @@ func (st *state) vanish(i *instance, at time.Time) {
 		return
 	}
 	delete(st.instances, i.id)
-	st.tally.deleted(st, i, at)
+	st.tally.deleted(st.price(i), at.Sub(i.created))
 }
 
 // recycle replaces the instance of a slot; so does LKE when somebody deletes the instance itself. That the slot keeps

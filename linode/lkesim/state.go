@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
 // state is the account. It knows no HTTP; its caller holds the lock and has settled it.
@@ -19,7 +20,8 @@ type state struct {
 	faults    faults
 	tally     tally
 	clusters  map[int]*cluster
-	instances map[int]*instance
+	instances map[int]*instance // of LKE pools
+	linodes   linodes.Account   // all others
 
 	lastCluster, lastPool, lastInstance int
 }

@@ -12,18 +12,18 @@ type tally struct {
 	monthly catalog.Money // HourlyCost for a month
 }
 
-func (t *tally) made(st *state, i *instance) {
+func (t *tally) made(st *state, price catalog.Price) {
 	t.Made++
 	t.Live++
-	t.bill(st.price(i), 1)
+	t.bill(price, 1)
 	t.peak(st)
 }
 
-func (t *tally) deleted(st *state, i *instance, at time.Time) {
+func (t *tally) deleted(price catalog.Price, life time.Duration) {
 	t.Deleted++
 	t.Live--
-	t.bill(st.price(i), -1)
-	t.charge(st.price(i), at.Sub(i.created))
+	t.bill(price, -1)
+	t.charge(price, life)
 }
 
 // charge adds the life of an instance: Linode bills each hour that was begun.
@@ -53,7 +53,11 @@ func (t *tally) reset(st *state) {
 // price is what an instance costs in its region until it is gone; that it costs until then, and not only until the
 // delete call, is an assumption.
 func (st *state) price(i *instance) catalog.Price {
-	price, _ := st.cfg.Catalog.Price(i.slot.pool.plan.ID, i.slot.pool.cluster.Region)
+	return st.priceIn(i.slot.pool.plan.ID, i.slot.pool.cluster.Region)
+}
+
+func (st *state) priceIn(plan, region string) catalog.Price {
+	price, _ := st.cfg.Catalog.Price(plan, region)
 	return price
 }
 
@@ -71,6 +75,12 @@ func (st *state) stats(now time.Time) Stats {
 	for _, i := range st.instances {
 		stats.charge(st.price(i), now.Sub(i.created))
 		if !i.gone.IsZero() {
+			stats.Deleting++
+		}
+	}
+	for _, l := range st.linodes.All() {
+		stats.charge(st.priceIn(l.Plan.ID, l.Region), now.Sub(l.Created))
+		if !l.Gone.IsZero() {
 			stats.Deleting++
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
 // This file shows the state as the API does. Views share with it only lists and maps that are replaced, never changed.
@@ -50,26 +51,45 @@ func (sl *slot) view(now time.Time) Node {
 // view shows an instance with the keys and the constants of the recorded answer.
 func (i *instance) view(now time.Time) Instance {
 	p := i.slot.pool
-	address := i.id % 65_000
+	v := baseView(i.id, p.plan)
+	v.Label, v.Status, v.Created, v.Updated = i.slot.name, i.status(now), stamp(i.created), stamp(i.updated)
+	v.Region, v.Tags, v.HostUUID = p.cluster.Region, slices.Clone(i.tags), i.hostUUID
+	v.IPv4 = append(v.IPv4, i.privateIP())
+	v.DiskEncryption, v.LKEClusterID = p.DiskEncryption, new(p.cluster.ID)
+	return v
+}
+
+// viewOwn shows a Linode that is in no pool.
+func viewOwn(l *linodes.Linode, now time.Time) Instance {
+	v := baseView(l.ID, l.Plan)
+	v.Label, v.Status, v.Created, v.Updated = l.Label, l.Status(now), stamp(l.Created), stamp(l.Created)
+	v.Region, v.Tags, v.HostUUID = l.Region, slices.Clone(l.Tags), l.HostUUID
+	v.DiskEncryption, v.HasUserData = l.DiskEncryption, len(l.UserData) > 0
+	v.Backups["enabled"], v.Backups["available"] = false, false
+	if l.Image != "" {
+		v.Image = &l.Image
+	}
+	return v
+}
+
+// baseView is what follows from an id and a plan, and what is constant.
+func baseView(id int, plan catalog.Plan) Instance {
 	return Instance{
-		ID: i.id, Label: i.slot.name, Status: i.status(now), Created: stamp(i.created), Updated: stamp(i.updated),
-		Type:   p.plan.ID,
-		IPv4:   []string{fmt.Sprintf("203.0.113.%d", 1+address%254), i.privateIP()},
-		IPv6:   fmt.Sprintf("2001:db8::%x/128", i.id),
-		Region: p.cluster.Region, SiteType: "core",
+		ID: id, Type: plan.ID,
+		IPv4: []string{fmt.Sprintf("203.0.113.%d", 1+id%65_000%254)},
+		IPv6: fmt.Sprintf("2001:db8::%x/128", id), SiteType: "core",
 		Specs: map[string]int{
-			"disk": p.plan.DiskMiB, "memory": p.plan.MemoryMiB, "vcpus": p.plan.VCPUs, "gpus": p.plan.GPUs,
-			"transfer": p.plan.TransferGB, "accelerated_devices": p.plan.AcceleratedDevices,
+			"disk": plan.DiskMiB, "memory": plan.MemoryMiB, "vcpus": plan.VCPUs, "gpus": plan.GPUs,
+			"transfer": plan.TransferGB, "accelerated_devices": plan.AcceleratedDevices,
 		},
 		Alerts: map[string]int{
-			"cpu": 90 * p.plan.VCPUs, "network_in": 10, "network_out": 10, "transfer_quota": 80, "io": 10000,
+			"cpu": 90 * plan.VCPUs, "network_in": 10, "network_out": 10, "transfer_quota": 80, "io": 10000,
 		},
 		Backups: map[string]any{
 			"enabled": true, "available": true, "last_successful": nil,
 			"schedule": map[string]string{"day": "Scheduling", "window": "Scheduling"},
 		},
-		Hypervisor: "kvm", WatchdogEnabled: true, Tags: slices.Clone(i.tags), HostUUID: i.hostUUID,
-		DiskEncryption: p.DiskEncryption, LKEClusterID: p.cluster.ID,
+		Hypervisor: "kvm", WatchdogEnabled: true,
 		Capabilities:        []string{"Block Storage Encryption", "SMTP Enabled", "Maintenance Policy"},
 		InterfaceGeneration: "legacy_config", MaintenancePolicy: "linode/power_off_on", Locks: []string{},
 	}

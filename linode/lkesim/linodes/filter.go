@@ -1,0 +1,109 @@
+package linodes
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Row holds the values of the fields of an object that a filter may name.
+type Row map[string][]string
+
+// Filter says which rows are listed.
+type Filter func(Row) bool
+
+// fields are those that a list of Linodes may be filtered by: those of them that the simulator knows.
+var fields = []string{"id", "label", "tags", "region", "image"}
+
+// ParseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
+// What several keys of one object say must all hold. Orders are taken and have no effect.
+func ParseFilter(header string) (Filter, *Problem) {
+	if header == "" {
+		return func(Row) bool { return true }, nil
+	}
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(header), &object) != nil {
+		return nil, wrong("Invalid filter") // assumption: the text
+	}
+	return parse(object)
+}
+
+func wrong(format string, args ...any) *Problem {
+	return &Problem{Field: "X-Filter", Reason: fmt.Sprintf(format, args...)}
+}
+
+func parse(object map[string]json.RawMessage) (Filter, *Problem) {
+	var all []Filter
+	for _, key := range slices.Sorted(maps.Keys(object)) {
+		one, problem := term(key, object[key])
+		if problem != nil {
+			return nil, problem
+		}
+		all = append(all, one)
+	}
+	return every(all), nil
+}
+
+func term(key string, value json.RawMessage) (Filter, *Problem) {
+	switch {
+	case key == "+order" || key == "+order_by":
+		return every(nil), nil
+	case key == "+and" || key == "+or":
+		return several(key, value)
+	case !slices.Contains(fields, key):
+		return nil, wrong("Cannot filter on %s", key) // observed
+	}
+	return comparison(key, value)
+}
+
+func several(key string, value json.RawMessage) (Filter, *Problem) {
+	var objects []map[string]json.RawMessage
+	if json.Unmarshal(value, &objects) != nil {
+		return nil, wrong("Invalid value of %s", key)
+	}
+	var parts []Filter
+	for _, object := range objects {
+		part, problem := parse(object)
+		if problem != nil {
+			return nil, problem
+		}
+		parts = append(parts, part)
+	}
+	if key == "+and" {
+		return every(parts), nil
+	}
+	return func(row Row) bool {
+		return slices.ContainsFunc(parts, func(part Filter) bool { return part(row) })
+	}, nil
+}
+
+func every(parts []Filter) Filter {
+	return func(row Row) bool {
+		return !slices.ContainsFunc(parts, func(part Filter) bool { return !part(row) })
+	}
+}
+
+// comparison: a value alone means equality, and a list has one that is equal. The case of letters does not matter.
+func comparison(key string, value json.RawMessage) (Filter, *Problem) {
+	matches := strings.EqualFold
+	operators := map[string]json.RawMessage{}
+	if json.Unmarshal(value, &operators) == nil {
+		contains, only := operators["+contains"]
+		if !only || len(operators) != 1 {
+			return nil, wrong("Invalid operator for %s", key) // others are not simulated
+		}
+		value, matches = contains, func(have, want string) bool {
+			return strings.Contains(strings.ToLower(have), strings.ToLower(want))
+		}
+	}
+	var want any
+	if json.Unmarshal(value, &want) != nil || want == nil {
+		return nil, wrong("Invalid value of %s", key)
+	}
+	text := fmt.Sprint(want)
+	return func(row Row) bool {
+		return slices.ContainsFunc(row[key], func(have string) bool { return matches(have, text) })
+	}, nil
+}

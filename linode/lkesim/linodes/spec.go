@@ -1,0 +1,126 @@
+// Package linodes plays the Linodes of an account that no LKE cluster has made: what may be ordered, whose label is
+// taken, which of them a filter picks. It knows no HTTP and no clock; package lkesim serves it.
+package linodes
+
+import (
+	"cmp"
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// Spec is what a POST says about a Linode. Keys that are not here are taken and have no effect.
+type Spec struct {
+	Region          string    `json:"region"`
+	Type            string    `json:"type"`
+	Label           string    `json:"label"`
+	Image           string    `json:"image"`
+	Tags            []string  `json:"tags"`
+	RootPass        string    `json:"root_pass"`
+	AuthorizedKeys  []string  `json:"authorized_keys"`
+	AuthorizedUsers []string  `json:"authorized_users"`
+	DiskEncryption  string    `json:"disk_encryption"`
+	Metadata        *Metadata `json:"metadata"`
+}
+
+// Metadata is what a Linode can read of itself.
+type Metadata struct {
+	UserData string `json:"user_data"` // base64
+}
+
+// Problem is one thing that is wrong with a request.
+type Problem struct{ Field, Reason string }
+
+// maxUserData is how many bytes of user data a Linode may have, before base64.
+const maxUserData = 16 << 10
+
+// What the API's specification says of labels: they begin and end with a letter or a digit, and none of the three
+// separators comes twice in a row.
+var (
+	label   = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*[a-zA-Z0-9]$`)
+	doubled = regexp.MustCompile(`--|__|\.\.`)
+)
+
+// Check returns all that is wrong with a spec, whatever else is in the account. Rules are those of the API's
+// specification; most texts are ours, as nobody recorded them.
+func (s Spec) Check(sold *catalog.Catalog) (wrong []Problem) {
+	must := func(ok bool, field, format string, args ...any) {
+		if !ok {
+			wrong = append(wrong, Problem{field, fmt.Sprintf(format, args...)})
+		}
+	}
+	region, known := sold.Region(s.Region)
+	must(s.Region != "", "region", "region is required")
+	must(s.Region == "" || known && region.Has("Linodes"), "region", "region is not valid")
+	plan, ok := sold.Plan(s.Type)
+	must(s.Type != "", "type", "type is required")
+	must(s.Type == "" || ok, "type", "A valid plan type by that ID was not found")
+	must(!ok || !known || sells(sold, plan, region), "type", "Plan %s is not available in region %s", s.Type, s.Region)
+	must(s.Label == "" || len(s.Label) >= 3 && len(s.Label) <= 64, "label", "Length must be 3-64 characters")
+	must(s.Label == "" || label.MatchString(s.Label) && !doubled.MatchString(s.Label), "label",
+		"Must begin and end with an alphanumeric character and contain only letters, digits, single -, _ and .")
+	must(s.Image == "" || strings.Contains(s.Image, "/"), "image", "image is not valid")
+	must(s.Image == "" || s.RootPass != "" || len(s.AuthorizedKeys)+len(s.AuthorizedUsers) > 0, "root_pass",
+		"root_pass is required") // linodego: an image needs one of the three
+	for _, tag := range s.Tags {
+		must(len(tag) >= 3 && len(tag) <= 50, "tags", "Length must be 3-50 characters")
+	}
+	must(s.DiskEncryption == "" || s.DiskEncryption == "enabled" || s.DiskEncryption == "disabled", "disk_encryption",
+		"Must be one of enabled, disabled")
+	return append(wrong, s.checkUserData(region)...)
+}
+
+// checkUserData: that the limit counts what is sent before base64 is how Linode's own Cluster API provider reads it.
+func (s Spec) checkUserData(region catalog.Region) []Problem {
+	if s.Metadata == nil || s.Metadata.UserData == "" {
+		return nil
+	}
+	data, err := base64.StdEncoding.DecodeString(s.Metadata.UserData)
+	switch {
+	case err != nil:
+		return []Problem{{"metadata.user_data", "Must be valid Base64"}}
+	case len(data) > maxUserData:
+		return []Problem{{"metadata.user_data", fmt.Sprintf("Must be at most %d bytes", maxUserData)}}
+	case region.ID != "" && !region.Has("Metadata"):
+		return []Problem{{"metadata", "Metadata is not available in region " + region.ID}}
+	}
+	return nil
+}
+
+// sells says whether a region has a plan on its price list; a nanode, too, which LKE does not take.
+func sells(c *catalog.Catalog, plan catalog.Plan, region catalog.Region) bool {
+	if !region.Has(plan.Gate()) {
+		return false
+	}
+	limited := false
+	for _, row := range c.Availability() {
+		if row.Plan == plan.ID && row.Region == region.ID {
+			return row.Available
+		}
+		limited = limited || row.Plan == plan.ID
+	}
+	return !limited
+}
+
+// userData is what the Linode reads.
+func (s Spec) userData() []byte {
+	if s.Metadata == nil {
+		return nil
+	}
+	data, _ := base64.StdEncoding.DecodeString(s.Metadata.UserData) // checked
+	return data
+}
+
+// tags are sorted and once each, as the API shows those of a pool.
+func (s Spec) tags() []string {
+	tags := append([]string{}, s.Tags...)
+	slices.Sort(tags)
+	return slices.Compact(tags)
+}
+
+// encryption: new Linodes have encrypted disks where nothing is said, as recorded.
+func (s Spec) encryption() string { return cmp.Or(s.DiskEncryption, "enabled") }
