@@ -1,4 +1,5 @@
-// Package lkeapi talks to the Linode API about LKE clusters and their node pools.
+// Package lkeapi talks to the Linode API about LKE clusters and their node pools, and
+// about Linodes.
 // It is linodego behind a transport that sends each request once and keeps inside
 // the rate limits that the answers announce, and errors are classified by what they
 // mean.

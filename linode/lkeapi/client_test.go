@@ -46,6 +46,13 @@ func TestClassOfAnswers(t *testing.T) {
 			ClassNoCapacity,
 		},
 		{400, `{"errors":[{"reason":"No open slots for this plan!"}]}`, ClassNoCapacity},
+		{400, `{"errors":[{"reason":"Label must be unique among your linodes","field":"label"}]}`, ClassLabelTaken},
+		{400, `{"errors":[{"reason":"Label must be unique among your Cloud Firewalls","field":"label"}]}`, ClassValidation},
+		{
+			400, `{"errors":[{"reason":"type is required","field":"type"},` +
+				`{"reason":"Label must be unique among your linodes","field":"label"}]}`,
+			ClassValidation,
+		},
 		// A reason with a field is about the request, even one with such words.
 		{400, `{"errors":[{"reason":"capacity is not a valid tag","field":"tags"}]}`, ClassValidation},
 		{

@@ -18,6 +18,8 @@ const (
 	ClassNone Class = ""
 	// ClassValidation: the request itself is wrong; repeating it is useless.
 	ClassValidation Class = "validation"
+	// ClassLabelTaken: a Linode of the account has the label already.
+	ClassLabelTaken Class = "label-taken"
 	// ClassNoCapacity: the plan cannot be had in the region now.
 	ClassNoCapacity Class = "no-capacity"
 	// ClassAccountLimit: the account may not have more.
@@ -46,6 +48,13 @@ type Error struct {
 type Reason struct {
 	Reason string `json:"reason"`
 	Field  string `json:"field"`
+}
+
+// labelTaken: "Label must be unique among your linodes". Other things that the account has, such as firewalls, are
+// named alike.
+func (r Reason) labelTaken() bool {
+	text := strings.ToLower(r.Reason)
+	return r.Field == "label" && strings.Contains(text, "must be unique") && strings.Contains(text, "linodes")
 }
 
 func (e *Error) Error() string {
@@ -98,6 +107,9 @@ func ClassOf(err error) Class {
 //
 // Unverified: the texts for capacity, which are those of older API answers.
 func classOfReasons(reasons []Reason) Class {
+	if len(reasons) == 1 && reasons[0].labelTaken() {
+		return ClassLabelTaken
+	}
 	class := ClassValidation
 	for _, r := range reasons {
 		if r.Field != "" {

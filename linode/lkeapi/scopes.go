@@ -8,6 +8,9 @@ import (
 // ScopePools is the scope that all calls for clusters and pools need.
 const ScopePools = "lke:read_write"
 
+// ScopeInstances is the scope that all calls for Linodes need.
+const ScopeInstances = "linodes:read_write"
+
 // Scopes returns the token's scopes, such as lke:read_write, as the last answer
 // named them; nil where no answer has.
 func (c *Client) Scopes() []string {

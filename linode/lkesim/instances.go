@@ -61,8 +61,8 @@ func (i Instance) row() linodes.Row {
 
 func (st *state) getInstance(l *linode, q *request) (any, error) { return l.view(q.now), nil }
 
-// createInstance makes a Linode of nobody's pool. What is wrong with the request comes before a label that is taken, and
-// that before room and stock: an assumption.
+// createInstance makes a Linode of nobody's pool. What is wrong with the request comes before a label that is taken,
+// and that before room and stock: an assumption.
 func (st *state) createInstance(q *request) (any, error) {
 	var spec linodes.Spec
 	if err := q.read(&spec); err != nil {
