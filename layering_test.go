@@ -45,6 +45,10 @@ var rules = []rule{
 		why: "the decision is a function of its arguments"},
 	{from: "linode/limits", forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/lkeapi", "linode/catalog"},
 		why: "what fits is a function of its arguments"},
+	{from: "linode/machines", exactly: true, forbidden: []string{"k8s.io", "sigs.k8s.io", "net/http", "linode/lkeapi", "linode/catalog"},
+		why: "the decision is a function of its arguments"},
+	{from: "linode/machines/carry", forbidden: []string{"k8s.io", "sigs.k8s.io", "linode/capacity", "linode/fleet"},
+		why: "machines are made and deleted at Linode; what a claim is in the cluster, its caller knows"},
 	{from: "linode/nodeclaim", forbidden: []string{
 		"linode/lkeapi", "linode/catalog", "linode/instancetype", "linode/fleet", "linode/earlybind",
 	}, why: "what a NodeClaim says is read from the NodeClaim alone"},

@@ -1,0 +1,205 @@
+package carry
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/machines"
+)
+
+// patience bounds a call with its wait for the rate limit. It is shorter than Policy.Late
+// should be: what is not sent by then was not done.
+const patience = time.Minute
+
+// begin begins all that a decision says.
+func (c *Carrier) begin(ctx context.Context, view machines.View, d machines.Decision) {
+	claims := map[string]machines.Claim{}
+	for _, claim := range view.Claims {
+		claims[claim.UID] = claim
+	}
+	for _, order := range d.Creates {
+		c.start(ctx, c.makes, func(ctx context.Context) { c.create(ctx, claims[order.UID], order) })
+	}
+	for _, b := range d.Binds {
+		c.start(ctx, c.others, func(ctx context.Context) { c.bind(ctx, b) })
+	}
+	for _, order := range d.Deletes {
+		c.start(ctx, c.others, func(ctx context.Context) { c.delete(ctx, order) })
+	}
+	for _, l := range d.Looks {
+		c.start(ctx, c.others, func(ctx context.Context) { c.find(ctx, l) })
+	}
+	for _, drain := range d.Drains {
+		c.once(ctx, "drain Node "+drain.Node, func(ctx context.Context) error { return c.cfg.Cluster.Drain(ctx, drain) })
+	}
+	c.giveUp(ctx, d.Lost, Lost)
+	c.giveUp(ctx, d.Taken, Taken)
+	c.giveUp(ctx, d.Starved, Starved)
+	for _, machine := range d.Kept {
+		c.cfg.Cluster.Keep(machine)
+	}
+}
+
+func (c *Carrier) giveUp(ctx context.Context, uids []string, why Reason) {
+	for _, uid := range uids {
+		c.once(ctx, "give up claim "+uid, func(ctx context.Context) error { return c.cfg.Cluster.GiveUp(ctx, uid, why) })
+	}
+}
+
+// start has a call made as soon as there is room for it, and has the Carrier look after it.
+// Its work begins even where ctx has ended, as the Memory counts it as under way.
+func (c *Carrier) start(ctx context.Context, room chan struct{}, work func(context.Context)) {
+	c.calls.Go(func() {
+		room <- struct{}{}
+		defer func() { <-room }()
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		work(ctx)
+		c.Wake()
+	})
+}
+
+// once starts what no Memory knows of, unless it is under way.
+func (c *Carrier) once(ctx context.Context, what string, work func(context.Context) error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.underway[what] {
+		return
+	}
+	c.underway[what] = true
+	c.start(ctx, c.others, func(ctx context.Context) {
+		if err := work(ctx); err != nil {
+			c.cfg.Log.Warn("cannot "+what, "error", err)
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.underway, what)
+	})
+}
+
+// remember records what became of a call.
+func (c *Carrier) remember(record func(m *machines.Memory, now time.Time)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	record(&c.memory, time.Now())
+}
+
+func (c *Carrier) create(ctx context.Context, claim machines.Claim, order machines.Create) {
+	id, outcome, err := c.make(ctx, order)
+	if err != nil {
+		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
+	} else {
+		c.cfg.Log.Info("machine made", "id", id, "label", order.Label, "claim", order.UID)
+	}
+	c.remember(func(m *machines.Memory, now time.Time) { m.Made(claim, id, outcome, c.cfg.Policy, now) })
+}
+
+// make makes a machine, or finds it where it is there already.
+func (c *Carrier) make(ctx context.Context, order machines.Create) (int, machines.Outcome, error) {
+	spec, err := c.cfg.Cluster.Spec(ctx, order.UID)
+	if err != nil {
+		return 0, machines.Refused, fmt.Errorf("say what Linode %s is made from: %w", order.Label, err)
+	}
+	spec.Label, spec.Tags = order.Label, append(slices.Clone(spec.Tags), c.cfg.Tag)
+	made, err := c.cfg.Linode.CreateInstance(ctx, spec)
+	switch lkeapi.ClassOf(err) {
+	case lkeapi.ClassNone:
+		return made.ID, machines.Done, nil
+	case lkeapi.ClassLabelTaken:
+		return c.holder(ctx, order.Label, err)
+	}
+	return 0, outcome(err), err
+}
+
+// holder finds the machine that has a label already. Where none is found, somebody may have
+// deleted it a moment ago, or the list lacks it: the call is sent again later.
+func (c *Carrier) holder(ctx context.Context, label string, taken error) (int, machines.Outcome, error) {
+	i, found, err := c.cfg.Linode.InstanceLabelled(ctx, label)
+	switch {
+	case err != nil:
+		return 0, machines.Unknown, err
+	case !found:
+		return 0, machines.Unknown, taken
+	case !lkeapi.Tagged(i, c.cfg.Tag):
+		return 0, machines.Taken, taken
+	}
+	return i.ID, machines.Done, nil
+}
+
+// outcome is what an error says of a call. A token that is refused is refused for all calls.
+func outcome(err error) machines.Outcome {
+	switch lkeapi.ClassOf(err) {
+	case lkeapi.ClassNone:
+		return machines.Done
+	case lkeapi.ClassNoCapacity:
+		return machines.NoStock
+	case lkeapi.ClassAccountLimit:
+		return machines.NoRoom
+	case lkeapi.ClassBusy, lkeapi.ClassAuth:
+		return machines.Busy
+	case lkeapi.ClassUnknown:
+		return machines.Unknown
+	default:
+		return machines.Refused
+	}
+}
+
+func (c *Carrier) bind(ctx context.Context, b machines.Bind) {
+	if err := c.cfg.Cluster.Bind(ctx, b); err != nil {
+		c.cfg.Log.Warn("machine not stored on its claim", "id", b.Machine, "claim", b.UID, "error", err)
+	}
+	c.remember(func(m *machines.Memory, now time.Time) { m.Bound(b, now) })
+}
+
+func (c *Carrier) find(ctx context.Context, l machines.Look) {
+	there, known := c.there(ctx, l)
+	c.remember(func(m *machines.Memory, now time.Time) { m.Looked(l, there, known, now) })
+}
+
+func (c *Carrier) there(ctx context.Context, l machines.Look) (there, known bool) {
+	if l.Label != "" {
+		i, found, err := c.cfg.Linode.InstanceLabelled(ctx, l.Label)
+		return found && lkeapi.Tagged(i, c.cfg.Tag), err == nil
+	}
+	_, err := c.cfg.Linode.Instance(ctx, l.Machine)
+	class := lkeapi.ClassOf(err)
+	return class == lkeapi.ClassNone, class == lkeapi.ClassNone || class == lkeapi.ClassNotFound
+}
+
+func (c *Carrier) delete(ctx context.Context, order machines.Delete) {
+	outcome, err := c.unmake(ctx, order)
+	if err != nil {
+		c.cfg.Log.Warn("machine not deleted", "id", order.Machine, "label", order.Label, "error", err)
+	}
+	c.remember(func(m *machines.Memory, now time.Time) { m.Deleted(order, outcome, now) })
+}
+
+// unmake deletes a machine, if it is the one that is meant. It is Done when Linode no longer
+// has it, not when Linode has said that it will go: the decision asks again until then.
+func (c *Carrier) unmake(ctx context.Context, order machines.Delete) (machines.Outcome, error) {
+	i, err := c.cfg.Linode.Instance(ctx, order.Machine)
+	switch {
+	case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
+		return machines.Done, nil
+	case err != nil:
+		return machines.Busy, err
+	case i.Label != order.Label || !lkeapi.Tagged(i, c.cfg.Tag):
+		return machines.Refused, fmt.Errorf("it has the label %s and the tags %v: somebody has changed them", i.Label, i.Tags)
+	case i.Status == lkeapi.InstanceDeleting:
+		return machines.Unknown, nil
+	}
+	if order.Orphan {
+		used, err := c.cfg.Cluster.InUse(ctx, order.Machine, order.Label)
+		if err != nil || used {
+			return machines.Refused, err
+		}
+	}
+	if err := c.cfg.Linode.DeleteInstance(ctx, order.Machine); err != nil {
+		return outcome(err), err
+	}
+	c.cfg.Log.Info("machine deleted", "id", order.Machine, "label", order.Label, "orphan", order.Orphan)
+	return machines.Unknown, nil
+}

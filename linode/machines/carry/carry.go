@@ -1,0 +1,180 @@
+// Package carry carries out at Linode and in the cluster what package machines decides. It
+// looks, has it decided, sends the calls, and records what became of them; it decides
+// nothing, and it knows no Kubernetes type.
+//
+// No call is waited for before the next look: a plan type whose calls take long holds up
+// no other. No call is repeated here either: the next decision does that.
+package carry
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/machines"
+)
+
+// Linode is what is asked of the Linode API; *lkeapi.Client does it.
+type Linode interface {
+	Instances(ctx context.Context, tag string) ([]lkeapi.Instance, error)
+	Instance(ctx context.Context, id int) (lkeapi.Instance, error)
+	InstanceLabelled(ctx context.Context, label string) (lkeapi.Instance, bool, error)
+	CreateInstance(ctx context.Context, spec lkeapi.InstanceSpec) (lkeapi.Instance, error)
+	DeleteInstance(ctx context.Context, id int) error
+}
+
+// Cluster is what is read and written in the API server.
+type Cluster interface {
+	// Look returns the claims, and the registered Nodes by machine. Both may be as old as a
+	// cache is, but no claim may be left out that an earlier Look has shown and that is there.
+	Look(ctx context.Context) ([]machines.Claim, map[int]machines.Node, error)
+	// Spec returns what the machine of a claim is made from; label and the cluster's tag are
+	// added. For one claim it must always be the same.
+	Spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, error)
+	// Bind stores a machine on a claim that has none.
+	Bind(ctx context.Context, b machines.Bind) error
+	// InUse reads live, and reports whether there is a claim whose machine this is, or whose
+	// label it has, or a registered Node that runs on it.
+	InUse(ctx context.Context, machine int, label string) (bool, error)
+	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
+	Drain(ctx context.Context, d machines.Drain) error
+	// GiveUp ends a claim. Unless it is Lost, the claim is read live before, and ended only
+	// where it still has no machine.
+	GiveUp(ctx context.Context, uid string, why Reason) error
+	// Keep reports a machine with pods on it that no claim owns, and that stays.
+	Keep(machine int)
+}
+
+// Reason is why a claim is given up.
+type Reason string
+
+// The reasons.
+const (
+	Lost    Reason = "its machine is gone"
+	Taken   Reason = "another Linode of the account has its label"
+	Starved Reason = "Linode has no machine of its plan type"
+)
+
+// Config is what a Carrier is made from.
+type Config struct {
+	Linode  Linode
+	Cluster Cluster
+	Policy  machines.Policy
+	Tag     string // that all machines of the cluster have, and no other Linode
+	Log     *slog.Logger
+}
+
+// Carrier looks, has it decided, and carries out. It is safe for concurrent use.
+type Carrier struct {
+	cfg  Config
+	wake chan struct{}
+
+	calls         sync.WaitGroup
+	makes, others chan struct{} // room for so many calls at once
+
+	mu       sync.Mutex // guards the rest
+	memory   machines.Memory
+	underway map[string]bool // what no Memory knows of
+}
+
+// callsAtOnce bounds the calls under way that make no machine; those that do are bounded
+// by the Burst of the Policy.
+const callsAtOnce = 8
+
+// New returns a Carrier that knows nothing, as after a restart.
+func New(cfg Config) *Carrier {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Carrier{
+		cfg: cfg, wake: make(chan struct{}, 1), underway: map[string]bool{},
+		makes: make(chan struct{}, max(1, cfg.Policy.Burst)), others: make(chan struct{}, callsAtOnce),
+	}
+}
+
+// afterError is how long nothing is looked at after a look has failed.
+const afterError = 10 * time.Second
+
+// Run looks and decides until ctx ends, and returns when the last call has.
+func (c *Carrier) Run(ctx context.Context) {
+	defer c.calls.Wait()
+	for ctx.Err() == nil {
+		next, err := c.Step(ctx)
+		if err != nil && ctx.Err() == nil {
+			c.cfg.Log.Warn("machines are not compared with claims", "error", err)
+		}
+		c.pause(ctx, next)
+	}
+}
+
+// pause waits for the next look: not longer than it is told, and not shorter than Quick.
+func (c *Carrier) pause(ctx context.Context, next time.Duration) {
+	quick := min(next, c.cfg.Policy.Quick)
+	timer := time.NewTimer(next - quick)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return
+	case <-c.wake:
+	case <-timer.C:
+	}
+	timer.Reset(quick)
+	select {
+	case <-ctx.Done():
+	case <-timer.C:
+	}
+}
+
+// Wake has the Carrier look soon.
+func (c *Carrier) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Release records that the machine of a claim may go, and reports whether it is surely gone.
+func (c *Carrier) Release(uid string) (gone bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	gone = c.memory.Release(uid, time.Now())
+	if !gone {
+		c.Wake()
+	}
+	return gone
+}
+
+// Step looks once, and begins what there is to do. It returns when to look again.
+func (c *Carrier) Step(ctx context.Context) (time.Duration, error) {
+	view, err := c.look(ctx)
+	if err != nil {
+		return afterError, err
+	}
+	c.mu.Lock()
+	d := machines.Decide(view, c.memory, c.cfg.Policy, time.Now())
+	c.memory = d.Memory
+	c.mu.Unlock()
+	c.begin(ctx, view, d)
+	return d.PollIn, nil
+}
+
+// look asks Linode first: a machine that is stored on a claim is then no news to Linode.
+func (c *Carrier) look(ctx context.Context) (machines.View, error) {
+	view := machines.View{Asked: time.Now()}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	instances, err := c.cfg.Linode.Instances(ctx, c.cfg.Tag)
+	if err != nil {
+		return view, err
+	}
+	for _, i := range instances {
+		view.Machines = append(view.Machines, machines.Machine{ID: i.ID, Label: i.Label})
+	}
+	if view.Claims, view.Nodes, err = c.cfg.Cluster.Look(ctx); err != nil {
+		return view, fmt.Errorf("look at claims: %w", err)
+	}
+	return view, nil
+}
