@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 	"github.com/lkeplan/lkeplan/linode/machines"
 )
 
@@ -60,6 +61,10 @@ func (w *world) step() {
 	w.mu.Unlock()
 	time.Sleep(pass)
 	w.happen()
+	for _, label := range w.wanted {
+		w.buy(label, "team=web")
+	}
+	w.wanted = nil
 	now := time.Now()
 	if restart {
 		if overlap {
@@ -93,6 +98,7 @@ func (w *world) happen() {
 	if w.chance(2) {
 		w.drop()
 	}
+	w.restore(time.Now())
 	for _, l := range w.own() {
 		if w.chance(1) && w.chance(10) {
 			w.sim.LoseInstance(l.ID, true)
@@ -114,6 +120,9 @@ func (w *world) ask() {
 	kind := []string{"a", "b", "c"}[w.rng.IntN(3)]
 	claim := machines.Claim{UID: uid, Kind: kind, Created: time.Now()}
 	w.claims[uid] = &subject{Claim: claim, askers: map[*process]bool{}}
+	if w.chance(2) {
+		w.wanted = append(w.wanted, machines.Label(policy.Cluster, uid))
+	}
 }
 
 // part has a claim end: Karpenter drains its Node, and says some time later that its machine may go.
@@ -132,7 +141,8 @@ func (w *world) part() {
 	}
 }
 
-// drop takes up to five claims away without a word, as a restore of the cluster does.
+// drop takes up to five claims away without a word, as a restore of the cluster does. Some come back when their machines
+// are about to go.
 func (w *world) drop() {
 	left := 1 + w.rng.IntN(5)
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
@@ -140,8 +150,25 @@ func (w *world) drop() {
 			w.dropped[machines.Label(policy.Cluster, uid)] = time.Now()
 			delete(w.claims, uid)
 			left--
+			if w.chance(50) {
+				c.back = time.Now().Add(policy.Keep + time.Duration(w.rng.IntN(60)-30)*time.Second)
+				w.away = append(w.away, c)
+			}
 		}
 	}
+}
+
+// restore has claims come back, which caches show some seconds later.
+func (w *world) restore(now time.Time) {
+	w.away = slices.DeleteFunc(w.away, func(c *subject) bool {
+		if now.Before(c.back) {
+			return false
+		}
+		c.seen = now.Add(time.Duration(w.rng.IntN(60)) * time.Second)
+		w.claims[c.UID] = c
+		delete(w.dropped, machines.Label(policy.Cluster, c.UID))
+		return true
+	})
 }
 
 // toggle has a plan type run out of stock, or come back.
@@ -202,7 +229,7 @@ func (w *world) check() {
 func (w *world) rest() {
 	w.sim.ClearFaults()
 	w.mu.Lock()
-	w.faults = false
+	w.faults, w.away = false, nil
 	w.mu.Unlock()
 	for range 720 {
 		time.Sleep(5 * time.Second)
@@ -240,7 +267,9 @@ func (w *world) settled() {
 	if len(own) > 0 {
 		w.fail("at rest nobody owns %v", slices.Collect(maps.Keys(own)))
 	}
-	if others := len(w.sim.Linodes()) - len(w.claims); others != 3 {
-		w.fail("at rest there are %d Linodes beside those of claims, which were 3", others)
+	for _, label := range w.others {
+		if !slices.ContainsFunc(w.sim.Linodes(), func(l linodes.Linode) bool { return l.Label == label }) {
+			w.fail("at rest Linode %s of somebody else is gone", label)
+		}
 	}
 }

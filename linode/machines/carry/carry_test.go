@@ -1,0 +1,198 @@
+package carry
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/linode/machines"
+)
+
+// TestABurstOf250KeepsTheLimit: 20 in any 15 seconds, none refused, and the last is there as soon as that allows.
+func TestABurstOf250KeepsTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, lkesim.Config{RateLimit: lkesim.RateLimit{Creates: 20}})
+		for range 250 {
+			w.ask()
+		}
+		p, begin := w.start(time.Time{}), time.Now()
+		for len(w.own()) < 250 && time.Since(begin) < 10*time.Minute {
+			time.Sleep(time.Second)
+		}
+		if took := time.Since(begin); took < 3*time.Minute || took > 3*time.Minute+45*time.Second {
+			t.Errorf("it took %s", took)
+		}
+		p.ends = time.Now().Add(10 * time.Second)
+		time.Sleep(time.Minute)
+		w.reap(time.Now())
+		w.settled()
+		if refused := w.sim.Stats().ByStatus[http.StatusTooManyRequests]; refused != 0 || p.most > policy.Burst {
+			t.Errorf("%d calls were refused; up to %d in %s", refused, p.most, policy.Window)
+		}
+	})
+}
+
+// TestASlowPlanHoldsUpNoOther: its calls take as long as they can.
+func TestASlowPlanHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, lkesim.Config{})
+		if err := w.sim.Inject(lkesim.Fault{Method: "POST", Path: "/linode/instances", Count: 2, Hang: true}); err != nil {
+			t.Fatal(err)
+		}
+		w.start(time.Time{})
+		w.add("slow-1", "a")
+		w.add("slow-2", "a")
+		time.Sleep(3 * time.Second)
+		w.add("quick", "b")
+		w.processes[0].carrier.Wake()
+		time.Sleep(6 * time.Second)
+		if n := len(w.own()); n != 1 || w.claims["quick"].Machine == 0 {
+			t.Errorf("%d machines; the claim has %d", n, w.claims["quick"].Machine)
+		}
+		time.Sleep(2 * time.Minute)
+		w.processes[0].ends = time.Now()
+		w.reap(time.Now())
+		w.settled()
+	})
+}
+
+func (w *world) add(uid, kind string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	claim := machines.Claim{UID: uid, Kind: kind, Created: time.Now()}
+	w.claims[uid] = &subject{Claim: claim, askers: map[*process]bool{}}
+}
+
+// TestWhoWakesACarrierDoesNotFloodLinode: it looks every two seconds at most, and once a minute where nothing is to do.
+func TestWhoWakesACarrierDoesNotFloodLinode(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, 1, lkesim.Config{})
+		p := w.start(time.Time{})
+		looks := func() int {
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			return len(p.lists)
+		}
+		time.Sleep(10*time.Minute + time.Second)
+		idle := looks()
+		for range 600 {
+			p.carrier.Wake()
+			time.Sleep(100 * time.Millisecond)
+		}
+		if woken := looks() - idle; idle != 11 || woken < 29 || woken > 31 {
+			t.Errorf("%d looks in ten minutes, %d in the next", idle, woken)
+		}
+		p.ends = time.Now()
+		w.reap(time.Now())
+	})
+}
+
+// canned is an API whose answers are given.
+type canned struct {
+	Linode
+	Cluster
+	one, found lkeapi.Instance
+	err        map[string]error // by call
+	used       bool
+	deleted    int
+}
+
+func (c *canned) Instance(context.Context, int) (lkeapi.Instance, error) { return c.one, c.err["get"] }
+func (c *canned) InUse(context.Context, int, string) (bool, error)       { return c.used, c.err["use"] }
+func (c *canned) CreateInstance(context.Context, lkeapi.InstanceSpec) (lkeapi.Instance, error) {
+	return c.one, c.err["create"]
+}
+
+func (c *canned) InstanceLabelled(context.Context, string) (lkeapi.Instance, bool, error) {
+	return c.found, c.found.ID != 0, c.err["find"]
+}
+
+func (c *canned) Spec(context.Context, string) (lkeapi.InstanceSpec, error) {
+	return lkeapi.InstanceSpec{}, c.err["spec"]
+}
+
+func (c *canned) DeleteInstance(context.Context, int) error {
+	c.deleted++
+	return c.err["delete"]
+}
+
+func (c *canned) carrier() *Carrier {
+	return New(Config{Linode: c, Cluster: c, Policy: policy, Tag: tag})
+}
+
+func answer(status int, reason, field string) error {
+	return &lkeapi.Error{Status: status, Reasons: []lkeapi.Reason{{Reason: reason, Field: field}}}
+}
+
+var errSilence = errors.New("no answer")
+
+func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
+	meant := lkeapi.Instance{ID: 7, Label: "prod-a", Tags: []string{"team=web", tag}}
+	other, untagged, going := meant, meant, meant
+	other.Label, untagged.Tags, going.Status = "prod-b", []string{tag + "-2"}, lkeapi.InstanceDeleting
+	for _, tc := range []struct {
+		name    string
+		api     canned
+		orphan  bool
+		want    machines.Outcome
+		deleted int
+	}{
+		{name: "it is there", api: canned{one: meant}, want: machines.Unknown, deleted: 1},
+		{name: "it is gone", api: canned{err: map[string]error{"get": answer(404, "Not found", "")}}, want: machines.Done},
+		{name: "it is going", api: canned{one: going}, want: machines.Unknown},
+		{name: "another label", api: canned{one: other}, want: machines.Refused},
+		{name: "another tag", api: canned{one: untagged}, want: machines.Refused},
+		{name: "who knows", api: canned{one: meant, err: map[string]error{"get": errSilence}}, want: machines.Busy},
+		{
+			name: "no answer", api: canned{one: meant, err: map[string]error{"delete": errSilence}}, want: machines.Unknown,
+			deleted: 1,
+		},
+		{name: "an orphan", api: canned{one: meant}, orphan: true, want: machines.Unknown, deleted: 1},
+		{name: "no orphan", api: canned{one: meant, used: true}, orphan: true, want: machines.Refused},
+		{
+			name: "perhaps an orphan", api: canned{one: meant, err: map[string]error{"use": errSilence}}, orphan: true,
+			want: machines.Refused,
+		},
+	} {
+		got, _ := tc.api.carrier().unmake(t.Context(), machines.Delete{Machine: 7, Label: "prod-a", Orphan: tc.orphan})
+		if got != tc.want || tc.api.deleted != tc.deleted {
+			t.Errorf("%s: outcome %d, want %d; %d deletions", tc.name, got, tc.want, tc.api.deleted)
+		}
+	}
+}
+
+func TestWhatBecomesOfACreate(t *testing.T) {
+	taken := answer(400, "Label must be unique among your linodes", "label")
+	ours := lkeapi.Instance{ID: 7, Label: "prod-a", Tags: []string{tag}}
+	theirs := lkeapi.Instance{ID: 8, Label: "prod-a", Tags: []string{"lkeplan-cluster=other"}}
+	for _, tc := range []struct {
+		name string
+		api  canned
+		want machines.Outcome
+		id   int
+	}{
+		{"made", canned{one: ours}, machines.Done, 7},
+		{"made before", canned{found: ours, err: map[string]error{"create": taken}}, machines.Done, 7},
+		{"somebody else's", canned{found: theirs, err: map[string]error{"create": taken}}, machines.Taken, 0},
+		{"nowhere", canned{err: map[string]error{"create": taken}}, machines.Unknown, 0},
+		{"who knows", canned{err: map[string]error{"create": taken, "find": errSilence}}, machines.Unknown, 0},
+		{"no answer", canned{err: map[string]error{"create": errSilence}}, machines.Unknown, 0},
+		{"failed", canned{err: map[string]error{"create": answer(502, "", "")}}, machines.Unknown, 0},
+		{"no stock", canned{err: map[string]error{"create": answer(400, "No open slots", "")}}, machines.NoStock, 0},
+		{"no room", canned{err: map[string]error{"create": answer(400, "Account Limit reached.", "")}}, machines.NoRoom, 0},
+		{"limit", canned{err: map[string]error{"create": answer(429, "", "")}}, machines.Busy, 0},
+		{"token", canned{err: map[string]error{"create": answer(401, "Invalid Token", "")}}, machines.Busy, 0},
+		{"wrong", canned{err: map[string]error{"create": answer(400, "is not valid", "image")}}, machines.Refused, 0},
+		{"no spec", canned{one: ours, err: map[string]error{"spec": errSilence}}, machines.Refused, 0},
+	} {
+		id, got, _ := tc.api.carrier().make(t.Context(), machines.Create{UID: "a", Label: "prod-a"})
+		if got != tc.want || id != tc.id {
+			t.Errorf("%s: outcome %d of machine %d, want %d of %d", tc.name, got, id, tc.want, tc.id)
+		}
+	}
+}
