@@ -16,9 +16,9 @@ import (
 
 var steps = flag.Int("steps", 800, "so many steps the model takes")
 
-// TestTheAccountFollowsTheClaims: whatever Linode answers, lists show and processes do, no claim that goes on loses its
-// machine, no claim ends while its machine is there or may come, no machine of somebody else goes, and once all is well
-// there is one machine for each claim and no other.
+// TestTheAccountFollowsTheClaims: whatever Linode answers, lists show and processes do, no claim that goes on loses
+// its machine, no claim ends while its machine is there or may come, no machine of somebody else goes, and once all is
+// well there is one machine for each claim and no other.
 func TestTheAccountFollowsTheClaims(t *testing.T) {
 	const stepsOfARun = 200
 	for seed := range uint64(*steps / stepsOfARun) {
@@ -141,8 +141,8 @@ func (w *world) part() {
 	}
 }
 
-// drop takes up to five claims away without a word, as a restore of the cluster does. Some come back when their machines
-// are about to go.
+// drop takes up to five claims away without a word, as a restore of the cluster does. Some come back when their
+// machines are about to go.
 func (w *world) drop() {
 	left := 1 + w.rng.IntN(5)
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
@@ -204,8 +204,8 @@ func (w *world) release() {
 	}
 }
 
-// end has a claim end, which must have no machine, and none to come. What another process has asked for may come: it is
-// swept.
+// end has a claim end, which must have no machine, and none to come. What another process has asked for may come: it
+// is swept.
 func (w *world) end(p *process, c *subject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
