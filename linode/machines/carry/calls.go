@@ -33,7 +33,7 @@ func (c *Carrier) begin(ctx context.Context, view machines.View, d machines.Deci
 		c.start(ctx, c.others, func(ctx context.Context) { c.find(ctx, l) })
 	}
 	for _, drain := range d.Drains {
-		c.once(ctx, "drain Node "+drain.Node, func(ctx context.Context) error { return c.cfg.Cluster.Drain(ctx, drain) })
+		c.once(ctx, "drain Node "+drain.Node, func(ctx context.Context) error { return c.drain(ctx, drain) })
 	}
 	c.giveUp(ctx, d.Lost, Lost)
 	c.giveUp(ctx, d.Taken, Taken)
@@ -47,6 +47,15 @@ func (c *Carrier) giveUp(ctx context.Context, uids []string, why Reason) {
 	for _, uid := range uids {
 		c.once(ctx, "give up claim "+uid, func(ctx context.Context) error { return c.cfg.Cluster.GiveUp(ctx, uid, why) })
 	}
+}
+
+// drain drains the Node of an orphan. A claim that has come back, as in a restore, keeps it; a
+// cache may not show that claim yet. Its Node is called as the machine is labelled.
+func (c *Carrier) drain(ctx context.Context, d machines.Drain) error {
+	if owned, _, err := c.cfg.Cluster.InUse(ctx, d.Machine, d.Node); err != nil || owned {
+		return err
+	}
+	return c.cfg.Cluster.Drain(ctx, d)
 }
 
 // start has a call made as soon as there is room for it, and has the Carrier look after it.
@@ -192,8 +201,8 @@ func (c *Carrier) unmake(ctx context.Context, order machines.Delete) (machines.O
 		return machines.Unknown, nil
 	}
 	if order.Orphan {
-		used, err := c.cfg.Cluster.InUse(ctx, order.Machine, order.Label)
-		if err != nil || used {
+		owned, inhabited, err := c.cfg.Cluster.InUse(ctx, order.Machine, order.Label)
+		if err != nil || owned || inhabited {
 			return machines.Refused, err
 		}
 	}

@@ -37,8 +37,8 @@ type Cluster interface {
 	// Bind stores a machine on a claim that has none.
 	Bind(ctx context.Context, b machines.Bind) error
 	// InUse reads live, and reports whether there is a claim whose machine this is, or whose
-	// label it has, or a registered Node that runs on it.
-	InUse(ctx context.Context, machine int, label string) (bool, error)
+	// label it has, and whether a registered Node runs on it.
+	InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error)
 	// Drain deletes the Node of a machine that no claim owns, so that it is drained.
 	Drain(ctx context.Context, d machines.Drain) error
 	// GiveUp ends a claim. Unless it is Lost, the claim is read live before, and ended only

@@ -99,11 +99,14 @@ type canned struct {
 	one, found lkeapi.Instance
 	err        map[string]error // by call
 	used       bool
+	inhabited  bool
 	deleted    int
 }
 
 func (c *canned) Instance(context.Context, int) (lkeapi.Instance, error) { return c.one, c.err["get"] }
-func (c *canned) InUse(context.Context, int, string) (bool, error)       { return c.used, c.err["use"] }
+func (c *canned) InUse(context.Context, int, string) (bool, bool, error) {
+	return c.used, c.inhabited, c.err["use"]
+}
 func (c *canned) CreateInstance(context.Context, lkeapi.InstanceSpec) (lkeapi.Instance, error) {
 	return c.one, c.err["create"]
 }
@@ -154,6 +157,7 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 		},
 		{name: "an orphan", api: canned{one: meant}, orphan: true, want: machines.Unknown, deleted: 1},
 		{name: "no orphan", api: canned{one: meant, used: true}, orphan: true, want: machines.Refused},
+		{name: "an orphan with pods", api: canned{one: meant, inhabited: true}, orphan: true, want: machines.Refused},
 		{
 			name: "perhaps an orphan", api: canned{one: meant, err: map[string]error{"use": errSilence}}, orphan: true,
 			want: machines.Refused,

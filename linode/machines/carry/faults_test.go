@@ -16,7 +16,7 @@ func calls() []lkesim.Fault {
 		{Method: "POST", Path: all, Chance: 0.06, Lost: true},
 		{Method: "POST", Path: all, Chance: 0.04, Hang: true, AfterWork: true},
 		{Method: "POST", Path: all, Chance: 0.04, Status: 504, Late: late(20 * time.Second)},
-		{Method: "POST", Path: all, Chance: 0.04, Status: 504, Late: late(110 * time.Second)},
+		{Method: "POST", Path: all, Chance: 0.04, Status: 504, Late: late(119 * time.Second)},
 		{Method: "POST", Path: all, Chance: 0.03, Status: 502, Body: "<html>no</html>"},
 		{Method: "POST", Path: all, Chance: 0.02, Status: 429},
 		{Method: "POST", Path: all, Chance: 0.02, Status: 400, Body: "Linode busy."},

@@ -147,7 +147,10 @@ func (w *world) drop() {
 	left := 1 + w.rng.IntN(5)
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
 		if c := w.claims[uid]; left > 0 && !c.released && w.chance(50) {
-			w.dropped[machines.Label(policy.Cluster, uid)] = time.Now()
+			if !time.Now().Before(c.seen) { // else nobody has seen it since it went
+				c.went = time.Now()
+			}
+			w.dropped[machines.Label(policy.Cluster, uid)] = c.went
 			delete(w.claims, uid)
 			left--
 			if w.chance(50) {

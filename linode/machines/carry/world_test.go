@@ -55,6 +55,7 @@ type subject struct {
 	released bool
 	back     time.Time         // when it is to be there again
 	seen     time.Time         // from when on caches show it
+	went     time.Time         // when it went before that
 	askers   map[*process]bool // those that have sent a create for it
 }
 
@@ -286,19 +287,19 @@ func (p *process) Bind(_ context.Context, b machines.Bind) error {
 }
 
 // InUse implements Cluster.
-func (p *process) InUse(_ context.Context, machine int, label string) (bool, error) {
+func (p *process) InUse(_ context.Context, machine int, label string) (owned, inhabited bool, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.faults && p.chance(5) {
-		return false, errors.New("no answer")
+		return false, false, errors.New("no answer")
 	}
 	for _, c := range p.claims {
 		if c.Machine == machine || machines.Label(policy.Cluster, c.UID) == label {
-			return true, nil
+			owned = true
 		}
 	}
-	_, inhabited := p.nodes[machine]
-	return inhabited, nil
+	_, inhabited = p.nodes[machine]
+	return owned, inhabited, nil
 }
 
 // Drain implements Cluster.
