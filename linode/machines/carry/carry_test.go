@@ -101,6 +101,7 @@ type canned struct {
 	used       bool
 	inhabited  bool
 	deleted    int
+	drained    int
 }
 
 func (c *canned) Instance(context.Context, int) (lkeapi.Instance, error) { return c.one, c.err["get"] }
@@ -122,6 +123,11 @@ func (c *canned) Spec(context.Context, string) (lkeapi.InstanceSpec, error) {
 func (c *canned) DeleteInstance(context.Context, int) error {
 	c.deleted++
 	return c.err["delete"]
+}
+
+func (c *canned) Drain(context.Context, machines.Drain) error {
+	c.drained++
+	return nil
 }
 
 func (c *canned) carrier() *Carrier {
@@ -166,6 +172,23 @@ func TestOnlyTheMachineThatIsMeantIsDeleted(t *testing.T) {
 		got, _ := tc.api.carrier().unmake(t.Context(), machines.Delete{Machine: 7, Label: "prod-a", Orphan: tc.orphan})
 		if got != tc.want || tc.api.deleted != tc.deleted {
 			t.Errorf("%s: outcome %d, want %d; %d deletions", tc.name, got, tc.want, tc.api.deleted)
+		}
+	}
+}
+
+func TestOnlyTheNodeOfAnOrphanIsDrained(t *testing.T) {
+	for _, tc := range []struct {
+		name string
+		api  canned
+		want int
+	}{
+		{"an orphan", canned{inhabited: true}, 1},
+		{"no orphan", canned{used: true, inhabited: true}, 0},
+		{"perhaps an orphan", canned{err: map[string]error{"use": errSilence}}, 0},
+	} {
+		_ = tc.api.carrier().drain(t.Context(), machines.Drain{Machine: 7, Node: "prod-a"})
+		if tc.api.drained != tc.want {
+			t.Errorf("%s: drained %d times", tc.name, tc.api.drained)
 		}
 	}
 }

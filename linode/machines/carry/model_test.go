@@ -150,7 +150,7 @@ func (w *world) drop() {
 			if !time.Now().Before(c.seen) { // else nobody has seen it since it went
 				c.went = time.Now()
 			}
-			w.dropped[machines.Label(policy.Cluster, uid)] = c.went
+			w.dropped[machines.Label(policy.Cluster, uid)] = loss{c.went, c.Machine}
 			delete(w.claims, uid)
 			left--
 			if w.chance(50) {

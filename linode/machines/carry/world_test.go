@@ -39,14 +39,20 @@ type world struct {
 	faults    bool
 	claims    map[string]*subject
 	nodes     map[int]machines.Node
-	dropped   map[string]time.Time // labels of claims that went without being released, since when
-	away      []*subject           // those of them that come back
-	ended     map[string]bool      // labels of claims that may have no machine any more
+	dropped   map[string]loss // by label: claims that went without being released
+	away      []*subject      // those of them that come back
+	ended     map[string]bool // labels of claims that may have no machine any more
 	processes []*process
 	kept      map[int]bool
 	next      int
 	others    []string // labels of Linodes that somebody else has made
 	wanted    []string // labels of those that somebody is about to make
+}
+
+// loss says since when a claim is gone, and which machine it had.
+type loss struct {
+	at      time.Time
+	machine int
 }
 
 // subject is a claim as the API server has it.
@@ -82,7 +88,7 @@ func newWorld(t *testing.T, seed uint64, cfg lkesim.Config) *world {
 	}
 	w := &world{
 		t: t, sim: sim, rng: rand.New(rand.NewPCG(seed, 1)), claims: map[string]*subject{}, nodes: map[int]machines.Node{},
-		dropped: map[string]time.Time{}, ended: map[string]bool{}, kept: map[int]bool{}, next: 1000,
+		dropped: map[string]loss{}, ended: map[string]bool{}, kept: map[int]bool{}, next: 1000,
 	}
 	w.buy("prod-web", tag) // of somebody who uses our tag, too
 	w.buy("prod-0123456789012345678z", tag)
@@ -212,10 +218,11 @@ func (p *process) mayDelete(id int) {
 			p.fail("the Linode of claim %s is deleted", c.UID)
 		}
 	}
-	since, orphan := p.dropped[l.Label]
-	if !orphan {
+	lost, orphan := p.dropped[l.Label]
+	if !orphan || lost.machine != 0 && lost.machine != id { // made late, beside the one that the claim had
 		return
 	}
+	since := lost.at
 	if l.Created.After(since) {
 		since = l.Created
 	}
