@@ -142,15 +142,12 @@ func (w *world) part() {
 }
 
 // drop takes up to five claims away without a word, as a restore of the cluster does. Some come back when their
-// machines are about to go.
+// machines are about to go, and stay then.
 func (w *world) drop() {
 	left := 1 + w.rng.IntN(5)
 	for _, uid := range slices.Sorted(maps.Keys(w.claims)) {
-		if c := w.claims[uid]; left > 0 && !c.released && w.chance(50) {
-			if !time.Now().Before(c.seen) { // else nobody has seen it since it went
-				c.went = time.Now()
-			}
-			w.dropped[machines.Label(policy.Cluster, uid)] = loss{c.went, c.Machine}
+		if c := w.claims[uid]; left > 0 && !c.released && c.back.IsZero() && w.chance(50) {
+			w.dropped[machines.Label(policy.Cluster, uid)] = loss{time.Now(), c.Machine}
 			delete(w.claims, uid)
 			left--
 			if w.chance(50) {

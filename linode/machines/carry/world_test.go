@@ -61,7 +61,6 @@ type subject struct {
 	released bool
 	back     time.Time         // when it is to be there again
 	seen     time.Time         // from when on caches show it
-	went     time.Time         // when it went before that
 	askers   map[*process]bool // those that have sent a create for it
 }
 
