@@ -5,10 +5,12 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -133,11 +135,13 @@ func kubelets(now state) map[string]int {
 	return versions
 }
 
-// drifting are the NodePools whose nodes Karpenter replaces.
+// drifting are the NodePools whose nodes Karpenter replaces. A claim outlives its node for a
+// moment, in which it is the next pool's turn.
 func drifting(now state) map[string]bool {
 	pools := map[string]bool{}
 	for _, nc := range now.claims {
-		if nc.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue() {
+		there := slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return n.Name == nc.Status.NodeName })
+		if there && nc.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue() {
 			pools[nc.Labels[karpv1.NodePoolLabelKey]] = true
 		}
 	}
