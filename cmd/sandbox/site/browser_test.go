@@ -125,8 +125,8 @@ func open(t *testing.T) *tab {
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
-	ctx, cancel = chromedp.NewContext(ctx)
-	t.Cleanup(cancel)
+	ctx, _ = chromedp.NewContext(ctx)
+	t.Cleanup(func() { chromedp.Cancel(ctx) }) // it waits: a browser writes to its directory until it ends
 	tb := &tab{t: t, ctx: ctx}
 	chromedp.ListenTarget(ctx, tb.listen)
 	tb.do(log.Enable(), runtime.Enable())
