@@ -48,8 +48,9 @@ type Kind struct {
 // known is what is known of a kind.
 type known struct {
 	Kind
-	objects map[types.UID]client.Object
-	problem string // why they cannot be read; "" where they can
+	objects  map[types.UID]client.Object
+	problem  string // why they cannot be read; "" where they can
+	unlisted bool   // the cluster has the kind, and does not list it
 }
 
 // New returns a Follower of the cluster of a client configuration, which lists as often
@@ -82,11 +83,12 @@ func (f *Follower) Read(ctx context.Context) error {
 	}
 	wait.Wait()
 	for i, k := range f.kinds {
-		if errs[i] != nil && context.Cause(ctx) == errSilent {
+		switch err := errs[i]; {
+		case err == nil, explained(err) && !k.Needed:
+		case !explained(err) && context.Cause(ctx) == errSilent:
 			return fmt.Errorf("list the %s: the API server has not answered for %s", k.Name, f.Patience)
-		}
-		if errs[i] != nil && (k.Needed || !explained(errs[i])) {
-			return fmt.Errorf("list the %s: %w", k.Name, errs[i])
+		default:
+			return fmt.Errorf("list the %s: %w", k.Name, err)
 		}
 	}
 	return nil
@@ -146,7 +148,7 @@ func (f *Follower) read(ctx context.Context, k *known) (version string, err erro
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	k.objects, k.problem, f.changed = objects, "", true
+	k.objects, k.problem, k.unlisted, f.changed = objects, "", false, true
 	return list.GetResourceVersion(), nil
 }
 
@@ -156,16 +158,19 @@ func (f *Follower) note(ctx context.Context, k *known, err error) {
 		return
 	}
 	problem := fmt.Sprintf("%s are as they were: %v", k.Name, err)
+	unlisted := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) // where it knows no such kind, there are none
 	switch {
 	case apierrors.IsForbidden(err):
 		problem = k.Name + " cannot be shown: the user may not list them."
-	case apierrors.IsNotFound(err), meta.IsNoMatchError(err):
+	case apierrors.IsNotFound(err):
+		problem = k.Name + " cannot be shown: the API server has no list of them."
+	case meta.IsNoMatchError(err):
 		problem = k.Name + " cannot be shown: the cluster does not know them."
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.changed = f.changed || k.problem != problem
-	k.problem = problem
+	k.problem, k.unlisted = problem, unlisted
 }
 
 // errAgain says that a watch has ended as watches do, and that it is time to list.
@@ -228,4 +233,17 @@ func (f *Follower) Objects() (objects []client.Object, notes []string, changed b
 	}
 	changed, f.changed = f.changed, false
 	return objects, notes, changed
+}
+
+// Unlisted are the kinds of which the cluster gave no list, though it has them: nothing
+// follows from there being none among Objects.
+func (f *Follower) Unlisted() (kinds []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, k := range f.kinds {
+		if k.unlisted {
+			kinds = append(kinds, k.Name)
+		}
+	}
+	return kinds
 }

@@ -44,6 +44,10 @@ type Lists struct {
 	Daemons []*appsv1.DaemonSet
 	Volumes Volumes
 	Notes   []string // what could not be read, each a sentence
+
+	// Unlisted are the kinds, in the plural, that could not be listed: from there being none
+	// of them here, nothing follows.
+	Unlisted []string
 }
 
 // Volumes are what tells where the volumes of pods can be used.
@@ -110,7 +114,7 @@ type Status struct {
 	Waiting   []Workload    `json:"pods_waiting"` // nil where pods cannot be listed
 	NodePlans []NodePlan    `json:"nodeplans"`
 	Notes     []string      `json:"notes"`      // what could not be read, or worked out
-	NotListed []string      `json:"not_listed"` // kinds that the user may not list: what is of them is not known
+	NotListed []string      `json:"not_listed"` // kinds that could not be listed: what is of them is not known
 	now       time.Time
 }
 
@@ -142,7 +146,7 @@ const (
 // Of says what is happening in a cluster.
 func Of(l Lists, g Given) (Status, error) {
 	l = l.Sorted()
-	s := Status{Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: l.unread(), now: g.Now}
+	s := Status{Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now}
 	screen := top.Of(top.Cluster{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
 	s.Nodes, s.Coming, s.Cost = screen.Total.Count, screen.Total.Coming, screen.Total.Cost
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}

@@ -228,7 +228,7 @@ func (d Detail) DrawDetail(v View) string {
 		"",
 	}
 	if d.podless {
-		lines = append(lines[:2], "Its pods cannot be shown: the user may not list them.", "")
+		lines = append(lines[:2], "Its pods cannot be shown: they could not be listed.", "")
 	}
 	for _, fact := range d.Facts {
 		lines = append(lines, cut(fmt.Sprintf("%-14s %s", fact[0], fact[1]), v.Width))

@@ -25,6 +25,8 @@ type Cluster struct {
 	Claims []*karpv1.NodeClaim
 	Pools  []*karpv1.NodePool
 	Notes  []string // what could not be read, each a sentence
+
+	Unlisted []string // kinds that could not be listed, in the plural
 }
 
 // Prices says what a plan type costs in a region.
@@ -37,7 +39,7 @@ type Screen struct {
 	Nodes []Node   `json:"nodes"`
 	Wait  int      `json:"pods_waiting"` // for a node
 	Notes []string `json:"notes,omitempty"`
-	// NotListed are the kinds that the user may not list: what is of them is not known.
+	// NotListed are the kinds that could not be listed: what is of them is not known.
 	NotListed []string `json:"not_listed,omitempty"`
 }
 
@@ -94,12 +96,7 @@ type Node struct {
 
 // Of returns the screen of a cluster, its nodes ordered by pool and name.
 func Of(c Cluster, prices Prices) Screen {
-	s := Screen{Notes: c.Notes}
-	for _, note := range c.Notes {
-		if kind, why, _ := strings.Cut(note, " cannot be shown: "); why != "" {
-			s.NotListed = append(s.NotListed, kind)
-		}
-	}
+	s := Screen{Notes: c.Notes, NotListed: c.Unlisted}
 	used := map[string]*load{}
 	for _, pod := range c.Pods {
 		s.Wait += count(used, pod)

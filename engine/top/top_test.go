@@ -99,7 +99,11 @@ func read(t *testing.T, text []byte) (c Cluster) {
 		case "NodePool":
 			c.Pools = append(c.Pools, as[karpv1.NodePool](t, document))
 		case "Note":
-			c.Notes = append(c.Notes, as[metav1.Status](t, document).Message)
+			note := as[metav1.Status](t, document)
+			c.Notes = append(c.Notes, note.Message)
+			if note.Reason != "" {
+				c.Unlisted = append(c.Unlisted, string(note.Reason))
+			}
 		default:
 			t.Fatalf("a document of kind %q", kind.Kind)
 		}

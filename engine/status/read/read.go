@@ -85,5 +85,7 @@ func kinds() []follow.Kind {
 // Lists returns what is known, and whether it has changed since the last call.
 func (r *Reader) Lists() (l status.Lists, changed bool) {
 	objects, notes, changed := r.Objects()
-	return status.ListsOf(objects, notes), changed
+	l = status.ListsOf(objects, notes)
+	l.Unlisted = r.Unlisted()
+	return l, changed
 }

@@ -8,6 +8,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -61,7 +62,7 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 		t.Errorf("notes %q", lists.Notes)
 	}
 	if lists.Unread("Nodes", "NodePools") != "" || lists.Unread("Nodes", "Pods", "PersistentVolumes") !=
-		"Pods and PersistentVolumes cannot be listed (the user may not)" {
+		"Pods and PersistentVolumes cannot be listed" {
 		t.Errorf("unread: %q, %q", lists.Unread("Nodes", "NodePools"), lists.Unread("Nodes", "Pods", "PersistentVolumes"))
 	}
 	if _, err := reader(t, kinds(), func(client.ObjectList) bool { return false }); err == nil {
@@ -69,18 +70,73 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	}
 }
 
-// TestAServerThatDoesNotAnswerIsNotWaitedForForEver.
+// TestAServerThatDoesNotAnswerIsNotWaitedForForEver, and the error says so.
 func TestAServerThatDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
-	linode.Register()
-	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
-		List: func(ctx context.Context, _ client.WithWatch, _ client.ObjectList, _ ...client.ListOption) error {
-			<-ctx.Done()
-			return ctx.Err()
-		},
-	}).Build()
-	r := With(c, time.Second)
+	r := asked(t, func(ctx context.Context, _ client.ObjectList) error {
+		<-ctx.Done()
+		return ctx.Err()
+	})
 	r.Patience = time.Millisecond
 	if err := r.Read(t.Context()); err == nil || err.Error() != "list the Nodes: the API server has not answered for 1ms" {
 		t.Errorf("it says: %v", err)
 	}
+}
+
+// TestWhatIsNotListedIsNotNone: a list that the cluster does not give says nothing, and where
+// it does not know the kind there are none.
+func TestWhatIsNotListedIsNotNone(t *testing.T) {
+	kind := schema.GroupKind{Kind: "Pod"}
+	for name, tt := range map[string]struct {
+		err  error
+		want []string
+	}{
+		"it is forbidden":       {apierrors.NewForbidden(schema.GroupResource{}, "", nil), []string{"Pods"}},
+		"there is no such path": {apierrors.NewNotFound(schema.GroupResource{}, ""), []string{"Pods"}},
+		"the kind is not known": {&meta.NoKindMatchError{GroupKind: kind}, nil},
+		"nothing is in its way": {nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := asked(t, func(_ context.Context, list client.ObjectList) error {
+				if _, pods := list.(*corev1.PodList); pods {
+					return tt.err
+				}
+				return nil
+			})
+			if err := r.Read(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if lists, _ := r.Lists(); !slices.Equal(lists.Unlisted, tt.want) {
+				t.Errorf("%q, want %q", lists.Unlisted, tt.want)
+			}
+		})
+	}
+}
+
+// TestTheSilentKindIsNamed, and not one that was refused at once.
+func TestTheSilentKindIsNamed(t *testing.T) {
+	r := asked(t, func(ctx context.Context, list client.ObjectList) error {
+		switch list.(type) {
+		case *corev1.NodeList:
+			return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
+		case *corev1.PodList:
+			<-ctx.Done()
+			return ctx.Err()
+		}
+		return nil
+	})
+	r.Patience = time.Millisecond
+	if err := r.Read(t.Context()); err == nil || err.Error() != "list the Pods: the API server has not answered for 1ms" {
+		t.Errorf("it says: %v", err)
+	}
+}
+
+// asked is a Reader of a cluster with nothing in it, which answers each list so.
+func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *Reader {
+	t.Helper()
+	linode.Register()
+	return With(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
+			return answer(ctx, list)
+		},
+	}).Build(), time.Second)
 }

@@ -55,8 +55,10 @@ func Lists(t testing.TB, manifests []byte, refused ...string) status.Lists {
 	for _, kind := range refused {
 		notes = append(notes, kind+" cannot be shown: the user may not list them.")
 	}
-	return status.ListsOf(slices.DeleteFunc(Objects(t, manifests), func(obj client.Object) bool {
+	lists := status.ListsOf(slices.DeleteFunc(Objects(t, manifests), func(obj client.Object) bool {
 		kind := obj.GetObjectKind().GroupVersionKind().Kind
 		return slices.Contains(refused, kind+"s") || slices.Contains(refused, kind+"es")
 	}), notes)
+	lists.Unlisted = refused
+	return lists
 }

@@ -44,7 +44,7 @@ func kinds() []follow.Kind {
 // objects are shared and must not be changed.
 func (f *Follower) Cluster() (c top.Cluster, changed bool) {
 	objects, notes, changed := f.Objects()
-	c.Notes = notes
+	c.Notes, c.Unlisted = notes, f.Unlisted()
 	for _, obj := range objects {
 		switch obj := obj.(type) {
 		case *corev1.Node:
