@@ -41,7 +41,7 @@ type Journal struct {
 
 	mu    sync.Mutex
 	new   map[string]map[string]departure // by class and NodeClaim: not written yet
-	nodes map[string]departed             // by name
+	nodes map[string]leaving              // by name: those that go
 }
 
 // A departure is a note of a NodeClaim that goes.
@@ -50,8 +50,9 @@ type departure struct {
 	version string // of the NodeClaim as its deletion began; "" where nobody saw that
 }
 
-// departed is a Node whose deletion began: in which version of it, and when that was seen.
-type departed struct {
+// leaving is a Node that goes: in which version of it its deletion began, and when that was
+// seen.
+type leaving struct {
 	version string
 	at      time.Time
 }
@@ -62,7 +63,10 @@ type lister interface{ Last() []lkeapi.Pool }
 // NewJournal returns the controller. The plan types tell prices, and what LKE showed last
 // whether a machine was there when its NodeClaim was deleted.
 func NewJournal(c client.Client, plans *instancetype.Set, shown lister) *Journal {
-	return &Journal{client: c, plans: plans, machines: shown, new: map[string]map[string]departure{}, nodes: map[string]departed{}}
+	return &Journal{
+		client: c, plans: plans, machines: shown,
+		new: map[string]map[string]departure{}, nodes: map[string]leaving{},
+	}
 }
 
 const (
@@ -90,22 +94,24 @@ func (j *Journal) Register(_ context.Context, mgr ctrl.Manager) error {
 		},
 		DeleteFunc: func(ctx context.Context, ev event.DeleteEvent, q queue) { note(ctx, ev.Object, q, false) },
 	}).Watches(&corev1.Node{}, handler.Funcs{
-		CreateFunc: func(_ context.Context, ev event.CreateEvent, _ queue) { j.leaves(ev.Object) },
-		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, _ queue) { j.leaves(ev.ObjectNew) },
+		CreateFunc: func(_ context.Context, ev event.CreateEvent, _ queue) { j.sees(ev.Object) },
+		UpdateFunc: func(_ context.Context, ev event.UpdateEvent, _ queue) { j.sees(ev.ObjectNew) },
 	}).Complete(j)
 }
 
-// leaves remembers in which version of a Node its deletion began.
-func (j *Journal) leaves(node client.Object) {
-	if node.GetDeletionTimestamp().IsZero() {
-		return
-	}
+// sees remembers in which version of a Node its deletion began. One that stays is another
+// than the one that went under its name: a slot that is recycled keeps it.
+func (j *Journal) sees(node client.Object) {
 	now := time.Now()
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	maps.DeleteFunc(j.nodes, func(_ string, d departed) bool { return now.Sub(d.at) > rememberNodes })
-	if _, known := j.nodes[node.GetName()]; !known {
-		j.nodes[node.GetName()] = departed{node.GetResourceVersion(), now}
+	maps.DeleteFunc(j.nodes, func(_ string, n leaving) bool { return now.Sub(n.at) > rememberNodes })
+	_, known := j.nodes[node.GetName()]
+	switch goes := !node.GetDeletionTimestamp().IsZero(); {
+	case !goes:
+		delete(j.nodes, node.GetName())
+	case !known:
+		j.nodes[node.GetName()] = leaving{node.GetResourceVersion(), now}
 	}
 }
 
@@ -172,7 +178,7 @@ func (j *Journal) fresh(class string) (taken map[string]departure, entries map[s
 
 // entry is what a note comes to: a NodeClaim of which no more is known than that it was
 // deleted has lost its Node, if the deletion of that began before.
-func (d departure) entry(node departed) linodev1alpha1.GoneNode {
+func (d departure) entry(node leaving) linodev1alpha1.GoneNode {
 	if d.Reason != deleted || d.version == "" || node.version == "" {
 		return d.GoneNode
 	}

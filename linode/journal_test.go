@@ -117,7 +117,7 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 	// The deletion of its NodeClaim began in version 9.
 	for name, test := range map[string]struct {
 		pools         []lkeapi.Pool
-		before, after []string // versions of its Node that goes, as they are seen
+		before, after []string // its Node as it is seen: it stays, or goes in this version
 		began         bool
 		want          string
 	}{
@@ -128,6 +128,8 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 		"its Node was deleted before":              {[]lkeapi.Pool{there}, []string{"5"}, nil, true, "Lost NodeDeleted"},
 		"its Node was tainted since":               {[]lkeapi.Pool{there}, []string{"5", "11"}, nil, true, "Lost NodeDeleted"},
 		"its Node was deleted before, seen after":  {[]lkeapi.Pool{there}, nil, []string{"5", "11"}, true, "Lost NodeDeleted"},
+		"another has the name of its Node":         {[]lkeapi.Pool{there}, []string{"5", "stays"}, nil, true, "Deleted"},
+		"its Node stayed before":                   {[]lkeapi.Pool{there}, []string{"stays", "5"}, nil, true, "Lost NodeDeleted"},
 		"its Node was deleted after it":            {[]lkeapi.Pool{there}, nil, []string{"50"}, true, "Deleted"},
 		"neither the Node nor its machine is left": {[]lkeapi.Pool{other}, []string{"5"}, nil, true, "Lost MachineGone"},
 		"it has begun before anybody looked":       {[]lkeapi.Pool{other}, []string{"5"}, nil, false, "Deleted"},
@@ -138,11 +140,12 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
 			j := NewJournal(c, provider(t).chooser.Types, &shown{last: test.pools})
 			sees := func(versions []string) {
-				j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a", ResourceVersion: "2"}})
 				for _, version := range versions {
-					j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{
-						Name: "lke77-1-a", ResourceVersion: version, DeletionTimestamp: nc.DeletionTimestamp,
-					}})
+					node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a"}}
+					if version != "stays" {
+						node.ResourceVersion, node.DeletionTimestamp = version, nc.DeletionTimestamp
+					}
+					j.sees(node)
 				}
 			}
 			sees(test.before)
@@ -164,7 +167,7 @@ func TestTheJournalForgetsNodes(t *testing.T) {
 		j := NewJournal(nil, nil, &shown{})
 		now := metav1.Now()
 		for n := range 3 {
-			j.leaves(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), DeletionTimestamp: &now}})
+			j.sees(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), DeletionTimestamp: &now}})
 			time.Sleep(rememberNodes)
 		}
 		if len(j.nodes) != 2 {
