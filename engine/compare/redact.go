@@ -44,8 +44,8 @@ func redacted(obj map[string]any, salt string) map[string]any {
 }
 
 // kept are the fields of metadata that a comparison reads.
-var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-	"labels", "annotations", "managedFields"}
+var kept = []string{"name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp",
+	"deletionTimestamp", "labels", "annotations", "managedFields"}
 
 // owners leaves of what others manage the fields of the spec, which the spec itself names, and
 // of who they are what everybody knows.

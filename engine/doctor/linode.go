@@ -91,7 +91,8 @@ func chosen(clusters []lkeapi.Cluster, name string, id int) Finding {
 
 // there is the finding of the cluster that is meant.
 func there(c lkeapi.Cluster) Finding {
-	return Finding{OK, "LKE cluster", fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion), ""}
+	text := fmt.Sprintf("%s is %d in %s, Kubernetes %s", c.Label, c.ID, c.Region, c.K8sVersion)
+	return Finding{OK, "LKE cluster", text, ""}
 }
 
 // listed names clusters for people.

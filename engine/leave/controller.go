@@ -91,7 +91,8 @@ func Stopped(ctx context.Context, in Cluster, running []Controller) error {
 	for _, d := range deployments {
 		if replicas := wanted(d); manifest.Label(d, "app.kubernetes.io/part-of") == "lkeplan" && replicas > 0 {
 			namespace := manifest.Namespace(d)
-			return runs(fmt.Sprintf("is not stopped (Deployment %s/%s, replicas: %d)", namespace, manifest.Name(d), replicas), namespace)
+			return runs(fmt.Sprintf("is not stopped (Deployment %s/%s, replicas: %d)", namespace, manifest.Name(d), replicas),
+				namespace)
 		}
 	}
 	if !slices.ContainsFunc(running, Controller.MakesNodes) {

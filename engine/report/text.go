@@ -195,7 +195,8 @@ func (p *text) summary(r Report, o Options) {
 		p.Sentence(0, page.Plainly(bill(r)))
 	}
 	if s.Conflicts > 0 {
-		p.Sentence(0, page.In(p.Bad, "Conflicts: "+diag.Counted(s.Conflicts, "field")+" set by others, so an apply is refused."))
+		conflicts := diag.Counted(s.Conflicts, "field")
+		p.Sentence(0, page.In(p.Bad, "Conflicts: "+conflicts+" set by others, so an apply is refused."))
 		if line := retaking(r.Plan, o.Apply); line != "" {
 			p.Line(0, page.Plainly("To take back what they have set: "+plainly(line)))
 		}

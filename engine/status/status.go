@@ -146,7 +146,9 @@ const (
 // Of says what is happening in a cluster.
 func Of(l Lists, g Given) (Status, error) {
 	l = l.Sorted()
-	s := Status{Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now}
+	s := Status{
+		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
+	}
 	screen := top.Of(top.Cluster{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
 	s.Nodes, s.Coming, s.Cost = screen.Total.Count, screen.Total.Coming, screen.Total.Cost
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}

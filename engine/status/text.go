@@ -43,10 +43,11 @@ func (s Status) Text(v View) string {
 
 // headline says what there is in all.
 func (s Status) headline() string {
-	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(s.Nodes, "node"), diag.Counted(s.declared(), "pool"),
-		s.Cost.Hourly, s.Cost.Monthly)
+	pools := diag.Counted(s.declared(), "pool")
+	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(s.Nodes, "node"), pools, s.Cost.Hourly,
+		s.Cost.Monthly)
 	if slices.Contains(s.NotListed, kindNodes) || slices.Contains(s.NotListed, kindClaims) {
-		text = fmt.Sprintf("%s, of whose nodes not all are known", diag.Counted(s.declared(), "pool"))
+		text = pools + ", of whose nodes not all are known"
 	}
 	if s.Place != "" {
 		text = s.Place + ": " + text

@@ -115,8 +115,8 @@ func (s *Simulator) Instances() (all []Instance) {
 	return all
 }
 
-// LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot where it notices; else
-// the slot stays without one until it is recycled or deleted. It says whether there was one.
+// LoseInstance takes an instance away as a dying host does. Where it was a pool's, LKE then makes another for its slot
+// where it notices; else the slot stays without one until it is recycled or deleted. It says whether there was one.
 func (s *Simulator) LoseInstance(id int, noticed bool) (found bool) {
 	s.settled(func(st *state, now time.Time) {
 		if i := st.instances[id]; i != nil {

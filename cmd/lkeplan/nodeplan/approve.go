@@ -150,7 +150,8 @@ func describe(w io.Writer, np *lkeplanv1alpha1.NodePlan, a lkeplanv1alpha1.Appro
 	fmt.Fprintf(w, "NodePlan %s\n", nodeplan.Key(np))
 	showPlan(w, np)
 	fmt.Fprintf(w, "The approval lifts %s, for %s at most, until %s, in the name of %s.\n",
-		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), until(a.Expires.Time), diag.OneLine(a.By))
+		diag.OneLine(strings.Join(a.Guards, ", ")), diag.Counted(a.MaxNodes, "node"), until(a.Expires.Time),
+		diag.OneLine(a.By))
 }
 
 var (

@@ -28,6 +28,9 @@ type tree struct {
 // manifests reads a file, the files of a directory and of those below it, or for "-"
 // standard input. The second are the files that were left out, in words.
 func manifests(name string, stdin io.Reader) (objects []workloads.Object, left []string, err error) {
+	if info, err := os.Stat(name); err == nil && info.IsDir() {
+		name += string(filepath.Separator) // a link to a directory is walked, too
+	}
 	t := tree{root: name}
 	if name == "-" {
 		err = t.read("standard input", stdin)

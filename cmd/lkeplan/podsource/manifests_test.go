@@ -41,6 +41,22 @@ func TestOnlyFilesAreReadOfADirectory(t *testing.T) {
 	}
 }
 
+// TestALinkToADirectoryIsRead where it is what is named.
+func TestALinkToADirectoryIsRead(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "current")
+	if err := os.WriteFile(filepath.Join(dir, "web.yaml"), []byte(pod), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		t.Fatal(err)
+	}
+	objects, left, err := manifests(link, nil)
+	if err != nil || len(objects) != 1 || len(left) > 0 || objects[0].File != filepath.Join(link, "web.yaml") {
+		t.Errorf("%v, left out: %q, %v", objects, left, err)
+	}
+}
+
 // TestAPipeThatIsNamedIsRead, as a shell makes one of what a command writes.
 func TestAPipeThatIsNamedIsRead(t *testing.T) {
 	read, write, err := os.Pipe()

@@ -127,7 +127,7 @@ func (f *Flags) empty(p *Pods) error {
 	switch {
 	case pods > 0:
 	case sets > 0 || f.Live || f.implied:
-		p.Notes = append(p.Notes, fmt.Sprintf("There are no pods in %s but those of DaemonSets.", f.where()))
+		p.Notes = append(p.Notes, fmt.Sprintf("There are no pods in %s; those of DaemonSets do not count.", f.where()))
 	default:
 		return fmt.Errorf("%s: there are no pods in it. %s", f.where(), strings.Join(p.Notes, " "))
 	}

@@ -64,7 +64,8 @@ func New(env *flags.Env) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return s.run(cmd.Context(), env) },
 	}
 	flags.ClusterFlags(cmd, env, &s.access)
-	cmd.Flags().BoolVar(&s.once, "once", false, "write one screen and end, as where the output is no terminal, or a dumb one")
+	cmd.Flags().BoolVar(&s.once, "once", false,
+		"write one screen and end, as where the output is no terminal, or a dumb one")
 	cmd.Flags().DurationVar(&s.interval, "interval", 2*time.Second, "how often to list what may not be watched")
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")

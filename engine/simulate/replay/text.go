@@ -95,8 +95,8 @@ func (l Ledger) totals(b *strings.Builder) {
 		fmt.Fprintf(b, "Disrupted: %s.\n", strings.Join(why, ", "))
 	}
 	for _, p := range l.Would.Plans {
-		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, step.Count(p.Machines, "machine"), step.Count(p.Hours, "hour"),
-			dollars(p.Cost))
+		fmt.Fprintf(b, "pool %s, %s: %s, %s, $%s\n", p.Pool, p.Plan, step.Count(p.Machines, "machine"),
+			step.Count(p.Hours, "hour"), dollars(p.Cost))
 	}
 }
 

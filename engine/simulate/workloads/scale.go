@@ -30,7 +30,8 @@ func (r *reader) scaler(o Object) error {
 			}
 		}
 	}
-	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, Object{File: o.File, Fields: map[string]any{"spec": bounds}})
+	only := Object{File: o.File, Fields: map[string]any{"spec": bounds}}
+	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, only)
 	if err != nil {
 		return err
 	}

@@ -67,7 +67,8 @@ func (r *reader) run(o Object, spec *corev1.PodSpec) error {
 	}
 	for label, value := range class.Scheduling.NodeSelector {
 		if own, there := spec.NodeSelector[label]; there && own != value {
-			return fmt.Errorf("it selects nodes by %s=%s, and its RuntimeClass %s by %s=%s", label, own, class.Name, label, value)
+			return fmt.Errorf("it selects nodes by %s=%s, and its RuntimeClass %s by %s=%s", label, own, class.Name,
+				label, value)
 		}
 		spec.NodeSelector[label] = value
 	}
