@@ -25,9 +25,10 @@ others no annotations, labels, finalizers or owners: of a node the labels that
 its pool names, or that Kubernetes and Karpenter define. Of pods it has how many
 are alike, what they ask for, and what decides where they go; their names,
 owners and namespaces, those of PodDisruptionBudgets, and the labels, taints and
-values by which they are placed, are hashes. What directories declare keeps its
-name: pools, node classes, CapacityLimits and CapacityBuffers. A hash hides a word from who reads
-it, not from who guesses it. Images, commands and variables are not in it.`,
+values by which they are placed, are hashes. A hash hides a word from who reads
+it, not from who guesses it. What directories declare keeps its name: pools,
+node classes, CapacityLimits and CapacityBuffers. Images, commands and
+variables are not in it.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --cluster snapshot:prod.json clusters/prod

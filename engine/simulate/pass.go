@@ -111,7 +111,7 @@ func (b binding) bind(pods []*corev1.Pod, node string) error {
 
 // solve is one pass of Karpenter's scheduler. Its provisioner would end it after a minute
 // and say nothing of the pods that are left.
-func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without memory.Left) (scheduling.Results, error) {
+func (w *world) solve(ctx context.Context, pending []*corev1.Pod, without memory.LeftOut) (scheduling.Results, error) {
 	var none scheduling.Results
 	cluster, err := w.cluster(ctx)
 	if err != nil {

@@ -5,11 +5,11 @@ import (
 	"sigs.k8s.io/karpenter/pkg/events"
 )
 
-// Left is a recorder of events that notes the pools which the scheduler leaves out.
-type Left map[string]bool
+// LeftOut is a recorder of events that notes the pools which the scheduler leaves out.
+type LeftOut map[string]bool
 
 // Publish implements events.Recorder.
-func (l Left) Publish(all ...events.Event) {
+func (l LeftOut) Publish(all ...events.Event) {
 	for _, e := range all {
 		if pool, ok := e.InvolvedObject.(*karpv1.NodePool); ok && e.Reason == events.NoCompatibleInstanceTypes {
 			l[pool.Name] = true
