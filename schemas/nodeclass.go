@@ -30,11 +30,37 @@ var NodeClass = Block{
 			Doc: "Instances: whether Linode backs the machine up."},
 		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Doc: "Instances: the size of the swap disk in MiB."},
 		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Doc: "Instances: the VPC the machine joins."},
+		{Name: "subnet_id", Path: "spec.subnetID", Kind: ID, Doc: "Instances: the subnet of the VPC."},
 		{Name: "kernel", Path: "spec.configuration.kernel", Kind: String,
 			Doc: `Instances: the kernel to boot, such as "linode/latest-64bit".`},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{kubelet, placementGroup, ipv6, osDisk, dataDisk, Metadata},
+	Blocks: []Block{kubelet, placementGroup, selection, bootstrap, ipv6, osDisk, dataDisk, Metadata},
+}
+
+var selection = Block{
+	Type: "select",
+	Path: "spec.select",
+	Doc:  "Instances: things of the account by their labels, in place of their numbers. The controller looks them up.",
+	Args: []Arg{
+		{Name: "image", Path: "image", Kind: String,
+			Doc: "The label or a tag of a private image that the region has; of several the newest."},
+		{Name: "firewall", Path: "firewall", Kind: String, Doc: "The label of a Cloud Firewall."},
+		{Name: "vpc", Path: "vpc", Kind: String, Doc: "The label of a VPC of the region."},
+		{Name: "subnet", Path: "subnet", Kind: String, Doc: "The label of a subnet of the VPC."},
+		{Name: "placement_group", Path: "placementGroup", Kind: String, Doc: "The label of a placement group of the region."},
+	},
+}
+
+var bootstrap = Block{
+	Type: "bootstrap",
+	Path: "spec.bootstrap",
+	Doc:  "Instances: how the machine joins the cluster. Left out, kubeadm is used.",
+	Args: []Arg{
+		{Name: "kind", Path: "kind", Kind: String, Required: true, Doc: `What it joins by: "kubeadm", "k3s" or "custom".`},
+		{Name: "user_data_secret", Path: "userDataSecret", Kind: String,
+			Doc: `With "custom": the Secret in the controller's namespace whose key userData is the template of the user data.`},
+	},
 }
 
 var kubelet = Block{

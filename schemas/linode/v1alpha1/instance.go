@@ -5,9 +5,72 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// The types in this file describe Linodes made without LKE. They are kept so
-// that manifests written for karpenter-provider-linode are accepted; nothing
-// in lkeplan acts on them.
+// The types in this file describe Linodes that the controller makes by itself, in
+// instance mode. All but Selection and Bootstrap are those of
+// karpenter-provider-linode, so that manifests written for it are accepted.
+
+// Selection names things of the account by label.
+type Selection struct {
+	// Image is the label or a tag of a private image that the region has; of
+	// several the newest.
+	// +optional
+	Image string `json:"image,omitempty"`
+	// Firewall is the label of a Cloud Firewall.
+	// +optional
+	Firewall string `json:"firewall,omitempty"`
+	// VPC is the label of a VPC of the region.
+	// +optional
+	VPC string `json:"vpc,omitempty"`
+	// Subnet is the label of a subnet of the VPC.
+	// +optional
+	Subnet string `json:"subnet,omitempty"`
+	// PlacementGroup is the label of a placement group of the region.
+	// +optional
+	PlacementGroup string `json:"placementGroup,omitempty"`
+}
+
+// Selected is what a class was found to name. A field is left out where it names nothing.
+type Selected struct {
+	// By is the selection that this was found for.
+	// +optional
+	By Selection `json:"by,omitempty"`
+	// +optional
+	Image string `json:"image,omitempty"`
+	// +optional
+	FirewallID int `json:"firewallID,omitempty"`
+	// +optional
+	VPCID int `json:"vpcID,omitempty"`
+	// +optional
+	SubnetID int `json:"subnetID,omitempty"`
+	// +optional
+	PlacementGroupID int `json:"placementGroupID,omitempty"`
+	// PlacementGroupSize is how many Linodes the placement group takes.
+	// +optional
+	PlacementGroupSize int `json:"placementGroupSize,omitempty"`
+}
+
+// Ways to join a cluster.
+const (
+	BootstrapKubeadm = "kubeadm"
+	BootstrapK3s     = "k3s"
+	BootstrapCustom  = "custom"
+)
+
+// Bootstrap says how a machine joins the cluster.
+//
+// +kubebuilder:validation:XValidation:message="userDataSecret goes with kind custom, and only with it",rule="(self.kind == 'custom') == has(self.userDataSecret)"
+type Bootstrap struct {
+	// Kind is kubeadm, for which the image has kubeadm and a kubelet; k3s, for which
+	// it has k3s; or custom, for which you write what the machine does.
+	// +required
+	// +kubebuilder:validation:Enum=kubeadm;k3s;custom
+	Kind string `json:"kind"`
+	// UserDataSecret is the name of a Secret in the controller's namespace whose key
+	// userData is the template of the user data.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	UserDataSecret string `json:"userDataSecret,omitempty"`
+}
 
 // PlacementGroup names the placement group of a Linode.
 type PlacementGroup struct {

@@ -1,18 +1,9 @@
 package v1alpha1
 
 import (
-	"fmt"
-	"strconv"
-
 	"github.com/awslabs/operatorpkg/status"
-	"github.com/mitchellh/hashstructure/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
-
-// HashVersion names the way Hash is computed. It changes when a field enters
-// or leaves the hash or gets another default; nodes made under another version
-// are stamped again instead of being replaced.
-const HashVersion = "lkeplan-v2"
 
 // ConditionValidationSucceeded reports whether LKE would accept what the class
 // asks for. Ready follows from it.
@@ -58,8 +49,8 @@ type LinodeNodeClassList struct {
 
 // LinodeNodeClassSpec is the wish. On LKE the node's machine is made by LKE
 // itself: tags, firewallID, diskEncryption and lkeK8sVersion have an effect
-// there; the other fields describe Linodes made without LKE, are kept for
-// compatibility, and change no node.
+// there, and the other fields change no node. In instance mode, where the
+// controller makes Linodes by itself, all have an effect but lkeK8sVersion.
 type LinodeNodeClassSpec struct {
 	// Tags are put on the LKE node pools, besides lkeplan's own: 3 to 50
 	// characters each. On LKE Enterprise they reach the Linodes too. A change
@@ -87,58 +78,84 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	LKEK8sVersion *string `json:"lkeK8sVersion,omitempty" hash:"ignore"`
 
-	// AuthorizedKeys has no effect on LKE.
+	// AuthorizedKeys are SSH public keys for root. Instance mode only; a change
+	// replaces the nodes.
 	// +optional
 	// +listType=set
 	AuthorizedKeys []string `json:"authorizedKeys,omitempty" hash:"ignore"`
 
-	// AuthorizedUsers has no effect on LKE.
+	// AuthorizedUsers are users of the account whose SSH keys root gets. Instance
+	// mode only; a change replaces the nodes.
 	// +optional
 	// +listType=set
 	AuthorizedUsers []string `json:"authorizedUsers,omitempty" hash:"ignore"`
 
-	// Image has no effect on LKE.
+	// Image is what the machine boots, such as linode/debian12 or private/123; it
+	// must have cloud-init. Instance mode only; a change replaces the nodes.
 	// +optional
 	Image string `json:"image,omitempty" hash:"ignore"`
 
-	// BackupsEnabled has no effect on LKE.
+	// BackupsEnabled has Linode back the machine up, for a price. Instance mode
+	// only; a change replaces the nodes.
 	// +optional
 	BackupsEnabled bool `json:"backupsEnabled,omitempty" hash:"ignore"`
 
-	// OSDisk has no effect on LKE.
+	// OSDisk is the disk that the system is on: of it only the size has an effect.
+	// Instance mode only; a change replaces the nodes.
 	// +optional
 	OSDisk *InstanceDisk `json:"osDisk,omitempty" hash:"ignore"`
 
-	// DataDisks has no effect on LKE.
+	// DataDisks has no effect on LKE, and is refused in instance mode.
 	// +optional
 	DataDisks *InstanceDisks `json:"dataDisks,omitempty" hash:"ignore"`
 
-	// Configuration has no effect on LKE.
+	// Configuration names the kernel to boot. Instance mode only; a change
+	// replaces the nodes.
 	// +optional
 	Configuration *InstanceConfiguration `json:"configuration,omitempty" hash:"ignore"`
 
-	// PlacementGroup has no effect on LKE.
+	// PlacementGroup is the group that the machine is made in, which has room for
+	// few. Instance mode only; a change replaces the nodes.
 	// +optional
 	PlacementGroup *PlacementGroup `json:"placementGroup,omitempty" hash:"ignore"`
 
-	// VPCID has no effect on LKE.
+	// VPCID is the VPC that the machine is in; SubnetID says where. Instance mode
+	// only; a change replaces the nodes.
 	// +optional
 	VPCID *int `json:"vpcID,omitempty" hash:"ignore"`
 
-	// IPv6Options has no effect on LKE.
+	// SubnetID is the subnet of the VPC. Instance mode only; a change replaces the
+	// nodes.
+	// +optional
+	SubnetID *int `json:"subnetID,omitempty" hash:"ignore"`
+
+	// IPv6Options says which addresses the machine gets in its VPC. Instance mode
+	// only; a change replaces the nodes.
 	// +optional
 	IPv6Options *IPv6Options `json:"ipv6Options,omitempty" hash:"ignore"`
 
-	// SwapSize has no effect on LKE.
+	// SwapSize is the size of the swap disk in MiB. Instance mode only; a change
+	// replaces the nodes.
 	// +optional
 	SwapSize *int `json:"swap_size,omitempty" hash:"ignore"`
 
-	// Kubelet has no effect on LKE, which gives no access to the kubelet's
-	// settings.
+	// Kubelet holds settings of the kubelet. Instance mode only, as LKE gives no
+	// access to them; a change replaces the nodes.
 	// +optional
 	// +kubebuilder:validation:XValidation:message="evictionSoft OwnerKey does not have a matching evictionSoftGracePeriod",rule="has(self.evictionSoft) ? self.evictionSoft.all(e, (e in self.evictionSoftGracePeriod)):true"
 	// +kubebuilder:validation:XValidation:message="evictionSoftGracePeriod OwnerKey does not have a matching evictionSoft",rule="has(self.evictionSoftGracePeriod) ? self.evictionSoftGracePeriod.all(e, (e in self.evictionSoft)):true"
 	Kubelet *KubeletConfiguration `json:"kubelet,omitempty" hash:"ignore"`
+
+	// Select names things of the account by their labels, in place of their
+	// numbers: one class then serves many regions. Instance mode only; a change
+	// replaces the nodes.
+	// +optional
+	Select *Selection `json:"select,omitempty" hash:"ignore"`
+
+	// Bootstrap says how the machine joins the cluster; by kubeadm where it is left
+	// out. Instance mode only; a change replaces the nodes.
+	// +optional
+	Bootstrap *Bootstrap `json:"bootstrap,omitempty" hash:"ignore"`
 }
 
 // LinodeNodeClassStatus is what lkeplan found out about the class.
@@ -162,6 +179,12 @@ type LinodeNodeClassStatus struct {
 	// they have another version than the spec names.
 	// +optional
 	OutdatedNodes int `json:"outdatedNodes,omitempty"`
+
+	// Selected is what Select and the spec's other fields have come to. What was
+	// found stays until the spec selects something else: no node is replaced because
+	// a label has moved. Instance mode only.
+	// +optional
+	Selected *Selected `json:"selected,omitempty"`
 
 	// Conditions: Ready, ValidationSucceeded from which it follows, and
 	// KubernetesVersionCurrent.
@@ -226,19 +249,6 @@ const (
 	LostMachine = "MachineGone" // LKE has no machine of it any more
 	LostNode    = "NodeDeleted" // its Node was deleted first, by somebody or because its machine was gone
 )
-
-// Hash is a digest of the fields whose change replaces nodes.
-func (in *LinodeNodeClass) Hash() string {
-	sum, err := hashstructure.Hash(in.Spec, hashstructure.FormatV2, &hashstructure.HashOptions{
-		SlicesAsSets: true, IgnoreZeroValue: true, ZeroNil: true,
-	})
-	if err != nil {
-		// Only a field of a kind that hashstructure cannot read gets here,
-		// which no LinodeNodeClassSpec has.
-		panic(fmt.Sprintf("hash of LinodeNodeClass %q: %v", in.Name, err))
-	}
-	return strconv.FormatUint(sum, 10)
-}
 
 // TargetVersion is the version for which nodes that have another are replaced; ""
 // where the spec names none, or the controller has not agreed to it yet.
