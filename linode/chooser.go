@@ -15,7 +15,6 @@ import (
 	"sigs.k8s.io/karpenter/pkg/scheduling"
 
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -27,14 +26,14 @@ type Chooser struct {
 	Client client.Client // has the index IndexUID of NodeClaims
 	Types  *instancetype.Set
 	Limits *capacitylimit.Enforcer
-	Tier   catalog.Tier
+	Orders Orders
 	// Overlay applies the NodeOverlays of a NodePool, as Karpenter does before it
 	// plans; nil where there are none. Without it the two could disagree on the
 	// cheapest plan type, and a resource that an overlay adds would fit nowhere.
 	Overlay func(pool string, types []*cloudprovider.InstanceType) ([]*cloudprovider.InstanceType, error)
 }
 
-// Choose returns the claim with its plan type: labels, group, resources and a
+// Choose returns the claim with its plan type: labels, order, resources and a
 // pending provider id. Nothing is stored. The error is Karpenter's of class
 // InsufficientCapacity or NodeClassNotReady where the claim is to be given up.
 func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.NodeClaim, error) {
@@ -52,17 +51,10 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 		return nil, err
 	}
 	plan, _ := c.Types.Plan(it.Name)
-	group := groupFor(nc, class, it.Name, poolLabels(nc, pool))
-	if c.Tier == catalog.Enterprise { // elsewhere LKE has no versions of pools
-		group.Version = class.Status.KubernetesVersion
-	}
 	chosen := nc.DeepCopy()
 	chosen.Labels = claimLabels(nc, want, instancetype.Labels(plan, c.Types.Region()))
-	chosen.Annotations = map[string]string{
-		nodeclaim.AnnotationGroup:            group.Encode(),
-		linodev1alpha1.AnnotationHash:        class.Hash(),
-		linodev1alpha1.AnnotationHashVersion: linodev1alpha1.HashVersion,
-	}
+	chosen.Annotations = c.Orders.Order(nc, class, pool, it.Name)
+	stampWith(&chosen.ObjectMeta, class.Hash())
 	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()
 	chosen.Status.Allocatable = it.Allocatable().DeepCopy()
@@ -85,9 +77,11 @@ func (c *Chooser) Replan(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 func (c *Chooser) reserve(
 	ctx context.Context, nc *karpv1.NodeClaim, pool *karpv1.NodePool, want scheduling.Requirements,
 ) (*cloudprovider.InstanceType, error) {
-	types := c.Types.List()
+	types, err := c.Orders.Offer(ctx, nc.Spec.NodeClassRef.Name, pool, c.Types.List())
+	if err != nil {
+		return nil, err
+	}
 	if c.Overlay != nil && pool != nil { // Karpenter applies NodeOverlays to NodePools only
-		var err error
 		if types, err = c.Overlay(pool.Name, types); err != nil {
 			return nil, fmt.Errorf("apply the NodeOverlays: %w", err)
 		}
@@ -122,7 +116,7 @@ func (c *Chooser) nodeClass(ctx context.Context, nc *karpv1.NodeClaim) (*linodev
 	}
 	switch ready := class.StatusConditions().Get(status.ConditionReady); {
 	case ready.IsUnknown(), ready.ObservedGeneration < class.Generation,
-		c.Tier == catalog.Enterprise && class.Status.KubernetesVersion == "":
+		!c.Orders.Known(&class):
 		return nil, fmt.Errorf("LinodeNodeClass %q has not been checked yet", name)
 	case ready.IsFalse():
 		return nil, cloudprovider.NewNodeClassNotReadyError(errors.New(ready.Message))

@@ -40,14 +40,20 @@ func (p *Provider) IsDrifted(ctx context.Context, nc *karpv1.NodeClaim) (cloudpr
 	if nc.Annotations[linodev1alpha1.AnnotationHash] != class.Hash() {
 		return NodeClassDrifted, nil
 	}
-	if drifted, err := p.upgrades.versionDrifted(ctx, nc, &class); drifted || err != nil {
+	return p.chooser.Orders.Drifted(ctx, nc, &class)
+}
+
+// Drifted implements Orders.
+func (l *LKE) Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
+	cloudprovider.DriftReason, error) {
+	if drifted, err := l.upgrades.versionDrifted(ctx, nc, class); drifted || err != nil {
 		return VersionDrifted, err
 	}
 	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
 	if err != nil {
 		return "", nil // another provider made it: its group is not known
 	}
-	if traits, known := p.machines.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
+	if traits, known := l.fleet.Traits(nodeclaim.InstanceOf(nc.Status.ProviderID)); known && !group.CanKeep(traits) {
 		return PoolDrifted, nil
 	}
 	return "", nil

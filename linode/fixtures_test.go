@@ -60,9 +60,13 @@ func provider(t testing.TB, objects ...client.Object) *Provider {
 		WithIndex(&corev1.Node{}, "spec.providerID",
 			func(o client.Object) []string { return []string{o.(*corev1.Node).Spec.ProviderID} }).Build()
 	types := instancetype.New(facts, "us-ord", catalog.Standard)
-	chooser := &Chooser{Client: c, Tier: catalog.Standard, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types)}
-	return NewProvider(chooser, 77, &shown{})
+	lke := NewLKE(c, types, 77, catalog.Standard, &shown{})
+	chooser := &Chooser{Client: c, Orders: lke, Types: types, Limits: capacitylimit.NewEnforcer(c, c, types)}
+	return NewProvider(chooser, lke)
 }
+
+// lkeOf are the machines of a provider.
+func lkeOf(p *Provider) *LKE { return p.machines.(*LKE) }
 
 func readyClass() *linodev1alpha1.LinodeNodeClass {
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}

@@ -59,7 +59,7 @@ func TestAMachineIsGoneOnlyWhereLKEShowsIt(t *testing.T) {
 				objects = append(objects, node)
 			}
 			p := provider(t, objects...)
-			p.machines = &tt.shown
+			lkeOf(p).fleet = &tt.shown
 			machines, err := p.List(t.Context())
 			if listed := len(machines); (err != nil) != (tt.listed < 0) || err == nil && listed != tt.listed {
 				t.Errorf("List = %d machines, %v; want %d", listed, err, tt.listed)

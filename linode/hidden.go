@@ -21,11 +21,11 @@ import (
 // Unverified: that the number in the name of a Node is that of its pool.
 
 // shown returns the machine with the instance; nil where the pools do not show it.
-func (p *Provider) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {
+func (l *LKE) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {
 	for _, pool := range pools {
 		for _, slot := range pool.Linodes {
 			if slot.InstanceID == instance {
-				return p.machine(pool, slot)
+				return l.machine(pool, slot)
 			}
 		}
 	}
@@ -34,8 +34,8 @@ func (p *Provider) shown(pools []lkeapi.Pool, instance int) *karpv1.NodeClaim {
 
 // mayHold returns the pool that may have the machine of a Node in a slot that it does
 // not list. Where the pool of the Node is not known, that may be any.
-func (p *Provider) mayHold(pools []lkeapi.Pool, node string) (lkeapi.Pool, bool) {
-	number, _, known := nodeclaim.SlotOf(p.cluster, node)
+func (l *LKE) mayHold(pools []lkeapi.Pool, node string) (lkeapi.Pool, bool) {
+	number, _, known := nodeclaim.SlotOf(l.cluster, node)
 	i := slices.IndexFunc(pools, func(pool lkeapi.Pool) bool {
 		return pool.Count > len(pool.Linodes) && (!known || pool.ID == number)
 	})
@@ -46,9 +46,9 @@ func (p *Provider) mayHold(pools []lkeapi.Pool, node string) (lkeapi.Pool, bool)
 }
 
 // nodeOf is the name of the Node with a provider id; "" where there is none.
-func (p *Provider) nodeOf(ctx context.Context, providerID string) (string, error) {
+func (l *LKE) nodeOf(ctx context.Context, providerID string) (string, error) {
 	var nodes corev1.NodeList
-	err := p.chooser.Client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},
+	err := l.client.List(ctx, &nodes, client.MatchingFields{"spec.providerID": providerID},
 		client.UnsafeDisableDeepCopy)
 	if err != nil {
 		return "", fmt.Errorf("list the Nodes with provider id %s: %w", providerID, err)
@@ -60,14 +60,14 @@ func (p *Provider) nodeOf(ctx context.Context, providerID string) (string, error
 }
 
 // hidden returns the machines of NodeClaims that are not listed and that LKE may hide.
-func (p *Provider) hidden(
+func (l *LKE) hidden(
 	ctx context.Context, pools []lkeapi.Pool, listed map[string]bool,
 ) (machines []*karpv1.NodeClaim, err error) {
-	if _, some := p.mayHold(pools, ""); !some {
+	if _, some := l.mayHold(pools, ""); !some {
 		return nil, nil
 	}
 	var claims karpv1.NodeClaimList
-	if err := p.chooser.Client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
+	if err := l.client.List(ctx, &claims, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("list the NodeClaims: %w", err)
 	}
 	for i := range claims.Items {
@@ -75,11 +75,23 @@ func (p *Provider) hidden(
 		if nodeclaim.InstanceOf(id) == 0 || listed[id] {
 			continue
 		}
-		if _, ok := p.mayHold(pools, node); ok {
+		if _, ok := l.mayHold(pools, node); ok {
 			nc := &karpv1.NodeClaim{}
 			nc.Name, nc.Status.ProviderID, nc.Status.NodeName = node, id, node
 			machines = append(machines, nc)
 		}
 	}
 	return machines, nil
+}
+
+// missing reports whether pools of LKE surely have no instance.
+func missing(pools []lkeapi.Pool, instance int) bool {
+	for _, p := range pools {
+		if len(p.Linodes) != p.Count || slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool {
+			return s.InstanceID == instance
+		}) {
+			return false
+		}
+	}
+	return len(pools) > 0
 }

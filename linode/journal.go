@@ -24,7 +24,6 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -57,10 +56,10 @@ type leaving struct {
 	at      time.Time
 }
 
-// lister shows what LKE listed last; fleet.Fleet is one.
-type lister interface{ Last() []lkeapi.Pool }
+// lister knows whether Linode's last list surely lacked an instance; LKE does.
+type lister interface{ Missing(instance int) bool }
 
-// NewJournal returns the controller. The plan types tell prices, and what LKE showed last
+// NewJournal returns the controller. The plan types tell prices, and what Linode listed last
 // whether a machine was there when its NodeClaim was deleted.
 func NewJournal(c client.Client, plans *instancetype.Set, shown lister) *Journal {
 	return &Journal{
@@ -208,7 +207,7 @@ const (
 	lost    = "Lost"
 )
 
-// gone is the entry of a NodeClaim that goes. Whether LKE lists its machine is asked only
+// gone is the entry of a NodeClaim that goes. Whether its machine is listed is asked only
 // where it has begun to go just now: later that is gone in any case.
 func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) linodev1alpha1.GoneNode {
 	plan := nodeclaim.PlanOf(nc)
@@ -226,7 +225,7 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 		g.Reason = "Expired"
 	default:
 		g.Reason = deleted
-		if began && missing(j.machines.Last(), nodeclaim.InstanceOf(nc.Status.ProviderID)) {
+		if began && j.machines.Missing(nodeclaim.InstanceOf(nc.Status.ProviderID)) {
 			g.Reason, g.Message = lost, linodev1alpha1.LostMachine
 		}
 	}
@@ -235,18 +234,6 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 		g.NodePlan, g.Revision = j.rolledBy(ctx, nc, c.Reason)
 	}
 	return g
-}
-
-// missing reports whether pools of LKE surely have no instance.
-func missing(pools []lkeapi.Pool, instance int) bool {
-	for _, p := range pools {
-		if len(p.Linodes) != p.Count || slices.ContainsFunc(p.Linodes, func(s lkeapi.Slot) bool {
-			return s.InstanceID == instance
-		}) {
-			return false
-		}
-	}
-	return len(pools) > 0
 }
 
 // rolledBy is the revision for which a NodeClaim is replaced, as far as it is known.

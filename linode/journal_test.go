@@ -55,7 +55,7 @@ func TestTheJournalOfAClass(t *testing.T) {
 		}
 		return written
 	}
-	first := NewJournal(c, plans, &shown{})
+	first := NewJournal(c, plans, &LKE{fleet: &shown{}})
 	first.note(t.Context(), going(1, func(nc *karpv1.NodeClaim) {
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, "NodePoolDrifted", "")
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
@@ -72,7 +72,7 @@ func TestTheJournalOfAClass(t *testing.T) {
 	}
 	version := class.ResourceVersion
 
-	second := NewJournal(c, plans, &shown{}) // of another leader, which sees those that still go
+	second := NewJournal(c, plans, &LKE{fleet: &shown{}}) // of another leader, which sees those that still go
 	second.note(t.Context(), going(2, func(nc *karpv1.NodeClaim) { nc.Spec.ExpireAfter = karpv1.MustParseNillableDuration("60m") }), true)
 	if got := journal(second); !slices.Equal(got, want) || class.ResourceVersion != version {
 		t.Errorf("%q, want %q, and nothing to be written", got, want)
@@ -99,7 +99,7 @@ func TestTheJournalKeepsTheRevision(t *testing.T) {
 		nc := goingNow(1)
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDrifted, drift, "")
 		nc.StatusConditions().SetTrueWithReason(karpv1.ConditionTypeDisruptionReason, "Drifted", "")
-		j := NewJournal(c, provider(t).chooser.Types, &shown{})
+		j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{}})
 		j.note(t.Context(), nc, true)
 		g := j.new[class.Name][nc.Name]
 		if got := (rolledby.Revision{NodePlan: g.NodePlan, Name: g.Revision}); got != want {
@@ -138,7 +138,7 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 			nc := goingNow(1)
 			nc.ResourceVersion, nc.Status.NodeName = "9", "lke77-1-a"
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
-			j := NewJournal(c, provider(t).chooser.Types, &shown{last: test.pools})
+			j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{last: test.pools}})
 			sees := func(versions []string) {
 				for _, version := range versions {
 					node := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "lke77-1-a"}}
@@ -164,7 +164,7 @@ func TestTheJournalTellsLostNodes(t *testing.T) {
 // TestTheJournalForgetsNodes that have gone long ago.
 func TestTheJournalForgetsNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		j := NewJournal(nil, nil, &shown{})
+		j := NewJournal(nil, nil, &LKE{fleet: &shown{}})
 		now := metav1.Now()
 		for n := range 3 {
 			j.sees(&corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(n), DeletionTimestamp: &now}})

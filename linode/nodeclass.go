@@ -3,8 +3,6 @@ package linode
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -13,7 +11,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/events"
-	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -25,10 +22,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
-	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/fleet"
-	"github.com/lkeplan/lkeplan/linode/kubeversion"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -38,8 +31,8 @@ import (
 // Karpenter's.
 const indexClass = "spec.nodeClassRef.name"
 
-// NodeClass is the controller of LinodeNodeClasses: it says whether LKE can make
-// nodes of a class and whether Linode answers at all, writes the hash that drift is
+// NodeClass is the controller of LinodeNodeClasses: it says whether machines can be made
+// of a class and whether Linode answers at all, writes the hash that drift is
 // found by, and keeps a class until no NodeClaim uses it.
 type NodeClass struct {
 	client client.Client
@@ -49,35 +42,42 @@ type NodeClass struct {
 
 // Linode is what a NodeClass has to know of Linode.
 type Linode struct {
-	Cluster      lkeapi.Cluster
-	ControlPlane controlPlane
-	Account      account // asked once every few minutes
-	Standing     *lkeapi.Standing
+	Cluster  lkeapi.Cluster // its ID is 0 where it is none of LKE's
+	Mode     string         // of the classes, as their annotation AnnotationMode has it
+	Rules    Rules
+	Standing *lkeapi.Standing
 }
 
-// controlPlane knows the version of the control plane; fleet.ControlPlane is one.
-type controlPlane interface {
-	Version() string
-	Upgrades() <-chan event.GenericEvent
+// Rules are what a way to get machines asks of classes. LKEClasses are those of LKE.
+type Rules interface {
+	// Problem says why no machine can be made of a class, as far as that is known; "" where
+	// one can.
+	Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string
+	// Settle writes into the status of a class what else its machines depend on.
+	Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error
+	// Drifted reports whether a claim is known to be made from another class than this, by
+	// the fields that its Hash is made of.
+	Drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool
+	// Changes receives when all classes are to be looked at again; nil where that never is.
+	Changes() <-chan event.GenericEvent
 }
 
 // NewNodeClass returns the controller for the classes of a cluster.
 func NewNodeClass(c client.Client, l Linode, recorder events.EventRecorder) *NodeClass {
-	l.Account = remember(l.Account)
 	return &NodeClass{client: c, Linode: l, events: recorder}
 }
 
-func (n *NodeClass) tier() catalog.Tier { return catalog.Tier(n.Cluster.Tier) }
-
 // Register implements operatorpkg's Controller.
 func (n *NodeClass) Register(_ context.Context, mgr ctrl.Manager) error {
-	return ctrl.NewControllerManagedBy(mgr).
+	b := ctrl.NewControllerManagedBy(mgr).
 		Named("nodeclass").
 		For(&linodev1alpha1.LinodeNodeClass{}).
 		Watches(&karpv1.NodeClaim{}, handler.EnqueueRequestsFromMapFunc(classOf), builder.WithPredicates(comeAndGone())).
-		WatchesRawSource(source.Channel(n.ControlPlane.Upgrades(), handler.EnqueueRequestsFromMapFunc(n.every))).
-		WatchesRawSource(source.Func(n.watchStanding)).
-		Complete(n)
+		WatchesRawSource(source.Func(n.watchStanding))
+	if changes := n.Rules.Changes(); changes != nil {
+		b = b.WatchesRawSource(source.Channel(changes, handler.EnqueueRequestsFromMapFunc(n.every)))
+	}
+	return b.Complete(n)
 }
 
 // comeAndGone lets NodeClaims through whose Node has joined, because its version
@@ -137,7 +137,7 @@ func (n *NodeClass) again(class *linodev1alpha1.LinodeNodeClass) time.Duration {
 	switch {
 	case !class.StatusConditions().Get(status.ConditionReady).IsTrue(), n.Standing.Problem() != lkeapi.Problem{}:
 		return missingEvery
-	case class.Spec.FirewallID == nil && class.Spec.LKEK8sVersion == nil:
+	case class.Spec.NamesNothing():
 		return 0
 	}
 	return classEvery
@@ -163,6 +163,9 @@ func (n *NodeClass) stamp(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 		}
 	}
 	controllerutil.AddFinalizer(class, linodev1alpha1.Finalizer)
+	if n.Mode != "" { // before the hash, which heeds it
+		metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationMode, n.Mode)
+	}
 	stampWith(&class.ObjectMeta, class.Hash())
 	metav1.SetMetaDataAnnotation(&class.ObjectMeta, linodev1alpha1.AnnotationCluster,
 		fmt.Sprintf("%d/%s", n.Cluster.ID, n.Cluster.Label))
@@ -186,7 +189,7 @@ func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNod
 		}
 		stored := nc.DeepCopy()
 		hash := class.Hash()
-		if drifted(nc, class) {
+		if n.Rules.Drifted(nc, class) {
 			hash = "drifted"
 		}
 		stampWith(&nc.ObjectMeta, hash)
@@ -197,14 +200,6 @@ func (n *NodeClass) restamp(ctx context.Context, class *linodev1alpha1.LinodeNod
 	return nil
 }
 
-// drifted reports whether a claim is known to be made from another class than this,
-// by the fields that Hash is made of: what drifted before stays so.
-func drifted(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) bool {
-	group, err := capacity.DecodeGroup(nc.Annotations[nodeclaim.AnnotationGroup])
-	return err == nil &&
-		(group.DiskEncryption != class.Spec.DiskEncryption || group.FirewallID != ptr.Deref(class.Spec.FirewallID, 0))
-}
-
 func stampWith(meta *metav1.ObjectMeta, hash string) {
 	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHash, hash)
 	metav1.SetMetaDataAnnotation(meta, linodev1alpha1.AnnotationHashVersion, linodev1alpha1.HashVersion)
@@ -212,8 +207,12 @@ func stampWith(meta *metav1.ObjectMeta, hash string) {
 
 // claims returns the NodeClaims of a class.
 func (n *NodeClass) claims(ctx context.Context, class string) ([]karpv1.NodeClaim, error) {
+	return claimsOf(ctx, n.client, class)
+}
+
+func claimsOf(ctx context.Context, c client.Reader, class string) ([]karpv1.NodeClaim, error) {
 	var list karpv1.NodeClaimList
-	if err := n.client.List(ctx, &list, client.MatchingFields{indexClass: class}); err != nil {
+	if err := c.List(ctx, &list, client.MatchingFields{indexClass: class}); err != nil {
 		return nil, err
 	}
 	claims := list.Items[:0]
@@ -248,9 +247,10 @@ func (n *NodeClass) finalize(ctx context.Context, class *linodev1alpha1.LinodeNo
 // validate sets the conditions.
 func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
 	stored := class.DeepCopy()
-	problem := ClassProblem(class.Spec, n.tier())
-	if problem == "" {
-		problem = n.missing(ctx, class.Spec)
+	problem := n.Rules.Problem(ctx, class)
+	if is := class.Annotations[linodev1alpha1.AnnotationMode]; problem == "" && is != n.Mode {
+		problem = fmt.Sprintf("annotation %s is %q, and this controller makes no machines of such classes: see its --mode, "+
+			"and mode in the cluster block", linodev1alpha1.AnnotationMode, is)
 	}
 	conditions := class.StatusConditions()
 	if problem == "" {
@@ -258,7 +258,7 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	} else if conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem) {
 		n.events.Eventf(class, nil, corev1.EventTypeWarning, "Invalid", "Validate", "%s", problem)
 	}
-	if err := n.settleVersion(ctx, class); err != nil {
+	if err := n.Rules.Settle(ctx, class); err != nil {
 		return err
 	}
 	n.answers(class, conditions)
@@ -269,46 +269,4 @@ func (n *NodeClass) validate(ctx context.Context, class *linodev1alpha1.LinodeNo
 	return n.client.Status().Patch(ctx, class, client.MergeFromWithOptions(stored, client.MergeFromWithOptimisticLock{}))
 }
 
-// missing says what a class names that Linode does not have; "" where nothing is
-// missing or Linode does not answer: LKE refuses the pool itself where it is wrong.
-func (n *NodeClass) missing(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec) string {
-	if v := spec.LKEK8sVersion; v != nil && n.tier() == catalog.Enterprise && *v != n.ControlPlane.Version() {
-		if versions, err := n.Account.Versions(ctx, n.tier()); err == nil && !slices.Contains(versions, *v) {
-			return fmt.Sprintf("spec.lkeK8sVersion: LKE Enterprise has no version %s; it has: %s",
-				*v, strings.Join(versions, ", "))
-		}
-	}
-	if id := spec.FirewallID; id != nil {
-		if err := n.Account.Firewall(ctx, *id); lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
-			return fmt.Sprintf("spec.firewallID: the account has no firewall %d; correct the number, or make the firewall",
-				*id)
-		}
-	}
-	return ""
-}
-
 var _ status.Object = (*linodev1alpha1.LinodeNodeClass)(nil)
-
-// ClassProblem says why LKE would refuse pools of a class; "" where it would
-// not. Limits of tags: 3 to 50 characters (API: pool tags); firewalls are for
-// Enterprise clusters.
-func ClassProblem(spec linodev1alpha1.LinodeNodeClassSpec, tier catalog.Tier) string {
-	for _, tag := range spec.Tags {
-		if len(tag) < 3 || len(tag) > 50 {
-			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
-		}
-		if strings.HasPrefix(strings.ToLower(tag), fleet.GroupTag) {
-			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
-		}
-	}
-	if spec.FirewallID != nil && tier != catalog.Enterprise {
-		return "spec.firewallID: only LKE Enterprise puts a firewall in front of a node pool; " +
-			"this cluster is of the standard tier; remove it"
-	}
-	if v := spec.LKEK8sVersion; v != nil {
-		if problem := kubeversion.Fits(*v, tier == catalog.Enterprise); problem != "" {
-			return "spec.lkeK8sVersion: " + problem
-		}
-	}
-	return ""
-}

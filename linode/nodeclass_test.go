@@ -86,11 +86,13 @@ func (s shelf) Firewall(_ context.Context, id int) error {
 	return s.err
 }
 
-// linodeOf is Linode with a cluster of the tier.
-func linodeOf(tier catalog.Tier, control controlPlane, account account) Linode {
-	return Linode{
-		Cluster: lkeapi.Cluster{Tier: string(tier)}, ControlPlane: control, Account: account, Standing: lkeapi.NewStanding(),
-	}
+// classes is the controller of the classes of a cluster of the tier.
+func classes(
+	c client.Client, tier catalog.Tier, control controlPlane, account account, recorder events.EventRecorder,
+) *NodeClass {
+	cluster := lkeapi.Cluster{Tier: string(tier)}
+	l := Linode{Cluster: cluster, Rules: NewLKEClasses(c, cluster, control, account, recorder), Standing: lkeapi.NewStanding()}
+	return NewNodeClass(c, l, recorder)
 }
 
 // TestAClassNamesWhatLinodeHas: where Linode cannot be asked, the class is taken
@@ -138,7 +140,7 @@ func TestAClassNamesWhatLinodeHas(t *testing.T) {
 			class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}, Spec: tt.spec}
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
 				WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
-			controller := NewNodeClass(c, linodeOf(catalog.Enterprise, plane("v1.33.9+lke1"), shelf{tt.err}),
+			controller := classes(c, catalog.Enterprise, plane("v1.33.9+lke1"), shelf{tt.err},
 				events.NewFakeRecorder(5))
 			if _, err := controller.Reconcile(t.Context(), ctrl.Request{
 				NamespacedName: client.ObjectKeyFromObject(class),
@@ -182,7 +184,7 @@ func TestNodeClaimsComeAndGoWithoutAskingLinode(t *testing.T) {
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
 			WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
 		calls, reconciled := 0, 0
-		controller := NewNodeClass(c, linodeOf(catalog.Enterprise, plane("v1.33.9+lke1"), counted{shelf{}, &calls}),
+		controller := classes(c, catalog.Enterprise, plane("v1.33.9+lke1"), counted{shelf{}, &calls},
 			events.NewFakeRecorder(500))
 		reconcile := func() {
 			again, err := controller.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)})
@@ -223,8 +225,9 @@ func TestAClassSaysWhetherLinodeAnswers(t *testing.T) {
 	class := &linodev1alpha1.LinodeNodeClass{ObjectMeta: metav1.ObjectMeta{Name: "default"}}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(class).WithStatusSubresource(class).
 		WithIndex(&karpv1.NodeClaim{}, indexClass, func(client.Object) []string { return nil }).Build()
-	l, recorder := linodeOf(catalog.Standard, plane("1.33"), shelf{}), events.NewFakeRecorder(50)
-	controller, standing := NewNodeClass(c, l, recorder), l.Standing
+	recorder := events.NewFakeRecorder(50)
+	controller := classes(c, catalog.Standard, plane("1.33"), shelf{}, recorder)
+	standing := controller.Standing
 	list := func(class lkeapi.Class, err error) {
 		standing.Observe(lkeapi.Call{Method: "GET", Route: "lke/clusters/{}/pools", Class: class, Err: err})
 	}

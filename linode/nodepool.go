@@ -103,14 +103,16 @@ func Narrow(pool *karpv1.NodePool, region string) {
 // rules of Karpenter, whose own controller of this name it replaces, and by those of
 // LKE. Two controllers would take turns with the condition ValidationSucceeded.
 type NodePools struct {
-	client client.Client
-	types  *instancetype.Set
-	events events.EventRecorder
+	client  client.Client
+	types   *instancetype.Set
+	refused func(*karpv1.NodePool) []Problem
+	events  events.EventRecorder
 }
 
-// NewNodePools returns the controller.
-func NewNodePools(c client.Client, types *instancetype.Set, recorder events.EventRecorder) *NodePools {
-	return &NodePools{client: c, types: types, events: recorder}
+// NewNodePools returns the controller. What is refused of a NodePool is PoolProblems on LKE.
+func NewNodePools(c client.Client, types *instancetype.Set, refused func(*karpv1.NodePool) []Problem,
+	recorder events.EventRecorder) *NodePools {
+	return &NodePools{client: c, types: types, refused: refused, events: recorder}
 }
 
 // Register implements operatorpkg's Controller. Karpenter writes conditions too, and
@@ -182,7 +184,7 @@ const stockEvery = 5 * time.Second
 // validate sets the conditions in memory.
 func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	conditions := pool.StatusConditions()
-	invalid, why := pool.RuntimeValidate(ctx), Unacceptable(pool, n.types)
+	invalid, why := pool.RuntimeValidate(ctx), Unacceptable(pool, n.types, n.refused(pool))
 	if why == "" {
 		conditions.SetTrue(ConditionAccepted)
 	} else if conditions.SetFalse(ConditionAccepted, "Unacceptable", why) {
@@ -223,11 +225,11 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	return fmt.Sprintf("LKE has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
-// Unacceptable says why LKE can make no node of the types for a NodePool; "" where it
-// can.
-func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set) string {
+// Unacceptable says why no node of the types can be made for a NodePool of which
+// something may be refused; "" where one can.
+func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Problem) string {
 	var texts []string
-	for _, p := range PoolProblems(pool) {
+	for _, p := range refused {
 		texts = append(texts, p.Path+": "+p.Text)
 	}
 	want, region := instancetype.RequirementsOf(pool), types.Region()

@@ -74,7 +74,7 @@ func TestNodePoolsSayWhatLKEWouldRefuse(t *testing.T) {
 			tt.edit(pool)
 			p := provider(t, pool)
 			c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool).WithStatusSubresource(pool).Build()
-			if _, err := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5)).Reconcile(t.Context(),
+			if _, err := NewNodePools(c, p.chooser.Types, PoolProblems, events.NewFakeRecorder(5)).Reconcile(t.Context(),
 				ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}); err != nil {
 				t.Fatal(err)
 			}
@@ -121,7 +121,7 @@ func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
 		}
 		p := provider(t, pool, other)
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, other).WithStatusSubresource(pool).Build()
-		pools := NewNodePools(c, p.chooser.Types, events.NewFakeRecorder(5))
+		pools := NewNodePools(c, p.chooser.Types, PoolProblems, events.NewFakeRecorder(5))
 		says := func(pool *karpv1.NodePool) (text string, again time.Duration) {
 			t.Helper()
 			req := ctrl.Request{NamespacedName: client.ObjectKeyFromObject(pool)}

@@ -1,10 +1,13 @@
-// Package linode is Karpenter's CloudProvider on LKE.
+// Package linode is Karpenter's CloudProvider on Linode.
 //
 // A NodeClaim becomes a Linode in three steps that never wait for one another:
 // Provider.Create picks a plan type and answers at once with a pending provider
-// id; the Fleet sees the claim, asks LKE for a slot in a node pool, and writes the
+// id; on LKE the Fleet sees the claim, asks LKE for a slot in a node pool, and writes the
 // Linode's id on the claim; earlybind prepares the Node when it joins. What to ask
 // of LKE is decided in linode/capacity, which is pure.
+//
+// In instance mode linode/instances takes the place of LKE: Orders, Machines and Rules
+// are the border, and nothing on this side of it asks for the mode.
 //
 // The package knows no HCL and nothing of Git; it gets NodePools and
 // LinodeNodeClasses from the API server, whoever wrote them.
@@ -13,7 +16,6 @@ package linode
 import (
 	"context"
 	"fmt"
-	"maps"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -23,43 +25,52 @@ import (
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
-	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Provider is the CloudProvider. Its methods answer from what is known; none of
-// them waits for LKE to make anything.
+// them waits for a machine to be made.
 type Provider struct {
 	chooser  *Chooser
-	cluster  int
 	machines Machines
-	upgrades *upgrades
 	retired  instancetype.Retired
 }
 
-// Machines are the Linodes of an LKE cluster; fleet.Fleet is one.
+// Machines are the Linodes of a cluster. LKE shows those of LKE's node pools.
 type Machines interface {
-	// Pools returns all pools of the cluster as LKE showed them at a time or later.
-	Pools(ctx context.Context, notBefore time.Time) ([]lkeapi.Pool, error)
-	// Last returns all pools as LKE showed them last, whenever that was.
-	Last() []lkeapi.Pool
-	// Release says that the machine of a NodeClaim may go, and reports whether LKE,
+	// Release says that the machine of a NodeClaim may go, and reports whether Linode,
 	// asked after the first call, does not show it any more.
 	Release(uid string) (gone bool)
-	// Traits returns what the pool of an instance is like, where that is known.
-	Traits(instance int) (capacity.Traits, bool)
+	// Get returns a machine as a NodeClaim. The error is Karpenter's NotFound where the
+	// machine is gone for good, and only then.
+	Get(ctx context.Context, instance int) (*karpv1.NodeClaim, error)
+	// List returns all machines, those included that may only be hidden for a moment.
+	List(ctx context.Context) ([]*karpv1.NodeClaim, error)
+}
+
+// Orders is what a NodeClaim's machine is ordered by.
+type Orders interface {
+	// Known reports whether all is known of a class that an order needs.
+	Known(class *linodev1alpha1.LinodeNodeClass) bool
+	// Offer returns the types as nodes of a class have them, for a NodePool, which may be nil.
+	// It changes none of those that it is given.
+	Offer(ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType) (
+		[]*cloudprovider.InstanceType, error)
+	// Order returns the annotations that a claim has its machine made by.
+	Order(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) map[string]string
+	// Drifted says why a claim's machine is not what its class and its order say, but for
+	// what the class's hash tells; "" where it is.
+	Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (
+		cloudprovider.DriftReason, error)
 }
 
 var _ cloudprovider.CloudProvider = (*Provider)(nil)
 
-// NewProvider returns a CloudProvider for an LKE cluster.
-func NewProvider(chooser *Chooser, cluster int, machines Machines) *Provider {
-	return &Provider{
-		chooser: chooser, cluster: cluster, machines: machines, upgrades: &upgrades{client: chooser.Client},
-	}
+// NewProvider returns a CloudProvider.
+func NewProvider(chooser *Chooser, machines Machines) *Provider {
+	return &Provider{chooser: chooser, machines: machines}
 }
 
 // Region is the region of the cluster, and its only zone.
@@ -94,10 +105,15 @@ func (p *Provider) GetInstanceTypes(ctx context.Context, pool *karpv1.NodePool) 
 }
 
 func (p *Provider) offered(ctx context.Context, pool *karpv1.NodePool) ([]*cloudprovider.InstanceType, error) {
-	if len(PoolProblems(pool)) > 0 {
-		return p.chooser.Types.Snapshot().Hidden(), nil // LKE would refuse each node
+	types, err := p.chooser.Limits.Types(ctx, pool.Name)
+	if err != nil {
+		return nil, err
 	}
-	return p.chooser.Limits.Types(ctx, pool.Name)
+	var class string
+	if ref := pool.Spec.Template.Spec.NodeClassRef; ref != nil {
+		class = ref.Name
+	}
+	return p.chooser.Orders.Offer(ctx, class, pool, types)
 }
 
 // RepairPolicies implements CloudProvider: the conditions that a kubelet on LKE
@@ -120,7 +136,7 @@ func (p *Provider) Create(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.No
 	return chosen, nil
 }
 
-// Delete releases the claim's machine. It returns NotFound only when LKE, asked
+// Delete releases the claim's machine. It returns NotFound only when Linode, asked
 // after the first call, does not show the machine any more: Karpenter then removes
 // its finalizer, and a machine that still runs would be leaked.
 //
@@ -134,14 +150,12 @@ func (p *Provider) Delete(_ context.Context, nc *karpv1.NodeClaim) error {
 	if !p.machines.Release(string(nc.UID)) {
 		return nil
 	}
-	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("LKE has no machine of NodeClaim %s any more", nc.Name))
+	return cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("Linode has no machine of NodeClaim %s any more", nc.Name))
 }
 
 // Get returns what is known of a machine by its provider id. A pending id is
 // answered from the NodeClaim that it belongs to. Karpenter asks about once a second
-// for each node that it drains and that is not ready: hence a list that is a moment
-// old will do. A machine that it does not show is gone for good, unless LKE does not
-// list all of the machine's pool.
+// for each node that it drains and that is not ready.
 func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClaim, error) {
 	if uid, pending := nodeclaim.UIDOf(providerID); pending {
 		return p.pending(ctx, uid)
@@ -150,32 +164,8 @@ func (p *Provider) Get(ctx context.Context, providerID string) (*karpv1.NodeClai
 	if instance == 0 {
 		return nil, fmt.Errorf("%q is not the provider id of a Linode", providerID)
 	}
-	pools, err := p.machines.Pools(ctx, time.Now().Add(-recent))
-	if err != nil {
-		if nc := p.shown(p.machines.Last(), instance); nc != nil {
-			return nc, nil // what LKE showed last is a better answer than none
-		}
-		return nil, err
-	}
-	if nc := p.shown(pools, instance); nc != nil {
-		return nc, nil
-	}
-	node, err := p.nodeOf(ctx, providerID)
-	if err != nil {
-		return nil, err
-	}
-	if pool, ok := p.mayHold(pools, node); ok {
-		return nil, fmt.Errorf("LKE does not list all nodes of pool %d yet, %d of %d; Linode %d may be one of them",
-			pool.ID, len(pool.Linodes), pool.Count, instance)
-	}
-	return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("no pool of cluster %d has Linode %d", p.cluster,
-		instance))
+	return p.machines.Get(ctx, instance)
 }
-
-// recent is how old a list may be that says that a machine is gone. No machine
-// comes back, and Karpenter asks for no machine before its Node has joined, which
-// takes longer.
-const recent = 2 * time.Second
 
 func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, error) {
 	nc, err := nodeclaim.ByUID(ctx, p.chooser.Client, uid)
@@ -188,39 +178,7 @@ func (p *Provider) pending(ctx context.Context, uid string) (*karpv1.NodeClaim, 
 	return nc, nil
 }
 
-// List returns the machines of all pools of the cluster, and those of NodeClaims that
-// may be in a slot which LKE counts and does not list: Karpenter deletes a registered
-// claim whose machine is missing here and whose Node is not ready.
+// List returns all machines of the cluster.
 func (p *Provider) List(ctx context.Context) ([]*karpv1.NodeClaim, error) {
-	pools, err := p.machines.Pools(ctx, time.Now().Add(-10*time.Second))
-	if err != nil {
-		return nil, err
-	}
-	var machines []*karpv1.NodeClaim
-	listed := map[string]bool{}
-	for _, pool := range pools {
-		for _, slot := range pool.Linodes {
-			if slot.InstanceID != 0 {
-				machines = append(machines, p.machine(pool, slot))
-				listed[nodeclaim.LinodeID(slot.InstanceID)] = true
-			}
-		}
-	}
-	hidden, err := p.hidden(ctx, pools, listed)
-	return append(machines, hidden...), err
-}
-
-// machine describes a slot with an instance as a NodeClaim.
-func (p *Provider) machine(pool lkeapi.Pool, slot lkeapi.Slot) *karpv1.NodeClaim {
-	nc := &karpv1.NodeClaim{}
-	nc.Name = nodeclaim.NodeName(p.cluster, slot.ID)
-	nc.Labels = maps.Clone(pool.Labels)
-	if plan, ok := p.chooser.Types.Plan(pool.Type); ok {
-		nc.Labels = instancetype.Labels(plan, p.chooser.Types.Region())
-		maps.Copy(nc.Labels, pool.Labels)
-		nc.Status.Capacity = instancetype.Capacity(plan)
-	}
-	nc.Status.ProviderID = nodeclaim.LinodeID(slot.InstanceID)
-	nc.Status.NodeName = nc.Name
-	return nc
+	return p.machines.List(ctx)
 }

@@ -226,7 +226,7 @@ func TestWhatIsEditedAtLKERollsNothing(t *testing.T) {
 			}
 			tt.edit(&pool)
 			p := provider(t, class)
-			p.machines = &shown{traits: fleet.TraitsOf(pool)}
+			lkeOf(p).fleet = &shown{traits: fleet.TraitsOf(pool)}
 			nc := decided(1)
 			nc.Status.ProviderID = nodeclaim.LinodeID(10)
 			nc.Annotations[linodev1alpha1.AnnotationHash] = class.Hash()

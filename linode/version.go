@@ -78,41 +78,41 @@ func (w wish) first() string {
 	return newest.Minor() // what kubelets of the standard tier report has a patch
 }
 
-// settleVersion writes into the status of a class which version its nodes get, how
+// Settle implements Rules: it writes into the status of a class which version its nodes get, how
 // many have another, and where the control plane is.
 //
 // Unverified: that pools on Enterprise, and machines everywhere, keep their version until
 // they are recycled or replaced, also when the control plane is upgraded.
-func (n *NodeClass) settleVersion(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
-	claims, err := n.claims(ctx, class.Name)
+func (l *LKEClasses) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+	claims, err := claimsOf(ctx, l.client, class.Name)
 	if err != nil {
 		return err
 	}
 	w := wish{
 		kept:         class.Status.KubernetesVersion,
-		controlPlane: cmp.Or(n.ControlPlane.Version(), class.Status.ControlPlaneVersion), // what LKE said last
+		controlPlane: cmp.Or(l.control.Version(), class.Status.ControlPlaneVersion), // what LKE said last
 	}
 	if class.Spec.LKEK8sVersion != nil {
 		w.written = *class.Spec.LKEK8sVersion
 	}
 	for i := range claims {
-		version, err := versionOf(ctx, n.client, &claims[i])
+		version, err := versionOf(ctx, l.client, &claims[i])
 		if err != nil {
 			return err
 		}
 		w.nodes = append(w.nodes, version)
 	}
-	if n.tier() == catalog.Enterprise && w.written == "" && w.kept != w.controlPlane {
-		if versions, err := n.Account.Versions(ctx, catalog.Enterprise); err == nil {
+	if l.tier() == catalog.Enterprise && w.written == "" && w.kept != w.controlPlane {
+		if versions, err := l.account.Versions(ctx, catalog.Enterprise); err == nil {
 			w.offered = versions
 		}
 	}
-	n.writeVersion(class, w, w.decide())
+	l.writeVersion(class, w, w.decide())
 	return nil
 }
 
 // writeVersion writes the decision. An event says what has changed.
-func (n *NodeClass) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, d decision) {
+func (l *LKEClasses) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, d decision) {
 	status := &class.Status
 	if status.KubernetesVersion != d.version {
 		status.KubernetesVersion, status.KubernetesVersionSince = d.version, new(metav1.NewTime(time.Now()))
@@ -131,7 +131,7 @@ func (n *NodeClass) writeVersion(class *linodev1alpha1.LinodeNodeClass, w wish, 
 	before := conditions.Get(linodev1alpha1.ConditionVersionCurrent)
 	conditions.SetFalse(linodev1alpha1.ConditionVersionCurrent, d.reason, d.message)
 	if before == nil || before.Reason != d.reason || before.Message != d.message {
-		n.events.Eventf(class, nil, corev1.EventTypeWarning, d.reason, "Upgrade", "%s", d.message)
+		l.events.Eventf(class, nil, corev1.EventTypeWarning, d.reason, "Upgrade", "%s", d.message)
 	}
 }
 

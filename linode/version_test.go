@@ -103,7 +103,7 @@ func reconciled(t *testing.T, tier catalog.Tier, controlPlane string, account ac
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
 	recorder := events.NewFakeRecorder(50)
-	n := NewNodeClass(c, linodeOf(tier, plane(controlPlane), account), recorder)
+	n := classes(c, tier, plane(controlPlane), account, recorder)
 	for range 3 { // what is said once is not said again
 		if _, err := n.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
 			t.Fatal(err)
@@ -311,12 +311,12 @@ func TestANewHashIsNoDrift(t *testing.T) {
 		WithIndex(&karpv1.NodeClaim{}, indexClass, func(o client.Object) []string {
 			return []string{o.(*karpv1.NodeClaim).Spec.NodeClassRef.Name}
 		}).Build()
-	n := NewNodeClass(c, linodeOf(catalog.Standard, plane("1.33"), shelf{}), events.NewFakeRecorder(5))
+	n := classes(c, catalog.Standard, plane("1.33"), shelf{}, events.NewFakeRecorder(5))
 	if _, err := n.Reconcile(t.Context(), ctrl.Request{NamespacedName: client.ObjectKeyFromObject(class)}); err != nil {
 		t.Fatal(err)
 	}
 	p := provider(t)
-	p.chooser.Client, p.upgrades.client = c, c
+	p.chooser.Client, lkeOf(p).upgrades.client = c, c
 	for nc, want := range map[*karpv1.NodeClaim]cloudprovider.DriftReason{same: "", other: NodeClassDrifted} {
 		if err := c.Get(t.Context(), client.ObjectKeyFromObject(nc), nc); err != nil {
 			t.Fatal(err)
@@ -332,7 +332,7 @@ func TestANewHashIsNoDrift(t *testing.T) {
 func TestNodesAreMadeOfTheDecidedVersion(t *testing.T) {
 	made := func(class *linodev1alpha1.LinodeNodeClass) (string, error) {
 		p := provider(t, class, nodePool())
-		p.chooser.Tier = catalog.Enterprise
+		lkeOf(p).tier = catalog.Enterprise
 		nc, err := p.Create(context.Background(), nodeClaim("1"))
 		if err != nil {
 			return "", err

@@ -45,7 +45,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
-	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -252,7 +251,7 @@ func requireCRDs(mapper meta.RESTMapper, more ...string) error {
 }
 
 func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account) error {
-	lke, cluster := linodes.api, linodes.cluster
+	cluster := linodes.cluster
 	types := instancetype.New(linodes.prices, cluster.Region, catalog.Tier(cluster.Tier))
 	types.SetVersion(cluster.K8sVersion)
 	indexer := mgr.GetFieldIndexer()
@@ -265,27 +264,18 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if err := mgr.Add(refresher); err != nil {
 		return err
 	}
-	control := fleet.NewControlPlane(lke, cluster, types, cfg.Log)
 	limits := capacitylimit.NewEnforcer(mgr.GetClient(), mgr.GetAPIReader(), types)
-	chooser := &linode.Chooser{Client: mgr.GetClient(), Tier: catalog.Tier(cluster.Tier), Types: types, Limits: limits}
+	chooser := &linode.Chooser{Client: mgr.GetClient(), Types: types, Limits: limits}
 	overlays := nodeoverlay.NewInstanceTypeStore()
 	if cfg.Karpenter.Gates.NodeOverlay {
 		chooser.Overlay = overlays.ApplyAll
 	}
-	var roster *fleet.Roster
-	if cfg.NodeAdmission != "" {
-		namespace, name, _ := strings.Cut(cfg.NodeAdmission, "/")
-		roster = fleet.NewRoster(mgr.GetClient(), cluster.ID, namespace, name)
-	}
-	machines := fleet.New(fleet.Config{
-		API: lke, Cluster: cluster, ControlPlane: control,
-		Claims: fleet.NewNodeClaims(mgr.GetClient(), mgr.GetAPIReader(), events, chooser.Replan),
-		Nodes:  fleet.NewNodes(mgr.GetClient()), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
-	})
-	if err := registerMetrics(cfg, append(machines.Metrics(), types)...); err != nil {
+	how := lkeMode(mgr, cfg, linodes, chooser, events)
+	chooser.Orders = how.orders
+	if err := registerMetrics(cfg, append(how.metrics, types)...); err != nil {
 		return err
 	}
-	planned, err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, cluster.ID, machines), overlays)
+	planned, err := addKarpenter(ctx, mgr, cfg.Karpenter, linode.NewProvider(chooser, how.machines), overlays)
 	if err != nil {
 		return err
 	}
@@ -300,21 +290,16 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 			return err
 		}
 	}
-	return register(ctx, mgr,
-		fleet.NewTrigger(mgr.GetClient(), machines),
-		earlybind.NewController(mgr.GetClient(), cluster.ID, machines),
-		earlybind.NewDisowner(mgr.GetClient(), cluster.ID),
+	return register(ctx, mgr, append(how.controllers,
 		linode.NewNodeClass(mgr.GetClient(), linode.Linode{
-			Cluster: cluster, ControlPlane: control, Account: lke, Standing: linodes.standing,
+			Cluster: cluster, Mode: how.name, Rules: how.rules, Standing: linodes.standing,
 		}, events),
-		linode.NewJournal(mgr.GetClient(), types, machines),
-		linode.NewNodePools(mgr.GetClient(), types, events),
+		linode.NewJournal(mgr.GetClient(), types, how.machines),
+		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),
 		linode.NewPods(mgr.GetClient(), types, events),
-		instancetype.NewObserver(mgr.GetClient(), types, func(node string) bool {
-			return nodeclaim.IsNode(cluster.ID, node)
-		}),
+		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
 		capacitylimit.NewController(mgr.GetClient(), limits, events, placed),
-	)
+	)...)
 }
 
 // addNodePlans has NodePlans reconciled where the cluster knows them.

@@ -145,8 +145,10 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 
 // judge has Karpenter's own controller say which nodes differ from their pools and classes.
 func (e *ending) judge(ctx context.Context) error {
-	// Another provider: this one would remember for a while how far versions are.
-	provider := linode.NewProvider(e.chooser, 0, unseen{})
+	// Another chooser: this one would remember for a while how far versions are.
+	chooser := *e.chooser
+	chooser.Orders = linode.NewLKE(e.store, e.types, 0, e.tier, unseen{})
+	provider := linode.NewProvider(&chooser, nil)
 	controller := nodeclaimdisruption.NewController(e.now, e.store, provider)
 	for _, m := range e.made {
 		asked := m.claim.DeepCopy()
@@ -168,9 +170,9 @@ func drifted(m *made) bool {
 }
 
 // unseen is LKE, of whose machines nothing is known.
-type unseen struct{ linode.Machines }
+type unseen struct{ linode.Fleet }
 
-// Traits implements linode.Machines.
+// Traits implements linode.Fleet.
 func (unseen) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
 
 // kubelet is the version of Kubernetes of new nodes; "" where no class says one.

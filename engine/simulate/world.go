@@ -35,6 +35,7 @@ import (
 type world struct {
 	store    *memory.Store
 	types    *instancetype.Set
+	tier     catalog.Tier
 	chooser  *linode.Chooser
 	provider *linode.Provider
 
@@ -85,13 +86,13 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 // emptyWorld is a cluster without anything in it.
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), of: map[types.UID]int{},
+	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), tier: tier, of: map[types.UID]int{},
 		bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
-		Client: w.store, Types: w.types, Tier: tier,
+		Client: w.store, Types: w.types, Orders: linode.NewLKE(w.store, w.types, 0, tier, unseen{}),
 		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
 	}
-	w.provider = linode.NewProvider(w.chooser, 0, nil)
+	w.provider = linode.NewProvider(w.chooser, nil)
 	return w
 }
 
@@ -166,7 +167,7 @@ func (w *world) admit(ctx context.Context) {
 func (w *world) admitClass(class *linodev1alpha1.LinodeNodeClass) {
 	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
 	conditions := class.StatusConditions()
-	if problem := linode.ClassProblem(class.Spec, w.chooser.Tier); problem != "" {
+	if problem := linode.ClassProblem(class.Spec, w.tier); problem != "" {
 		conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem)
 		return
 	}
@@ -187,13 +188,13 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 		w.store.Classes[ref.Name] = class
 		w.note("LinodeNodeClass %s is not in the configuration: it is taken for one that is ready.", ref.Name)
 	}
-	if problem := linode.ClassProblem(class.Spec, w.chooser.Tier); problem != "" {
+	if problem := linode.ClassProblem(class.Spec, w.tier); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
 	}
 	if err := pool.RuntimeValidate(ctx); err != nil {
 		return err.Error() + "."
 	}
-	return linode.Unacceptable(pool, w.types)
+	return linode.Unacceptable(pool, w.types, linode.PoolProblems(pool))
 }
 
 func (w *world) note(format string, args ...any) {

@@ -21,12 +21,12 @@ import (
 type Observer struct {
 	client client.Client
 	types  *Set
-	ours   func(node string) bool
+	ours   func(node client.Object) bool
 }
 
-// NewObserver returns the controller for the Nodes whose names ours accepts.
+// NewObserver returns the controller for the Nodes that ours accepts.
 // Those that are there when it starts are recorded first.
-func NewObserver(c client.Client, types *Set, ours func(node string) bool) *Observer {
+func NewObserver(c client.Client, types *Set, ours func(node client.Object) bool) *Observer {
 	return &Observer{client: c, types: types, ours: ours}
 }
 
@@ -43,10 +43,10 @@ func (o *Observer) Register(_ context.Context, mgr ctrl.Manager) error {
 		Complete(o)
 }
 
-// complete reports whether a Node is one of LKE's that reports all it has:
+// complete reports whether a Node is one of ours that reports all it has:
 // before it is initialized, devices may still be missing.
 func (o *Observer) complete(node client.Object) bool {
-	return o.ours(node.GetName()) && node.GetLabels()[karpv1.NodeInitializedLabelKey] == "true"
+	return o.ours(node) && node.GetLabels()[karpv1.NodeInitializedLabelKey] == "true"
 }
 
 // Reconcile records the resources of one Node.

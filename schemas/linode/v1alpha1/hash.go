@@ -54,3 +54,10 @@ func (in LinodeNodeClassSpec) instanceHash() string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
 }
+
+// NamesNothing reports whether a class names nothing that comes and goes without an event: a
+// version of Kubernetes, or a thing of the account.
+func (in LinodeNodeClassSpec) NamesNothing() bool {
+	return in.LKEK8sVersion == nil && in.FirewallID == nil && in.VPCID == nil && in.SubnetID == nil &&
+		in.PlacementGroup == nil && in.Select == nil && in.Image == "" && len(in.AuthorizedUsers) == 0
+}
