@@ -49,6 +49,8 @@ var rules = []rule{
 		why: "the decision is a function of its arguments"},
 	{from: "linode/machines/carry", forbidden: []string{"k8s.io", "sigs.k8s.io", "linode/capacity", "linode/fleet"},
 		why: "machines are made and deleted at Linode; what a claim is in the cluster, its caller knows"},
+	{from: "linode/machines/bootstrap", forbidden: []string{"sigs.k8s.io/karpenter", "linode/capacity", "linode/fleet"},
+		why: "what a machine reads follows from what its caller says"},
 	{from: "linode/nodeclaim", forbidden: []string{
 		"linode/lkeapi", "linode/catalog", "linode/instancetype", "linode/fleet", "linode/earlybind",
 	}, why: "what a NodeClaim says is read from the NodeClaim alone"},

@@ -1,0 +1,115 @@
+package bootstrap
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"text/template"
+)
+
+// Values are what a template may name, as in {{.Node}}. All texts are such as a Node can have:
+// there is no space, quote or line break in any of them but CA, the configurations and the
+// scripts.
+type Values struct {
+	Node     string            // the Node's name, which is the Linode's label
+	Region   string            // such as us-ord
+	PlanType string            // such as g6-standard-2
+	Labels   map[string]string // of the Node; {{index .Labels "karpenter.sh/nodepool"}}, "" where it has none
+	Taints   []Taint           // {{range .Taints}}{{.Key}} {{.Value}} {{.Effect}}{{end}}
+
+	NodeLabels string // those of Labels that a kubelet may set, for its flag --node-labels
+	NodeTaints string // for its flag --register-with-taints
+	ProviderID string // for its flag --provider-id; @LINODE_ID@ is to be replaced in it
+
+	Server   string   // https://host:port of the API server
+	Endpoint string   // host:port of it
+	CA       string   // PEM
+	CAHashes []string // sha256:..., as kubeadm takes them
+	Token    string   // a bootstrap token that ends soon
+	K3sToken string   // the same with the hash of the CA, as a k3s agent takes it
+
+	KubeletConfig string // the KubeletConfiguration of the class, as YAML; "" where it says nothing
+	JoinConfig    string // the JoinConfiguration of kubeadm, as YAML
+	K3sConfig     string // the config.yaml of a k3s agent
+	KubeadmScript string // fills /etc/lkeplan/join.yaml in, which has to be there, and runs kubeadm join
+	K3sScript     string // fills /etc/rancher/k3s/config.yaml in, and starts k3s-agent
+}
+
+// Custom is the user data that a template of package text/template makes of Values. Besides
+// if, range, with, define and template it may use and, or, not, eq, ne, len, index, and
+//
+//	json    any value as JSON, which is YAML as well: content: {{.KubeletConfig | json}}
+//	base64  a text in base64
+//	sh      a text as one word of a shell
+//
+// An error names the line of the template.
+func Custom(text string, j Join) ([]byte, error) {
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	if len(text) > maxTemplate {
+		return nil, fmt.Errorf("template of user data: it has %d bytes, %d at most are read", len(text), maxTemplate)
+	}
+	v, err := j.values()
+	if err != nil {
+		return nil, err
+	}
+	var b budget
+	t, err := template.New(templateName).Option("missingkey=error").Funcs(b.functions()).Parse(text)
+	if err != nil {
+		return nil, lineOf(err)
+	}
+	if err := bound(t); err != nil {
+		return nil, lineOf(err)
+	}
+	var out limited
+	switch err := t.Execute(&out, v); {
+	case errors.Is(err, errTooLarge):
+		return nil, j.tooLarge("too many", []file{{"template", "", text}})
+	case err != nil:
+		return nil, lineOf(err)
+	case strings.TrimSpace(string(out)) == "":
+		return nil, errors.New("template of user data: it makes nothing, so that no machine would join")
+	}
+	return out, nil
+}
+
+func (j Join) values() (Values, error) {
+	cas, err := certificates(j.CA)
+	endpoint, endpointErr := j.endpoint()
+	kubelet, kubeletErr := kubeletConfig(j.Kubelet)
+	join, joinErr := j.kubeadmConfig()
+	k3s, k3sErr := j.k3sConfig()
+	var taints []string
+	for _, t := range j.tainted() {
+		taints = append(taints, t.flag())
+	}
+	return Values{
+		Node: j.Node, Region: j.Region, PlanType: j.PlanType, Labels: maps.Clone(j.Labels), Taints: j.tainted(),
+		NodeLabels: strings.Join(j.registers(), ","), NodeTaints: strings.Join(taints, ","), ProviderID: placed,
+		Server: "https://" + endpoint, Endpoint: endpoint, CA: string(j.CA), CAHashes: keyHashes(cas),
+		Token: j.Token, K3sToken: "K10" + bundleHash(j.CA, cas) + "::" + j.Token,
+		KubeletConfig: kubelet, JoinConfig: join, K3sConfig: k3s,
+		KubeadmScript: machineScript + kubeadmScript, K3sScript: machineScript + k3sScript,
+	}, errors.Join(err, endpointErr, kubeletErr, joinErr, k3sErr)
+}
+
+const templateName = "user data"
+
+// lineOf puts an error of package text/template in our words: it says "template: user data:3:12: ...".
+func lineOf(err error) error {
+	line, rest, ok := strings.Cut(strings.TrimPrefix(err.Error(), "template: "+templateName+":"), ":")
+	if !ok || !isNumber(line) {
+		return fmt.Errorf("template of user data: %w", err)
+	}
+	if column, after, ok := strings.Cut(rest, ": "); ok && isNumber(column) {
+		rest = after
+	}
+	if errors.Is(err, errTooMuch) {
+		rest = errTooMuch.Error()
+	}
+	return fmt.Errorf("template of user data: line %s: %s", line, strings.TrimSpace(rest))
+}
+
+func isNumber(text string) bool { return text != "" && strings.Trim(text, "0123456789") == "" }

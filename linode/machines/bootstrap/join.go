@@ -1,0 +1,200 @@
+// Package bootstrap writes what a Linode reads when it boots, so that it joins a cluster: a
+// #cloud-config document for machines with kubeadm or k3s, or what a template makes.
+//
+// It is pure. It knows no cluster and no Linode: where a token comes from, and what becomes of
+// the text, its caller knows. Whatever would keep a machine from joining is an error here,
+// before anything is bought.
+package bootstrap
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Join is what a machine has to know to join a cluster.
+type Join struct {
+	Node     string // the Node's name, which is the Linode's label
+	Region   string
+	PlanType string
+	Labels   map[string]string                    // of the Node; those that no kubelet may set are left out
+	Taints   []corev1.Taint                       // with which its kubelet registers
+	Server   string                               // https://host:port of the API server
+	CA       []byte                               // PEM bundle, byte for byte as the cluster hands it out
+	Token    string                               // <id>.<secret>, a bootstrap token
+	Kubelet  *linodev1alpha1.KubeletConfiguration // nil: nothing said
+}
+
+// LinodeID stands in the files of a machine where its Linode's id goes, which nobody knows
+// before there is one.
+const LinodeID = "@LINODE_ID@"
+
+// placed is what a kubelet says of its Linode, as the cloud controller does.
+const placed = "linode://" + LinodeID
+
+var (
+	tokenForm = regexp.MustCompile(`^[a-z0-9]{6}\.[a-z0-9]{16}$`)
+	nameForm  = regexp.MustCompile(`^[A-Za-z0-9-]*$`)
+)
+
+// check reports what would keep a machine from joining. kubeadm hands labels and taints to the
+// kubelet on a line that is split at spaces, so that nothing may be in them that a Node could
+// not have.
+func (j Join) check() error {
+	wrong := []error{
+		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
+		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
+		checkTaints(j.Taints), checkKubelet(j.Kubelet),
+	}
+	if !tokenForm.MatchString(j.Token) { // it is a secret: not shown
+		wrong = append(wrong, errors.New("the token is not <6 characters>.<16 characters> of a-z and 0-9"))
+	}
+	for _, key := range slices.Sorted(maps.Keys(j.Labels)) {
+		wrong = append(wrong, valid("label", key, validation.IsQualifiedName(key)),
+			valid("value of label "+strconv.Quote(key), j.Labels[key], validation.IsValidLabelValue(j.Labels[key])))
+	}
+	if _, err := j.endpoint(); err != nil {
+		wrong = append(wrong, err)
+	}
+	if _, err := certificates(j.CA); err != nil {
+		wrong = append(wrong, err)
+	}
+	return errors.Join(wrong...)
+}
+
+func valid(what, text string, problems []string) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	for i, p := range problems {
+		problems[i], _, _ = strings.Cut(p, " (e.g.") // an expression follows that nobody reads
+	}
+	return fmt.Errorf("%s %q: %s", what, text, strings.Join(problems, "; "))
+}
+
+func form(what, text string, want *regexp.Regexp) error {
+	if want.MatchString(text) {
+		return nil
+	}
+	return fmt.Errorf("%s %q: only letters, digits and - may be in it", what, text)
+}
+
+// effects are those with which a kubelet registers.
+var effects = []corev1.TaintEffect{
+	corev1.TaintEffectNoSchedule, corev1.TaintEffectPreferNoSchedule, corev1.TaintEffectNoExecute,
+}
+
+// checkTaints: a kubelet does not start with a taint that it does not know, or knows twice.
+func checkTaints(taints []corev1.Taint) error {
+	var wrong []error
+	for i, t := range taints {
+		wrong = append(wrong, valid("taint", t.Key, validation.IsQualifiedName(t.Key)),
+			valid("value of taint "+strconv.Quote(t.Key), t.Value, validation.IsValidLabelValue(t.Value)))
+		if !slices.Contains(effects, t.Effect) {
+			wrong = append(wrong, fmt.Errorf("taint %q: the effect %q is none of %v", t.Key, t.Effect, effects))
+		}
+		if slices.ContainsFunc(taints[:i], func(o corev1.Taint) bool { return o.MatchTaint(&t) }) {
+			wrong = append(wrong, fmt.Errorf("taint %q: it is there twice with the effect %s", t.Key, t.Effect))
+		}
+	}
+	return errors.Join(wrong...)
+}
+
+// endpoint is the host and port of the API server.
+func (j Join) endpoint() (string, error) {
+	u, err := url.Parse(j.Server)
+	bad := fmt.Errorf("server %q: must be https://host:port", j.Server)
+	if err != nil || u.Scheme != "https" || u.User != nil || u.Path != "" && u.Path != "/" || u.RawQuery+u.Fragment != "" {
+		return "", bad
+	}
+	port := u.Port()
+	if port == "" {
+		port = "443"
+	}
+	number, err := strconv.ParseUint(port, 10, 16)
+	host := u.Hostname()
+	if err != nil || number == 0 || net.ParseIP(host) == nil && len(validation.IsDNS1123Subdomain(host)) > 0 {
+		return "", bad
+	}
+	return net.JoinHostPort(host, port), nil
+}
+
+// registers are the labels with which the kubelet registers, as its flag takes them.
+func (j Join) registers() []string {
+	var all []string
+	for _, key := range slices.Sorted(maps.Keys(j.Labels)) {
+		if KubeletMaySet(key) {
+			all = append(all, key+"="+j.Labels[key])
+		}
+	}
+	return all
+}
+
+// tainted are the taints in one order, whatever theirs was.
+func (j Join) tainted() []Taint {
+	all := []Taint{}
+	for _, t := range j.Taints {
+		all = append(all, Taint{Key: t.Key, Value: t.Value, Effect: string(t.Effect)})
+	}
+	slices.SortFunc(all, func(a, b Taint) int { return strings.Compare(a.flag(), b.flag()) })
+	return all
+}
+
+// Taint is a taint with which a kubelet registers.
+type Taint struct {
+	Key    string `json:"key"`
+	Value  string `json:"value,omitempty"`
+	Effect string `json:"effect"`
+}
+
+func (t Taint) flag() string { return t.Key + "=" + t.Value + ":" + t.Effect }
+
+// certificates returns the CA certificates of a bundle.
+func certificates(bundle []byte) ([]*x509.Certificate, error) {
+	var all []*x509.Certificate
+	for rest := bundle; ; {
+		block, after := pem.Decode(rest)
+		if block == nil {
+			break
+		}
+		rest = after
+		if block.Type != "CERTIFICATE" {
+			continue
+		}
+		c, err := x509.ParseCertificate(block.Bytes)
+		if err != nil {
+			return nil, fmt.Errorf("CA bundle: certificate %d: %w", len(all)+1, err)
+		}
+		all = append(all, c)
+	}
+	if len(all) == 0 {
+		return nil, errors.New("CA bundle: there is no certificate in it")
+	}
+	return all, nil
+}
+
+// keyHashes is how kubeadm is told a CA: by the SHA-256 of each public key, as DER.
+func keyHashes(cas []*x509.Certificate) []string {
+	var all []string
+	for _, ca := range cas {
+		sum := sha256.Sum256(ca.RawSubjectPublicKeyInfo)
+		all = append(all, "sha256:"+hex.EncodeToString(sum[:]))
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

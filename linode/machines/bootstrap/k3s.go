@@ -1,0 +1,91 @@
+package bootstrap
+
+import (
+	"crypto/sha256"
+	"crypto/x509"
+	_ "embed" // the script
+	"encoding/hex"
+	"slices"
+)
+
+//go:embed k3s.sh
+var k3sScript string
+
+// k3sConfig is the file of flags of a k3s agent.
+type k3sConfig struct {
+	Server     string   `json:"server"`
+	Token      string   `json:"token"`
+	NodeName   string   `json:"node-name"`
+	NodeTaint  []string `json:"node-taint,omitempty"`
+	NodeLabel  []string `json:"node-label,omitempty"`
+	KubeletArg []string `json:"kubelet-arg"`
+}
+
+// K3s is the user data of a machine whose image has k3s, with a unit k3s-agent that is not
+// enabled: it would start before its file is complete. For equal input it is the same, byte
+// for byte.
+//
+// Unverified: that an agent joins with a bootstrap token made as for kubeadm. k3s has
+// taken such tokens from agents since 1.23.17, 1.24.11, 1.25.7 and 1.26.2, of the group that all
+// of them have, and lets an agent start again later by its kubelet's certificate.
+func K3s(j Join) ([]byte, error) {
+	files, err := j.k3sFiles()
+	if err != nil {
+		return nil, err
+	}
+	return j.cloudConfig(files)
+}
+
+func (j Join) k3sFiles() ([]file, error) {
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	config, err := j.k3sConfig()
+	return []file{{k3sFile, "0600", config}, {scriptFile, "0700", machineScript + k3sScript}}, err
+}
+
+func (j Join) k3sConfig() (string, error) {
+	cas, err := certificates(j.CA)
+	if err != nil {
+		return "", err
+	}
+	endpoint, err := j.endpoint()
+	if err != nil {
+		return "", err
+	}
+	c := k3sConfig{
+		Server: "https://" + endpoint, Token: "K10" + bundleHash(j.CA, cas) + "::" + j.Token, NodeName: j.Node,
+		NodeLabel:  j.registers(),
+		KubeletArg: append([]string{"cloud-provider=external", "provider-id=" + placed}, kubeletFlags(j.Kubelet)...),
+	}
+	for _, t := range j.tainted() {
+		c.NodeTaint = append(c.NodeTaint, t.flag())
+	}
+	return asYAML(c)
+}
+
+// bundleHash is how an agent of k3s is told the CA: by the SHA-256 of the file that its server
+// hands out, byte for byte. Of more certificates than one it is that of the root of the first,
+// as DER, so that the others can be renewed.
+func bundleHash(bundle []byte, cas []*x509.Certificate) string {
+	hashed := bundle
+	if len(cas) > 1 {
+		roots, between := x509.NewCertPool(), x509.NewCertPool()
+		for _, ca := range cas[1:] {
+			if len(ca.AuthorityKeyId) == 0 || string(ca.AuthorityKeyId) == string(ca.SubjectKeyId) {
+				roots.AddCert(ca)
+			} else {
+				between.AddCert(ca)
+			}
+		}
+		latest := slices.MaxFunc(cas, func(a, b *x509.Certificate) int { return a.NotBefore.Compare(b.NotBefore) })
+		chains, err := cas[0].Verify(x509.VerifyOptions{
+			Roots: roots, Intermediates: between, CurrentTime: latest.NotBefore, // what it is now does not matter
+		})
+		if err == nil {
+			hashed = chains[0][len(chains[0])-1].Raw
+		}
+	}
+	sum := sha256.Sum256(hashed)
+	return hex.EncodeToString(sum[:])
+}

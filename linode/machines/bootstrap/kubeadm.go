@@ -1,0 +1,93 @@
+package bootstrap
+
+import (
+	_ "embed" // the scripts
+	"errors"
+	"strings"
+)
+
+// What all machines do, and what those with kubeadm do after that.
+//
+// Unverified: that the Metadata service answers a Linode that asks who it is with a line "id: 123",
+// and that cloud-init writes files before it runs commands in Linode's own images.
+var (
+	//go:embed machine.sh
+	machineScript string
+	//go:embed kubeadm.sh
+	kubeadmScript string
+)
+
+// joinConfiguration is kubeadm's, as far as it is needed here. Kubernetes has this version of
+// it since 1.31.
+type joinConfiguration struct {
+	APIVersion string `json:"apiVersion"`
+	Kind       string `json:"kind"`
+	Discovery  struct {
+		BootstrapToken struct {
+			APIServerEndpoint string   `json:"apiServerEndpoint"`
+			Token             string   `json:"token"`
+			CACertHashes      []string `json:"caCertHashes"`
+		} `json:"bootstrapToken"`
+	} `json:"discovery"`
+	NodeRegistration struct {
+		Name             string     `json:"name"`
+		Taints           []Taint    `json:"taints"`
+		KubeletExtraArgs []argument `json:"kubeletExtraArgs"`
+	} `json:"nodeRegistration"`
+	Patches *patches `json:"patches,omitempty"`
+}
+
+type argument struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type patches struct {
+	Directory string `json:"directory"`
+}
+
+// Kubeadm is the user data of a machine whose image has kubeadm, a kubelet and a container
+// runtime. For equal input it is the same, byte for byte.
+func Kubeadm(j Join) ([]byte, error) {
+	files, err := j.kubeadmFiles()
+	if err != nil {
+		return nil, err
+	}
+	return j.cloudConfig(files)
+}
+
+func (j Join) kubeadmFiles() ([]file, error) {
+	if err := j.check(); err != nil {
+		return nil, err
+	}
+	config, err := j.kubeadmConfig()
+	patch, patchErr := kubeletConfig(j.Kubelet)
+	files := []file{{joinFile, "0600", config}}
+	if patch != "" {
+		files = append(files, file{patchFile, "0600", patch})
+	}
+	return append(files, file{scriptFile, "0700", machineScript + kubeadmScript}), errors.Join(err, patchErr)
+}
+
+func (j Join) kubeadmConfig() (string, error) {
+	cas, err := certificates(j.CA)
+	endpoint, endpointErr := j.endpoint()
+	patch, patchErr := kubeletConfig(j.Kubelet)
+	if err := errors.Join(err, endpointErr, patchErr); err != nil {
+		return "", err
+	}
+	c := joinConfiguration{APIVersion: "kubeadm.k8s.io/v1beta4", Kind: "JoinConfiguration"}
+	found := &c.Discovery.BootstrapToken
+	found.APIServerEndpoint, found.Token, found.CACertHashes = endpoint, j.Token, keyHashes(cas)
+	node := &c.NodeRegistration
+	node.Name, node.Taints = j.Node, j.tainted()
+	node.KubeletExtraArgs = []argument{{"cloud-provider", "external"}}
+	if labels := j.registers(); len(labels) > 0 {
+		node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"node-labels", strings.Join(labels, ",")})
+	}
+	node.KubeletExtraArgs = append(node.KubeletExtraArgs, argument{"provider-id", placed})
+	if patch != "" { // kubeadm does not take a directory that is not there
+		c.Patches = &patches{patchDir}
+	}
+	return asYAML(c)
+}

@@ -1,0 +1,33 @@
+package bootstrap
+
+import (
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+)
+
+// kubeletLabels are the labels of Kubernetes' own namespaces that a kubelet may set on its Node.
+var kubeletLabels = []string{
+	corev1.LabelHostname, corev1.LabelOSStable, corev1.LabelArchStable, "beta.kubernetes.io/os", "beta.kubernetes.io/arch",
+	corev1.LabelTopologyZone, corev1.LabelTopologyRegion,
+	corev1.LabelFailureDomainBetaZone, corev1.LabelFailureDomainBetaRegion,
+	corev1.LabelInstanceTypeStable, corev1.LabelInstanceType,
+}
+
+// KubeletMaySet reports whether a kubelet may set a label on its own Node: with another one it
+// does not start, and the admission of NodeRestriction would refuse the Node. Karpenter puts
+// what is left out on the Node when it registers it.
+func KubeletMaySet(key string) bool {
+	namespace, _, _ := strings.Cut(key, "/")
+	if namespace == key || !within(namespace, "kubernetes.io") && !within(namespace, "k8s.io") {
+		return true
+	}
+	return !within(namespace, corev1.LabelNamespaceNodeRestriction) && (slices.Contains(kubeletLabels, key) ||
+		within(namespace, corev1.LabelNamespaceSuffixKubelet) || within(namespace, corev1.LabelNamespaceSuffixNode))
+}
+
+// within reports whether a domain is another or below it.
+func within(domain, parent string) bool {
+	return domain == parent || strings.HasSuffix(domain, "."+parent)
+}
