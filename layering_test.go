@@ -51,6 +51,8 @@ var rules = []rule{
 		why: "machines are made and deleted at Linode; what a claim is in the cluster, its caller knows"},
 	{from: "linode/machines/bootstrap", forbidden: []string{"sigs.k8s.io/karpenter", "linode/capacity", "linode/fleet"},
 		why: "what a machine reads follows from what its caller says"},
+	{from: "linode/machines/token", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/machines/bootstrap"},
+		why: "tokens are made and revoked in the cluster, whatever reads them"},
 	{from: "linode/nodeclaim", forbidden: []string{
 		"linode/lkeapi", "linode/catalog", "linode/instancetype", "linode/fleet", "linode/earlybind",
 	}, why: "what a NodeClaim says is read from the NodeClaim alone"},
