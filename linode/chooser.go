@@ -53,7 +53,9 @@ func (c *Chooser) Choose(ctx context.Context, nc *karpv1.NodeClaim) (*karpv1.Nod
 	plan, _ := c.Types.Plan(it.Name)
 	chosen := nc.DeepCopy()
 	chosen.Labels = claimLabels(nc, want, instancetype.Labels(plan, c.Types.Region()))
-	chosen.Annotations = c.Orders.Order(nc, class, pool, it.Name)
+	if chosen.Annotations, err = c.Orders.Order(ctx, nc, class, pool, it.Name); err != nil {
+		return nil, err
+	}
 	stampWith(&chosen.ObjectMeta, class.Hash())
 	chosen.Status.ProviderID = nodeclaim.PendingID(string(nc.UID))
 	chosen.Status.Capacity = it.Capacity.DeepCopy()

@@ -62,13 +62,13 @@ func (l *LKE) Offer(_ context.Context, _ string, pool *karpv1.NodePool, types []
 
 // Order implements Orders: it names the group of LKE pools.
 func (l *LKE) Order(
-	nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
-) map[string]string {
+	_ context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
+) (map[string]string, error) {
 	group := groupFor(nc, class, plan, poolLabels(nc, pool))
 	if l.tier == catalog.Enterprise { // elsewhere LKE has no versions of pools
 		group.Version = class.Status.KubernetesVersion
 	}
-	return map[string]string{nodeclaim.AnnotationGroup: group.Encode()}
+	return map[string]string{nodeclaim.AnnotationGroup: group.Encode()}, nil
 }
 
 // Release implements Machines.

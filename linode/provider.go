@@ -58,8 +58,10 @@ type Orders interface {
 	// It changes none of those that it is given.
 	Offer(ctx context.Context, class string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType) (
 		[]*cloudprovider.InstanceType, error)
-	// Order returns the annotations that a claim has its machine made by.
-	Order(nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) map[string]string
+	// Order returns the annotations that a claim has its machine made by. The error is
+	// Karpenter's of class InsufficientCapacity where there is no room for one more.
+	Order(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
+		plan string) (map[string]string, error)
 	// Drifted says why a claim's machine is not what its class and its order say, but for
 	// what the class's hash tells; "" where it is.
 	Drifted(ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass) (

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
@@ -48,7 +49,7 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 	machines := fleet.New(fleet.Config{
 		API: linodes.api, Cluster: cluster, ControlPlane: control,
 		Claims: fleet.NewNodeClaims(c, mgr.GetAPIReader(), events, chooser.Replan),
-		Nodes:  fleet.NewNodes(c), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
+		Nodes:  claims.NewNodes(c), Types: types, Roster: roster, Timing: cfg.Timing, Log: cfg.Log,
 	})
 	lke := linode.NewLKE(c, types, cluster.ID, catalog.Tier(cluster.Tier), machines)
 	return mode{

@@ -2,31 +2,28 @@ package fleet
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // NodeClaims are the Claims of a Fleet that Kubernetes stores.
 type NodeClaims struct {
-	client client.Client
+	claims.Writer
 	live   client.Reader // nil after the first list
-	events events.EventRecorder
 	replan Replan
 }
 
@@ -39,14 +36,14 @@ type Replan func(context.Context, *karpv1.NodeClaim) (*karpv1.NodeClaim, error)
 // nodeclaim.Index adds, and Karpenter's by status.providerID; live reads the API
 // server itself. Claims are replanned before they are given up.
 func NewNodeClaims(c client.Client, live client.Reader, recorder events.EventRecorder, replan Replan) *NodeClaims {
-	return &NodeClaims{client: c, live: live, events: recorder, replan: replan}
+	return &NodeClaims{Writer: claims.Writer{Client: c, Events: recorder}, live: live, replan: replan}
 }
 
 // List implements Claims. It reads the client's cache, but for the first time: the
 // cache of a new leader may show claims as waiting that the leader before it has
 // served, and their machines would seem to be free.
 func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
-	var from client.Reader = n.client
+	var from client.Reader = n.Client
 	if n.live != nil {
 		from = n.live
 	}
@@ -58,7 +55,7 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
-	var claims []capacity.Claim
+	var all []capacity.Claim
 	for i := range list.Items {
 		nc := &list.Items[i]
 		claim, ok := nodeclaim.Read(nc)
@@ -68,17 +65,17 @@ func (n *NodeClaims) List(ctx context.Context) ([]capacity.Claim, error) {
 		if current, ok := tags[nc.Spec.NodeClassRef.Name]; ok {
 			claim.Group.Tags = current
 		}
-		claims = append(claims, claim)
+		all = append(all, claim)
 	}
 	n.live = nil
-	return claims, nil
+	return all, nil
 }
 
 // tags returns the current tags of each class: LKE changes those of pools in place,
 // so that no claim has to be replaced for them.
 func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
 	var list linodev1alpha1.LinodeNodeClassList
-	if err := n.client.List(ctx, &list); err != nil {
+	if err := n.Client.List(ctx, &list); err != nil {
 		return nil, fmt.Errorf("list the LinodeNodeClasses: %w", err)
 	}
 	tags := make(map[string][]string, len(list.Items))
@@ -90,57 +87,23 @@ func (n *NodeClaims) tags(ctx context.Context) (map[string][]string, error) {
 	return tags, nil
 }
 
-// Bind implements Claims. It writes the provider id of the machine, and fails where
-// another claim has the machine, or the claim no longer waits or waits for another. Other changes of the claim
-// do not matter: Karpenter makes many while a node starts.
+// Bind implements Claims.
 func (n *NodeClaims) Bind(ctx context.Context, b capacity.Bind) error {
-	nc, err := nodeclaim.ByUID(ctx, n.client, b.UID)
+	nc, err := nodeclaim.ByUID(ctx, n.Client, b.UID)
 	if err != nil {
 		return err
 	}
 	if claim, ok := nodeclaim.Read(nc); !ok || claim.Group.Key() != b.Key {
 		return fmt.Errorf("NodeClaim %s waits for another machine now", nc.Name)
 	}
-	if err := n.free(ctx, b); err != nil {
-		return err
-	}
-	group := "/metadata/annotations/" + strings.ReplaceAll(nodeclaim.AnnotationGroup, "/", "~1")
-	patch, err := json.Marshal([]map[string]string{
-		{"op": "test", "path": "/metadata/uid", "value": b.UID},
-		{"op": "test", "path": group, "value": nc.Annotations[nodeclaim.AnnotationGroup]},
-		{"op": "test", "path": "/status/providerID", "value": nodeclaim.PendingID(b.UID)},
-		{"op": "replace", "path": "/status/providerID", "value": nodeclaim.LinodeID(b.Instance)},
-	})
-	if err != nil {
-		return err
-	}
-	err = n.client.Status().Patch(ctx, nc, client.RawPatch(types.JSONPatchType, patch))
-	if apierrors.IsInvalid(err) { // one of the tests did not hold
-		return fmt.Errorf("NodeClaim %s no longer waits, or waits for another machine: %w", nc.Name, err)
-	}
-	return err
-}
-
-// free fails where another claim has the machine.
-func (n *NodeClaims) free(ctx context.Context, b capacity.Bind) error {
-	var list karpv1.NodeClaimList
-	id := nodeclaim.LinodeID(b.Instance)
-	if err := n.client.List(ctx, &list, client.MatchingFields{"status.providerID": id}); err != nil {
-		return fmt.Errorf("list the NodeClaims with provider id %s: %w", id, err)
-	}
-	for i := range list.Items {
-		if nc := &list.Items[i]; nc.Status.ProviderID == id && string(nc.UID) != b.UID {
-			return fmt.Errorf("the Linode %d is the machine of NodeClaim %s", b.Instance, nc.Name)
-		}
-	}
-	return nil
+	return n.Writer.Bind(ctx, nc, b.Instance, nodeclaim.AnnotationGroup)
 }
 
 // GiveUp implements Claims. It gives a claim another plan type that the claim
 // allows; where there is none it deletes the claim, so that Karpenter schedules its
 // pods again. An event says why.
 func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
-	nc, err := nodeclaim.ByUID(ctx, n.client, uid)
+	nc, err := nodeclaim.ByUID(ctx, n.Client, uid)
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
@@ -148,28 +111,19 @@ func (n *NodeClaims) GiveUp(ctx context.Context, uid, reason string) error {
 		return nil // it has got its machine after all, or is being deleted
 	}
 	if plan, err := n.another(ctx, nc); err == nil {
-		n.events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
+		n.Events.Eventf(nc, nil, corev1.EventTypeNormal, "PlanReplaced", "Launch", "%s; %s takes its place", reason, plan)
 		return nil
 	} else if apierrors.IsConflict(err) {
 		return err // somebody has written the claim: it may have another plan type by the next time
 	} else if !cloudprovider.IsInsufficientCapacityError(err) && !cloudprovider.IsNodeClassNotReadyError(err) {
 		reason = fmt.Sprintf("%s; no other plan was chosen: %v", reason, err)
 	}
-	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
-	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+	return n.Writer.GiveUp(ctx, nc, reason)
 }
 
-// End implements Claims. A claim that has got another machine meanwhile stays.
+// End implements Claims.
 func (n *NodeClaims) End(ctx context.Context, uid string, instance int, reason string) error {
-	nc, err := nodeclaim.ByUID(ctx, n.client, uid)
-	if err != nil {
-		return client.IgnoreNotFound(err)
-	}
-	if nodeclaim.InstanceOf(nc.Status.ProviderID) != instance || !nc.DeletionTimestamp.IsZero() {
-		return nil
-	}
-	n.events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineLost", "Terminate", "%s", reason)
-	return client.IgnoreNotFound(n.client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
+	return n.Lose(ctx, uid, instance, reason)
 }
 
 // another chooses another plan type for a claim, and stores it. Labels and group come
@@ -184,25 +138,10 @@ func (n *NodeClaims) another(ctx context.Context, nc *karpv1.NodeClaim) (plan st
 	next.Labels = chosen.Labels
 	maps.Copy(next.Annotations, chosen.Annotations)
 	patch := client.MergeFromWithOptions(nc, client.MergeFromWithOptimisticLock{})
-	if err := n.client.Patch(ctx, next, patch); err != nil {
+	if err := n.Client.Patch(ctx, next, patch); err != nil {
 		return "", err
 	}
 	stored := next.DeepCopy()
 	next.Status.Capacity, next.Status.Allocatable = chosen.Status.Capacity, chosen.Status.Allocatable
-	return nodeclaim.PlanOf(next), n.client.Status().Patch(ctx, next, client.MergeFrom(stored))
-}
-
-// Warn implements Claims. A claim that is gone gets no event.
-func (n *NodeClaims) Warn(ctx context.Context, uid, reason, message string) {
-	if nc, err := nodeclaim.ByUID(ctx, n.client, uid); err == nil {
-		n.events.Eventf(nc, nil, corev1.EventTypeWarning, reason, "Launch", "%s", message)
-	}
-}
-
-// WarnNodePool implements Claims. A NodePool that is gone gets no event.
-func (n *NodeClaims) WarnNodePool(ctx context.Context, nodePool, reason, message string) {
-	var pool karpv1.NodePool
-	if err := n.client.Get(ctx, client.ObjectKey{Name: nodePool}, &pool); err == nil {
-		n.events.Eventf(&pool, nil, corev1.EventTypeWarning, reason, "Reconcile", "%s", message)
-	}
+	return nodeclaim.PlanOf(next), n.Client.Status().Patch(ctx, next, client.MergeFrom(stored))
 }

@@ -48,7 +48,7 @@ type Claims interface {
 	WarnNodePool(ctx context.Context, nodePool, reason, message string)
 }
 
-// NodeList knows the registered Nodes; Nodes is one.
+// NodeList knows the registered Nodes; claims.Nodes is one.
 type NodeList interface {
 	// List returns them by their instance.
 	List(ctx context.Context) (map[int]capacity.Node, error)

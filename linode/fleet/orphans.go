@@ -6,6 +6,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/claims"
 )
 
 // drain deletes the Nodes of machines that no claim owns.
@@ -44,7 +45,7 @@ func (f *Fleet) report(ctx context.Context, kept []capacity.Kept) {
 		}
 		message := fmt.Sprintf("the NodeClaims of %d Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
 			"their Linodes stay and cost %s an hour; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
-			len(kept), kept[0].Node, hourly, AnnotationOrphaned, OrphanDelete)
+			len(kept), kept[0].Node, hourly, claims.AnnotationOrphaned, claims.OrphanDelete)
 		f.cfg.Log.Warn("kept machines without NodeClaims", "nodepool", nodePool, "nodes", len(kept), "message", message)
 		f.cfg.Claims.WarnNodePool(ctx, nodePool, "NodesOrphaned", message)
 	}

@@ -100,6 +100,7 @@ func (c *Carrier) create(ctx context.Context, claim machines.Claim, order machin
 	id, outcome, err := c.make(ctx, order)
 	if err != nil {
 		c.cfg.Log.Warn("machine not made", "label", order.Label, "claim", order.UID, "error", err)
+		c.cfg.Refused(ctx, order.UID, err)
 	} else {
 		c.cfg.Log.Info("machine made", "id", id, "label", order.Label, "claim", order.UID)
 	}

@@ -65,6 +65,11 @@ type Config struct {
 	Policy  machines.Policy
 	Tag     string // that all machines of the cluster have, and no other Linode
 	Log     *slog.Logger
+
+	// Listed is told what each list showed, and when it was asked for; nil for nobody.
+	Listed func(asked time.Time, all []lkeapi.Instance)
+	// Refused is told why the machine of a claim was not made; nil for nobody.
+	Refused func(ctx context.Context, uid string, err error)
 }
 
 // Carrier looks, has it decided, and carries out. It is safe for concurrent use.
@@ -88,6 +93,12 @@ const callsAtOnce = 8
 func New(cfg Config) *Carrier {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Listed == nil {
+		cfg.Listed = func(time.Time, []lkeapi.Instance) {}
+	}
+	if cfg.Refused == nil {
+		cfg.Refused = func(context.Context, string, error) {}
 	}
 	return &Carrier{
 		cfg: cfg, wake: make(chan struct{}, 1), underway: map[string]bool{},
@@ -157,6 +168,10 @@ func (c *Carrier) Step(ctx context.Context) (time.Duration, error) {
 	d := machines.Decide(view, c.memory, c.cfg.Policy, time.Now())
 	c.memory = d.Memory
 	c.mu.Unlock()
+	if d.Queued > 0 {
+		c.cfg.Log.Info("more machines are wanted than the rate limit of new Linodes allows", "waiting", d.Queued,
+			"last_in", d.Queue.String())
+	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil
 }
@@ -170,6 +185,7 @@ func (c *Carrier) look(ctx context.Context) (machines.View, error) {
 	if err != nil {
 		return view, err
 	}
+	c.cfg.Listed(view.Asked, instances)
 	for _, i := range instances {
 		view.Machines = append(view.Machines, machines.Machine{ID: i.ID, Label: i.Label})
 	}

@@ -1,0 +1,237 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/linode/linodego"
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Account is asked for what classes name; lkeapi.Client is one.
+type Account interface {
+	Image(ctx context.Context, id string) (lkeapi.Image, error)
+	PrivateImages(ctx context.Context) ([]lkeapi.Image, error)
+	Firewall(ctx context.Context, id int) error
+	Firewalls(ctx context.Context, label string) ([]int, error)
+	VPCs(ctx context.Context) ([]lkeapi.VPC, error)
+	PlacementGroups(ctx context.Context) ([]lkeapi.PlacementGroup, error)
+}
+
+// Classes are linode's Rules of classes in instance mode.
+type Classes struct {
+	account Account
+	region  string
+	joins   Joins
+}
+
+// NewClasses returns the rules of a cluster in a region.
+func NewClasses(a Account, region string, joins Joins) *Classes { return &Classes{a, region, joins} }
+
+// Changes implements linode.Rules.
+func (*Classes) Changes() <-chan event.GenericEvent { return nil }
+
+// Drifted implements linode.Rules: the hash has had one version so far.
+func (*Classes) Drifted(*karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) bool { return false }
+
+// Problem implements linode.Rules.
+func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) string {
+	if problem := Problem(class.Spec); problem != "" {
+		return problem
+	}
+	if b := class.Spec.Bootstrap; b != nil {
+		if _, err := c.joins.Template(ctx, *b); err != nil {
+			return "spec.bootstrap: " + err.Error()
+		}
+	}
+	_, err := c.find(lkeapi.Patient(ctx), class)
+	if wrong, ok := errors.AsType[*notThere](err); ok {
+		return wrong.Error()
+	}
+	return ""
+}
+
+// Settle implements linode.Rules: it writes what the class names. While Linode cannot be
+// asked, what was found before stays; without that the class is not used.
+func (c *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
+	found, err := c.find(lkeapi.Patient(ctx), class)
+	if err == nil {
+		class.Status.Selected = &found
+	}
+	if _, wrong := errors.AsType[*notThere](err); wrong || lkeapi.ClassOf(err) != lkeapi.ClassValidation {
+		return nil // Problem says it, or the next look finds it
+	}
+	return err
+}
+
+// notThere is what a class names and the account does not have.
+type notThere struct{ field, text string }
+
+func (n *notThere) Error() string { return "spec." + n.field + ": " + n.text }
+
+func lacks(field, format string, args ...any) error {
+	return &notThere{field, fmt.Sprintf(format, args...)}
+}
+
+// finder finds one thing of what a class names.
+type finder func(context.Context, linodev1alpha1.LinodeNodeClassSpec, *linodev1alpha1.Selected) error
+
+// find finds all that a class names. What was selected before by the same words stays for as
+// long as it is there.
+func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
+	by := ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+	before := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
+	if before.By != by {
+		before = linodev1alpha1.Selected{}
+	}
+	found := linodev1alpha1.Selected{By: by, Image: before.Image}
+	for _, one := range []finder{c.image, c.firewall, c.vpc, c.group} {
+		if err := one(ctx, class.Spec, &found); err != nil {
+			return found, err
+		}
+	}
+	return found, nil
+}
+
+// image finds what is booted.
+func (c *Classes) image(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+	if found.By.Image == "" {
+		image, err := c.account.Image(ctx, spec.Image)
+		switch {
+		case lkeapi.ClassOf(err) == lkeapi.ClassNotFound:
+			return lacks("image", "there is no image %s; see the images in Cloud Manager, or GET /v4/images", spec.Image)
+		case err != nil:
+			return err
+		}
+		found.Image = spec.Image
+		return c.bootable("image", image)
+	}
+	images, err := c.account.PrivateImages(ctx)
+	if err != nil {
+		return err
+	}
+	images = slices.DeleteFunc(images, func(i lkeapi.Image) bool {
+		return i.IsPublic || i.Label != found.By.Image && !slices.Contains(i.Tags, found.By.Image) || c.bootable("", i) != nil
+	})
+	if len(images) == 0 {
+		return lacks("select.image", "the account has no private image with the label or tag %q that is available in %s and has "+
+			"cloud-init", found.By.Image, c.region)
+	}
+	if slices.ContainsFunc(images, func(i lkeapi.Image) bool { return i.ID == found.Image }) {
+		return nil // it stays: no node is replaced because a label has moved
+	}
+	newest := slices.MaxFunc(images, func(a, b lkeapi.Image) int {
+		return ptr.Deref(a.Created, time.Time{}).Compare(ptr.Deref(b.Created, time.Time{}))
+	})
+	found.Image = newest.ID
+	return nil
+}
+
+// bootable says why an image cannot be booted into a cluster.
+func (c *Classes) bootable(field string, i lkeapi.Image) error {
+	switch {
+	case !slices.Contains(i.Capabilities, "cloud-init"):
+		return lacks(field, "image %s has no cloud-init, by which a machine reads how it joins", i.ID)
+	case i.Status != "available":
+		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
+	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, func(r linodego.ImageRegion) bool { return r.Region == c.region }):
+		return lacks(field, "image %s is not in %s; replicate it there", i.ID, c.region)
+	}
+	return nil
+}
+
+func (c *Classes) firewall(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
+	if found.By.Firewall == "" {
+		found.FirewallID = ptr.Deref(spec.FirewallID, 0)
+		if found.FirewallID == 0 {
+			return nil
+		}
+		err := c.account.Firewall(ctx, found.FirewallID)
+		if lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
+			return lacks("firewallID", "the account has no firewall %d; correct the number, or make the firewall", found.FirewallID)
+		}
+		return err
+	}
+	ids, err := c.account.Firewalls(ctx, found.By.Firewall)
+	if err != nil {
+		return err
+	}
+	if len(ids) != 1 {
+		return lacks("select.firewall", "the account has %d firewalls called %q, not one", len(ids), found.By.Firewall)
+	}
+	found.FirewallID = ids[0]
+	return nil
+}
+
+// vpc finds VPC and subnet.
+func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+	id, subnet := ptr.Deref(spec.VPCID, 0), ptr.Deref(spec.SubnetID, 0)
+	if id == 0 && found.By.VPC == "" {
+		return nil
+	}
+	all, err := c.account.VPCs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, v := range all {
+		if v.Region != c.region || v.ID != id && (found.By.VPC == "" || v.Label != found.By.VPC) {
+			continue
+		}
+		for _, s := range v.Subnets {
+			if s.ID == subnet || found.By.Subnet != "" && s.Label == found.By.Subnet {
+				found.VPCID, found.SubnetID = v.ID, s.ID
+				return nil
+			}
+		}
+		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, found.By.Subnet), subnetsOf(v))
+	}
+	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
+}
+
+// group finds the placement group, and how many Linodes it takes.
+//
+// Unverified: that it takes five, which is what the documents of Linode say.
+func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+	const takes = 5
+	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
+	if id == 0 && found.By.PlacementGroup == "" {
+		return nil
+	}
+	all, err := c.account.PlacementGroups(ctx)
+	if err != nil {
+		return err
+	}
+	for _, g := range all {
+		if g.Region == c.region && (g.ID == id || found.By.PlacementGroup != "" && g.Label == found.By.PlacementGroup) {
+			found.PlacementGroupID, found.PlacementGroupSize = g.ID, takes
+			return nil
+		}
+	}
+	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, found.By.PlacementGroup), c.region)
+}
+
+func oneOf(id int, label string) string {
+	if id != 0 {
+		return fmt.Sprint(id)
+	}
+	return fmt.Sprintf("%q", label)
+}
+
+func subnetsOf(v lkeapi.VPC) string {
+	var names []string
+	for _, s := range v.Subnets {
+		names = append(names, fmt.Sprintf("%d (%s)", s.ID, s.Label))
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,183 @@
+package instances
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/claims"
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/machines"
+	"github.com/lkeplan/lkeplan/linode/machines/carry"
+	"github.com/lkeplan/lkeplan/linode/machines/order"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// cluster is what the carrier reads and writes in the API server.
+type cluster struct{ *Instances }
+
+var _ carry.Cluster = cluster{}
+
+// Look implements carry.Cluster.
+func (c cluster) Look(ctx context.Context) ([]machines.Claim, map[int]machines.Node, error) {
+	var list karpv1.NodeClaimList
+	if err := c.cfg.Client.List(ctx, &list); err != nil {
+		return nil, nil, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	var all []machines.Claim
+	for k := range list.Items {
+		if claim, ok := read(&list.Items[k]); ok {
+			all = append(all, claim)
+		}
+	}
+	registered, err := c.nodes.List(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	nodes := make(map[int]machines.Node, len(registered))
+	for instance, node := range registered {
+		nodes[instance] = machines.Node{Name: node.Name, Leaving: node.Leaving, Condemned: node.Condemned}
+	}
+	go c.tag(context.WithoutCancel(ctx), list.Items)
+	return all, nodes, nil
+}
+
+// read is a claim that has or waits for a machine; false for others.
+func read(nc *karpv1.NodeClaim) (machines.Claim, bool) {
+	claim := machines.Claim{
+		UID: string(nc.UID), Machine: nodeclaim.InstanceOf(nc.Status.ProviderID), Created: nc.CreationTimestamp.Time,
+		Leaving: !nc.DeletionTimestamp.IsZero(),
+		Kind:    nodeclaim.PlanOf(nc) + " " + nc.Spec.NodeClassRef.Name,
+	}
+	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || nodeclaim.IsPending(nc.Status.ProviderID))
+}
+
+// Spec implements carry.Cluster.
+func (c cluster) Spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, error) {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
+	if err != nil {
+		return lkeapi.InstanceSpec{}, err
+	}
+	o, err := order.Decode(nc.Annotations[order.Annotation])
+	if err != nil {
+		return lkeapi.InstanceSpec{}, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
+	}
+	text, err := c.cfg.Joins.userData(ctx, nc, machines.Label(c.cfg.Identity.Name, uid), o)
+	if err != nil {
+		return lkeapi.InstanceSpec{}, err
+	}
+	var password string
+	if len(o.AuthorizedKeys)+len(o.AuthorizedUsers) == 0 {
+		password = rand.Text() + "-" + rand.Text()
+	}
+	spec := o.Spec(c.cfg.Types.Region(), password)
+	spec.Tags = append(spec.Tags, c.cfg.Identity.NameTag())
+	spec.Metadata, err = lkeapi.UserData(text)
+	return spec, err
+}
+
+// Bind implements carry.Cluster.
+func (c cluster) Bind(ctx context.Context, b machines.Bind) error {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, b.UID)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	return c.claims.Bind(ctx, nc, b.Machine, order.Annotation)
+}
+
+// InUse implements carry.Cluster.
+func (c cluster) InUse(ctx context.Context, machine int, label string) (owned, inhabited bool, err error) {
+	var list karpv1.NodeClaimList
+	if err := c.cfg.Live.List(ctx, &list); err != nil {
+		return false, false, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	for k := range list.Items {
+		nc := &list.Items[k]
+		owned = owned || nodeclaim.InstanceOf(nc.Status.ProviderID) == machine ||
+			machines.Label(c.cfg.Identity.Name, string(nc.UID)) == label
+	}
+	var node corev1.Node
+	err = c.cfg.Live.Get(ctx, client.ObjectKey{Name: label}, &node)
+	if apierrors.IsNotFound(err) {
+		return owned, false, nil
+	}
+	return owned, node.Labels[karpv1.NodeRegisteredLabelKey] == "true", err
+}
+
+// Drain implements carry.Cluster.
+func (c cluster) Drain(ctx context.Context, d machines.Drain) error {
+	c.cfg.Log.Info("draining a Node whose NodeClaim is gone", "node", d.Node, "instance", d.Machine)
+	return c.nodes.Drain(ctx, d.Node)
+}
+
+// GiveUp implements carry.Cluster.
+func (c cluster) GiveUp(ctx context.Context, uid string, why carry.Reason) error {
+	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
+	if err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if why == carry.Lost {
+		return c.claims.Lose(ctx, uid, nodeclaim.InstanceOf(nc.Status.ProviderID),
+			"the account does not have this node's Linode any more: somebody else has deleted it")
+	}
+	var live karpv1.NodeClaim
+	if err := c.cfg.Live.Get(ctx, client.ObjectKeyFromObject(nc), &live); err != nil {
+		return client.IgnoreNotFound(err)
+	}
+	if live.UID != nc.UID || !nodeclaim.IsPending(live.Status.ProviderID) || !live.DeletionTimestamp.IsZero() {
+		return nil
+	}
+	reason := fmt.Sprintf("another Linode of the account is called %s", machines.Label(c.cfg.Identity.Name, uid))
+	if why == carry.Starved {
+		plan := nodeclaim.PlanOf(nc)
+		c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))
+		reason = fmt.Sprintf("Linode has no %s in %s", plan, c.cfg.Types.Region())
+	}
+	return c.claims.GiveUp(ctx, &live, reason)
+}
+
+// Keep implements carry.Cluster.
+func (c cluster) Keep(machine int) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	registered, err := c.nodes.List(ctx)
+	node, ok := registered[machine]
+	if err != nil || !ok {
+		return
+	}
+	message := fmt.Sprintf("the NodeClaims of several Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
+		"their Linodes stay and cost; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+		node.Name, claims.AnnotationOrphaned, claims.OrphanDelete)
+	c.cfg.Log.Warn("kept a machine without a NodeClaim", "node", node.Name, "instance", machine, "message", message)
+	c.claims.WarnNodePool(ctx, node.NodePool, "NodesOrphaned", message)
+	if err := c.nodes.Keep(ctx, node.Name); err != nil {
+		c.cfg.Log.Error("could not note on a Node that it stays", "node", node.Name, "error", err)
+	}
+}
+
+// refused says on a claim why its machine was not made, once in a while.
+func (i *Instances) refused(ctx context.Context, uid string, err error) {
+	const again = 5 * time.Minute
+	text := err.Error()
+	i.mu.Lock()
+	now := time.Now()
+	last, told := i.told[uid+text]
+	if !told || now.Sub(last) > again {
+		for key, at := range i.told {
+			if now.Sub(at) > again {
+				delete(i.told, key)
+			}
+		}
+		i.told[uid+text] = now
+	}
+	i.mu.Unlock()
+	if !told || now.Sub(last) > again {
+		i.claims.Warn(ctx, uid, "MachineNotMade", text)
+	}
+}

@@ -1,0 +1,71 @@
+package instances
+
+import (
+	"context"
+
+	corev1 "k8s.io/api/core/v1"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/machines"
+	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+)
+
+// Trigger has Linode listed soon when a NodeClaim starts to wait for a machine, and runs the
+// Instances for as long as this process leads.
+type Trigger struct{ instances *Instances }
+
+// NewTrigger returns the controller.
+func NewTrigger(i *Instances) *Trigger { return &Trigger{i} }
+
+// Register implements operatorpkg's Controller.
+func (t *Trigger) Register(_ context.Context, mgr ctrl.Manager) error {
+	if err := mgr.Add(t.instances); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).Named("nodeclaim.trigger").For(&karpv1.NodeClaim{}).
+		WithEventFilter(predicate.Funcs{
+			CreateFunc:  func(ev event.CreateEvent) bool { return waits(ev.Object) },
+			UpdateFunc:  func(ev event.UpdateEvent) bool { return waits(ev.ObjectNew) && !waits(ev.ObjectOld) },
+			DeleteFunc:  func(event.DeleteEvent) bool { return false },
+			GenericFunc: func(event.GenericEvent) bool { return false },
+		}).Complete(t)
+}
+
+func waits(o client.Object) bool {
+	nc, ok := o.(*karpv1.NodeClaim)
+	return ok && nodeclaim.Managed(nc) && nodeclaim.IsPending(nc.Status.ProviderID)
+}
+
+// Reconcile has Linode listed soon.
+func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) {
+	t.instances.carrier.Wake()
+	return ctrl.Result{}, nil
+}
+
+// Ours reports whether a Node is of a Linode of the cluster, and says what its plan type has:
+// not where its class has settings for the kubelet, which take a share of it.
+func (i *Instances) Ours(node client.Object) bool {
+	if !machines.Ours(i.cfg.Identity.Name, node.GetName()) {
+		return false
+	}
+	nc, err := i.claimOfNode(context.Background(), node)
+	return err == nil && nc != nil && !hasKubelet(nc)
+}
+
+// claimOfNode is the claim of a Node's machine; nil where it has none.
+func (i *Instances) claimOfNode(ctx context.Context, o client.Object) (*karpv1.NodeClaim, error) {
+	node, ok := o.(*corev1.Node)
+	if !ok || node.Spec.ProviderID == "" {
+		return nil, nil
+	}
+	var list karpv1.NodeClaimList
+	err := i.cfg.Client.List(ctx, &list, client.MatchingFields{"status.providerID": node.Spec.ProviderID})
+	if err != nil || len(list.Items) == 0 {
+		return nil, err
+	}
+	return &list.Items[0], nil
+}

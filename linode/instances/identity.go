@@ -1,0 +1,99 @@
+package instances
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"regexp"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+)
+
+// Identity is what tells the Linodes of one cluster from those of all others.
+type Identity struct {
+	Name string // of the cluster, the beginning of its Linodes' labels and of its Nodes' names
+	uid  string // of its namespace kube-system, which no other cluster has
+}
+
+// IdentityOf reads which cluster this is. The error says what is wrong with the name, or that
+// the cluster is LKE's.
+func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity, error) {
+	if wrong := wrongName(name); wrong != "" {
+		return Identity{}, fmt.Errorf("the cluster cannot be called %q in instance mode: %s; correct CLUSTER_NAME", name, wrong)
+	}
+	var system corev1.Namespace
+	if err := from.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {
+		return Identity{}, fmt.Errorf("read the namespace kube-system, by whose UID the cluster's Linodes are known: %w", err)
+	}
+	return Identity{Name: name, uid: string(system.UID)}, refuseLKE(ctx, from)
+}
+
+// A label has 64 characters, of which 21 follow from the claim; a tag has 50.
+const longestName = 34
+
+var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
+
+func wrongName(name string) string {
+	switch {
+	case name == "":
+		return "it is empty"
+	case len(name) > longestName:
+		return fmt.Sprintf("it has %d characters, and %d fit into a Linode's tags", len(name), longestName)
+	case !nameForm.MatchString(name), strings.Contains(name, "--"):
+		return "it is the beginning of Linodes' labels and of Nodes' names: lower-case letters, digits and single dashes, " +
+			"with a letter or digit at both ends"
+	}
+	return ""
+}
+
+// nodeOfLKE is the name of a Node of LKE.
+var nodeOfLKE = regexp.MustCompile(`^lke\d+-`)
+
+// refuseLKE refuses a cluster of LKE: its nodes carry WireGuard keys for the way to the
+// control plane (lke.linode.com/wgpub), which a Linode of our own does not have.
+func refuseLKE(ctx context.Context, from client.Reader) error {
+	var nodes corev1.NodeList
+	if err := from.List(ctx, &nodes); err != nil {
+		return fmt.Errorf("list the Nodes: %w", err)
+	}
+	for _, node := range nodes.Items {
+		if _, ok := node.Labels["lke.linode.com/pool-id"]; ok || nodeOfLKE.MatchString(node.Name) {
+			return fmt.Errorf("this is a cluster of LKE, by its Node %s: its nodes reach the control plane by keys that a "+
+				"Linode of your own does not get, so instance mode is refused; use --mode lke", node.Name)
+		}
+	}
+	return nil
+}
+
+// The beginnings of tags that are ours.
+const (
+	tagOfCluster = "lkeplan-id="      // and a digest that no other cluster has
+	tagOfName    = "lkeplan-cluster=" // and the name, for people
+)
+
+// Tag is the tag that all Linodes of the cluster have, and no other.
+func (id Identity) Tag() string {
+	sum := sha256.Sum256([]byte(id.uid))
+	return tagOfCluster + hex.EncodeToString(sum[:8])
+}
+
+// NameTag is the tag by which people find them.
+func (id Identity) NameTag() string { return tagOfName + id.Name }
+
+// Others counts the Linodes of the account that belong to another cluster of this name: one
+// that was there before, or by mistake. They are nobody's here.
+func (id Identity) Others(ctx context.Context, api API) (int, error) {
+	all, err := api.Instances(ctx, id.NameTag())
+	others := 0
+	for _, i := range all {
+		if !lkeapi.Tagged(i, id.Tag()) {
+			others++
+		}
+	}
+	return others, err
+}

@@ -1,0 +1,193 @@
+package instances
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/utils/ptr"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/linode/machines/order"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Orders are linode's Orders of machines that are Linodes of their own.
+type Orders struct {
+	client client.Client
+	kubelets
+	groups groups
+}
+
+// NewOrders returns the orders for the classes and NodeClaims behind a client.
+func NewOrders(c client.Client) *Orders { return &Orders{client: c} }
+
+// Known implements linode.Orders: what the class names was looked up.
+func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool {
+	return class.Status.Selected != nil &&
+		class.Status.Selected.By == ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+}
+
+// Offer implements linode.Orders: the settings of the class's kubelet count, and none is
+// available while its placement group is full.
+func (o *Orders) Offer(
+	ctx context.Context, name string, _ *karpv1.NodePool, types []*cloudprovider.InstanceType,
+) ([]*cloudprovider.InstanceType, error) {
+	var class linodev1alpha1.LinodeNodeClass
+	if err := o.client.Get(ctx, client.ObjectKey{Name: name}, &class); err != nil {
+		return types, client.IgnoreNotFound(err) // Karpenter does not use a pool without its class
+	}
+	full, err := o.groups.full(ctx, o.client, order.For(&class, ""), "")
+	if err != nil {
+		return nil, err
+	}
+	return o.kubelets.offer(&class, full, types), nil
+}
+
+// Order implements linode.Orders.
+func (o *Orders) Order(
+	ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, _ *karpv1.NodePool, plan string,
+) (map[string]string, error) {
+	is := order.For(class, plan)
+	full, err := o.groups.full(ctx, o.client, is, string(nc.UID))
+	if err != nil {
+		return nil, err
+	}
+	if full {
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("placement group %d has all of the %d Linodes that "+
+			"it takes", is.PlacementGroup, is.PlacementGroupMax))
+	}
+	return map[string]string{order.Annotation: is.Encode()}, nil
+}
+
+// Drifted implements linode.Orders: all that replaces a machine is in its class's hash.
+func (o *Orders) Drifted(context.Context, *karpv1.NodeClaim, *linodev1alpha1.LinodeNodeClass) (
+	cloudprovider.DriftReason, error) {
+	return "", nil
+}
+
+// kubelets remember the types as nodes of classes have them: Karpenter computes what is
+// allocatable once for each pointer.
+type kubelets struct {
+	mu   sync.Mutex
+	made map[string]variants // by class
+}
+
+// variants are the types of a class at one moment, by the types that they were made from.
+type variants struct {
+	hash          string
+	types, hidden map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
+}
+
+func (k *kubelets) offer(
+	class *linodev1alpha1.LinodeNodeClass, full bool, types []*cloudprovider.InstanceType,
+) []*cloudprovider.InstanceType {
+	if class.Spec.Kubelet == nil && !full {
+		return types
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	v, known := k.made[class.Name]
+	if hash := class.Hash(); !known || v.hash != hash || len(v.types) > 4*len(types) || len(v.hidden) > 4*len(types) {
+		v = variants{hash, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{},
+			map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
+	}
+	if k.made == nil {
+		k.made = map[string]variants{}
+	}
+	k.made[class.Name] = v
+	of, hide := v.types, false
+	if full {
+		of, hide = v.hidden, true
+	}
+	offered := make([]*cloudprovider.InstanceType, len(types))
+	for n, it := range types {
+		if of[it] == nil {
+			of[it] = variant(it, class.Spec.Kubelet, hide)
+		}
+		offered[n] = of[it]
+	}
+	return offered
+}
+
+func variant(it *cloudprovider.InstanceType, kubelet *linodev1alpha1.KubeletConfiguration, hide bool,
+) *cloudprovider.InstanceType {
+	if kubelet == nil {
+		kubelet = &linodev1alpha1.KubeletConfiguration{}
+	}
+	with := instancetype.WithKubelet(it, kubelet)
+	if hide {
+		with.Offerings = slices.Clone(with.Offerings)
+		for k, offering := range with.Offerings {
+			closed := *offering
+			closed.Available = false
+			with.Offerings[k] = &closed
+		}
+	}
+	return with
+}
+
+// groups count the claims whose machines are in a placement group, or are to be: Linode takes
+// few into one.
+type groups struct {
+	mu    sync.Mutex
+	taken map[string]place // by claim: those that the cache may not show yet
+}
+
+type place struct {
+	group int
+	at    time.Time
+}
+
+// unseen is how long a claim may be missing in the cache that was answered.
+const unseen = 30 * time.Second
+
+// full reports whether the group of an order has no room for a claim, which takes its place
+// there; "" for no claim in particular.
+func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid string) (bool, error) {
+	if o.PlacementGroup == 0 {
+		return false, nil
+	}
+	var list karpv1.NodeClaimList
+	if err := c.List(ctx, &list, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("list the NodeClaims: %w", err)
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	in := map[string]bool{}
+	for k := range list.Items {
+		other, err := order.Decode(list.Items[k].Annotations[order.Annotation])
+		if err == nil && other.PlacementGroup == o.PlacementGroup {
+			in[string(list.Items[k].UID)] = true
+		}
+	}
+	now := time.Now()
+	for other, p := range g.taken {
+		if now.Sub(p.at) > unseen {
+			delete(g.taken, other)
+		} else if p.group == o.PlacementGroup {
+			in[other] = true
+		}
+	}
+	if !in[uid] && len(in) >= o.PlacementGroupMax {
+		return true, nil
+	}
+	if uid != "" {
+		if g.taken == nil {
+			g.taken = map[string]place{}
+		}
+		g.taken[uid] = place{o.PlacementGroup, now}
+	}
+	return false, nil
+}
+
+// hasKubelet reports whether a claim's machine was ordered with settings for its kubelet.
+func hasKubelet(nc *karpv1.NodeClaim) bool {
+	o, err := order.Decode(nc.Annotations[order.Annotation])
+	return err == nil && o.Kubelet != nil
+}

@@ -1,0 +1,77 @@
+package instances
+
+import (
+	"fmt"
+	"strings"
+
+	"k8s.io/utils/ptr"
+
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// Problem says why no machine can be made of a class in instance mode, as far as the class
+// itself tells; "" where one can. A field that would silently have no effect is a problem.
+func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
+	named := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
+	var group int
+	if spec.PlacementGroup != nil {
+		group = spec.PlacementGroup.ID
+	}
+	twice := func(field string, number bool, selected string) string {
+		if number && selected != "" {
+			return fmt.Sprintf("spec.%s: spec.select names one, too; keep one of the two", field)
+		}
+		return ""
+	}
+	vpc, subnet := spec.VPCID != nil || named.VPC != "", spec.SubnetID != nil || named.Subnet != ""
+	for _, problem := range []string{
+		tagProblem(spec.Tags),
+		when(spec.Image == "" && named.Image == "", "spec.image: say what the machine boots: an image with cloud-init, and with "+
+			"kubeadm or k3s in it, or select one by its label"),
+		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
+		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
+		twice("placementGroup", group != 0, named.PlacementGroup),
+		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),
+		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
+		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
+		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image has the "+
+			"kubelet; take it out, and kubernetes_version of the cluster block"),
+		when(spec.DataDisks != nil, "spec.dataDisks: Linodes are made with one disk, and swap; further disks are not supported"),
+		diskProblem(spec.OSDisk),
+	} {
+		if problem != "" {
+			return problem
+		}
+	}
+	return ""
+}
+
+func when(wrong bool, problem string) string {
+	if wrong {
+		return problem
+	}
+	return ""
+}
+
+func tagProblem(tags []string) string {
+	for _, tag := range tags {
+		if len(tag) < 3 || len(tag) > 50 {
+			return fmt.Sprintf("spec.tags: %q has %d characters; Linode takes tags of 3 to 50", tag, len(tag))
+		}
+		if lower := strings.ToLower(tag); strings.HasPrefix(lower, tagOfCluster) || strings.HasPrefix(lower, tagOfName) {
+			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
+		}
+	}
+	return ""
+}
+
+func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
+	switch {
+	case disk == nil:
+	case disk.DiskID != 0 || disk.Label != "" || disk.Filesystem != "":
+		return "spec.osDisk: only its size has an effect, as the disk is made from the image"
+	case disk.Size.Value()>>20 <= 0:
+		return fmt.Sprintf("spec.osDisk.size: %s is no size of a disk", disk.Size.String())
+	}
+	return ""
+}
