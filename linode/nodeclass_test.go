@@ -91,7 +91,7 @@ func classes(
 	c client.Client, tier catalog.Tier, control controlPlane, account account, recorder events.EventRecorder,
 ) *NodeClass {
 	cluster := lkeapi.Cluster{Tier: string(tier)}
-	l := Linode{Cluster: cluster, Rules: NewLKEClasses(c, cluster, control, account, recorder), Standing: lkeapi.NewStanding()}
+	l := Linode{Cluster: cluster, Rules: NewLKEClasses(c, cluster, control, account, recorder), Standing: lkeapi.NewStanding(lkeapi.ScopePools)}
 	return NewNodeClass(c, l, recorder)
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -40,16 +41,26 @@ tier are asked of the Linode API.
 
 Other variables of karpenter-provider-linode and of Karpenter are flags that have
 not been given: LINODE_REGION, BATCH_IDLE_DURATION, BATCH_MAX_DURATION,
-FEATURE_GATES, LOG_LEVEL, METRICS_PORT and HEALTH_PROBE_PORT. KARPENTER_MODE must
-be lke. One that has no effect is named in the log.`
+FEATURE_GATES, LOG_LEVEL, METRICS_PORT, HEALTH_PROBE_PORT, KARPENTER_MODE and
+CLUSTER_ENDPOINT. One that has no effect is named in the log.
+
+With --mode instance it manages a cluster that you run by yourself on Linodes: it
+makes Linodes that join by kubeadm, k3s or what you write. It needs CLUSTER_NAME,
+LINODE_REGION and a token with the scope linodes:read_write.`
+
+// The modes.
+const (
+	modeLKE      = "lke"
+	modeInstance = "instance"
+)
 
 // settings are the flags as they were given.
 type settings struct {
 	controller.Config
 
-	kubeconfig, logLevel, logFormat, leaderElect, only, shard, version string
-	jitter                                                             uint8
-	gates                                                              []string
+	kubeconfig, logLevel, logFormat, leaderElect, only, mode, shard, version string
+	jitter                                                                   uint8
+	gates                                                                    []string
 }
 
 func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
@@ -81,6 +92,12 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.StringVar(&s.Region, "region", "", "region that the LKE cluster must be in, which is found out ($LINODE_REGION)")
 	f.StringVar(&s.only, "only", "",
 		"do a part of the work: capacity makes nodes and has the token, gitops reconciles NodePlans (default both)")
+	f.StringVar(&s.mode, "mode", modeLKE,
+		"how machines are made: lke, in node pools of an LKE cluster, or instance, as Linodes that join by themselves "+
+			"($KARPENTER_MODE)")
+	f.StringVar(&s.ClusterEndpoint, "cluster-endpoint", "",
+		"with --mode instance: https://HOST:PORT by which machines reach the API server; left out, what "+
+			"kube-public/cluster-info says ($CLUSTER_ENDPOINT)")
 	f.StringVar(&s.kubeconfig, "kubeconfig", getenv("KUBECONFIG"), "kubeconfig file; empty inside a cluster ($KUBECONFIG)")
 	f.StringVar(&s.NodeAdmission, "node-admission-params", "",
 		"ConfigMap NAMESPACE/NAME to maintain for the policy of kube/deploy/node-admission.yaml")
@@ -136,6 +153,16 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 	case controller.Everything, controller.Capacity, controller.GitOps:
 	default:
 		return cfg, fmt.Errorf("--only is %q; it must be capacity or gitops, or left out", s.only)
+	}
+	switch s.mode {
+	case modeLKE, modeInstance:
+		cfg.Instances = s.mode == modeInstance
+	default:
+		return cfg, fmt.Errorf("--mode is %q; it must be lke or instance", s.mode)
+	}
+	if endpoint, err := url.Parse(cfg.ClusterEndpoint); cfg.ClusterEndpoint != "" &&
+		(err != nil || endpoint.Scheme != "https" || endpoint.Host == "" || strings.Trim(endpoint.Path, "/") != "") {
+		return cfg, fmt.Errorf("--cluster-endpoint is %q; it must be such as https://10.0.0.2:6443", cfg.ClusterEndpoint)
 	}
 	if s.jitter > 50 {
 		return cfg, fmt.Errorf("--interval-jitter-percentage is %d; it must be at most 50", s.jitter)

@@ -14,7 +14,6 @@ import (
 // and that have no effect here, each with the reason.
 var ignored = map[string]string{
 	"CLUSTER_CA_BUNDLE":            "LKE joins its nodes by itself",
-	"CLUSTER_ENDPOINT":             "LKE joins its nodes by itself",
 	"DISABLE_DRY_RUN":              "a LinodeNodeClass is checked without a dry run",
 	"DISABLE_LEADER_ELECTION":      "see --leader-elect",
 	"DISABLE_WEBHOOK":              "there is no webhook",
@@ -46,10 +45,6 @@ func warnIgnored(log *slog.Logger, getenv func(string) string) {
 // fromEnvironment sets the flags that were not given by the variables that
 // karpenter-provider-linode and Karpenter's operator have for the same.
 func (s *settings) fromEnvironment(getenv func(string) string, given func(flag string) bool) error {
-	if mode := getenv("KARPENTER_MODE"); mode != "" && mode != "lke" {
-		return fmt.Errorf("KARPENTER_MODE is %q; lkeplan makes nodes of LKE clusters only: set it to lke, or take it away",
-			mode)
-	}
 	text := func(flag, variable string, into *string, before string) {
 		if value := getenv(variable); value != "" && !given(flag) {
 			*into = before + value
@@ -58,6 +53,8 @@ func (s *settings) fromEnvironment(getenv func(string) string, given func(flag s
 	text("metrics-bind-address", "METRICS_PORT", &s.MetricsAddress, ":")
 	text("health-probe-bind-address", "HEALTH_PROBE_PORT", &s.ProbeAddress, ":")
 	text("log-level", "LOG_LEVEL", &s.logLevel, "")
+	text("mode", "KARPENTER_MODE", &s.mode, "")
+	text("cluster-endpoint", "CLUSTER_ENDPOINT", &s.ClusterEndpoint, "")
 	text("region", "CLUSTER_REGION", &s.Region, "")
 	text("region", "LINODE_REGION", &s.Region, "")
 	if value := getenv("FEATURE_GATES"); value != "" && !given("feature-gates") {

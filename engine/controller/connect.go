@@ -33,25 +33,18 @@ type account struct {
 // controller has recorded in an earlier life: the rest works without Linode, and
 // capacity waits for it.
 func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
+	if cfg.Instances {
+		return connectInstances(ctx, cfg)
+	}
 	if cfg.LinodeToken == "" {
 		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
 	}
 	if cfg.ClusterID == 0 && cfg.ClusterName == "" {
 		return nil, errors.New("no LKE cluster; set LKE_CLUSTER_ID to its number, or CLUSTER_NAME to its label")
 	}
-	a := &account{standing: lkeapi.NewStanding(), lease: new(lease)}
-	var err error
-	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
-		Timeout: cfg.LinodeTimeout,
-		Gate:    a.lease.Held,
-		Observe: func(call lkeapi.Call) {
-			observeLinode(cfg.Log, call)
-			a.standing.Observe(call)
-			cfg.claims.Call(call)
-		},
-	})
+	a, err := newAccount(cfg, lkeapi.ScopePools)
 	if err != nil {
-		return nil, fmt.Errorf("set LINODE_URL: %w", err)
+		return nil, err
 	}
 	recorded, known := kept.cluster(ctx, cfg)
 	if a.cluster, err = askForCluster(ctx, a.api, cfg, known); err != nil {
@@ -78,6 +71,48 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	}
 	kept.keep(ctx, cfg, a.cluster)
 	a.prices, a.fresh = readCatalog(ctx, cfg)
+	return a, nil
+}
+
+// newAccount returns a client for the Linode API, which nothing was asked of yet.
+func newAccount(cfg Config, scope string) (*account, error) {
+	a := &account{standing: lkeapi.NewStanding(scope), lease: new(lease)}
+	var err error
+	a.api, err = lkeapi.New(cfg.LinodeURL, cfg.LinodeToken, lkeapi.Options{
+		Timeout: cfg.LinodeTimeout,
+		Gate:    a.lease.Held,
+		Observe: func(call lkeapi.Call) {
+			observeLinode(cfg.Log, call)
+			a.standing.Observe(call)
+			cfg.claims.Call(call)
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("set LINODE_URL: %w", err)
+	}
+	return a, nil
+}
+
+// connectInstances returns a client for the Linode API, and the cluster that runs by itself.
+// Linode does not know that, so nothing is asked of it but prices.
+func connectInstances(ctx context.Context, cfg Config) (*account, error) {
+	switch {
+	case cfg.LinodeToken == "":
+		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopeInstances)
+	case cfg.ClusterID != 0:
+		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of the two away")
+	case cfg.Region == "":
+		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, such as us-ord")
+	}
+	a, err := newAccount(cfg, lkeapi.ScopeInstances)
+	if err != nil {
+		return nil, err
+	}
+	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region}
+	a.prices, a.fresh = readCatalog(ctx, cfg)
+	if _, known := a.prices.Region(cfg.Region); !known {
+		return nil, fmt.Errorf("there is no region %q on Linode's list of %s; correct LINODE_REGION", cfg.Region, a.prices.Date())
+	}
 	return a, nil
 }
 

@@ -63,6 +63,11 @@ type Config struct {
 	ClusterName string // its label; checked against ClusterID where both are given
 	Region      string // that it must be in; "" for any
 
+	// Instances has machines made as Linodes of their own, for a cluster that is not LKE's:
+	// ClusterName and Region say which.
+	Instances       bool
+	ClusterEndpoint string // https://host:port by which they reach the API server; "" for that of cluster-info
+
 	LinodeTimeout time.Duration // that a request may take; 0 means 30s
 
 	// NodeAdmission is the ConfigMap, as namespace/name, that the optional
@@ -115,8 +120,8 @@ func Run(ctx context.Context, cfg Config) error {
 	if err != nil {
 		return err
 	}
-	cfg.Log.Info("managing the capacity of an LKE cluster", "cluster", linodes.cluster.Label, "id", linodes.cluster.ID,
-		"region", linodes.cluster.Region, "tier", linodes.cluster.Tier)
+	cfg.Log.Info("managing the capacity of a cluster", "cluster", linodes.cluster.Label, "id", linodes.cluster.ID,
+		"region", linodes.cluster.Region, "tier", linodes.cluster.Tier, "instances", cfg.Instances)
 	mgr, err := newManager(cfg, linodes.lease)
 	if err != nil {
 		return err
@@ -124,8 +129,10 @@ func Run(ctx context.Context, cfg Config) error {
 	if err := requireCRDs(mgr.GetRESTMapper()); err != nil {
 		return err
 	}
-	if err := requireOwnNodes(ctx, mgr.GetAPIReader(), linodes.cluster); err != nil {
-		return explainManager(err, cfg)
+	if !cfg.Instances { // else their identity refuses a cluster of LKE
+		if err := requireOwnNodes(ctx, mgr.GetAPIReader(), linodes.cluster); err != nil {
+			return explainManager(err, cfg)
+		}
 	}
 	if err := addControllers(ctx, mgr, cfg, linodes); err != nil {
 		return err
@@ -270,7 +277,10 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 	if cfg.Karpenter.Gates.NodeOverlay {
 		chooser.Overlay = overlays.ApplyAll
 	}
-	how := lkeMode(mgr, cfg, linodes, chooser, events)
+	how, err := modeOf(ctx, mgr, cfg, linodes, chooser, events)
+	if err != nil {
+		return explainManager(err, cfg)
+	}
 	chooser.Orders = how.orders
 	if err := registerMetrics(cfg, append(how.metrics, types)...); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"context"
 	"strings"
 
 	"github.com/awslabs/operatorpkg/controller"
@@ -15,7 +16,10 @@ import (
 	"github.com/lkeplan/lkeplan/linode/claims"
 	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/fleet"
+	"github.com/lkeplan/lkeplan/linode/instances"
+	"github.com/lkeplan/lkeplan/linode/machines/token"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // mode is a way to get machines: what the provider takes of it, and the controllers that it
@@ -35,6 +39,15 @@ type mode struct {
 type listing interface {
 	linode.Machines
 	Missing(instance int) bool
+}
+
+// modeOf is the mode of the settings.
+func modeOf(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
+	events events.EventRecorder) (mode, error) {
+	if cfg.Instances {
+		return instanceMode(ctx, mgr, cfg, linodes, chooser, events)
+	}
+	return lkeMode(mgr, cfg, linodes, chooser, events), nil
 }
 
 // lkeMode gets machines from the node pools of an LKE cluster.
@@ -59,8 +72,44 @@ func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.
 		controllers: []controller.Controller{
 			fleet.NewTrigger(c, machines),
 			earlybind.NewController(c, cluster.ID, machines),
-			earlybind.NewDisowner(c, cluster.ID),
+			earlybind.NewDisowner(c, func(node string) bool { return nodeclaim.IsNode(cluster.ID, node) }),
 		},
 		metrics: machines.Metrics(),
 	}
+}
+
+// instanceMode gets machines as Linodes of their own, which join by themselves.
+func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
+	events events.EventRecorder) (mode, error) {
+	c, live := mgr.GetClient(), mgr.GetAPIReader()
+	identity, err := instances.IdentityOf(ctx, live, linodes.cluster.Label)
+	if err != nil {
+		return mode{}, err
+	}
+	if others, err := identity.Others(ctx, linodes.api); err != nil {
+		cfg.Log.Warn("the account cannot be asked for Linodes of another cluster of this name", "error", err)
+	} else if others > 0 {
+		cfg.Log.Warn("the account has Linodes of another cluster of this name, which are left alone and cost: see who runs "+
+			"them, and delete them where nobody does", "linodes", others, "tag", identity.NameTag(), "without", identity.Tag())
+	}
+	tokens := token.New(live, c)
+	joins := instances.Joins{Live: live, Tokens: tokens, Endpoint: cfg.ClusterEndpoint, Namespace: ownNamespace(cfg)}
+	machines := instances.New(instances.Config{
+		Client: c, Live: live, API: linodes.api, Identity: identity, Types: chooser.Types, Joins: joins, Events: events, Log: cfg.Log,
+		Timing: instances.Timing{
+			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
+		},
+	})
+	return mode{
+		name: linodev1alpha1.ModeInstance, orders: instances.NewOrders(c), machines: machines,
+		rules:   instances.NewClasses(linodes.api, linodes.cluster.Region, joins),
+		refused: func(*karpv1.NodePool) []linode.Problem { return nil },
+		ours:    machines.Ours,
+		controllers: []controller.Controller{
+			instances.NewTrigger(machines),
+			instances.NewRejoiner(machines),
+			token.NewController(tokens, live),
+			earlybind.NewDisowner(c, identity.IsNode),
+		},
+	}, nil
 }

@@ -28,19 +28,27 @@ type record struct {
 // newRecord returns the record in the controller's own namespace. Outside a cluster
 // that is the Lease's, and without one there is no record.
 func newRecord(cfg Config) (record, error) {
-	namespace := cfg.LeaderElectionNamespace
+	namespace := ownNamespace(cfg)
 	if namespace == "" {
-		own, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
-		if err != nil {
-			return record{}, nil
-		}
-		namespace = strings.TrimSpace(string(own))
+		return record{}, nil
 	}
 	c, err := client.New(cfg.Kube, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		return record{}, explainManager(err, cfg)
 	}
 	return record{client: c, namespace: namespace}, nil
+}
+
+// ownNamespace is the controller's own namespace; "" where it has none.
+func ownNamespace(cfg Config) string {
+	if cfg.LeaderElectionNamespace != "" {
+		return cfg.LeaderElectionNamespace
+	}
+	own, err := os.ReadFile("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(own))
 }
 
 // cluster returns the cluster that was noted, where that is the one of the settings.

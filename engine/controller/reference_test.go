@@ -229,7 +229,7 @@ func everythingRegistered(t *testing.T) {
 		t.Fatal(err)
 	}
 	linodes := &account{
-		api: api, standing: lkeapi.NewStanding(), prices: builtInCatalog(),
+		api: api, standing: lkeapi.NewStanding(lkeapi.ScopePools), prices: builtInCatalog(),
 		cluster: lkeapi.Cluster{ID: 1, Label: "dev", Region: "us-ord", Tier: "standard"},
 	}
 	linodeMetrics()

@@ -14,8 +14,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/karpenter/pkg/apis"
-
-	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // Disowner takes the reference to its NodeClaim off each Node of the cluster.
@@ -25,13 +23,13 @@ import (
 // deletes all their Nodes at once, and Karpenter drains them. Without the reference
 // what becomes of such Nodes is the fleet's decision.
 type Disowner struct {
-	client  client.Client
-	cluster int
+	client client.Client
+	ours   func(name string) bool
 }
 
-// NewDisowner returns the controller for the Nodes of an LKE cluster.
-func NewDisowner(c client.Client, cluster int) *Disowner {
-	return &Disowner{client: c, cluster: cluster}
+// NewDisowner returns the controller for the Nodes whose names ours accepts.
+func NewDisowner(c client.Client, ours func(name string) bool) *Disowner {
+	return &Disowner{client: c, ours: ours}
 }
 
 // Register implements operatorpkg's Controller.
@@ -40,7 +38,7 @@ func (d *Disowner) Register(_ context.Context, mgr ctrl.Manager) error {
 		Named("node.disowner").
 		For(&corev1.Node{}).
 		WithEventFilter(predicate.NewPredicateFuncs(func(o client.Object) bool {
-			return nodeclaim.IsNode(d.cluster, o.GetName()) && slices.ContainsFunc(o.GetOwnerReferences(), ofClaim)
+			return d.ours(o.GetName()) && slices.ContainsFunc(o.GetOwnerReferences(), ofClaim)
 		})).
 		Complete(d)
 }

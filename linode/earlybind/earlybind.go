@@ -120,8 +120,8 @@ func (c *Controller) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 		// Binding its machine to a claim causes no event of the Node.
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	}
-	if madeAgain(&node, claim) {
-		return c.registerAgain(ctx, claim)
+	if MadeAgain(&node, claim) {
+		return RegisterAgain(ctx, c.client, claim)
 	}
 	return c.identify(ctx, &node)
 }
@@ -260,7 +260,7 @@ func prepare(node *corev1.Node, pool lkeapi.Pool, claim *karpv1.NodeClaim) {
 			node.Spec.Taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint})
 		}
 		return
-	case madeAgain(node, claim), open(node):
+	case MadeAgain(node, claim), open(node):
 		taints = taints.Merge(claim.Spec.Taints)
 	case node.Labels[karpv1.NodeDoNotSyncTaintsLabelKey] != "true":
 		taints = taints.Merge(scheduling.Taints{karpv1.UnregisteredNoExecuteTaint}).

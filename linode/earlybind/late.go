@@ -15,18 +15,18 @@ import (
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
-// madeAgain reports whether a Node is younger than the registration of its claim:
+// MadeAgain reports whether a Node is younger than the registration of its claim:
 // somebody removed the Node that Karpenter had registered, and the kubelet made it
 // again. Karpenter registers each claim once, so that nothing would ever complete the
 // new Node.
-func madeAgain(node *corev1.Node, claim *karpv1.NodeClaim) bool {
+func MadeAgain(node *corev1.Node, claim *karpv1.NodeClaim) bool {
 	registered := claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
 	return registered.IsTrue() && node.Labels[karpv1.NodeRegisteredLabelKey] != "true" &&
 		node.CreationTimestamp.After(registered.LastTransitionTime.Time)
 }
 
-// registerAgain has Karpenter register the Node of a claim once more.
-func (c *Controller) registerAgain(ctx context.Context, claim *karpv1.NodeClaim) (ctrl.Result, error) {
+// RegisterAgain has Karpenter register the Node of a claim once more.
+func RegisterAgain(ctx context.Context, c client.Client, claim *karpv1.NodeClaim) (ctrl.Result, error) {
 	again := claim.DeepCopy()
 	const reason, text = "NodeMadeAgain", "the Node was removed and has joined again"
 	conditions := again.StatusConditions()
@@ -34,7 +34,7 @@ func (c *Controller) registerAgain(ctx context.Context, claim *karpv1.NodeClaim)
 	conditions.SetUnknownWithReason(karpv1.ConditionTypeRegistered, reason, text)
 	// Conditions are a list, which a merge patch replaces whole.
 	patch := client.MergeFromWithOptions(claim, client.MergeFromWithOptimisticLock{})
-	if err := c.client.Status().Patch(ctx, again, patch); apierrors.IsConflict(err) {
+	if err := c.Status().Patch(ctx, again, patch); apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: time.Second}, nil
 	} else if err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(fmt.Errorf("register NodeClaim %s again: %w", claim.Name, err))

@@ -88,7 +88,13 @@ func (c cluster) Bind(ctx context.Context, b machines.Bind) error {
 	if err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	return c.claims.Bind(ctx, nc, b.Machine, order.Annotation)
+	if err := c.claims.Bind(ctx, nc, b.Machine, order.Annotation); err != nil {
+		return err
+	}
+	if err := c.renew(ctx, nc); err != nil { // it may have waited for long
+		c.cfg.Log.Warn("a machine has less time to join", "nodeclaim", nc.Name, "error", err)
+	}
+	return nil
 }
 
 // InUse implements carry.Cluster.

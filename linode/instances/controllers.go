@@ -10,7 +10,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/machines"
+	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
@@ -49,7 +49,7 @@ func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) 
 // Ours reports whether a Node is of a Linode of the cluster, and says what its plan type has:
 // not where its class has settings for the kubelet, which take a share of it.
 func (i *Instances) Ours(node client.Object) bool {
-	if !machines.Ours(i.cfg.Identity.Name, node.GetName()) {
+	if !i.cfg.Identity.IsNode(node.GetName()) {
 		return false
 	}
 	nc, err := i.claimOfNode(context.Background(), node)
@@ -68,4 +68,40 @@ func (i *Instances) claimOfNode(ctx context.Context, o client.Object) (*karpv1.N
 		return nil, err
 	}
 	return &list.Items[0], nil
+}
+
+// Rejoiner has Karpenter register a Node once more that somebody has removed and whose kubelet
+// has made it again: it comes with the taints that a kubelet registers with, and Karpenter
+// takes them off once for each claim.
+type Rejoiner struct{ instances *Instances }
+
+// NewRejoiner returns the controller.
+func NewRejoiner(i *Instances) *Rejoiner { return &Rejoiner{i} }
+
+// Register implements operatorpkg's Controller.
+func (r *Rejoiner) Register(_ context.Context, mgr ctrl.Manager) error {
+	return ctrl.NewControllerManagedBy(mgr).Named("node.rejoiner").For(&corev1.Node{}).
+		WithEventFilter(predicate.NewPredicateFuncs(r.joining)).Complete(r)
+}
+
+func (r *Rejoiner) joining(o client.Object) bool {
+	return r.instances.cfg.Identity.IsNode(o.GetName()) && o.GetDeletionTimestamp().IsZero() &&
+		o.GetLabels()[karpv1.NodeRegisteredLabelKey] != "true"
+}
+
+// Reconcile looks at one Node.
+func (r *Rejoiner) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	c := r.instances.cfg.Client
+	var node corev1.Node
+	if err := c.Get(ctx, req.NamespacedName, &node); err != nil {
+		return ctrl.Result{}, client.IgnoreNotFound(err)
+	}
+	if !r.joining(&node) {
+		return ctrl.Result{}, nil
+	}
+	claim, err := r.instances.claimOfNode(ctx, &node)
+	if err != nil || claim == nil || !earlybind.MadeAgain(&node, claim) {
+		return ctrl.Result{}, err
+	}
+	return earlybind.RegisterAgain(ctx, c, claim)
 }

@@ -12,6 +12,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/machines"
 )
 
 // Identity is what tells the Linodes of one cluster from those of all others.
@@ -84,6 +85,9 @@ func (id Identity) Tag() string {
 
 // NameTag is the tag by which people find them.
 func (id Identity) NameTag() string { return tagOfName + id.Name }
+
+// IsNode reports whether a Node of that name can be of one of the cluster's Linodes.
+func (id Identity) IsNode(name string) bool { return machines.Ours(id.Name, name) }
 
 // Others counts the Linodes of the account that belong to another cluster of this name: one
 // that was there before, or by mistake. They are nobody's here.

@@ -90,7 +90,7 @@ func New(cfg Config) *Instances {
 	}
 	i.cfg.Timing.NoCapacity = or(cfg.Timing.NoCapacity, 3*time.Minute)
 	i.carrier = carry.New(carry.Config{
-		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log, Listed: i.listed, Refused: i.refused,
+		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log, Listed: i.listed, Refused: i.refused, Queued: i.beat,
 		Policy: machines.Policy{
 			Cluster: cfg.Identity.Name, Keep: or(cfg.Timing.Keep, 10*time.Minute), Late: callLate,
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes

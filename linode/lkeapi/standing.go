@@ -15,6 +15,7 @@ import (
 // Unverified: that a refused token is always answered with 401 or 403, and that the next
 // good answer means that it works again.
 type Standing struct {
+	scope   string
 	changed chan struct{}
 
 	mu         sync.Mutex
@@ -46,8 +47,11 @@ const (
 	refusedWrite = 5 * time.Minute
 )
 
-// NewStanding returns the standing before the first call: all is well.
-func NewStanding() *Standing { return &Standing{changed: make(chan struct{}, 1)} }
+// NewStanding returns the standing before the first call: all is well. The scope is the one
+// that the token has to have.
+func NewStanding(scope string) *Standing {
+	return &Standing{scope: scope, changed: make(chan struct{}, 1)}
+}
 
 // Changed receives after the Problem has become one of another reason.
 func (s *Standing) Changed() <-chan struct{} { return s.changed }
@@ -101,7 +105,7 @@ func (s *Standing) problem() Problem {
 	case refusal != nil:
 		return Problem{ReasonTokenRefused, fmt.Sprintf(
 			"the Linode API refuses the controller's token: %v; give the controller a token with the scope %s", refusal,
-			ScopePools)}
+			s.scope)}
 	case s.unanswered >= silentAfter:
 		return Problem{ReasonNoAnswer, fmt.Sprintf(
 			"the Linode API does not answer as it should: %v; NodeClaims wait until it does", s.silence)}

@@ -44,7 +44,7 @@ func TestStanding(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := NewStanding()
+				s := NewStanding(ScopePools)
 				for _, call := range tt.calls {
 					s.Observe(call)
 				}

@@ -33,9 +33,10 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 		s.memory.sent = append(s.memory.sent, s.now)
 		d.Creates = append(d.Creates, Create{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
 	}
-	if d.Queued = len(due) - len(d.Creates); d.Queued > 0 {
-		d.Queue = s.policy.Window * time.Duration((d.Queued+s.policy.Burst-1)/s.policy.Burst)
+	for _, c := range due[len(d.Creates):] {
+		d.Queued = append(d.Queued, c.UID)
 	}
+	d.Queue = s.policy.Window * time.Duration((len(d.Queued)+s.policy.Burst-1)/s.policy.Burst)
 }
 
 // room is how many creates may be sent now. While the account has no room, one at a time

@@ -79,7 +79,7 @@ type Decision struct {
 	Taken   []string      // claims whose label another Linode of the account has: to be given up, as Starved
 	Starved []string      // claims that Linode has no machine for: to be given up where a live read shows none
 	Kept    []int         // machines that no claim owns and that stay, reported once
-	Queued  int           // creates that wait for the rate limit
+	Queued  []string      // claims whose creates wait for the rate limit
 	Queue   time.Duration // how long the last of those waits
 	PollIn  time.Duration
 	Memory  Memory

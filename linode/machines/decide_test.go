@@ -190,8 +190,8 @@ func TestABurst(t *testing.T) {
 	}
 	view.Asked = start
 	d := Decide(view, Memory{}, modelPolicy, start)
-	if len(d.Creates) != 20 || d.Queued != 230 || d.Queue != 180*time.Second || d.PollIn != modelPolicy.Quick {
-		t.Errorf("%d creates, %d wait for %s; next in %s", len(d.Creates), d.Queued, d.Queue, d.PollIn)
+	if len(d.Creates) != 20 || len(d.Queued) != 230 || d.Queue != 180*time.Second || d.PollIn != modelPolicy.Quick {
+		t.Errorf("%d creates, %d wait for %s; next in %s", len(d.Creates), len(d.Queued), d.Queue, d.PollIn)
 	}
 	if d.Creates[0].UID != "000" || d.Creates[1].UID != "200" || d.Creates[19].UID != "209" {
 		t.Errorf("the order is %v", d.Creates)

@@ -70,6 +70,9 @@ type Config struct {
 	Listed func(asked time.Time, all []lkeapi.Instance)
 	// Refused is told why the machine of a claim was not made; nil for nobody.
 	Refused func(ctx context.Context, uid string, err error)
+	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else;
+	// nil for nobody.
+	Queued func(ctx context.Context, uids []string) error
 }
 
 // Carrier looks, has it decided, and carries out. It is safe for concurrent use.
@@ -99,6 +102,9 @@ func New(cfg Config) *Carrier {
 	}
 	if cfg.Refused == nil {
 		cfg.Refused = func(context.Context, string, error) {}
+	}
+	if cfg.Queued == nil {
+		cfg.Queued = func(context.Context, []string) error { return nil }
 	}
 	return &Carrier{
 		cfg: cfg, wake: make(chan struct{}, 1), underway: map[string]bool{},
@@ -168,9 +174,12 @@ func (c *Carrier) Step(ctx context.Context) (time.Duration, error) {
 	d := machines.Decide(view, c.memory, c.cfg.Policy, time.Now())
 	c.memory = d.Memory
 	c.mu.Unlock()
-	if d.Queued > 0 {
-		c.cfg.Log.Info("more machines are wanted than the rate limit of new Linodes allows", "waiting", d.Queued,
+	if len(d.Queued) > 0 {
+		c.cfg.Log.Info("more machines are wanted than the rate limit of new Linodes allows", "waiting", len(d.Queued),
 			"last_in", d.Queue.String())
+		c.once(ctx, "say which claims wait for the rate limit", func(ctx context.Context) error {
+			return c.cfg.Queued(ctx, d.Queued)
+		})
 	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil

@@ -20,7 +20,7 @@ const HashVersion = "lkeplan-v2"
 // nothing where LKE makes them. What compiles the class writes it, and the controller, which
 // takes no class of another mode.
 const (
-	AnnotationMode = "lkeplan.dev/mode"
+	AnnotationMode = "lkeplan.dev/node-mode"
 	ModeInstance   = "instance"
 )
 
