@@ -25,6 +25,9 @@ const (
 	// maxWork is how much a template may do: parts of it that are run, and bytes that
 	// functions return. It is done in a moment.
 	maxWork = 200_000
+	// calling is how many parts a part counts for that runs a template: each such template
+	// within another takes memory.
+	calling = 50
 )
 
 // limited takes as much as Linode takes.
@@ -120,7 +123,7 @@ func (w *walker) node(n parse.Node) (parts int) {
 	case *parse.ActionNode:
 		return w.pipe(n.Pipe)
 	case *parse.TemplateNode:
-		return w.pipe(n.Pipe)
+		return w.pipe(n.Pipe) + calling
 	case *parse.IfNode:
 		return w.branch(&n.BranchNode)
 	case *parse.WithNode:

@@ -38,9 +38,10 @@ func boots(t *testing.T, files []file, programs map[string]string) machine {
 	return m
 }
 
-// here moves the paths of a script into the machine, and its PATH.
+// here moves the paths of a script into the machine, and its PATH, and has it lose patience
+// earlier.
 func (m machine) here(text string) string {
-	text = strings.ReplaceAll(text, ":/usr/local/bin", "")
+	text = strings.NewReplacer(":/usr/local/bin", "", "-lt 60 ]", "-lt 6 ]", "-lt 360 ]", "-lt 6 ]").Replace(text)
 	for _, path := range []string{"/etc/", "/var/lib/", "/dev/console"} {
 		text = strings.ReplaceAll(text, path, m.dir+path)
 	}
