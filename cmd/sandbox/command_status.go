@@ -101,8 +101,12 @@ func (a *app) printOne(s stack.Status) error {
 	if s.AllReady {
 		word = "ready"
 	}
-	fmt.Fprintf(a.stdout, "%s: %s, since %s, %s tier in %s\n\n", s.Dir, word, s.Began.Format(time.DateTime),
-		s.Cluster.Tier, s.Cluster.Region)
+	what := s.Cluster.Tier + " tier"
+	if s.Cluster.Mode == stack.ModeInstance {
+		what = "Linodes without LKE"
+	}
+	fmt.Fprintf(a.stdout, "%s: %s, since %s, %s in %s\n\n", s.Dir, word, s.Began.Format(time.DateTime), what,
+		s.Cluster.Region)
 	table := tabwriter.NewWriter(a.stdout, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "COMPONENT\tPID\tPORTS\tVERSION\tHEALTH")
 	for _, name := range s.Names() {

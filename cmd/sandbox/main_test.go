@@ -151,6 +151,7 @@ func TestBadInput(t *testing.T) {
 	for _, test := range []struct{ args, want string }{
 		{"up --tier gold", `tier "gold": want standard or enterprise`},
 		{"up --region mars", `region "mars"`},
+		{"up --mode vm", `--mode "vm": want lke or instance`},
 		{"up --rate-limit 5", `rate limit "5"`},
 		{"up --join-delay -1s", "delay"},
 		{"up --join-delay 1", "missing unit"},

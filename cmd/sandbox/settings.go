@@ -17,6 +17,7 @@ type settings struct {
 	dir                       string
 	linodePort, apiServerPort int
 	flux, audit               bool
+	mode                      string
 	simulated                 simulator.Config
 }
 
@@ -32,14 +33,16 @@ func (s *settings) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&s.audit, "audit", false, "have kube-apiserver write each request into audit.log, next to the logs")
 
 	c := &s.simulated
+	flags.StringVar(&s.mode, "mode", stack.ModeLKE, "what becomes nodes: lke (the node pools of an LKE cluster) or "+
+		"instance (Linodes that are made one by one; there is no LKE cluster)")
 	flags.StringVar(&c.Tier, "tier", "standard", "the tier of the LKE cluster: standard or enterprise")
-	flags.StringVar(&c.Region, "region", "us-ord", "the region of the LKE cluster")
-	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the LKE cluster")
+	flags.StringVar(&c.Region, "region", "us-ord", "the region of the cluster")
+	flags.StringVar(&c.ClusterLabel, "cluster-name", "sandbox", "the name of the cluster")
 	flags.IntVar(&c.ClusterID, "cluster-id", 100001, "the id of the LKE cluster")
 	flags.StringVar(&c.KubernetesVersion, "kubernetes-version", "", "the version LKE reports (default: the newest it has)")
 	flags.DurationVar(&c.InstanceDelay, "instance-delay", time.Second,
 		"time until a slot of a pool has its instance")
-	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node")
+	flags.DurationVar(&c.JoinDelay, "join-delay", 5*time.Second, "time until an instance has joined as a node, or, in the mode instance, has booted")
 	flags.DurationVar(&c.CCMDelay, "ccm-delay", time.Second, "time until the cloud controller has completed a node")
 	flags.DurationVar(&c.DeleteDelay, "delete-delay", 2*time.Second, "time until a deleted instance is gone")
 	flags.DurationVar(&c.NodeGoneDelay, "node-gone-delay", time.Second,
@@ -63,6 +66,10 @@ func (s *settings) register(flags *pflag.FlagSet) {
 // started.
 func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
 	c := s.simulated
+	if s.mode != stack.ModeLKE && s.mode != stack.ModeInstance {
+		return stack.Cluster{}, c, fmt.Errorf("--mode %q: want %s or %s", s.mode, stack.ModeLKE, stack.ModeInstance)
+	}
+	c.WithoutCluster = s.mode == stack.ModeInstance
 	if c.Catalog != "" {
 		path, err := filepath.Abs(c.Catalog) // the simulator runs elsewhere
 		if err != nil {
@@ -74,7 +81,12 @@ func (s *settings) cluster() (stack.Cluster, simulator.Config, error) {
 	if _, err := c.New(); err != nil {
 		return stack.Cluster{}, c, fmt.Errorf("set up the simulated cluster: %w", err)
 	}
+	if c.WithoutCluster {
+		return stack.Cluster{
+			Mode: s.mode, Name: c.ClusterLabel, Region: c.Region, LinodeToken: c.Token,
+		}, c, nil
+	}
 	return stack.Cluster{
-		Name: c.ClusterLabel, ID: c.ClusterID, Tier: c.Tier, Region: c.Region, LinodeToken: c.Token,
+		Mode: s.mode, Name: c.ClusterLabel, ID: c.ClusterID, Tier: c.Tier, Region: c.Region, LinodeToken: c.Token,
 	}, c, nil
 }

@@ -12,6 +12,9 @@ import (
 // Config is what a simulated account is like. The zero value is a standard cluster in us-ord where everything
 // happens at once; [New] fills in what is left empty.
 type Config struct {
+	// WithoutCluster leaves out the first cluster: all Linodes of the account are made one by one. Region and
+	// KubernetesVersion are theirs then.
+	WithoutCluster bool
 	// Tier, Region, ClusterLabel, ClusterID and KubernetesVersion describe the first cluster of the account. Tier is
 	// "standard" or "enterprise". The id comes from Seed where it is 0.
 	Tier              string
@@ -105,7 +108,11 @@ func (c Config) check() error {
 	if !ok {
 		return fmt.Errorf("region %q: not in the catalog", c.Region)
 	}
-	if capability := catalog.Tier(c.Tier).Capability(); !r.Has(capability) {
+	capability := catalog.Tier(c.Tier).Capability()
+	if c.WithoutCluster {
+		capability = catalog.CapLinodes
+	}
+	if !r.Has(capability) {
 		return fmt.Errorf("region %q: has no %s", c.Region, capability)
 	}
 	delays := []time.Duration{

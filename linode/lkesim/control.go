@@ -8,6 +8,8 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
 // The control API is for whoever runs the simulator as a process of its own. Nothing protects it.
@@ -19,6 +21,8 @@ import (
 //	POST   /simulator/faults                     inject one [Fault] or a list of them
 //	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
+//	GET    /simulator/linodes                    Linodes of no LKE pool, see [linodes.Linode]: of what, and how they joined
+//	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
@@ -37,6 +41,13 @@ func (s *Simulator) controls() *http.ServeMux {
 		done(w, r, true)
 	})
 	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
+	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, append([]linodes.Linode{}, s.Linodes()...))
+	})
+	mux.HandleFunc("POST /simulator/linodes/{id}/restart", func(w http.ResponseWriter, r *http.Request) {
+		id, _ := strconv.Atoi(r.PathValue("id"))
+		done(w, r, s.RestartKubelet(id))
+	})
 	mux.HandleFunc("PUT /simulator/pools/{id}/locks", s.controlLock)
 	mux.HandleFunc("POST /simulator/reset", func(w http.ResponseWriter, r *http.Request) {
 		s.Reset()

@@ -2,8 +2,8 @@ package lkesim
 
 import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and
-// NeverJoins, against the plan and region of nodes that are to be made. The zero fields match everything and do
+// Fault is something that goes wrong. It is matched against calls by Method and Path, or, with NoCapacity and what is
+// after it, against the plan and region of nodes and Linodes that are to be made. The zero fields match everything and do
 // nothing, so that
 //
 //	Fault{Method: "POST", Path: "/lke/clusters/*/pools", Count: 1, Lost: true}
@@ -61,6 +61,13 @@ type Fault struct {
 	Region     string `json:"region,omitempty"`
 	// NeverJoins has machines that are made while the fault is there never become nodes. It goes with Plan and Region.
 	NeverJoins bool `json:"never_joins,omitempty"`
+	// What follows is only for Linodes that are in no LKE pool, and goes with Plan and Region as well. NeverBoots has them
+	// boot for ever, SlowBoot takes so much longer than JoinDelay, LosesKey has them forget the key of their first request
+	// for a certificate, and PosesAs is another name than their own that they register under.
+	NeverBoots bool            `json:"never_boots,omitempty"`
+	SlowBoot   metav1.Duration `json:"slow_boot,omitzero"`
+	LosesKey   bool            `json:"loses_key,omitempty"`
+	PosesAs    string          `json:"poses_as,omitempty"`
 	// Room is how many nodes there is still capacity for, with "refuse" and "clamp".
 	Room int `json:"room,omitempty"`
 }

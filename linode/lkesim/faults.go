@@ -10,6 +10,8 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
 // faults is the list of what goes wrong, with how often each was met.
@@ -104,6 +106,20 @@ func (l *faults) strand(plan, region string) bool {
 	return l.first(func(f *injected) bool { return f.Fault.NeverJoins && f.Fault.empties("", plan, region) }) != nil
 }
 
+// spoil has a new Linode meet the faults that are for it: each of them, not only the first.
+func (l *faults) spoil(made *linodes.Linode) {
+	for _, f := range l.list {
+		if !f.Fault.ofLinodes() && !f.Fault.NeverJoins || !f.Fault.empties("", made.Type, made.Region) || !f.meet(l.rng) {
+			continue
+		}
+		made.Idle = made.Idle || f.Fault.NeverJoins
+		made.Stuck = made.Stuck || f.Fault.NeverBoots
+		made.Runs = made.Runs.Add(f.Fault.SlowBoot.Duration)
+		made.ForgetsKey = made.ForgetsKey || f.Fault.LosesKey
+		made.PosesAs = cmp.Or(made.PosesAs, f.Fault.PosesAs)
+	}
+}
+
 // refuse returns why so many more of the plan cannot be had; "" where they can.
 func (l *faults) refuse(plan, region string, nodes int) string {
 	f := l.capacity(Refuse, plan, region, nodes)
@@ -128,7 +144,12 @@ func (f *Fault) empties(way, plan, region string) bool {
 }
 
 // ofMachines says whether a fault is matched against machines, and not against calls.
-func (f *Fault) ofMachines() bool { return f.NoCapacity != "" || f.NeverJoins }
+func (f *Fault) ofMachines() bool { return f.NoCapacity != "" || f.NeverJoins || f.ofLinodes() }
+
+// ofLinodes says whether it is for Linodes that join by themselves.
+func (f *Fault) ofLinodes() bool {
+	return f.NeverBoots || f.SlowBoot.Duration != 0 || f.LosesKey || f.PosesAs != ""
+}
 
 func (f *Fault) matches(method, path string) bool {
 	if f.Method != "" && !strings.EqualFold(f.Method, method) {
@@ -160,10 +181,10 @@ func (f *Fault) check() error {
 		return fmt.Errorf("path %q: leave out /v4 and /v4beta", f.Path)
 	case f.NoCapacity != "" && !slices.Contains([]string{Refuse, NullSlots, Hidden, Clamp}, f.NoCapacity):
 		return fmt.Errorf("no_capacity %q: want %s, %s, %s or %s", f.NoCapacity, Refuse, NullSlots, Hidden, Clamp)
-	case f.NoCapacity != "" && f.NeverJoins:
-		return errors.New("never_joins: a machine that is not there cannot join; leave out no_capacity")
-	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0:
-		return errors.New("after, count, room, delay and late cannot be negative")
+	case f.NoCapacity != "" && (f.NeverJoins || f.ofLinodes()):
+		return errors.New("never_joins and the like: a machine that is not there cannot join; leave out no_capacity")
+	case f.After < 0 || f.Count < 0 || f.Room < 0 || f.Delay.Duration < 0 || f.Late.Duration < 0 || f.SlowBoot.Duration < 0:
+		return errors.New("after, count, room, delay, late and slow_boot cannot be negative")
 	case f.Chance < 0 || f.Chance > 1:
 		return fmt.Errorf("chance %v: want 0 to 1", f.Chance)
 	case f.Room > 0 && f.NoCapacity != Refuse && f.NoCapacity != Clamp:
@@ -173,8 +194,8 @@ func (f *Fault) check() error {
 	case f.Ignored && !strings.EqualFold(f.Method, "DELETE"):
 		return fmt.Errorf("ignored: want the method DELETE; for the others use no_capacity %s", Clamp)
 	case f.idle():
-		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity or " +
-			"never_joins")
+		return errors.New("a fault without an effect: give status, lost, delay, hang, header, ignored, no_capacity, " +
+			"never_joins, never_boots, slow_boot, loses_key or poses_as")
 	}
 	return nil
 }

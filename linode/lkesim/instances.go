@@ -86,7 +86,8 @@ func (st *state) createInstance(q *request) (any, error) {
 	if !ok { // linode<id> is somebody's label
 		return nil, refusal(http.StatusBadRequest, linodes.Duplicate.Field, linodes.Duplicate.Reason)
 	}
-	made.HostUUID = st.hash(40)
+	made.HostUUID, made.CCM = st.hash(40), st.jittered(st.cfg.CCMDelay)
+	st.faults.spoil(made)
 	st.faults.give(spec.Type, spec.Region, 1)
 	st.tally.made(st, st.priceIn(spec.Type, spec.Region))
 	return viewOwn(made, q.now), nil
@@ -129,7 +130,7 @@ func (st *state) erase(l *linodes.Linode, at time.Time) {
 	if st.linodes.Get(l.ID) == nil {
 		return
 	}
-	st.linodes.Remove(l.ID)
+	st.linodes.Remove(l.ID, at)
 	st.tally.deleted(st.priceIn(l.Plan.ID, l.Region), at.Sub(l.Created))
 }
 

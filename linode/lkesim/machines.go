@@ -45,7 +45,7 @@ func (s *Simulator) machines(cluster int) (all []machine, next time.Time) {
 func (i *instance) machine() machine {
 	p := i.slot.pool
 	return machine{
-		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubelet(i.version),
+		instance: i.id, name: i.slot.name, pool: p.ID, plan: p.plan, region: p.cluster.Region, version: kubeletVersion(i.version),
 		hostUUID: i.hostUUID, machineID: i.machineID, privateIP: i.privateIP(),
 		joins: i.joins, registered: i.registered, ccm: i.ccm, leaving: !i.gone.IsZero(),
 		labels: maps.Clone(p.Labels), taints: slices.Clone(p.Taints), edition: p.edition,
@@ -61,8 +61,9 @@ func (s *Simulator) noteRegistered(instance int, at time.Time) {
 	}
 }
 
-// watch returns a channel that gets a message when something changed, and what ends it.
-func (s *Simulator) watch() (<-chan struct{}, func()) {
+// watch returns a channel that gets a message when something changed, and what ends it. It has room for one, which says
+// as much as several.
+func (s *Simulator) watch() (chan struct{}, func()) {
 	changes := make(chan struct{}, 1)
 	s.mu.Lock()
 	defer s.mu.Unlock()

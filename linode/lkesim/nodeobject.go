@@ -6,10 +6,9 @@ import (
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
 )
 
 const (
@@ -18,7 +17,6 @@ const (
 	csiRegionLabel = "topology.linode.com/region"
 
 	taintUninitialized = "node.cloudprovider.kubernetes.io/uninitialized"
-	gpuResource        = corev1.ResourceName("nvidia.com/gpu")
 )
 
 // bare is the Node as a kubelet of LKE registers it: no labels of the pool, no providerID, and tainted until the cloud
@@ -28,12 +26,8 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 	reported := m.plan.Reported()
 	return &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
-			Name: m.name,
-			Labels: map[string]string{
-				"beta.kubernetes.io/arch": "amd64", corev1.LabelArchStable: "amd64",
-				"beta.kubernetes.io/os": "linux", corev1.LabelOSStable: "linux",
-				corev1.LabelHostname: m.name,
-			},
+			Name:   m.name,
+			Labels: kubelet.Labels(m.name),
 			Annotations: map[string]string{
 				"volumes.kubernetes.io/controller-managed-attach-detach": "true",
 				// KWOK plays the rest of the kubelet: readiness, heartbeats and pods.
@@ -45,50 +39,12 @@ func (m *machine) bare(now metav1.Time) *corev1.Node {
 			{Key: corev1.TaintNodeNotReady, Effect: corev1.TaintEffectNoSchedule},
 		}},
 		Status: corev1.NodeStatus{
-			Capacity:    resourceList(reported.Capacity),
-			Allocatable: resourceList(reported.Allocatable),
-			Conditions:  conditions(now),
-			Addresses: []corev1.NodeAddress{
-				{Type: corev1.NodeHostName, Address: m.name},
-				{Type: corev1.NodeInternalIP, Address: m.privateIP},
-			},
-			NodeInfo: corev1.NodeSystemInfo{
-				MachineID: m.machineID, SystemUUID: m.machineID, BootID: m.machineID,
-				KernelVersion: "6.1.0-43-cloud-amd64", OSImage: "Debian GNU/Linux 12 (bookworm)",
-				ContainerRuntimeVersion: "containerd://2.2.1", KubeletVersion: m.version,
-				OperatingSystem: "linux", Architecture: "amd64",
-			},
+			Capacity:    kubelet.List(reported.Capacity),
+			Allocatable: kubelet.List(reported.Allocatable),
+			Conditions:  kubelet.Conditions(now),
+			Addresses:   kubelet.Addresses(m.name, m.privateIP),
+			NodeInfo:    kubelet.Info(m.machineID, m.version),
 		},
-	}
-}
-
-func resourceList(r catalog.Resources) corev1.ResourceList {
-	list := corev1.ResourceList{
-		corev1.ResourceCPU:              *resource.NewMilliQuantity(r.MilliCPU, resource.DecimalSI),
-		corev1.ResourceMemory:           *resource.NewQuantity(r.MemoryBytes, resource.BinarySI),
-		corev1.ResourceEphemeralStorage: *resource.NewQuantity(r.EphemeralBytes, resource.BinarySI),
-		corev1.ResourcePods:             *resource.NewQuantity(r.Pods, resource.DecimalSI),
-		"hugepages-1Gi":                 *resource.NewQuantity(0, resource.DecimalSI),
-		"hugepages-2Mi":                 *resource.NewQuantity(0, resource.DecimalSI),
-	}
-	if r.GPUs > 0 {
-		list[gpuResource] = *resource.NewQuantity(r.GPUs, resource.DecimalSI)
-	}
-	return list
-}
-
-func conditions(now metav1.Time) []corev1.NodeCondition {
-	state := func(kind corev1.NodeConditionType, reason, message string) corev1.NodeCondition {
-		return corev1.NodeCondition{
-			Type: kind, Status: corev1.ConditionFalse, Reason: reason, Message: message,
-			LastHeartbeatTime: now, LastTransitionTime: now,
-		}
-	}
-	return []corev1.NodeCondition{
-		state(corev1.NodeMemoryPressure, "KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-		state(corev1.NodeDiskPressure, "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-		state(corev1.NodePIDPressure, "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-		state(corev1.NodeReady, "KubeletNotReady", "container runtime network not ready"),
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 const (
@@ -42,7 +43,7 @@ func (s *Simulator) RunNodes(ctx context.Context, c kubernetes.Interface, log *s
 	changes, stop := s.watch()
 	defer stop()
 	for ctx.Err() == nil {
-		n.sleep(ctx, n.pass(ctx), changes)
+		sleep(ctx, n.pass(ctx), changes)
 	}
 	return nil
 }
@@ -126,6 +127,8 @@ func (n *nodes) remember(machines []machine, now time.Time) {
 	}
 }
 
+func (n *nodes) objects() typedcorev1.NodeInterface { return n.client.CoreV1().Nodes() }
+
 func (n *nodes) list(ctx context.Context) (map[string]*corev1.Node, error) {
 	list, err := n.client.CoreV1().Nodes().List(ctx, metav1.ListOptions{})
 	if err != nil {
@@ -148,8 +151,11 @@ func (n *nodes) failed(ctx context.Context, now time.Time, err error) time.Time 
 	return now.Add(n.retry)
 }
 
-// sleep waits until then or until something changed, and a gap at least.
-func (n *nodes) sleep(ctx context.Context, until time.Time, changes <-chan struct{}) {
+// sleep waits until then, which zero never comes, or until something changed, and a gap at least.
+func sleep(ctx context.Context, until time.Time, changes <-chan struct{}) {
+	if until.IsZero() {
+		until = time.Now().Add(time.Hour)
+	}
 	wait := time.NewTimer(max(passGap, time.Until(until)))
 	defer wait.Stop()
 	select {

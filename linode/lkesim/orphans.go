@@ -60,7 +60,7 @@ func (n *nodes) bury(ctx context.Context, now time.Time) (next time.Time, err er
 // delete removes exactly that Node, not one that has come to its name since. One that is being deleted already, and
 // waits for somebody's finalizer, is left to them.
 func (n *nodes) delete(ctx context.Context, key orphan) error {
-	node, err := n.get(ctx, key.name)
+	node, err := getNode(ctx, n.objects(), key.name)
 	if err != nil {
 		return fmt.Errorf("node %s: %w", key.name, err)
 	}

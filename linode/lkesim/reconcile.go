@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	typedcorev1 "k8s.io/client-go/kubernetes/typed/core/v1"
 )
 
 const (
@@ -57,7 +58,7 @@ func (n *nodes) reconcile(ctx context.Context, t task, now time.Time) (again tim
 			return again, err
 		}
 	} else if !t.listed {
-		if t.node, err = n.get(ctx, t.name); err != nil {
+		if t.node, err = getNode(ctx, n.objects(), t.name); err != nil {
 			return time.Time{}, err
 		}
 	}
@@ -79,7 +80,7 @@ func (n *nodes) join(ctx context.Context, t *task, now time.Time) (again time.Ti
 	if t.node == nil {
 		t.node, err = n.client.CoreV1().Nodes().Create(ctx, t.bare(metav1.Now()), metav1.CreateOptions{})
 		if apierrors.IsAlreadyExists(err) { // an old one, or an answer was lost
-			t.node, err = n.get(ctx, t.name)
+			t.node, err = getNode(ctx, n.objects(), t.name)
 		}
 	}
 	if err != nil {
@@ -100,7 +101,7 @@ func (n *nodes) imposePool(ctx context.Context, t *task) error {
 		return nil
 	}
 	wanted := desired{t.labels, t.taints}
-	node, err := n.update(ctx, t.node, func(node *corev1.Node) {
+	node, err := updateNode(ctx, n.objects(), t.node, func(node *corev1.Node) {
 		t.enrol(node)
 		wanted.impose(t.memory.imposed, node)
 	})
@@ -114,12 +115,12 @@ func (n *nodes) imposePool(ctx context.Context, t *task) error {
 // finish is the cloud controller's update and, after it, that of the storage driver.
 func (n *nodes) finish(ctx context.Context, t *task) (err error) {
 	if !t.completed(t.node) {
-		if t.node, err = n.update(ctx, t.node, t.complete); err != nil {
+		if t.node, err = updateNode(ctx, n.objects(), t.node, t.complete); err != nil {
 			return fmt.Errorf("give it its providerID: %w", err)
 		}
 	}
 	if t.node != nil && t.node.Labels[csiRegionLabel] == "" {
-		if _, err := n.update(ctx, t.node, t.attachVolumes); err != nil {
+		if _, err := updateNode(ctx, n.objects(), t.node, t.attachVolumes); err != nil {
 			return fmt.Errorf("label it for volumes: %w", err)
 		}
 	}
@@ -127,32 +128,34 @@ func (n *nodes) finish(ctx context.Context, t *task) (err error) {
 	return nil
 }
 
-// update writes a change to a Node, on the newest one where others were quicker. It returns none where the Node is
+// updateNode writes a change to a Node, on the newest one where others were quicker. It returns none where the Node is
 // gone, and does not write where nothing would change.
-func (n *nodes) update(ctx context.Context, node *corev1.Node, change func(*corev1.Node)) (*corev1.Node, error) {
+func updateNode(
+	ctx context.Context, client typedcorev1.NodeInterface, node *corev1.Node, change func(*corev1.Node),
+) (*corev1.Node, error) {
 	for try := 0; node != nil; try++ {
 		next := node.DeepCopy()
 		change(next)
 		if equality.Semantic.DeepEqual(node, next) {
 			return node, nil
 		}
-		written, err := n.client.CoreV1().Nodes().Update(ctx, next, metav1.UpdateOptions{})
+		written, err := client.Update(ctx, next, metav1.UpdateOptions{})
 		if apierrors.IsNotFound(err) {
 			return nil, nil
 		}
 		if !apierrors.IsConflict(err) || try == conflicts {
 			return written, err
 		}
-		if node, err = n.get(ctx, node.Name); err != nil {
+		if node, err = getNode(ctx, client, node.Name); err != nil {
 			return nil, err
 		}
 	}
 	return nil, nil
 }
 
-// get returns the Node of that name, or none.
-func (n *nodes) get(ctx context.Context, name string) (*corev1.Node, error) {
-	node, err := n.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
+// getNode returns the Node of that name, or none.
+func getNode(ctx context.Context, client typedcorev1.NodeInterface, name string) (*corev1.Node, error) {
+	node, err := client.Get(ctx, name, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}

@@ -1,6 +1,7 @@
 // Package lkesim plays the Linode API for LKE: an account with clusters, node pools and instances behind an HTTP
-// handler, and, where an API server is at hand, the nodes that join it. It is for tests, where it needs no listener
-// and no real time, and for the sandbox.
+// handler, and, where an API server is at hand, the nodes that join it. It plays Linodes that somebody makes one by one
+// as well, and what they do by themselves when they have booted. It is for tests, where it needs no listener and no
+// real time, and for the sandbox.
 //
 // It answers as recorded traffic of the real API does. What nobody has recorded is an assumption, and the comment next
 // to it says so. It knows nothing of Karpenter or of the provider that it serves, runs no workload, and never calls out
@@ -19,7 +20,7 @@ import (
 // Simulator is one Linode account. It is safe for concurrent use.
 type Simulator struct {
 	cfg     Config
-	first   int // the cluster of the configuration
+	first   int // the cluster of the configuration; 0: none
 	handler http.Handler
 
 	mu       sync.Mutex // guards the rest
@@ -29,7 +30,7 @@ type Simulator struct {
 	watchers []chan<- struct{}
 }
 
-// New makes an account with one cluster and no pools.
+// New makes an account with one cluster, or none, and no pools.
 func New(cfg Config) (*Simulator, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
@@ -42,7 +43,9 @@ func New(cfg Config) (*Simulator, error) {
 		log:     newCallLog(cfg.CallLog),
 	}
 	s.handler = s.root()
-	s.first = s.state.addCluster(cfg.cluster(), time.Now()).ID
+	if !cfg.WithoutCluster {
+		s.first = s.state.addCluster(cfg.cluster(), time.Now()).ID
+	}
 	return s, nil
 }
 
@@ -65,7 +68,7 @@ func (s *Simulator) root() http.Handler {
 // Config returns the configuration with what [New] filled in.
 func (s *Simulator) Config() Config { return s.cfg }
 
-// ClusterID is the id of the first cluster.
+// ClusterID is the id of the first cluster; 0 where there is none.
 func (s *Simulator) ClusterID() int { return s.first }
 
 // settled runs read with the lock held and the state up to date.

@@ -29,8 +29,8 @@ func (p *pool) version() string {
 	return p.cluster.KubernetesVersion
 }
 
-// kubelet is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
-func kubelet(version string) string {
+// kubeletVersion is the version that a kubelet reports: "1.35" runs 1.35.1, as recorded.
+func kubeletVersion(version string) string {
 	version, _, _ = strings.Cut(strings.TrimPrefix(version, "v"), "+")
 	if strings.Count(version, ".") == 1 {
 		version += ".1"

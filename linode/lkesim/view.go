@@ -63,6 +63,7 @@ func (i *instance) view(now time.Time) Instance {
 func viewOwn(l *linodes.Linode, now time.Time) Instance {
 	v := baseView(l.ID, l.Plan)
 	v.Label, v.Status, v.Created, v.Updated = l.Label, l.Status(now), stamp(l.Created), stamp(l.Created)
+	v.IPv4 = []string{l.Address()}
 	v.Region, v.Tags, v.HostUUID = l.Region, slices.Clone(l.Tags), l.HostUUID
 	v.DiskEncryption, v.HasUserData = l.DiskEncryption, len(l.UserData) > 0
 	v.Backups["enabled"], v.Backups["available"] = false, false

@@ -42,10 +42,11 @@ func Serve(ctx context.Context, configFile, address, kubeconfig string, log io.W
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error { return serveHTTP(ctx, listener, simulator) })
-	group.Go(func() error {
-		logger := slog.New(slog.NewTextHandler(log, nil))
-		return ignoreCancelled(ctx, simulator.RunNodes(ctx, client, logger))
-	})
+	logger := slog.New(slog.NewTextHandler(log, nil))
+	if !c.WithoutCluster {
+		group.Go(func() error { return ignoreCancelled(ctx, simulator.RunNodes(ctx, client, logger)) })
+	}
+	group.Go(func() error { return ignoreCancelled(ctx, simulator.RunMachines(ctx, client, nil, logger)) })
 	return group.Wait()
 }
 

@@ -75,8 +75,11 @@ func (c *checker) check(ctx context.Context, name string) error {
 			get(ctx, http.DefaultClient, url("http", "artifacts", "/"), "", nil),
 		)
 	case linode:
-		cluster := fmt.Sprintf("/v4/lke/clusters/%d", c.cluster.ID)
-		return get(ctx, http.DefaultClient, url("http", "api", cluster), c.cluster.LinodeToken, nil)
+		path := fmt.Sprintf("/v4/lke/clusters/%d", c.cluster.ID)
+		if c.cluster.Mode == ModeInstance {
+			path = "/v4/linode/instances"
+		}
+		return get(ctx, http.DefaultClient, url("http", "api", path), c.cluster.LinodeToken, nil)
 	}
 	return fmt.Errorf("unknown component %q", name)
 }

@@ -105,10 +105,11 @@ func apiServerArgs(w wiring) []string {
 		"--tls-cert-file=" + w.servingCert(),
 		"--tls-private-key-file=" + w.servingKey(),
 		"--token-auth-file=" + w.tokens(),
-		// Nobody has a certificate, but the others ask for who would sign them.
+		// Only machines that join by themselves have a certificate.
 		"--client-ca-file=" + w.caCert(),
-		"--authorization-mode=RBAC",
 		// What kubeadm enables besides the defaults.
+		"--authorization-mode=Node,RBAC",
+		"--enable-bootstrap-token-auth",
 		"--enable-admission-plugins=NodeRestriction",
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local",
 		"--service-account-key-file=" + w.accountKey(),
@@ -141,6 +142,11 @@ func controllerManagerArgs(w wiring) []string {
 		"--tls-private-key-file=" + w.servingKey(),
 		"--service-account-private-key-file=" + w.accountKey(),
 		"--root-ca-file=" + w.caCert(),
+		"--cluster-signing-cert-file=" + w.caCert(),
+		"--cluster-signing-key-file=" + w.caKey(),
+		// What kubeadm enables besides the defaults: they sign cluster-info with the tokens
+		// of machines that join, and delete tokens that have expired.
+		"--controllers=*,bootstrapsigner,tokencleaner",
 		// It makes this directory, and the default is the machine's own.
 		"--flex-volume-plugin-dir=" + w.path("home", "flexvolume"),
 		"--leader-elect=false",

@@ -13,14 +13,20 @@ type Export struct {
 
 // Exports lists what a client needs, in the order in which it is printed.
 func (s *State) Exports() []Export {
-	return []Export{
+	all := []Export{
 		{"KUBECONFIG", layout(s.Dir).kubeconfig()},
 		{"LINODE_URL", "http://" + address(s.port(linode, "api"))},
 		{"LINODE_TOKEN", s.Cluster.LinodeToken},
 		{"CLUSTER_NAME", s.Cluster.Name},
-		{"LKE_CLUSTER_ID", strconv.Itoa(s.Cluster.ID)},
 	}
+	if s.Cluster.Mode == ModeInstance {
+		return append(all, Export{"KARPENTER_MODE", ModeInstance}, Export{"LINODE_REGION", s.Cluster.Region})
+	}
+	return append(all, Export{"LKE_CLUSTER_ID", strconv.Itoa(s.Cluster.ID)})
 }
+
+// ofAMode are the variables that one mode has and the other must not inherit from elsewhere.
+var ofAMode = []string{"LKE_CLUSTER_ID", "KARPENTER_MODE", "LINODE_REGION"}
 
 // Shell returns the variable as a line for a shell to evaluate.
 func (e Export) Shell() string { return fmt.Sprintf("export %s=%s", e.Name, shellQuote(e.Value)) }
@@ -41,6 +47,9 @@ func shellQuote(s string) string {
 // of PATH: kubectl is found, and one that was there before still comes first.
 func (s *State) Environ(base []string) []string {
 	replaced := map[string]bool{"PATH": true}
+	for _, name := range ofAMode {
+		replaced[name] = true
+	}
 	for _, e := range s.Exports() {
 		replaced[e.Name] = true
 	}

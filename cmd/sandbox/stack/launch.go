@@ -62,6 +62,7 @@ func (l *launch) run(ctx context.Context) error {
 	group.Go(func() error { return l.start(ctx, scheduler) })
 	group.Go(func() error { return l.startControllerManager(ctx) })
 	group.Go(func() error { return l.startNodes(ctx) })
+	group.Go(func() error { return l.await(ctx, apiServer, "take the rules of joining", l.check.letJoin) })
 	if l.config.Flux {
 		group.Go(func() error { return l.startFlux(ctx) })
 	}

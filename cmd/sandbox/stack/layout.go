@@ -38,6 +38,7 @@ func (l layout) auditLog() string            { return l.log("audit") }
 
 func (l layout) pki(name string) string { return l.path("pki", name) }
 func (l layout) caCert() string         { return l.pki("ca.crt") }
+func (l layout) caKey() string          { return l.pki("ca.key") }
 func (l layout) servingCert() string    { return l.pki("serving.crt") }
 func (l layout) servingKey() string     { return l.pki("serving.key") }
 func (l layout) accountKey() string     { return l.pki("service-accounts.key") }

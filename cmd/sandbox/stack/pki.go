@@ -22,8 +22,9 @@ import (
 // validFor is how long the certificates last: longer than any sandbox.
 const validFor = 365 * 24 * time.Hour
 
-// writePKI writes a certificate authority of the sandbox's own, one serving
-// certificate for all components, and the key that signs service account tokens.
+// writePKI writes a certificate authority of the sandbox's own, with the key that signs
+// for machines that join, one serving certificate for all components, and the key that
+// signs service account tokens.
 func writePKI(l layout) error {
 	caKey, err := newKey()
 	if err != nil {
@@ -34,6 +35,9 @@ func writePKI(l layout) error {
 	ca.KeyUsage = x509.KeyUsageCertSign | x509.KeyUsageDigitalSignature
 	if err := writeCert(l.caCert(), ca, ca, caKey.Public(), caKey); err != nil {
 		return fmt.Errorf("make the certificate authority: %w", err)
+	}
+	if err := writeKey(l.caKey(), caKey); err != nil {
+		return fmt.Errorf("write the key of the certificate authority: %w", err)
 	}
 	key, err := newKey()
 	if err != nil {

@@ -33,8 +33,17 @@ type State struct {
 	BinDirs []string `json:"binDirs"`
 }
 
+// The modes of a sandbox.
+const (
+	// ModeLKE has an LKE cluster, whose node pools become nodes.
+	ModeLKE = "lke"
+	// ModeInstance has none: Linodes are made one by one and join the cluster by themselves.
+	ModeInstance = "instance"
+)
+
 // Cluster is what the simulated cloud plays.
 type Cluster struct {
+	Mode        string `json:"mode,omitempty"` // empty: as ModeLKE
 	Name        string `json:"name"`
 	ID          int    `json:"id"`
 	Tier        string `json:"tier"`

@@ -91,6 +91,32 @@ func TestExports(t *testing.T) {
 	}
 }
 
+// In the mode instance there is no LKE cluster to name, and no other may be named by what
+// was in the environment before.
+func TestExportsInInstanceMode(t *testing.T) {
+	s := example("/sb")
+	s.Cluster.Mode, s.Cluster.ID = ModeInstance, 0
+	got := s.Environ([]string{"LKE_CLUSTER_ID=1", "LINODE_REGION=us-mars", "PATH=/bin"})
+	want := []string{
+		"KUBECONFIG=/sb/kubeconfig",
+		"LINODE_URL=http://127.0.0.1:8080",
+		"LINODE_TOKEN=secret",
+		"CLUSTER_NAME=sandbox",
+		"KARPENTER_MODE=instance",
+		"LINODE_REGION=us-ord",
+		"PATH=/bin:/cache/kubernetes/bin:/cache/kwok/bin",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("environment (-want +got):\n%s", diff)
+	}
+	s.Cluster.Mode = ModeLKE
+	for _, pair := range s.Environ([]string{"KARPENTER_MODE=instance", "LINODE_REGION=us-mars"}) {
+		if name, _, _ := strings.Cut(pair, "="); name == "KARPENTER_MODE" || name == "LINODE_REGION" {
+			t.Errorf("in the other mode there is %s", pair)
+		}
+	}
+}
+
 func TestShellQuote(t *testing.T) {
 	for in, want := range map[string]string{
 		"":           "''",

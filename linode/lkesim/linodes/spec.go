@@ -25,6 +25,7 @@ type Spec struct {
 	AuthorizedUsers []string  `json:"authorized_users"`
 	DiskEncryption  string    `json:"disk_encryption"`
 	Metadata        *Metadata `json:"metadata"`
+	Booted          *bool     `json:"booted"`
 }
 
 // Metadata is what a Linode can read of itself.
@@ -114,6 +115,9 @@ func (s Spec) userData() []byte {
 	data, _ := base64.StdEncoding.DecodeString(s.Metadata.UserData) // checked
 	return data
 }
+
+// boots: nothing boots without an image, or where the request says so.
+func (s Spec) boots() bool { return s.Image != "" && (s.Booted == nil || *s.Booted) }
 
 // tags are sorted and once each, as the API shows those of a pool.
 func (s Spec) tags() []string {
