@@ -1,0 +1,172 @@
+package instances
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/linode/linodego"
+
+	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// owned is what an account has.
+type owned struct {
+	images    []lkeapi.Image
+	firewalls map[string][]int
+	vpcs      []lkeapi.VPC
+	groups    []lkeapi.PlacementGroup
+	err       error
+}
+
+var missing = &lkeapi.Error{Status: 404}
+
+func (o owned) Image(_ context.Context, id string) (lkeapi.Image, error) {
+	for _, i := range o.images {
+		if i.ID == id {
+			return i, o.err
+		}
+	}
+	return lkeapi.Image{}, errors.Join(o.err, missing)
+}
+func (o owned) PrivateImages(context.Context) ([]lkeapi.Image, error) {
+	return slices.Clone(o.images), o.err
+}
+func (o owned) Firewall(_ context.Context, id int) error {
+	if id != 7 {
+		return missing
+	}
+	return o.err
+}
+func (o owned) Firewalls(_ context.Context, label string) ([]int, error) {
+	return o.firewalls[label], o.err
+}
+func (o owned) VPCs(context.Context) ([]lkeapi.VPC, error) { return o.vpcs, o.err }
+func (o owned) PlacementGroups(context.Context) ([]lkeapi.PlacementGroup, error) {
+	return o.groups, o.err
+}
+
+func golden(id string, day int, change func(*lkeapi.Image)) lkeapi.Image {
+	at := time.Date(2026, 1, day, 0, 0, 0, 0, time.UTC)
+	i := lkeapi.Image{
+		ID: id, Label: "golden", Capabilities: []string{"cloud-init"}, Status: "available", Created: &at,
+		Regions: []linodego.ImageRegion{{Region: "us-ord", Status: "available"}},
+	}
+	if change != nil {
+		change(&i)
+	}
+	return i
+}
+
+var account = owned{
+	images: []lkeapi.Image{
+		{ID: "linode/debian12", IsPublic: true, Capabilities: []string{"cloud-init"}, Status: "available"},
+		{ID: "linode/old", IsPublic: true, Status: "available"},
+		golden("private/1", 1, nil), golden("private/2", 2, nil),
+		golden("private/3", 3, func(i *lkeapi.Image) { i.Regions[0].Region = "us-sea" }),
+		golden("private/4", 4, func(i *lkeapi.Image) { i.Capabilities = nil }),
+		golden("private/5", 5, func(i *lkeapi.Image) { i.Status = "creating" }),
+		golden("private/6", 6, func(i *lkeapi.Image) { i.Label, i.Tags = "other", []string{"nightly"} }),
+	},
+	firewalls: map[string][]int{"web": {8}, "twice": {8, 9}},
+	vpcs: []lkeapi.VPC{
+		{ID: 20, Label: "prod", Region: "us-sea", Subnets: []linodego.VPCSubnet{{ID: 30, Label: "nodes"}}},
+		{ID: 21, Label: "prod", Region: "us-ord", Subnets: []linodego.VPCSubnet{{ID: 31, Label: "nodes"}, {ID: 32, Label: "db"}}},
+	},
+	groups: []lkeapi.PlacementGroup{{ID: 40, Label: "spread", Region: "us-ord"}, {ID: 41, Label: "far", Region: "us-sea"}},
+}
+
+// TestWhatAClassNamesIsFound, in the cluster's region; what was found stays for as long as it is there.
+func TestWhatAClassNamesIsFound(t *testing.T) {
+	type selected = linodev1alpha1.Selected
+	type by = linodev1alpha1.Selection
+	for _, tc := range []struct {
+		spec   string
+		before *selected
+		want   selected
+		wrong  string
+	}{
+		{spec: `{image: linode/debian12}`, want: selected{Image: "linode/debian12"}},
+		{spec: `{image: linode/gone}`, wrong: "spec.image: there is no image linode/gone"},
+		{spec: `{image: linode/old}`, wrong: "spec.image: image linode/old has no cloud-init"},
+		{spec: `{image: private/3}`, wrong: "spec.image: image private/3 is not in us-ord"},
+		{spec: `{image: private/5}`, wrong: "spec.image: image private/5 is creating"},
+		{spec: `{select: {image: golden}}`, want: selected{Image: "private/2"}},
+		{spec: `{select: {image: nightly}}`, want: selected{Image: "private/6"}},
+		{spec: `{select: {image: linode/debian12}}`, wrong: "spec.select.image: the account has no private image"},
+		{
+			spec: `{select: {image: golden}}`, before: &selected{By: by{Image: "golden"}, Image: "private/1"},
+			want: selected{Image: "private/1"},
+		},
+		{
+			spec: `{select: {image: golden}}`, before: &selected{By: by{Image: "other"}, Image: "private/1"},
+			want: selected{Image: "private/2"},
+		},
+		{
+			spec: `{select: {image: golden}}`, before: &selected{By: by{Image: "golden"}, Image: "private/99"},
+			want: selected{Image: "private/2"},
+		},
+		{spec: `{image: linode/debian12, firewallID: 7}`, want: selected{Image: "linode/debian12", FirewallID: 7}},
+		{spec: `{image: linode/debian12, firewallID: 9}`, wrong: "spec.firewallID: the account has no firewall 9"},
+		{spec: `{image: linode/debian12, select: {firewall: web}}`, want: selected{Image: "linode/debian12", FirewallID: 8}},
+		{spec: `{image: linode/debian12, select: {firewall: twice}}`, wrong: `the account has 2 firewalls called "twice"`},
+		{
+			spec: `{image: linode/debian12, select: {vpc: prod, subnet: nodes}}`,
+			want: selected{Image: "linode/debian12", VPCID: 21, SubnetID: 31},
+		},
+		{
+			spec: `{image: linode/debian12, vpcID: 21, subnetID: 32}`,
+			want: selected{Image: "linode/debian12", VPCID: 21, SubnetID: 32},
+		},
+		{spec: `{image: linode/debian12, vpcID: 20, subnetID: 30}`, wrong: "spec.vpcID: the account has no VPC 20 in us-ord"},
+		{spec: `{image: linode/debian12, vpcID: 21, subnetID: 30}`, wrong: "it has: 31 (nodes), 32 (db)"},
+		{
+			spec: `{image: linode/debian12, select: {placementGroup: spread}}`,
+			want: selected{Image: "linode/debian12", PlacementGroupID: 40, PlacementGroupSize: 5},
+		},
+		{spec: `{image: linode/debian12, placementGroup: {id: 41}}`, wrong: "no placement group 41 in us-ord"},
+	} {
+		class := classOf(t, tc.spec)
+		class.Status.Selected = tc.before
+		rules := NewClasses(account, "us-ord", Joins{})
+		problem := rules.Problem(t.Context(), class)
+		if problem != tc.wrong && (tc.wrong == "" || !strings.Contains(problem, tc.wrong)) {
+			t.Errorf("%s: %q, want %q", tc.spec, problem, tc.wrong)
+		}
+		if err := rules.Settle(t.Context(), class); err != nil {
+			t.Errorf("%s: %v", tc.spec, err)
+		}
+		if tc.wrong != "" {
+			continue
+		}
+		if class.Spec.Select != nil {
+			tc.want.By = *class.Spec.Select
+		}
+		if d := cmp.Diff(&tc.want, class.Status.Selected); d != "" {
+			t.Errorf("%s: %s", tc.spec, d)
+		}
+	}
+}
+
+// TestAClassWaitsWhereLinodeDoesNotAnswer: it is no problem of the class, and what was found before stays.
+func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
+	silent := account
+	silent.err = &lkeapi.Error{Status: 503}
+	rules, class := NewClasses(silent, "us-ord", Joins{}), classOf(t, `{image: linode/debian12}`)
+	if problem := rules.Problem(t.Context(), class); problem != "" {
+		t.Errorf("a problem: %s", problem)
+	}
+	if err := rules.Settle(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
+		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
+	}
+	before := linodev1alpha1.Selected{Image: "linode/debian12"}
+	class.Status.Selected = &before
+	if err := rules.Settle(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
+		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
+	}
+}
