@@ -70,7 +70,8 @@ func (w Writer) free(ctx context.Context, uid string, instance int) error {
 // GiveUp deletes a claim that has no machine and gets none, so that Karpenter schedules its
 // pods again. An event says why.
 func (w Writer) GiveUp(ctx context.Context, nc *karpv1.NodeClaim, reason string) error {
-	return w.end(ctx, nc, "InsufficientCapacity", "Launch", reason)
+	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "InsufficientCapacity", "Launch", "%s", reason)
+	return w.delete(ctx, nc)
 }
 
 // Lose deletes a claim whose machine, that instance, is gone. One that has got another
@@ -83,11 +84,11 @@ func (w Writer) Lose(ctx context.Context, uid string, instance int, reason strin
 	if nodeclaim.InstanceOf(nc.Status.ProviderID) != instance || !nc.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	return w.end(ctx, nc, "MachineLost", "Terminate", reason)
+	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, "MachineLost", "Terminate", "%s", reason)
+	return w.delete(ctx, nc)
 }
 
-func (w Writer) end(ctx context.Context, nc *karpv1.NodeClaim, reason, action, text string) error {
-	w.Events.Eventf(nc, nil, corev1.EventTypeWarning, reason, action, "%s", text)
+func (w Writer) delete(ctx context.Context, nc *karpv1.NodeClaim) error {
 	return client.IgnoreNotFound(w.Client.Delete(ctx, nc, client.Preconditions{UID: &nc.UID}))
 }
 

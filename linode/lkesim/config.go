@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
 )
 
 // Config is what a simulated account is like. The zero value is a standard cluster in us-ord where everything
@@ -64,6 +65,9 @@ type Config struct {
 
 	// MaxInstances is the account's limit; 0 is none.
 	MaxInstances int
+
+	// Assets are what the account has that Linodes are made with, besides the public images and one user.
+	Assets assets.Set
 
 	// Catalog holds plans, regions and prices; nil is the embedded one.
 	Catalog *catalog.Catalog

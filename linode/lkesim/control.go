@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
 	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
@@ -21,8 +22,9 @@ import (
 //	POST   /simulator/faults                     inject one [Fault] or a list of them
 //	DELETE /simulator/faults                     end all faults; ?name=NAME: those of that name
 //	POST   /simulator/instances/{id}/lose        take an instance away; ?replaced=false: LKE does not notice
-//	GET    /simulator/linodes                    Linodes of no LKE pool, see [linodes.Linode]: of what, and how they joined
+//	GET    /simulator/linodes                    Linodes of no LKE pool, and how they joined: see [linodes.Linode]
 //	POST   /simulator/linodes/{id}/restart       start the kubelet of such a Linode again
+//	POST   /simulator/assets                     give the account images and the like: see [assets.Set]
 //	PUT    /simulator/pools/{id}/locks           lock a pool: a list of "cannot_delete" and the like
 //	POST   /simulator/reset                      counters to zero, call log empty
 func (s *Simulator) controls() *http.ServeMux {
@@ -41,6 +43,7 @@ func (s *Simulator) controls() *http.ServeMux {
 		done(w, r, true)
 	})
 	mux.HandleFunc("POST /simulator/instances/{id}/lose", s.controlLose)
+	mux.HandleFunc("POST /simulator/assets", s.controlAssets)
 	mux.HandleFunc("GET /simulator/linodes", func(w http.ResponseWriter, _ *http.Request) {
 		reply(w, append([]linodes.Linode{}, s.Linodes()...))
 	})
@@ -93,6 +96,19 @@ func (s *Simulator) controlInject(w http.ResponseWriter, r *http.Request) {
 	}
 	s.inject(faults)
 	reply(w, s.faultList())
+}
+
+func (s *Simulator) controlAssets(w http.ResponseWriter, r *http.Request) {
+	var set assets.Set
+	data, err := io.ReadAll(io.LimitReader(r.Body, maxRequest))
+	if err == nil {
+		err = decode(data, &set)
+	}
+	if err != nil {
+		complain(w, http.StatusBadRequest, err)
+		return
+	}
+	reply(w, s.AddAssets(set))
 }
 
 // decode refuses keys that it does not know.

@@ -8,6 +8,10 @@ import (
 	"strconv"
 	"time"
 
+	"k8s.io/utils/ptr"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
+	"github.com/lkeplan/lkeplan/linode/lkesim/filter"
 	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
@@ -26,9 +30,9 @@ func (st *state) linode(q *request) *linode {
 	return &found
 }
 
-func (l *linode) view(now time.Time) Instance {
+func (l *linode) view(has *assets.Account, now time.Time) Instance {
 	if l.own != nil {
-		return viewOwn(l.own, now)
+		return viewOwn(l.own, has, now)
 	}
 	return l.slot.view(now)
 }
@@ -36,30 +40,27 @@ func (l *linode) view(now time.Time) Instance {
 // allInstances are all Linodes of the account, by id.
 func (st *state) allInstances(now time.Time) []Instance {
 	all := views(slices.Collect(maps.Values(st.instances)), func(i *instance) Instance { return i.view(now) })
-	all = append(all, views(st.linodes.All(), func(l *linodes.Linode) Instance { return viewOwn(l, now) })...)
+	all = append(all, views(st.linodes.All(), func(l *linodes.Linode) Instance { return viewOwn(l, st.assets, now) })...)
 	slices.SortFunc(all, func(a, b Instance) int { return cmp.Compare(a.ID, b.ID) })
 	return all
 }
 
 func (st *state) listInstances(q *request) (any, error) {
-	picks, problem := linodes.ParseFilter(q.http.Header.Get("X-Filter"))
-	if problem != nil {
-		return nil, refusal(http.StatusBadRequest, problem.Field, problem.Reason)
-	}
-	all := slices.DeleteFunc(st.allInstances(q.now), func(i Instance) bool { return !picks(i.row()) })
-	return list(q, all, asIs)
+	return filtered(q, st.allInstances(q.now), "id", "label", "tags", "region", "image")
 }
 
-// row is what of an instance filters may name.
-func (i Instance) row() linodes.Row {
-	row := linodes.Row{"id": {strconv.Itoa(i.ID)}, "label": {i.Label}, "tags": i.Tags, "region": {i.Region}}
+// Row is what of an instance filters may name.
+func (i Instance) Row() filter.Row {
+	row := filter.Row{"id": {strconv.Itoa(i.ID)}, "label": {i.Label}, "tags": i.Tags, "region": {i.Region}}
 	if i.Image != nil {
 		row["image"] = []string{*i.Image}
 	}
 	return row
 }
 
-func (st *state) getInstance(l *linode, q *request) (any, error) { return l.view(q.now), nil }
+func (st *state) getInstance(l *linode, q *request) (any, error) {
+	return l.view(st.assets, q.now), nil
+}
 
 // createInstance makes a Linode of nobody's pool. What is wrong with the request comes before a label that is taken,
 // and that before room and stock: an assumption.
@@ -69,7 +70,7 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, err
 	}
 	var c checker
-	for _, wrong := range spec.Check(st.cfg.Catalog) {
+	for _, wrong := range spec.Check(st.cfg.Catalog, st.assets) {
 		c.add(wrong.Field, "%s", wrong.Reason)
 	}
 	if err := c.err(); err != nil {
@@ -82,7 +83,8 @@ func (st *state) createInstance(q *request) (any, error) {
 		return nil, err
 	}
 	st.lastInstance++
-	made, ok := st.linodes.Make(st.lastInstance, spec, st.cfg.Catalog, q.now, st.after(q.now, st.cfg.JoinDelay))
+	made, ok := st.linodes.Make(st.lastInstance, spec, st.cfg.Catalog, st.assets, q.now,
+		st.after(q.now, st.cfg.JoinDelay))
 	if !ok { // linode<id> is somebody's label
 		return nil, refusal(http.StatusBadRequest, linodes.Duplicate.Field, linodes.Duplicate.Reason)
 	}
@@ -90,7 +92,50 @@ func (st *state) createInstance(q *request) (any, error) {
 	st.faults.spoil(made)
 	st.faults.give(spec.Type, spec.Region, 1)
 	st.tally.made(st, st.priceIn(spec.Type, spec.Region))
-	return viewOwn(made, q.now), nil
+	return viewOwn(made, st.assets, q.now), nil
+}
+
+// updateInstance changes tags and label. That a PUT has all tags, in place of those before, is recorded for pools.
+func (st *state) updateInstance(l *linode, q *request) (any, error) {
+	var change struct {
+		Label *string   `json:"label"`
+		Tags  *[]string `json:"tags"`
+	}
+	if err := q.read(&change); err != nil {
+		return nil, err
+	}
+	var c checker
+	checkTags(&c, ptr.Deref(change.Tags, nil))
+	if label := ptr.Deref(change.Label, l.label()); label != l.label() {
+		c.must(!st.labelled(label), linodes.Duplicate.Field, "%s", linodes.Duplicate.Reason)
+	}
+	if err := c.err(); err != nil {
+		return nil, err
+	}
+	l.change(change.Label, change.Tags, q.now)
+	return l.view(st.assets, q.now), nil
+}
+
+func (l *linode) label() string {
+	if l.own != nil {
+		return l.own.Label
+	}
+	return l.slot.slot.name
+}
+
+// change writes what is not nil. The name of a pool's Linode is that of its slot, and stays.
+func (l *linode) change(label *string, tags *[]string, now time.Time) {
+	if l.own == nil {
+		if tags != nil {
+			l.slot.tags, l.slot.updated = linodes.SortTags(*tags), now
+		}
+		return
+	}
+	set(&l.own.Label, label)
+	if tags != nil {
+		l.own.Tags = linodes.SortTags(*tags)
+	}
+	l.own.Updated = now
 }
 
 // labelled says whether a Linode of the account has a label.
@@ -131,6 +176,7 @@ func (st *state) erase(l *linodes.Linode, at time.Time) {
 		return
 	}
 	st.linodes.Remove(l.ID, at)
+	st.assets.Leave(l.ID)
 	st.tally.deleted(st.priceIn(l.Plan.ID, l.Region), at.Sub(l.Created))
 }
 

@@ -1,8 +1,12 @@
 package lkesim
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/filter"
 )
 
 // page is the envelope of every list but one.
@@ -19,8 +23,17 @@ const (
 	maxPageSize     = 500
 )
 
-// list shows the page of the items that is asked for. Only the list of Linodes takes filters: for the
-// others the product sends none.
+// filtered lists those of the items that a filter picks, which may name those fields.
+func filtered[T interface{ Row() filter.Row }](q *request, items []T, fields ...string) (any, error) {
+	picks, problem := filter.Parse(q.http.Header.Get("X-Filter"), fields...)
+	if problem != nil {
+		return nil, refusal(http.StatusBadRequest, problem.Field, problem.Reason)
+	}
+	return list(q, slices.DeleteFunc(items, func(item T) bool { return !picks(item.Row()) }), asIs)
+}
+
+// list shows the page of the items that is asked for. Those lists that are not filtered take no filters: the product
+// sends them none.
 func list[T, V any](q *request, items []T, view func(T) V) (any, error) {
 	number, size, err := paging(q.http.URL.Query())
 	if err != nil {

@@ -98,11 +98,20 @@ type Instance struct {
 	Tags                []string       `json:"tags"`
 	HostUUID            string         `json:"host_uuid"`
 	HasUserData         bool           `json:"has_user_data"`
-	PlacementGroup      *struct{}      `json:"placement_group"`
+	PlacementGroup      *InstanceGroup `json:"placement_group"`
 	DiskEncryption      string         `json:"disk_encryption"`
 	LKEClusterID        *int           `json:"lke_cluster_id"`
 	Capabilities        []string       `json:"capabilities"`
 	InterfaceGeneration string         `json:"interface_generation"`
 	MaintenancePolicy   string         `json:"maintenance_policy"`
 	Locks               []string       `json:"locks"`
+}
+
+// InstanceGroup is what an instance says of its placement group.
+type InstanceGroup struct {
+	ID                   int    `json:"id"`
+	Label                string `json:"label"`
+	PlacementGroupType   string `json:"placement_group_type"`
+	PlacementGroupPolicy string `json:"placement_group_policy"`
+	MigratingTo          *int   `json:"migrating_to"`
 }

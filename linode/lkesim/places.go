@@ -1,7 +1,6 @@
 package lkesim
 
 import (
-	"fmt"
 	"slices"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -27,13 +26,4 @@ func (st *state) regionAvailability(q *request) (any, error) {
 	}
 	elsewhere := func(row catalog.Availability) bool { return row.Region != r.ID }
 	return append([]catalog.Availability{}, slices.DeleteFunc(st.cfg.Catalog.Availability(), elsewhere)...), nil
-}
-
-// getFirewall says that the account has a firewall of each number; of its rules nothing is simulated.
-func (st *state) getFirewall(q *request) (any, error) {
-	id := q.id("firewall")
-	if id <= 0 {
-		return nil, notFound()
-	}
-	return map[string]any{"id": id, "label": fmt.Sprintf("firewall-%d", id), "status": "enabled", "tags": []string{}}, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -17,6 +18,9 @@ const (
 	linodesRead  = "linodes:read_only"
 	linodesWrite = "linodes:read_write"
 	firewallRead = "firewall:read_only"
+	imagesRead   = "images:read_only"
+	vpcRead      = "vpc:read_only"
+	accountRead  = "account:read_only"
 )
 
 // route is one call of the API.
@@ -79,21 +83,44 @@ func routes() []route {
 		{pattern: "GET /linode/instances", scope: linodesRead, list: true, serve: (*state).listInstances},
 		{pattern: "POST /linode/instances", scope: linodesWrite, creates: true, serve: (*state).createInstance},
 		{pattern: "GET /linode/instances/{instance}", scope: linodesRead, serve: on(linode, (*state).getInstance)},
+		{pattern: "PUT /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).updateInstance)},
 		{pattern: "DELETE /linode/instances/{instance}", scope: linodesWrite, serve: on(linode, (*state).removeInstance)},
 
 		{pattern: "GET /linode/types", list: true, serve: (*state).listTypes},
 		{pattern: "GET /regions", list: true, serve: (*state).listRegions},
 		{pattern: "GET /regions/availability", list: true, serve: (*state).listAvailability},
 		{pattern: "GET /regions/{region}/availability", serve: (*state).regionAvailability},
+	}
+}
 
-		{pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead, serve: (*state).getFirewall},
+// routesOfAssets are those of what Linodes are made with. The scope of placement groups is recorded, those of the
+// others are in the API's specification.
+func routesOfAssets() []route {
+	image, firewall, vpc, subnet, group := (*state).image, (*state).firewall, (*state).vpc, (*state).subnet, (*state).group
+	return []route{
+		{pattern: "GET /images", scope: imagesRead, list: true, serve: (*state).listImages},
+		{pattern: "GET /images/{image...}", scope: imagesRead, serve: on(image, (*state).getImage)},
+		{pattern: "GET /networking/firewalls", scope: firewallRead, list: true, serve: (*state).listFirewalls},
+		{
+			pattern: "GET /networking/firewalls/{firewall}", scope: firewallRead,
+			serve: on(firewall, (*state).getFirewall),
+		},
+		{pattern: "GET /vpcs", scope: vpcRead, list: true, serve: (*state).listVPCs},
+		{pattern: "GET /vpcs/{vpc}", scope: vpcRead, serve: on(vpc, (*state).getVPC)},
+		{pattern: "GET /vpcs/{vpc}/subnets", scope: vpcRead, list: true, serve: on(vpc, (*state).listSubnets)},
+		{pattern: "GET /vpcs/{vpc}/subnets/{subnet}", scope: vpcRead, serve: on(subnet, (*state).getSubnet)},
+		{pattern: "GET /placement/groups", scope: linodesRead, list: true, serve: (*state).listGroups},
+		{pattern: "POST /placement/groups", scope: linodesWrite, serve: (*state).createGroup},
+		{pattern: "GET /placement/groups/{group}", scope: linodesRead, serve: on(group, (*state).getGroup)},
+		{pattern: "DELETE /placement/groups/{group}", scope: linodesWrite, serve: on(group, (*state).removeGroup)},
+		{pattern: "GET /account/users", scope: accountRead, list: true, serve: (*state).listUsers},
 	}
 }
 
 // mux routes paths without their version; what no route takes is "Not found", or 405 where another method would do.
 func (s *Simulator) routes() *http.ServeMux {
 	mux := http.NewServeMux()
-	for _, rt := range routes() {
+	for _, rt := range slices.Concat(routes(), routesOfAssets()) {
 		mux.HandleFunc(rt.pattern, func(w http.ResponseWriter, r *http.Request) { s.serve(w, r, rt) })
 	}
 	known := func(method string, r *http.Request) bool {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
 	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
@@ -22,6 +23,7 @@ type state struct {
 	clusters  map[int]*cluster
 	instances map[int]*instance // of LKE pools
 	linodes   linodes.Account   // all others
+	assets    *assets.Account
 
 	lastCluster, lastPool, lastInstance int
 }
@@ -81,7 +83,9 @@ func newState(cfg Config) *state {
 		faults:    newFaults(cfg),
 		clusters:  map[int]*cluster{},
 		instances: map[int]*instance{},
+		assets:    assets.New(),
 	}
+	st.assets.Put(cfg.Assets)
 	// Ids are of the size of recorded ones, so that widths and types are tried.
 	st.lastCluster = 400_000 + st.rng.IntN(100_000)
 	st.lastPool = 800_000 + st.rng.IntN(100_000)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
 	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
@@ -60,13 +61,21 @@ func (i *instance) view(now time.Time) Instance {
 }
 
 // viewOwn shows a Linode that is in no pool.
-func viewOwn(l *linodes.Linode, now time.Time) Instance {
+func viewOwn(l *linodes.Linode, has *assets.Account, now time.Time) Instance {
 	v := baseView(l.ID, l.Plan)
-	v.Label, v.Status, v.Created, v.Updated = l.Label, l.Status(now), stamp(l.Created), stamp(l.Created)
+	v.Label, v.Status, v.Created, v.Updated = l.Label, l.Status(now), stamp(l.Created), stamp(l.Updated)
 	v.IPv4 = []string{l.Address()}
+	if l.PrivateIP != "" {
+		v.IPv4 = append(v.IPv4, l.PrivateIP)
+	}
+	if group := has.Group(l.GroupID); group != nil {
+		v.PlacementGroup = &InstanceGroup{
+			ID: group.ID, Label: group.Label, PlacementGroupType: group.Type, PlacementGroupPolicy: group.Policy,
+		}
+	}
 	v.Region, v.Tags, v.HostUUID = l.Region, slices.Clone(l.Tags), l.HostUUID
 	v.DiskEncryption, v.HasUserData = l.DiskEncryption, len(l.UserData) > 0
-	v.Backups["enabled"], v.Backups["available"] = false, false
+	v.Backups["enabled"], v.Backups["available"] = l.BackupsEnabled, false
 	if l.Image != "" {
 		v.Image = &l.Image
 	}

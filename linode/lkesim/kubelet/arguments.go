@@ -33,7 +33,7 @@ func (j *Join) check() error {
 	case j.Pins == nil && j.Bundle == "":
 		return fmt.Errorf("caCertHashes: want one, or a machine trusts any authority")
 	case !name.MatchString(j.Name):
-		return fmt.Errorf("name of the Node %q: want lower case letters, digits, - and .", j.Name)
+		return fmt.Errorf("name of the Node %q: want lower case letters, digits, dots and hyphens", j.Name)
 	}
 	return nil
 }

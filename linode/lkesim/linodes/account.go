@@ -8,8 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
 	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
 )
 
@@ -23,11 +25,23 @@ type Linode struct {
 	Image          string       `json:"image,omitempty"`
 	Tags           []string     `json:"tags"`
 	DiskEncryption string       `json:"disk_encryption"`
-	UserData       []byte       `json:"user_data,omitempty"` // what it reads of the Metadata service
-	HostUUID       string       `json:"host_uuid"`
-	Created        time.Time    `json:"created"`
-	Runs           time.Time    `json:"runs"` // when it has booted
-	Gone           time.Time    `json:"gone"` // when it will be gone; zero: it stays
+	AuthorizedKeys []string     `json:"authorized_keys,omitempty"`
+	// AuthorizedUsers are those whose keys it has as well.
+	AuthorizedUsers []string    `json:"authorized_users,omitempty"`
+	BackupsEnabled  bool        `json:"backups_enabled"`
+	SwapSize        int         `json:"swap_size"`           // MB
+	BootSize        int         `json:"boot_size,omitempty"` // MB; 0: all that is left
+	Kernel          string      `json:"kernel,omitempty"`
+	FirewallID      int         `json:"firewall_id,omitempty"`
+	GroupID         int         `json:"placement_group_id,omitempty"`
+	PrivateIP       string      `json:"private_ip,omitempty"`
+	Interfaces      []Interface `json:"interfaces,omitempty"` // none: one that is public
+	UserData        []byte      `json:"user_data,omitempty"`  // what it reads of the Metadata service
+	HostUUID        string      `json:"host_uuid"`
+	Created         time.Time   `json:"created"`
+	Updated         time.Time   `json:"updated"`
+	Runs            time.Time   `json:"runs"` // when it has booted
+	Gone            time.Time   `json:"gone"` // when it will be gone; zero: it stays
 	// Off says that nothing has been booted, Stuck that it never gets through, and Idle that nothing starts that joins.
 	Off   bool `json:"off,omitempty"`
 	Stuck bool `json:"stuck,omitempty"`
@@ -55,22 +69,67 @@ type Account struct {
 // label until it is gone.
 var Duplicate = Problem{Field: "label", Reason: "Label must be unique among your linodes"}
 
-// Make makes a Linode from a checked spec. It says no where another has its label.
-func (a *Account) Make(id int, spec Spec, sold *catalog.Catalog, created, runs time.Time) (*Linode, bool) {
+// Make makes a Linode from a checked spec, of what the account has. It says no where another has its label.
+func (a *Account) Make(
+	id int, spec Spec, sold *catalog.Catalog, has *assets.Account, created, runs time.Time,
+) (*Linode, bool) {
 	plan, _ := sold.Plan(spec.Type)
 	l := &Linode{
 		ID: id, Label: cmp.Or(spec.Label, fmt.Sprintf("linode%d", id)), Region: spec.Region, Plan: plan, Type: plan.ID,
-		Image: spec.Image, Tags: spec.tags(), DiskEncryption: spec.encryption(), UserData: spec.userData(),
-		Created: created, Runs: runs, Off: !spec.boots(),
+		Image: spec.Image, Tags: SortTags(spec.Tags), DiskEncryption: spec.encryption(),
+		AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers, BackupsEnabled: spec.BackupsEnabled,
+		SwapSize: spec.swap(), BootSize: ptr.Deref(spec.BootSize, 0), Kernel: spec.Kernel, FirewallID: spec.FirewallID,
+		UserData: spec.userData(), Created: created, Updated: created, Runs: runs, Off: !spec.boots(),
 	}
 	if a.Labelled(l.Label) {
 		return nil, false
 	}
+	if spec.PrivateIP {
+		l.PrivateIP = fmt.Sprintf("192.168.%d.%d", 128+id%15_000/250, 1+id%250)
+	}
+	l.settle(spec, has)
 	if a.byID == nil {
 		a.byID, a.gone = map[int]*Linode{}, map[int]time.Time{}
 	}
 	a.byID[id] = l
 	return l, true
+}
+
+// settle puts a new Linode into its group and its VPC. Nothing reads its user data where the image has no cloud-init.
+func (l *Linode) settle(spec Spec, has *assets.Account) {
+	if spec.PlacementGroup != nil {
+		l.GroupID = spec.PlacementGroup.ID
+		has.Group(l.GroupID).Enter(l.ID)
+	}
+	for n, i := range spec.Interfaces {
+		if i.Purpose == "vpc" {
+			vpc, subnet := has.Subnet(*i.SubnetID)
+			address, _ := subnet.Free(i.address())
+			subnet.Give(address, l.ID, 10*l.ID+n)
+			i.VPCID, i.IPv4 = vpc.ID, &InterfaceIPv4{VPC: address.String(), NAT1To1: i.nat(l)}
+		}
+		l.Interfaces = append(l.Interfaces, i)
+	}
+	if image := has.Image(l.Image); image != nil && !image.Has(assets.CloudInit) && l.UserData != nil {
+		l.Idle = true
+		l.Join.Step = kubelet.Boot
+		l.Join.Problem = "image " + l.Image + " has no cloud-init: nothing reads user data"
+	}
+}
+
+// nat is the public address behind that in a VPC: what is asked for, or the Linode's own for "any".
+func (i Interface) nat(l *Linode) *string {
+	if i.IPv4 == nil || i.IPv4.NAT1To1 == nil || *i.IPv4.NAT1To1 != "any" {
+		return ptr.Deref(i.IPv4, InterfaceIPv4{}).NAT1To1
+	}
+	return ptr.To(l.Address())
+}
+
+// SortTags has tags once each, as the API shows those of a pool.
+func SortTags(tags []string) []string {
+	tags = append([]string{}, tags...)
+	slices.Sort(tags)
+	return slices.Compact(tags)
 }
 
 // Labelled says whether one of the Linodes has a label.
@@ -111,12 +170,20 @@ func (l *Linode) Boots(now time.Time) bool {
 // Address is that of its first interface, of the addresses for documentation.
 func (l *Linode) Address() string { return fmt.Sprintf("203.0.113.%d", 1+l.ID%65_000%254) }
 
-// Addresses are those that the cloud controller gives its Node. That it has a private one only where one was asked for is
-// recorded.
+// Addresses are those that the cloud controller gives its Node: the one in a VPC goes before the private one, which a
+// Linode has only where somebody asks for it.
 func (l *Linode) Addresses() []corev1.NodeAddress {
-	return []corev1.NodeAddress{
-		{Type: corev1.NodeHostName, Address: l.Label}, {Type: corev1.NodeExternalIP, Address: l.Address()},
+	all := []corev1.NodeAddress{{Type: corev1.NodeHostName, Address: l.Label}}
+	internal := l.PrivateIP
+	for _, i := range l.Interfaces {
+		if i.Purpose == "vpc" {
+			internal = i.IPv4.VPC
+		}
 	}
+	if internal != "" {
+		all = append(all, corev1.NodeAddress{Type: corev1.NodeInternalIP, Address: internal})
+	}
+	return append(all, corev1.NodeAddress{Type: corev1.NodeExternalIP, Address: l.Address()})
 }
 
 // Status goes from provisioning over booting to running. How long each of them lasts, and what a Linode says while it

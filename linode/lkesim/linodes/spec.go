@@ -1,5 +1,5 @@
-// Package linodes plays the Linodes of an account that no LKE cluster has made: what may be ordered, whose label is
-// taken, which of them a filter picks. It knows no HTTP and no clock; package lkesim serves it.
+// Package linodes plays the Linodes of an account that no LKE cluster has made: what may be ordered, and whose label is
+// taken. It knows no HTTP and no clock; package lkesim serves it.
 package linodes
 
 import (
@@ -7,25 +7,34 @@ import (
 	"encoding/base64"
 	"fmt"
 	"regexp"
-	"slices"
-	"strings"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/lkesim/assets"
+	"github.com/lkeplan/lkeplan/linode/lkesim/filter"
 )
 
 // Spec is what a POST says about a Linode. Keys that are not here are taken and have no effect.
 type Spec struct {
-	Region          string    `json:"region"`
-	Type            string    `json:"type"`
-	Label           string    `json:"label"`
-	Image           string    `json:"image"`
-	Tags            []string  `json:"tags"`
-	RootPass        string    `json:"root_pass"`
-	AuthorizedKeys  []string  `json:"authorized_keys"`
-	AuthorizedUsers []string  `json:"authorized_users"`
-	DiskEncryption  string    `json:"disk_encryption"`
-	Metadata        *Metadata `json:"metadata"`
-	Booted          *bool     `json:"booted"`
+	Region          string          `json:"region"`
+	Type            string          `json:"type"`
+	Label           string          `json:"label"`
+	Image           string          `json:"image"`
+	Tags            []string        `json:"tags"`
+	RootPass        string          `json:"root_pass"`
+	AuthorizedKeys  []string        `json:"authorized_keys"`
+	AuthorizedUsers []string        `json:"authorized_users"`
+	DiskEncryption  string          `json:"disk_encryption"`
+	Metadata        *Metadata       `json:"metadata"`
+	Booted          *bool           `json:"booted"`
+	BackupsEnabled  bool            `json:"backups_enabled"`
+	PrivateIP       bool            `json:"private_ip"`
+	SwapSize        *int            `json:"swap_size"` // MB
+	BootSize        *int            `json:"boot_size"` // MB
+	Kernel          string          `json:"kernel"`
+	FirewallID      int             `json:"firewall_id"`
+	PlacementGroup  *PlacementGroup `json:"placement_group"`
+	Interfaces      []Interface     `json:"interfaces"`
+	Generation      string          `json:"interface_generation"`
 }
 
 // Metadata is what a Linode can read of itself.
@@ -33,8 +42,32 @@ type Metadata struct {
 	UserData string `json:"user_data"` // base64
 }
 
+// PlacementGroup is the group that a Linode is made in.
+type PlacementGroup struct {
+	ID            int   `json:"id"`
+	CompliantOnly *bool `json:"compliant_only"`
+}
+
+// Interface is a network interface of the older generation, which belongs to a Linode's configuration.
+type Interface struct {
+	Purpose     string         `json:"purpose"` // public, vlan, vpc
+	Label       string         `json:"label,omitempty"`
+	IPAMAddress string         `json:"ipam_address,omitempty"`
+	Primary     bool           `json:"primary,omitempty"`
+	SubnetID    *int           `json:"subnet_id,omitempty"`
+	IPv4        *InterfaceIPv4 `json:"ipv4,omitempty"`
+	IPRanges    []string       `json:"ip_ranges,omitempty"`
+	VPCID       int            `json:"vpc_id,omitempty"` // in answers
+}
+
+// InterfaceIPv4 is an interface's address in a VPC.
+type InterfaceIPv4 struct {
+	VPC     string  `json:"vpc,omitempty"`
+	NAT1To1 *string `json:"nat_1_1,omitempty"` // the public address behind it; "any" asks for one
+}
+
 // Problem is one thing that is wrong with a request.
-type Problem struct{ Field, Reason string }
+type Problem = filter.Problem
 
 // maxUserData is how many bytes of user data a Linode may have, before base64.
 const maxUserData = 16 << 10
@@ -46,14 +79,19 @@ var (
 	doubled = regexp.MustCompile(`--|__|\.\.`)
 )
 
-// Check returns all that is wrong with a spec, whatever else is in the account. Rules are those of the API's
-// specification; most texts are ours, as nobody recorded them.
-func (s Spec) Check(sold *catalog.Catalog) (wrong []Problem) {
-	must := func(ok bool, field, format string, args ...any) {
+// must returns what collects problems.
+func must(wrong *[]Problem) func(ok bool, field, format string, args ...any) {
+	return func(ok bool, field, format string, args ...any) {
 		if !ok {
-			wrong = append(wrong, Problem{field, fmt.Sprintf(format, args...)})
+			*wrong = append(*wrong, Problem{Field: field, Reason: fmt.Sprintf(format, args...)})
 		}
 	}
+}
+
+// Check returns all that is wrong with a spec, whatever other Linodes there are. Rules are those of the API's
+// specification; most texts are ours, as nobody recorded them.
+func (s Spec) Check(sold *catalog.Catalog, has *assets.Account) (wrong []Problem) {
+	must := must(&wrong)
 	region, known := sold.Region(s.Region)
 	must(s.Region != "", "region", "region is required")
 	must(s.Region == "" || known && region.Has("Linodes"), "region", "region is not valid")
@@ -64,7 +102,6 @@ func (s Spec) Check(sold *catalog.Catalog) (wrong []Problem) {
 	must(s.Label == "" || len(s.Label) >= 3 && len(s.Label) <= 64, "label", "Length must be 3-64 characters")
 	must(s.Label == "" || label.MatchString(s.Label) && !doubled.MatchString(s.Label), "label",
 		"Must begin and end with an alphanumeric character and contain only letters, digits, single -, _ and .")
-	must(s.Image == "" || strings.Contains(s.Image, "/"), "image", "image is not valid")
 	must(s.Image == "" || s.RootPass != "" || len(s.AuthorizedKeys)+len(s.AuthorizedUsers) > 0, "root_pass",
 		"root_pass is required") // linodego: an image needs one of the three
 	for _, tag := range s.Tags {
@@ -72,7 +109,10 @@ func (s Spec) Check(sold *catalog.Catalog) (wrong []Problem) {
 	}
 	must(s.DiskEncryption == "" || s.DiskEncryption == "enabled" || s.DiskEncryption == "disabled", "disk_encryption",
 		"Must be one of enabled, disabled")
-	return append(wrong, s.checkUserData(region)...)
+	wrong = append(wrong, s.checkUserData(region)...)
+	wrong = append(wrong, s.checkDisks(plan, has)...)
+	wrong = append(wrong, s.checkKeys(has)...)
+	return append(wrong, s.checkPlace(region, has)...)
 }
 
 // checkUserData: that the limit counts what is sent before base64 is how Linode's own Cluster API provider reads it.
@@ -83,11 +123,11 @@ func (s Spec) checkUserData(region catalog.Region) []Problem {
 	data, err := base64.StdEncoding.DecodeString(s.Metadata.UserData)
 	switch {
 	case err != nil:
-		return []Problem{{"metadata.user_data", "Must be valid Base64"}}
+		return []Problem{{Field: "metadata.user_data", Reason: "Must be valid Base64"}}
 	case len(data) > maxUserData:
-		return []Problem{{"metadata.user_data", fmt.Sprintf("Must be at most %d bytes", maxUserData)}}
+		return []Problem{{Field: "metadata.user_data", Reason: fmt.Sprintf("Must be at most %d bytes", maxUserData)}}
 	case region.ID != "" && !region.Has("Metadata"):
-		return []Problem{{"metadata", "Metadata is not available in region " + region.ID}}
+		return []Problem{{Field: "metadata", Reason: "Metadata is not available in region " + region.ID}}
 	}
 	return nil
 }
@@ -118,13 +158,6 @@ func (s Spec) userData() []byte {
 
 // boots: nothing boots without an image, or where the request says so.
 func (s Spec) boots() bool { return s.Image != "" && (s.Booted == nil || *s.Booted) }
-
-// tags are sorted and once each, as the API shows those of a pool.
-func (s Spec) tags() []string {
-	tags := append([]string{}, s.Tags...)
-	slices.Sort(tags)
-	return slices.Compact(tags)
-}
 
 // encryption: new Linodes have encrypted disks where nothing is said, as recorded.
 func (s Spec) encryption() string { return cmp.Or(s.DiskEncryption, "enabled") }

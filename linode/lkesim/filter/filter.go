@@ -1,4 +1,5 @@
-package linodes
+// Package filter plays the X-Filter header of the Linode API. It knows no object, only what each says of itself.
+package filter
 
 import (
 	"encoding/json"
@@ -14,12 +15,13 @@ type Row map[string][]string
 // Filter says which rows are listed.
 type Filter func(Row) bool
 
-// fields are those that a list of Linodes may be filtered by: those of them that the simulator knows.
-var fields = []string{"id", "label", "tags", "region", "image"}
+// Problem is one thing that is wrong with a request, such as this header, in the words of the API.
+type Problem struct{ Field, Reason string }
 
-// ParseFilter reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
-// What several keys of one object say must all hold. Orders are taken and have no effect.
-func ParseFilter(header string) (Filter, *Problem) {
+// Parse reads an X-Filter header: {"tags":"a"}, {"label":{"+contains":"b"}}, and +and and +or of lists of such.
+// What several keys of one object say must all hold. Orders are taken and have no effect. fields are those that may be
+// named.
+func Parse(header string, fields ...string) (Filter, *Problem) {
 	if header == "" {
 		return func(Row) bool { return true }, nil
 	}
@@ -27,17 +29,17 @@ func ParseFilter(header string) (Filter, *Problem) {
 	if json.Unmarshal([]byte(header), &object) != nil {
 		return nil, wrong("Invalid filter") // assumption: the text
 	}
-	return parse(object)
+	return parse(object, fields)
 }
 
 func wrong(format string, args ...any) *Problem {
 	return &Problem{Field: "X-Filter", Reason: fmt.Sprintf(format, args...)}
 }
 
-func parse(object map[string]json.RawMessage) (Filter, *Problem) {
+func parse(object map[string]json.RawMessage, fields []string) (Filter, *Problem) {
 	var all []Filter
 	for _, key := range slices.Sorted(maps.Keys(object)) {
-		one, problem := term(key, object[key])
+		one, problem := term(key, object[key], fields)
 		if problem != nil {
 			return nil, problem
 		}
@@ -46,26 +48,26 @@ func parse(object map[string]json.RawMessage) (Filter, *Problem) {
 	return every(all), nil
 }
 
-func term(key string, value json.RawMessage) (Filter, *Problem) {
+func term(key string, value json.RawMessage, fields []string) (Filter, *Problem) {
 	switch {
 	case key == "+order" || key == "+order_by":
 		return every(nil), nil
 	case key == "+and" || key == "+or":
-		return several(key, value)
+		return several(key, value, fields)
 	case !slices.Contains(fields, key):
 		return nil, wrong("Cannot filter on %s", key) // observed
 	}
 	return comparison(key, value)
 }
 
-func several(key string, value json.RawMessage) (Filter, *Problem) {
+func several(key string, value json.RawMessage, fields []string) (Filter, *Problem) {
 	var objects []map[string]json.RawMessage
 	if json.Unmarshal(value, &objects) != nil {
 		return nil, wrong("Invalid value of %s", key)
 	}
 	var parts []Filter
 	for _, object := range objects {
-		part, problem := parse(object)
+		part, problem := parse(object, fields)
 		if problem != nil {
 			return nil, problem
 		}

@@ -1,4 +1,4 @@
-package linodes
+package filter
 
 import (
 	"testing"
@@ -27,7 +27,7 @@ func TestFilter(t *testing.T) {
 		{`{"+or":[]}`, false},
 		{`{"+order_by":"id","+order":"asc"}`, true},
 	} {
-		picks, problem := ParseFilter(tc.header)
+		picks, problem := Parse(tc.header, "id", "label", "tags", "region", "image")
 		if problem != nil {
 			t.Errorf("%s: %s", tc.header, problem.Reason)
 			continue
@@ -50,7 +50,7 @@ func TestWhatIsNoFilter(t *testing.T) {
 		`tags=a`:                            "Invalid filter",
 		`{"tags":{"+contains":"a","+x":1}}`: "Invalid operator for tags",
 	} {
-		_, problem := ParseFilter(header)
+		_, problem := Parse(header, "id", "label", "tags", "region", "image")
 		switch {
 		case problem == nil && want != "":
 			t.Errorf("%s is taken", header)
