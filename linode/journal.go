@@ -203,9 +203,14 @@ func merge(journal []linodev1alpha1.GoneNode, fresh map[string]linodev1alpha1.Go
 
 // The reasons why a NodeClaim goes that Karpenter has no word for.
 const (
-	deleted = "Deleted"
-	lost    = "Lost"
+	deleted     = "Deleted"
+	lost        = "Lost"
+	neverJoined = "NeverJoined"
 )
+
+// joinTimeout is how long Karpenter waits for a Node to register (karpenter v1.14.1,
+// registrationTimeout in pkg/controllers/nodeclaim/lifecycle/liveness.go).
+const joinTimeout = 15 * time.Minute
 
 // gone is the entry of a NodeClaim that goes. Whether its machine is listed is asked only
 // where it has begun to go just now: later that is gone in any case.
@@ -223,6 +228,8 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 	case nc.Spec.ExpireAfter.Duration != nil &&
 		!nc.DeletionTimestamp.Time.Before(nc.CreationTimestamp.Add(*nc.Spec.ExpireAfter.Duration)):
 		g.Reason = "Expired"
+	case gaveUp(conditions.Get(karpv1.ConditionTypeRegistered), nc.DeletionTimestamp.Time):
+		g.Reason = neverJoined
 	default:
 		g.Reason = deleted
 		if began && j.machines.Missing(nodeclaim.InstanceOf(nc.Status.ProviderID)) {
@@ -234,6 +241,12 @@ func (j *Journal) gone(ctx context.Context, nc *karpv1.NodeClaim, began bool) li
 		g.NodePlan, g.Revision = j.rolledBy(ctx, nc, c.Reason)
 	}
 	return g
+}
+
+// gaveUp reports whether a NodeClaim that is deleted at a time had not registered for so long
+// that Karpenter has given it up.
+func gaveUp(registered *status.Condition, deleted time.Time) bool {
+	return registered != nil && registered.IsUnknown() && deleted.Sub(registered.LastTransitionTime.Time) >= joinTimeout
 }
 
 // rolledBy is the revision for which a NodeClaim is replaced, as far as it is known.

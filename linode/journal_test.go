@@ -192,3 +192,21 @@ func noteOf(t *testing.T, by rolledby.Revision, part any) string {
 	}
 	return note
 }
+
+// TestTheJournalTellsNodesThatNeverJoined: Karpenter gives them up after 15 minutes, which may begin again.
+func TestTheJournalTellsNodesThatNeverJoined(t *testing.T) {
+	for waited, want := range map[time.Duration]string{20 * time.Minute: "NeverJoined", 5 * time.Minute: "Deleted"} {
+		nc := goingNow(1)
+		nc.Status.Conditions = nil
+		nc.StatusConditions().SetUnknown(karpv1.ConditionTypeRegistered)
+		for i := range nc.Status.Conditions {
+			nc.Status.Conditions[i].LastTransitionTime = metav1.NewTime(nc.DeletionTimestamp.Add(-waited))
+		}
+		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+		j := NewJournal(c, provider(t).chooser.Types, &LKE{fleet: &shown{}})
+		j.note(t.Context(), nc, true)
+		if got := j.new[nc.Spec.NodeClassRef.Name][nc.Name].Reason; got != want {
+			t.Errorf("after %s: %s, want %s", waited, got, want)
+		}
+	}
+}

@@ -20,6 +20,7 @@ var reasons = map[string]string{
 	"Underutilized": "its pods had room elsewhere, or on a cheaper node",
 	"Expired":       "it had the age at which its pool has nodes replaced (expire_after)",
 	"Lost":          "it was lost",
+	"NeverJoined":   "its machine did not join in time",
 	"Deleted":       "its NodeClaim was deleted, and Karpenter gave no reason: by somebody, or with its pool",
 }
 

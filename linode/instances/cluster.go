@@ -4,8 +4,10 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+	"maps"
 	"time"
 
+	"github.com/awslabs/operatorpkg/status"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -34,6 +36,7 @@ func (c cluster) Look(ctx context.Context) ([]machines.Claim, map[int]machines.N
 	for k := range list.Items {
 		if claim, ok := read(&list.Items[k]); ok {
 			all = append(all, claim)
+			c.late(ctx, &list.Items[k])
 		}
 	}
 	registered, err := c.nodes.List(ctx)
@@ -167,23 +170,37 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
-// refused says on a claim why its machine was not made, once in a while.
+// refused says on a claim why its machine was not made.
 func (i *Instances) refused(ctx context.Context, uid string, err error) {
+	if i.news(uid, err.Error()) {
+		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
+	}
+}
+
+// late says on a claim that its machine has had time to join and has not.
+func (i *Instances) late(ctx context.Context, nc *karpv1.NodeClaim) {
+	const within = 5 * time.Minute
+	registered := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
+	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
+	if id == 0 || registered == nil || !registered.IsUnknown() || time.Since(registered.LastTransitionTime.Time) < within ||
+		!nc.DeletionTimestamp.IsZero() || !i.news(string(nc.UID), "late") {
+		return
+	}
+	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, and is "+
+		"given up after 15 minutes: see what it says on its console (Lish in Cloud Manager), whether its image has what it joins by, "+
+		"and whether it reaches the API server", id, within))
+}
+
+// news reports whether a claim has not been told a text for a while.
+func (i *Instances) news(uid, text string) bool {
 	const again = 5 * time.Minute
-	text := err.Error()
 	i.mu.Lock()
+	defer i.mu.Unlock()
 	now := time.Now()
-	last, told := i.told[uid+text]
-	if !told || now.Sub(last) > again {
-		for key, at := range i.told {
-			if now.Sub(at) > again {
-				delete(i.told, key)
-			}
-		}
-		i.told[uid+text] = now
+	maps.DeleteFunc(i.told, func(_ string, at time.Time) bool { return now.Sub(at) > again })
+	if _, told := i.told[uid+text]; told {
+		return false
 	}
-	i.mu.Unlock()
-	if !told || now.Sub(last) > again {
-		i.claims.Warn(ctx, uid, "MachineNotMade", text)
-	}
+	i.told[uid+text] = now
+	return true
 }

@@ -225,8 +225,9 @@ type GoneNode struct {
 	HourlyPrice string `json:"hourlyPrice"`
 
 	// Reason is why it went: Drifted, Empty, Underutilized or another that Karpenter
-	// gives, Expired, Lost where its machine or its Node was gone before, or Deleted where
-	// its NodeClaim was deleted without a reason.
+	// gives, Expired, Lost where its machine or its Node was gone before, NeverJoined where
+	// its machine did not become a Node in time, or Deleted where its NodeClaim was deleted
+	// without a reason.
 	Reason string `json:"reason"`
 
 	// Message says more of the reason, such as what has drifted.
