@@ -35,6 +35,7 @@ type Live struct {
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod // all of them: those with a node take its room, those without wait
 	DaemonSets []*appsv1.DaemonSet
+	Attached   map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
 }
 
 // Placement is what becomes of a pod that waits, as Karpenter would decide now.
@@ -55,7 +56,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	}
 	linode.Register()
 	w, unready := newLive(in)
-	pending := podset.Waiting(in.Pods)
+	pending := podset.Waiting(in.Pods, in.Attached)
 	if len(pending) > MaxPods {
 		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
 	}
@@ -92,10 +93,11 @@ func newLive(in Live) (*world, []refusing) {
 	}
 	for _, node := range in.Nodes {
 		w.store.Nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
+		w.attachable(node)
 	}
 	for _, pod := range in.Pods {
 		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
-			w.store.Bind(podset.Slim(pod), pod.Spec.NodeName)
+			w.store.Bind(podset.Slim(pod, in.Attached[pod.UID]), pod.Spec.NodeName)
 		}
 	}
 	joined := map[string]bool{}
