@@ -81,7 +81,7 @@ func Of(c Cluster) Set {
 			left++
 		}
 		if podset.Counts(pod) {
-			shape := d.shape(owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
+			shape := d.shape(Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
 			shape.Volumes, shape.Waits = claimed.of(pod)
 			key := shape.key()
 			if _, seen := known[key]; !seen {
@@ -107,8 +107,8 @@ func Of(c Cluster) Set {
 	return set
 }
 
-// owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
-func owner(pod *corev1.Pod) string {
+// Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
+func Owner(pod *corev1.Pod) string {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil {
 		return "Pod " + pod.Namespace + "/" + pod.Name
