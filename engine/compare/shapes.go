@@ -14,6 +14,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/schemas"
@@ -52,6 +53,9 @@ func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 	for _, shape := range slices.Concat(s.Shapes.Pods, s.Shapes.DaemonSets) {
 		if shape.Count < 0 {
 			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
+		}
+		if err := podset.Check(shape.Spec); err != nil {
+			return shapes.Set{}, fmt.Errorf("of the pods of %q: %w: no snapshot says so", shape.Owner, err)
 		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil

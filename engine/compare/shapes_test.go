@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -126,6 +127,11 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	hostile := Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Count: -4}}}}
 	if _, err := hostile.PodShapes(nil); err == nil {
 		t.Error("a snapshot with fewer pods than none is believed")
+	}
+	never := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
+	hostile = Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Spec: never}}}}
+	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `of the pods of "Deployment x": `) {
+		t.Errorf("of a snapshot with pods that no API server takes: %v", err)
 	}
 }
 

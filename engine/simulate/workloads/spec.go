@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 )
 
 // class reads a RuntimeClass.
@@ -36,6 +38,9 @@ func (r *reader) complete(o Object, spec *corev1.PodSpec) error {
 			c.Resources); err != nil {
 			return err
 		}
+	}
+	if err := podset.Check(*spec); err != nil {
+		return err
 	}
 	return positive("the overhead of its pods is", spec.Overhead)
 }

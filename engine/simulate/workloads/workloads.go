@@ -20,6 +20,7 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/json"
 
@@ -91,6 +92,7 @@ type reader struct {
 	running []bool // of the workloads that were found: they are pods of a cluster, which has let them in
 	stored  stored
 	told    map[string]bool // notes that are there already
+	asked   int             // pods
 }
 
 // key names an object; groups and versions do not matter.
@@ -169,11 +171,30 @@ func (r *reader) object(o Object) error {
 	case "CronJob":
 		return r.cronJob(o)
 	case "PodDisruptionBudget":
-		b, err := typed[policyv1.PodDisruptionBudget](r, o)
-		b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
-		r.found.Budgets = append(r.found.Budgets, &b)
+		return r.budget(o)
+	}
+	return nil
+}
+
+// budget reads a PodDisruptionBudget.
+func (r *reader) budget(o Object) error {
+	b, err := typed[policyv1.PodDisruptionBudget](r, o)
+	if err != nil {
 		return err
 	}
+	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err != nil {
+		return fmt.Errorf("its selector: %w", err)
+	}
+	for _, bound := range []*intstr.IntOrString{b.Spec.MinAvailable, b.Spec.MaxUnavailable} {
+		if bound == nil {
+			continue
+		}
+		if n, err := intstr.GetScaledValueFromIntOrPercent(bound, 100, true); err != nil || n < 0 {
+			return fmt.Errorf("minAvailable and maxUnavailable are numbers or percentages, and not %q", bound)
+		}
+	}
+	b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
+	r.found.Budgets = append(r.found.Budgets, &b)
 	return nil
 }
 
@@ -255,6 +276,9 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 		return err
 	}
 	pods = r.scale(o, pods)
+	if r.asked += int(pods); r.asked > simulate.MaxPods {
+		return fmt.Errorf("with its %d pods there are more than %d, the most that can be simulated", pods, simulate.MaxPods)
+	}
 	namespace, barred := keyOf(o.Fields).namespace, r.waits(o, template.Spec)
 	running := manifest.Kind(o.Fields) == "Pod" && manifest.UID(o.Fields) != ""
 	if !running {
@@ -301,7 +325,10 @@ func typed[T any](r *reader, o Object) (value T, err error) {
 // plain is an error without the path that it took through the decoder.
 func plain(err error) error {
 	text := err.Error()
-	return errors.New(text[strings.LastIndex(text, "json: ")+len("json: "):])
+	if i := strings.LastIndex(text, "json: "); i >= 0 {
+		text = text[i+len("json: "):]
+	}
+	return errors.New(text)
 }
 
 func phaseOf(o map[string]any) (string, bool) {
