@@ -89,7 +89,8 @@ func (c *checker) caps(ctx context.Context) error {
 	}
 	best, now := steps[0], c.placed
 	const worthwhile = 20 // a twentieth
-	if !best.SamePods(sweep.Step{Refusals: now.Refusals}) || now.Total.Monthly-best.Cost.Monthly <= now.Total.Monthly/worthwhile {
+	saved := now.Total.Monthly - best.Cost.Monthly
+	if !best.SamePods(sweep.Step{Refusals: now.Refusals}) || saved <= now.Total.Monthly/worthwhile {
 		return nil
 	}
 	for _, capped := range best.Pools {

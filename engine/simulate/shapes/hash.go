@@ -189,7 +189,8 @@ func (t translator) amounts(from corev1.ResourceList) corev1.ResourceList {
 
 // everybodys are the resources of Kubernetes, and those that plans of Linode have.
 var everybodys = []corev1.ResourceName{
-	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods, schemas.GPU, schemas.VPU,
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
+	schemas.GPU, schemas.VPU,
 }
 
 func (t translator) nodes(a *corev1.NodeAffinity) {
