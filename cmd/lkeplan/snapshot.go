@@ -22,13 +22,20 @@ right in the cluster.
 
 The cluster is only read, by list requests. The snapshot has no secrets, and of
 others no annotations, labels, finalizers or owners: of a node the labels that
-its pool names, or that Kubernetes and Karpenter define. Of pods it has how many
-are alike, what they ask for, and what decides where they go; their names,
-owners and namespaces, those of PodDisruptionBudgets, and the labels, taints and
+its pool names, or that Kubernetes and Karpenter define.
+
+What directories declare is compared by its names, and keeps them, with all that
+its spec says, whoever has made it: NodePools, LinodeNodeClasses,
+CapacityLimits, NodeOverlays, and CapacityBuffers with their namespaces and what
+they refer to. So do NodeClaims and nodes, and the id, the label and the region
+of the cluster.
+
+Of pods it has how many are alike, what they ask for, how many volumes they
+have, and what decides where they go. Their names, owners and namespaces, those
+of PodDisruptionBudgets, claims of volumes, scheduling gates and resources that
+not every cluster has, such as example.com/fpga, and the labels, taints and
 values by which they are placed, are hashes. A hash hides a word from who reads
-it, not from who guesses it. What directories declare keeps its name: pools,
-node classes, CapacityLimits and CapacityBuffers. Images, commands and
-variables are not in it.`,
+it, not from who guesses it. Images, commands and variables are not in it.`,
 		Example: `  lkeplan snapshot > prod.json
   lkeplan snapshot > "snapshots/$(date -u +%FT%H%M).json"
   lkeplan diff --cluster snapshot:prod.json clusters/prod

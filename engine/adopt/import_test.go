@@ -164,9 +164,13 @@ func TestReadManifests(t *testing.T) {
 		{"an empty list", "kind: NodePoolList\nitems: []\n", 0, ""},
 		{"no object", "- a\n", 0, "document 1: this is no Kubernetes object"},
 		{"no name", "kind: NodePool\n", 0, "document 1: this is no Kubernetes object"},
-		{"an item without a kind", "kind: List\nitems: [{a: b}]\n", 0, "an item of the list is no Kubernetes object"},
+		{"an item without a kind", "kind: List\nitems: [{a: b}]\n", 0, "item 1 of the list is no Kubernetes object"},
 		{"a key twice", "kind: NodePool\nmetadata: {name: a}\nkind: NodePool\n", 0, "already set"},
 		{"no YAML", "a: [\n", 0, "document 1"},
+		{"no YAML in a later document", "# first\n---\nkind: A\nmetadata: {name: a}\n---\n---\nkind: A\nb: [\n", 0,
+			"document 3: line 8: "},
+		{"twice the same, and no YAML", "kind: A\r\nmetadata: {name: a}\r\n---\r\nkind: A\r\nmetadata: {name: a}\r\n---\r\na: [\r\n",
+			0, "document 3: line 7: "},
 		{"too much", strings.Repeat("# much\n", 3<<20), 0, "more than 16 MiB"},
 	}
 	for _, tt := range tests {

@@ -2,13 +2,16 @@ package adopt
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
@@ -89,28 +92,46 @@ type Manifest struct {
 
 // ReadDocuments is ReadManifests for those who say where an object stands.
 func ReadDocuments(r io.Reader) (objects []Manifest, err error) {
-	limited := &io.LimitedReader{R: r, N: maxManifests + 1}
-	documents := utilyaml.NewYAMLReader(bufio.NewReader(limited))
+	all, err := io.ReadAll(io.LimitReader(r, maxManifests+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(all) > maxManifests {
+		return nil, fmt.Errorf("more than %d MiB", maxManifests>>20)
+	}
+	all = bytes.ReplaceAll(all, []byte("\r\n"), []byte("\n"))
+	documents := utilyaml.NewYAMLReader(bufio.NewReader(bytes.NewReader(all)))
+	begun := 0 // where the document stands
 	for n := 1; ; n++ {
 		text, err := documents.Read()
-		if limited.N == 0 {
-			return nil, fmt.Errorf("more than %d MiB", maxManifests>>20)
-		}
 		if errors.Is(err, io.EOF) {
 			return objects, nil
 		}
 		if err != nil {
 			return nil, fmt.Errorf("document %d: %w", n, err)
 		}
+		begun += max(0, bytes.Index(all[begun:], text))
 		found, err := manifestsIn(text)
 		if err != nil {
-			return nil, fmt.Errorf("document %d: %w", n, err)
+			return nil, fmt.Errorf("document %d: %s", n, placed(err, bytes.Count(all[:begun], []byte("\n"))))
 		}
+		begun = min(begun+len(text), len(all))
 		for _, fields := range found {
 			objects = append(objects, Manifest{n, fields})
 		}
 	}
 }
+
+// placed is the text of an error of a document before which a file has so many lines, with the
+// line of the file.
+func placed(err error, before int) string {
+	return inLine.ReplaceAllStringFunc(err.Error(), func(text string) string {
+		n, _ := strconv.Atoi(inLine.FindStringSubmatch(text)[1])
+		return fmt.Sprintf("line %d", before+n)
+	})
+}
+
+var inLine = regexp.MustCompile(`\byaml: line ([0-9]+)`)
 
 // manifestsIn reads one document: an object, a list of them, or nothing.
 func manifestsIn(text []byte) ([]map[string]any, error) {
@@ -128,10 +149,10 @@ func manifestsIn(text []byte) ([]map[string]any, error) {
 	obj, _ := value.(map[string]any)
 	if items, isList := obj["items"].([]any); isList {
 		var list []map[string]any
-		for _, item := range items {
+		for i, item := range items {
 			inner, _ := item.(map[string]any)
 			if !named(inner) {
-				return nil, errors.New("an item of the list is no Kubernetes object with a kind and a name")
+				return nil, fmt.Errorf("item %d of the list is no Kubernetes object with a kind and a name", i+1)
 			}
 			list = append(list, inner)
 		}

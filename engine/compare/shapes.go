@@ -1,6 +1,7 @@
 package compare
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -50,6 +54,9 @@ func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 		if shape.Count < 0 {
 			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
 		}
+		if err := podset.Check(shape.Spec); err != nil {
+			return shapes.Set{}, fmt.Errorf("of the pods of %q: %w: no snapshot says so", shape.Owner, err)
+		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil
 }
@@ -63,12 +70,19 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 	sets, setsErr := listed[appsv1.DaemonSet](ctx, cluster, "apps/v1", "DaemonSet")
 	namespaces, err := listed[corev1.Namespace](ctx, cluster, "v1", "Namespace")
 	budgets, budgetsErr := listed[policyv1.PodDisruptionBudget](ctx, cluster, "policy/v1", "PodDisruptionBudget")
-	for _, err := range []error{setsErr, err, budgetsErr} {
+	index, storageErr := stored(ctx, cluster)
+	for _, err := range []error{setsErr, err, budgetsErr, storageErr} {
 		if err != nil && !apierrors.IsForbidden(err) {
 			return shapes.Set{}, err
 		}
 	}
-	found := shapes.Of(shapes.Cluster{Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets})
+	found := shapes.Of(shapes.Cluster{
+		Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets, Storage: index,
+	})
+	if storageErr != nil {
+		found.Notes = append(found.Notes, "Volumes do not count: the user who read the cluster may not list "+
+			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")
+	}
 	if setsErr != nil {
 		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list them.")
 	}
@@ -77,6 +91,25 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 			"them.")
 	}
 	return found, nil
+}
+
+// stored lists what the claims of pods lead to.
+func stored(ctx context.Context, cluster View) (*storage.Index, error) {
+	claims, claimsErr := listed[corev1.PersistentVolumeClaim](ctx, cluster, "v1", "PersistentVolumeClaim")
+	volumes, volumesErr := listed[corev1.PersistentVolume](ctx, cluster, "v1", "PersistentVolume")
+	classes, classesErr := listed[storagev1.StorageClass](ctx, cluster, "storage.k8s.io/v1", "StorageClass")
+	if err := cmp.Or(claimsErr, volumesErr, classesErr); err != nil {
+		return nil, err
+	}
+	return storage.NewIndex(pointers(claims), pointers(volumes), pointers(classes)), nil
+}
+
+func pointers[T any](list []T) []*T {
+	all := make([]*T, len(list))
+	for i := range list {
+		all[i] = &list[i]
+	}
+	return all
 }
 
 // listed are the objects of a kind that no configuration has.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
@@ -127,6 +128,11 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	if _, err := hostile.PodShapes(nil); err == nil {
 		t.Error("a snapshot with fewer pods than none is believed")
 	}
+	never := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
+	hostile = Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Spec: never}}}}
+	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `of the pods of "Deployment x": `) {
+		t.Errorf("of a snapshot with pods that no API server takes: %v", err)
+	}
 }
 
 // forbidding is a cluster whose user may not list some kinds.
@@ -188,5 +194,38 @@ func TestPodsAreFollowedFromOneSnapshotToTheNext(t *testing.T) {
 		if _, err := unknown.SeriesShapes(nil); err == nil {
 			t.Errorf("pods of version %s of the cluster %q are followed", unknown.FormatVersion, unknown.Cluster)
 		}
+	}
+}
+
+// TestTheNamesThatASnapshotHas are those that its help says: of what directories declare, of
+// nodes, and of the cluster.
+func TestTheNamesThatASnapshotHas(t *testing.T) {
+	c, _ := podsOf(t)
+	want := []string{"584692/name-label", "name-claim", "name-node"}
+	for _, kind := range Kinds() {
+		name := "name-" + strings.ToLower(kind.Kind)
+		want = append(want, name, name+"-namespace", name+"-spec")
+		c[kind.Kind] = append(c[kind.Kind], `{"apiVersion": "`+kind.APIVersion+`", "kind": "`+kind.Kind+`", "metadata": {"name": "`+
+			name+`", "namespace": "`+name+`-namespace", "labels": {"name-foreign-label": "name-foreign-label"},
+			"annotations": {"name-foreign-note": "name-foreign-note", "lkeplan.dev/lke-cluster": "584692/name-label"},
+			"ownerReferences": [{"kind": "Name", "name": "name-owner"}], "finalizers": ["name-finalizer"]},
+			"spec": {"refers": "`+name+`-spec"}, "status": {"message": "name-status"}}`)
+	}
+	c["NodeClaim"] = []string{`{"metadata": {"name": "name-claim", "labels": {"name-of-nobody": "name-of-nobody"}},
+		"status": {"nodeName": "name-node", "imageID": "name-image"}}`}
+	c["Node"] = []string{`{"metadata": {"name": "name-node", "labels": {"name-of-nobody": "name-of-nobody"}}}`}
+	taken, err := TakeSnapshot(t.Context(), LiveView(c), time.Date(2026, 11, 20, 7, 0, 0, 0, time.UTC))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written bytes.Buffer
+	if err := taken.Write(&written); err != nil {
+		t.Fatal(err)
+	}
+	got := regexp.MustCompile(`[0-9/]*name-[a-z-]*`).FindAllString(written.String(), -1)
+	slices.Sort(got)
+	slices.Sort(want)
+	if diff := cmp.Diff(want, slices.Compact(got)); diff != "" {
+		t.Errorf("names (-want +got)\n%s", diff)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,7 +49,7 @@ type Snapshot struct {
 }
 
 // snapshotVersion is the version of the form. Another major one is not read.
-const snapshotVersion = "1.2"
+const snapshotVersion = "1.3"
 
 // maxSnapshot bounds what is read, in bytes: some ten thousand nodes.
 const maxSnapshot = 64 << 20
@@ -143,6 +144,10 @@ func ReadSnapshot(r io.Reader) (Snapshot, error) {
 	if major, _, _ := strings.Cut(s.FormatVersion, "."); major != "1" {
 		return s, fmt.Errorf("it has the format version %q, and this lkeplan reads 1; make it with this lkeplan",
 			s.FormatVersion)
+	}
+	if slices.Contains([]string{"1.1", "1.2"}, s.FormatVersion) && s.Shapes != nil {
+		s.Shapes.Notes = append(s.Shapes.Notes,
+			"Volumes do not count: the snapshot is of an older lkeplan, which did not write them.")
 	}
 	return s, nil
 }

@@ -80,6 +80,7 @@ const (
 	PodsBlockDrift       = "pods-block-drift"
 	TerminationCutsShort = "termination-cuts-pods-short"
 	LabelOfNoPool        = "label-of-no-pool"
+	SpreadOverNoPool     = "spread-over-label-of-no-pool"
 	DearerThanCapped     = "dearer-than-capped"
 	ZoneSpreadOfOneZone  = "zone-spread-of-one-zone"
 	GPUPodsWithoutPool   = "gpu-pods-without-pool"
@@ -90,7 +91,7 @@ func aboutPods() []Rule {
 	return explained([]Rule{
 		{Name: TaintNobodyTolerates, Pods: true}, {Name: StartupTaintStays, Pods: true},
 		{Name: PodsBlockDrift, Pods: true}, {Name: TerminationCutsShort, Pods: true},
-		{Name: LabelOfNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
+		{Name: LabelOfNoPool, Pods: true}, {Name: SpreadOverNoPool, Pods: true}, {Name: DearerThanCapped, Pods: true},
 		{Name: ZoneSpreadOfOneZone, Pods: true}, {Name: GPUPodsWithoutPool, Pods: true},
 	})
 }

@@ -77,6 +77,7 @@ func Check(ctx context.Context, objects []config.Object, in simulate.Input) (Rep
 	c.blocks()
 	c.cutsShort()
 	c.labels()
+	c.spreads()
 	c.zones()
 	c.gpus()
 	if err := c.caps(ctx); err != nil {

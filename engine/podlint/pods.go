@@ -3,15 +3,11 @@ package podlint
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/utils/ptr"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-	"sigs.k8s.io/karpenter/pkg/scheduling"
 	"sigs.k8s.io/karpenter/pkg/utils/resources"
 
 	"github.com/lkeplan/lkeplan/config"
@@ -21,67 +17,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/sweep"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
-
-// labels finds pods that select what no pool has.
-func (c *checker) labels() {
-	missing := map[string][]string{} // workloads by label
-	for _, w := range c.in.Workloads {
-		for _, key := range slices.Sorted(maps.Keys(selected(w.Pod.Spec))) {
-			values := selected(w.Pod.Spec)[key]
-			if karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname || c.has(key, values) {
-				continue
-			}
-			what := key
-			if len(values) > 0 {
-				what += "=" + say(values)
-			}
-			missing[what] = append(missing[what], w.Name)
-		}
-	}
-	for _, what := range slices.Sorted(maps.Keys(missing)) {
-		c.find(lint.LabelOfNoPool, config.Addr{}, "",
-			"%s selects nodes by %s, and no pool gives that to its nodes.", say(missing[what]), what)
-	}
-}
-
-// selected are the labels that nodes must have for a pod, with the values that are
-// possible; none for any.
-func selected(spec corev1.PodSpec) map[string][]string {
-	all := map[string][]string{}
-	for key, value := range spec.NodeSelector {
-		all[key] = []string{value}
-	}
-	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
-		return all
-	}
-	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
-	if required == nil || len(required.NodeSelectorTerms) != 1 {
-		return all // of several terms one is enough: the simulation says whether it is
-	}
-	for _, r := range required.NodeSelectorTerms[0].MatchExpressions {
-		switch r.Operator {
-		case corev1.NodeSelectorOpIn:
-			all[r.Key] = r.Values
-		case corev1.NodeSelectorOpExists:
-			all[r.Key] = nil
-		}
-	}
-	return all
-}
-
-// has reports whether a pool gives its nodes a label with one of some values.
-func (c *checker) has(key string, values []string) bool {
-	return slices.ContainsFunc(c.pools, func(p pool) bool {
-		given, labelled := p.Spec.Template.Labels[key]
-		required := scheduling.NewNodeSelectorRequirementsWithMinValues(p.Spec.Template.Spec.Requirements...)
-		if !labelled && !required.Has(key) {
-			return false
-		}
-		return len(values) == 0 || slices.ContainsFunc(values, func(value string) bool {
-			return labelled && given == value || !labelled && required.Get(key).Has(value)
-		})
-	})
-}
 
 // zones finds pods that are to be in several zones.
 func (c *checker) zones() {
@@ -154,7 +89,8 @@ func (c *checker) caps(ctx context.Context) error {
 	}
 	best, now := steps[0], c.placed
 	const worthwhile = 20 // a twentieth
-	if best.Refused != now.Refused || now.Total.Monthly-best.Cost.Monthly <= now.Total.Monthly/worthwhile {
+	saved := now.Total.Monthly - best.Cost.Monthly
+	if !best.SamePods(sweep.Step{Refusals: now.Refusals}) || saved <= now.Total.Monthly/worthwhile {
 		return nil
 	}
 	for _, capped := range best.Pools {

@@ -13,12 +13,14 @@ import (
 	"github.com/rogpeppe/go-internal/txtar"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/ptr"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
 	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/simulate/workloads"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 )
@@ -47,7 +49,7 @@ func TestShapesOfPodsGetTheNodesOfThePods(t *testing.T) {
 func sameByShape(t *testing.T, in simulate.Input) {
 	t.Helper()
 	in.Workloads = slices.DeleteFunc(slices.Clone(in.Workloads), func(load simulate.Workload) bool {
-		return load.Barred != "" || len(load.Pod.Spec.SchedulingGates) > 0 // which shapes leave out, with a note
+		return load.Barred != "" // by claims, which are not in the cluster here
 	})
 	slices.SortStableFunc(in.Workloads, func(a, b simulate.Workload) int { return strings.Compare(a.Name, b.Name) })
 	want, err := simulate.Run(t.Context(), in)
@@ -99,6 +101,12 @@ func sums(r simulate.Result) string {
 // running are the pods in a cluster, some with a node, all with names and more that a
 // simulation has nothing to do with.
 func running(in simulate.Input) (c shapes.Cluster) {
+	var claims []*corev1.PersistentVolumeClaim
+	defer func() {
+		class := &storagev1.StorageClass{Provisioner: storage.Driver}
+		class.Name, class.VolumeBindingMode = "secret-class", ptr.To(storagev1.VolumeBindingWaitForFirstConsumer)
+		c.Storage = storage.NewIndex(claims, nil, []*storagev1.StorageClass{class})
+	}()
 	for i, load := range in.Workloads {
 		for n := range load.Pods {
 			pod := *load.Pod.DeepCopy()
@@ -110,7 +118,14 @@ func running(in simulate.Input) (c shapes.Cluster) {
 			pod.Labels = with1(pod.Labels, "secret-key", "secret-value")
 			pod.Annotations = with1(pod.Annotations, "secret-note", "secret-note-value")
 			pod.Spec.Hostname, pod.Spec.ServiceAccountName = "secret-host", "secret-account"
-			pod.Spec.Volumes = []corev1.Volume{{Name: "secret-volume"}}
+			load.Volumes.To(&pod)
+			for _, v := range pod.Spec.Volumes {
+				claim := &corev1.PersistentVolumeClaim{}
+				claim.Namespace, claim.Name = pod.Namespace, storage.ClaimOf(pod.Name, v)
+				claim.Spec.StorageClassName = ptr.To("secret-class")
+				claims = append(claims, claim)
+			}
+			pod.Spec.Volumes = append(pod.Spec.Volumes, corev1.Volume{Name: "secret-volume"})
 			if n%2 == 0 {
 				pod.Spec.NodeName = "secret-node"
 			}

@@ -182,7 +182,7 @@ func (c *Course) wanted(loads []Workload) (wanted map[int]int, err error) {
 		if asked += load.Pods; asked > MaxPods {
 			return nil, fmt.Errorf("there are more than %d pods, the most that can be simulated", MaxPods)
 		}
-		raw, err := json.Marshal(load.Pod)
+		raw, err := json.Marshal([]any{load.Pod, load.Barred, load.Volumes})
 		if err != nil {
 			return nil, fmt.Errorf("read the pods of %s: %w", load.Name, err)
 		}
@@ -205,6 +205,7 @@ func (c *Course) pod(load int) *corev1.Pod {
 	pod := podset.Pending(c.workloads[load].Pod)
 	pod.UID = types.UID(fmt.Sprintf("%08d", c.next))
 	pod.Name = "pod-" + string(pod.UID)
+	c.workloads[load].Volumes.To(pod)
 	c.next++
 	c.of[pod.UID], c.born[pod.UID] = load, c.Now()
 	c.bar(pod, c.workloads[load].Barred)

@@ -16,7 +16,9 @@ import (
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate/shapes"
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -35,6 +37,7 @@ type Live struct {
 	Nodes      []*corev1.Node
 	Pods       []*corev1.Pod // all of them: those with a node take its room, those without wait
 	DaemonSets []*appsv1.DaemonSet
+	Attached   map[types.UID][]string // by pods, the names of the volumes of Linode that nodes attach for them
 }
 
 // Placement is what becomes of a pod that waits, as Karpenter would decide now.
@@ -55,7 +58,7 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 	}
 	linode.Register()
 	w, unready := newLive(in)
-	pending := podset.Waiting(in.Pods)
+	pending := podset.Waiting(in.Pods, in.Attached)
 	if len(pending) > MaxPods {
 		return nil, fmt.Errorf("%d pods wait, more than the %d that can be simulated", len(pending), MaxPods)
 	}
@@ -64,6 +67,10 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 		w.bar(pod, "")
 	}
 	w.pods, w.many = pending, manyPods
+	tally, err := w.chooser.Limits.Show(ctx)
+	if err != nil {
+		return nil, err
+	}
 	standing, left := len(w.made), pending
 	for len(left) > 0 {
 		after, err := w.pass(ctx, left)
@@ -74,7 +81,20 @@ func Place(ctx context.Context, in Live) (map[types.UID]Placement, error) {
 			break
 		}
 	}
-	return w.placements(ctx, pending, standing, unready)
+	e, err := w.explainer(ctx)
+	if err != nil {
+		return nil, err
+	}
+	fresh := map[string]*made{}
+	for _, m := range w.made[standing:] {
+		fresh[m.node] = m
+	}
+	e.Planned = capacitylimit.Planned{Standing: &tally, For: func(covers func(string) bool) string {
+		return shapes.Owners(slices.DeleteFunc(slices.Clone(pending), func(pod *corev1.Pod) bool {
+			return fresh[pod.Spec.NodeName] == nil || !covers(fresh[pod.Spec.NodeName].pool())
+		}))
+	}}
+	return w.placements(ctx, e, pending, fresh, unready), nil
 }
 
 // newLive is a cluster in memory that has what another has, and why pools of it are not
@@ -92,10 +112,11 @@ func newLive(in Live) (*world, []refusing) {
 	}
 	for _, node := range in.Nodes {
 		w.store.Nodes[node.Name] = node.DeepCopy() // Karpenter gives some a provider id
+		w.attachable(node)
 	}
 	for _, pod := range in.Pods {
 		if pod.Spec.NodeName != "" && !podutils.IsTerminal(pod) {
-			w.store.Bind(podset.Slim(pod), pod.Spec.NodeName)
+			w.store.Bind(podset.Slim(pod, in.Attached[pod.UID]), pod.Spec.NodeName)
 		}
 	}
 	joined := map[string]bool{}
@@ -177,18 +198,10 @@ func notPlannedWith(pool *karpv1.NodePool, class *linodev1alpha1.LinodeNodeClass
 	return "it has not been checked yet: does the controller run?"
 }
 
-// placements says what has become of the pods. Nodes from the index standing on are new.
+// placements says what has become of the pods. Fresh are the nodes that are new.
 func (w *world) placements(
-	ctx context.Context, pending []*corev1.Pod, standing int, unready []refusing,
-) (map[types.UID]Placement, error) {
-	fresh := map[string]*made{}
-	for _, m := range w.made[standing:] {
-		fresh[m.node] = m
-	}
-	e, err := w.explainer(ctx)
-	if err != nil {
-		return nil, err
-	}
+	ctx context.Context, e *explainer, pending []*corev1.Pod, fresh map[string]*made, unready []refusing,
+) map[types.UID]Placement {
 	placed := make(map[types.UID]Placement, len(pending))
 	for _, pod := range pending {
 		switch m := fresh[pod.Spec.NodeName]; {
@@ -204,7 +217,7 @@ func (w *world) placements(
 			placed[pod.UID] = Placement{Reasons: reasons}
 		}
 	}
-	return placed, nil
+	return placed
 }
 
 // barred are the pools that would be for a pod and make no nodes.

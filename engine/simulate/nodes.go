@@ -89,7 +89,15 @@ func (w *world) makeNode(ctx context.Context, nc *karpv1.NodeClaim, static bool)
 	w.store.Claims = append(w.store.Claims, chosen)
 	w.store.Nodes[name] = nodeOf(chosen)
 	w.store.Nodes[name].Status.NodeInfo = w.kubelet(chosen)
+	w.attachable(w.store.Nodes[name])
 	return name, "", nil
+}
+
+// attachable notes how many volumes a node can attach, by its plan type.
+func (w *world) attachable(node *corev1.Node) {
+	if plan, known := w.types.Plan(node.Labels[corev1.LabelInstanceTypeStable]); known {
+		w.store.Attachable[node.Name] = plan.Volumes()
+	}
 }
 
 // nodeOf is the Node of a claim, once it has joined.

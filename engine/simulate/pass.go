@@ -13,6 +13,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/operator/options"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/binding"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/packing"
 )
@@ -47,12 +48,9 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 	if err != nil {
 		return passed{}, fmt.Errorf("have Karpenter plan: %w", err)
 	}
-	b := binding{store: w.store, pending: map[types.UID]*corev1.Pod{}}
-	for _, pod := range pending {
-		b.pending[pod.UID] = pod
-	}
+	b := binding.New(w.store, pending)
 	for _, node := range results.ExistingNodes {
-		if err := b.bind(node.Pods, node.Name()); err != nil {
+		if err := b.Bind(node.Pods, node.Name()); err != nil {
 			return passed{}, err
 		}
 	}
@@ -67,8 +65,14 @@ func (w *world) pass(ctx context.Context, pending []*corev1.Pod) (passed, error)
 			}
 			continue
 		}
-		if err := b.bind(claim.Pods, node); err != nil {
+		left, err := b.BindNew(claim.Pods, node, w.made[len(w.made)-1].plan())
+		if err != nil {
 			return passed{}, err
+		}
+		for uid, l := range left {
+			if found.refused[uid] = (Reason{Pool: claim.NodePoolName, Text: l.Why}); l.Never {
+				w.bars[uid] = l.Why
+			}
 		}
 	}
 	for pod, err := range results.PodErrors {
@@ -87,24 +91,6 @@ func (a answer) check(left []*corev1.Pod, bound int) error {
 			return fmt.Errorf("%d pods are placed, and of %d others it is neither said where they go nor why they cannot: "+
 				"this does not add up, please report it", bound, len(left))
 		}
-	}
-	return nil
-}
-
-// binding binds the pods of one pass.
-type binding struct {
-	store   *memory.Store
-	pending map[types.UID]*corev1.Pod
-}
-
-// bind binds pods to a node; those of Karpenter are copies.
-func (b binding) bind(pods []*corev1.Pod, node string) error {
-	for _, p := range pods {
-		pod := b.pending[p.UID]
-		if pod == nil || pod.Spec.NodeName != "" {
-			return fmt.Errorf("pod %s is placed on %s, and has not asked or has a node: please report it", p.UID, node)
-		}
-		b.store.Bind(pod, node)
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ func (w *world) explainer(ctx context.Context) (*explainer, error) {
 // them.
 func (e *explainer) reasons(ctx context.Context, pod *corev1.Pod) []Reason {
 	if reason, refused := e.last.refused[pod.UID]; refused {
+		reason = e.Choice(pod, reason)
 		return []Reason{{Pool: reason.Pool, Text: step.Plain(reason.Text)}}
 	}
 	reasons := e.Reasons(settings(ctx), pod, e.last.errors[pod.UID])

@@ -7,6 +7,7 @@
 package simulate
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
@@ -43,7 +46,12 @@ type Workload struct {
 	Pod corev1.Pod
 	// Barred says why they get no node, whatever there is: a sentence.
 	Barred string
+	// Volumes are those that a node has to attach for each of them.
+	Volumes storage.Attached
 }
+
+// Why says why the pods get no node, whatever there is; "" where they may.
+func (l Workload) Why() string { return cmp.Or(l.Barred, podset.Barred(l.Pod.Spec)) }
 
 // Run simulates that all pods are there at once and no node is. Each pod is on a node of
 // the result, or refused: an error where Karpenter's answer does not add up.

@@ -105,9 +105,16 @@ func refusedText(r Result) string {
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "\nWithout a node: %d of %s.\n", r.Refused, step.Count(r.Asked, "pod"))
-	for i, f := range r.Refusals {
+	b.WriteString(RefusalsText(r.Refusals))
+	return b.String()
+}
+
+// RefusalsText says of pods why they get no node.
+func RefusalsText(refusals []Refusal) string {
+	var b strings.Builder
+	for i, f := range refusals {
 		if i == mostRefusals {
-			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(r.Refusals)-i)
+			fmt.Fprintf(&b, "  and %d more; -o json has all\n", len(refusals)-i)
 			break
 		}
 		fmt.Fprintf(&b, "  %s: %s\n", f.Workload, step.Count(f.Pods, "pod"))

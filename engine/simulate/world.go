@@ -9,7 +9,6 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
@@ -109,36 +108,11 @@ func (w *world) have(sets []*appsv1.DaemonSet) {
 
 // declare puts the objects of a configuration into the world.
 func (w *world) declare(objects []map[string]any) error {
-	for _, raw := range objects {
-		kind, _ := raw["kind"].(string)
-		var err error
-		switch kind {
-		case "NodePool":
-			err = put(w.store.Pools, raw)
-		case "LinodeNodeClass":
-			err = put(w.store.Classes, raw)
-		case "CapacityLimit":
-			err = put(w.store.Limits, raw)
-		default:
-			w.note("%s %s is not simulated.", kind, nameOf(raw))
-		}
-		if err != nil {
-			return fmt.Errorf("read %s %s: %w", kind, nameOf(raw), err)
-		}
+	others, err := w.store.Declare(objects)
+	for _, other := range others {
+		w.note("%s is not simulated.", other)
 	}
-	return nil
-}
-
-func nameOf(raw map[string]any) string {
-	meta, _ := raw["metadata"].(map[string]any)
-	name, _ := meta["name"].(string)
-	return name
-}
-
-func put[T any](into map[string]*T, raw map[string]any) error {
-	typed := new(T)
-	into[nameOf(raw)] = typed
-	return runtime.DefaultUnstructuredConverter.FromUnstructured(raw, typed)
+	return err
 }
 
 // admit finds the pools that can be planned with, and says of the others why not.
@@ -211,6 +185,7 @@ func (w *world) makePods() {
 			pod := template.DeepCopy()
 			pod.UID = types.UID(fmt.Sprintf("%08d", len(w.pods)))
 			pod.Name = "pod-" + string(pod.UID)
+			load.Volumes.To(pod)
 			w.of[pod.UID] = i
 			w.bar(pod, load.Barred)
 			w.pods = append(w.pods, pod)

@@ -31,6 +31,9 @@ func TestNothingIsLostInAnyWorld(t *testing.T) {
 		for _, n := range r.Nodes {
 			plan, _ := w.in.Catalog.Plan(n.Plan)
 			used[n.Pool] += int64(plan.VCPUs)
+			if attached := w.attached(n); attached > plan.Volumes() {
+				t.Errorf("node %s of %s has %d volumes, and can attach %d", n.Name, n.Plan, attached, plan.Volumes())
+			}
 		}
 		for pool, most := range w.limits {
 			if used[pool] > most {
@@ -91,6 +94,9 @@ func TestNothingIsLostWhereNodesGo(t *testing.T) {
 		for _, n := range s.Nodes {
 			plan, _ := w.in.Catalog.Plan(n.Plan)
 			used[n.Pool] += int64(plan.VCPUs)
+			if attached := w.attached(n); attached > plan.Volumes() {
+				t.Errorf("node %s of %s has %d volumes, and can attach %d", n.Name, n.Plan, attached, plan.Volumes())
+			}
 		}
 		for pool, most := range w.limits {
 			if used[pool] > most {
@@ -219,8 +225,26 @@ func (w *drawn) load(t *testing.T, d *rand.Rand, app string) {
 	case 7:
 		spec.Containers[0].Ports = []corev1.ContainerPort{{HostPort: 8080, ContainerPort: 8080, Protocol: corev1.ProtocolTCP}}
 	}
+	if load.Pods%3 == 0 {
+		load.Volumes.Own = load.Pods % 4
+	}
+	if load.Pods%5 == 0 {
+		load.Volumes.Shared = []string{app}
+	}
 	w.asked += load.Pods
 	w.in.Workloads = append(w.in.Workloads, load)
+}
+
+// attached counts the volumes of a node.
+func (w drawn) attached(n simulate.Node) (volumes int) {
+	for _, share := range n.Pods {
+		for _, load := range w.in.Workloads {
+			if load.Name == share.Workload {
+				volumes += share.Pods*load.Volumes.Own + len(load.Volumes.Shared)
+			}
+		}
+	}
+	return volumes
 }
 
 func selects(label string, values ...string) corev1.NodeSelectorTerm {

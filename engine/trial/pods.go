@@ -91,6 +91,8 @@ func (t *trying) manifests(name string) (objects []workloads.Object, err error) 
 	err = fs.WalkDir(t.FS, root, func(file string, entry fs.DirEntry, err error) error {
 		base := path.Base(file)
 		switch {
+		case err != nil && file != root:
+			return fmt.Errorf("%s: %w", file, cause(err))
 		case err != nil:
 			return err
 		case entry.IsDir() && file != root && strings.HasPrefix(base, "."):
@@ -107,7 +109,7 @@ func (t *trying) manifests(name string) (objects []workloads.Object, err error) 
 		}
 		opened, err := t.FS.Open(file)
 		if err != nil {
-			return err
+			return fmt.Errorf("%s: %w", file, cause(err))
 		}
 		defer opened.Close()
 		found, err := adopt.ReadDocuments(opened)

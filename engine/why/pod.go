@@ -60,7 +60,7 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 	if err != nil {
 		return err
 	}
-	if where := asks.String(); where != "" {
+	if where := asks.places.String(); where != "" {
 		lines = append(plainly("its volumes can be used where the node has "+where), lines...)
 	}
 	a.add(Placing, lines...)

@@ -146,7 +146,7 @@ func shrink(requests, asked, less corev1.ResourceList) {
 func (w *world) onOne(ctx context.Context, pool *karpv1.NodePool, pods []*corev1.Pod, plan string) (bool, error) {
 	placed, err := simulate.Place(ctx, simulate.Live{
 		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: []*karpv1.NodePool{pool}, Classes: w.Classes,
-		Pods: pods, DaemonSets: w.Daemons,
+		Pods: pods, DaemonSets: w.Daemons, Attached: w.attached(ctx),
 	})
 	if err != nil {
 		return false, err

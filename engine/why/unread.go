@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 )
 
 // The kinds that a scheduler looks at: without these there is nothing to plan with, and
@@ -29,7 +31,7 @@ func (w *world) doubts(pods ...*corev1.Pod) (texts []string) {
 		texts = append(texts, "which is without what cannot be counted: "+unread)
 	}
 	for _, pod := range pods {
-		if unread := w.Unread(stored...); unread != "" && claims(pod) {
+		if unread := w.Unread(stored...); unread != "" && storage.Claims(pod) {
 			return append(texts, "where its volumes can be used is not known: "+unread)
 		}
 	}

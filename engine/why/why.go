@@ -18,6 +18,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
@@ -111,9 +112,10 @@ func Ask(ctx context.Context, l status.Lists, g status.Given, q Question) (Answe
 type world struct {
 	status.Lists
 	status.Given
-	Status status.Status
-	region string
-	tier   catalog.Tier
+	Status  status.Status
+	region  string
+	tier    catalog.Tier
+	volumes *storage.Index
 }
 
 // types are the plan types as the controller offers them now.
@@ -125,7 +127,7 @@ func (w *world) types() *instancetype.Set { return instancetype.New(w.Catalog, w
 func (w *world) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Live {
 	in := simulate.Live{
 		Region: w.region, Tier: w.tier, Catalog: w.Catalog, Pools: w.Lists.Pools, Classes: w.Classes, Limits: w.Lists.Limits,
-		Claims: w.Claims, Nodes: w.Lists.Nodes, DaemonSets: w.Daemons,
+		Claims: w.Claims, Nodes: w.Lists.Nodes, DaemonSets: w.Daemons, Attached: w.attached(ctx),
 	}
 	if without == nil {
 		for _, pod := range w.Pods {
@@ -134,7 +136,7 @@ func (w *world) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Li
 				if asks.unready != "" {
 					continue
 				}
-				pod = asks.bind(pod)
+				pod = asks.places.Bind(pod)
 			}
 			in.Pods = append(in.Pods, pod)
 		}
@@ -150,7 +152,7 @@ func (w *world) live(ctx context.Context, without *karpv1.NodeClaim) simulate.Li
 		case "": // it would share the nodes
 			continue
 		case without.Status.NodeName:
-			pod = w.storageOf(ctx, pod).bind(pod).DeepCopy()
+			pod = w.storageOf(ctx, pod).places.Bind(pod).DeepCopy()
 			pod.Spec.NodeName = ""
 		}
 		in.Pods = append(in.Pods, pod)

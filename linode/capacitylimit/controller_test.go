@@ -183,8 +183,8 @@ func TestPodsAreToldOfLimits(t *testing.T) {
 		placed bool
 		want   string
 	}{
-		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs are used, and the node has 1 CPUs; it fits with 9 CPUs"},
-		"two of its own":   {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "it fits with 9 CPUs and 3 nodes"},
+		"the pool's own":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, want: "8 CPUs are used, and the node has 1 CPUs; one more such node fits with 9 CPUs"},
+		"two of its own":   {limits: map[corev1.ResourceName]string{"cpu": "8", "nodes": "2"}, want: "one more such node fits with 9 CPUs and 3 nodes"},
 		"its node comes":   {limits: map[corev1.ResourceName]string{"cpu": "8"}, placed: true},
 		"there is room":    {limits: map[corev1.ResourceName]string{"cpu": "9"}},
 		"no node is meant": {limits: map[corev1.ResourceName]string{"nodes": "0"}},

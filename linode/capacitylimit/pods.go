@@ -80,9 +80,22 @@ func (c *Controller) refusedFor(
 }
 
 // Refused reports whether a tally has room for no node of the types in a NodePool, why it
-// refuses the first of them, and with how much it would have room.
+// refuses the first of them, and with how much it would have room for one more.
 func (e *Enforcer) Refused(
 	tally limits.Tally, pool string, fit []*cloudprovider.InstanceType,
+) (why string, refused bool) {
+	return e.RefusedBeside(tally, Planned{}, pool, fit)
+}
+
+// Planned is what of a tally is only planned.
+type Planned struct {
+	Standing *limits.Tally                              // what there was before; nil where all of it is there
+	For      func(covers func(pool string) bool) string // for which pods the nodes of pools are planned
+}
+
+// RefusedBeside is Refused for a tally of which some is only planned.
+func (e *Enforcer) RefusedBeside(
+	tally limits.Tally, planned Planned, pool string, fit []*cloudprovider.InstanceType,
 ) (why string, refused bool) {
 	for _, it := range fit {
 		refusal, refused := tally.Refuses(e.wish(pool, it))
@@ -90,13 +103,42 @@ func (e *Enforcer) Refused(
 			return "", false
 		}
 		if why == "" {
-			why = describe(refusal, it.Name) + "; " + fits(tally.Refusals(e.wish(pool, it)))
+			why = planned.describe(refusal, it.Name) + "; " + fits(tally.Refusals(e.wish(pool, it)))
 		}
 	}
 	return why, why != ""
 }
 
-// fits says what limits would have to allow for a node that they refuse.
+// describe says which limit refuses a plan type: what is used, what is planned, and for whom.
+func (p Planned) describe(r limits.Refusal, plan string) string {
+	if p.Standing == nil {
+		return describe(r, plan)
+	}
+	used := p.Standing.UsedOf(r.Limit, r.Resource)
+	if used >= r.Used {
+		return describe(r, plan)
+	}
+	most := r.Limit.Max[r.Resource]
+	text := fmt.Sprintf("%s %s has no room for a node of %s: it allows %s, of which the nodes "+
+		"that are there or on order have %s, %s planned for %s, and %s left", kindOf(r.Limit), r.Limit.Name, plan,
+		inUnits(r.Resource, most), inUnits(r.Resource, used), are(r.Resource, r.Used-used), p.For(r.Limit.Covers),
+		are(r.Resource, most-min(most, r.Used)))
+	if r.Resource == limits.Nodes {
+		return text
+	}
+	return text + fmt.Sprintf("; the node has %s", inUnits(r.Resource, r.Wanted))
+}
+
+// are is an amount with its verb.
+func are(resource string, n int64) string {
+	text := inUnits(resource, n)
+	if resource == limits.MonthlyCost || resource == limits.Memory {
+		return text + " is"
+	}
+	return text + " are"
+}
+
+// fits says what limits would have to allow for one more node, which they refuse.
 func fits(refusals []limits.Refusal) string {
 	var texts []string
 	for _, r := range refusals {
@@ -106,5 +148,5 @@ func fits(refusals []limits.Refusal) string {
 		}
 		texts = append(texts, text)
 	}
-	return "it fits with " + strings.Join(texts, " and ")
+	return "one more such node fits with " + strings.Join(texts, " and ")
 }

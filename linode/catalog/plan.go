@@ -30,6 +30,15 @@ type Plan struct {
 	Successor string `json:"successor"`
 }
 
+// Volumes is how many volumes a node of the plan can attach, as Linode's CSI driver says on its CSINode: one for each
+// GiB of memory, from 8 to 64, less the disks that the machine has.
+//
+// Unverified: that a node of LKE has one disk.
+func (p Plan) Volumes() int {
+	const least, most, disks = 8, 64, 1
+	return min(max(p.MemoryMiB/1024, least), most) - disks
+}
+
 // Region is one row of GET /regions.
 type Region struct {
 	ID       string `json:"id"`

@@ -36,13 +36,13 @@ type Limit struct {
 	Own bool
 }
 
-// covers reports whether a pool's nodes count.
-func (l Limit) covers(pool string) bool { return l.Pools == nil || slices.Contains(l.Pools, pool) }
+// Covers reports whether a pool's nodes count.
+func (l Limit) Covers(pool string) bool { return l.Pools == nil || slices.Contains(l.Pools, pool) }
 
 // amounts returns what a node counts for.
 func (l Limit) amounts(n Node) Amounts {
 	switch {
-	case !l.covers(n.Pool), l.Own && n.Replaced:
+	case !l.Covers(n.Pool), l.Own && n.Replaced:
 		return nil
 	case l.Own:
 		return n.Reported
@@ -148,6 +148,16 @@ func (t Tally) Only(name string) Tally {
 		}
 	}
 	return Tally{}
+}
+
+// UsedOf is what the nodes use of a resource of a limit.
+func (t Tally) UsedOf(limit Limit, resource string) int64 {
+	for i, l := range t.limits {
+		if l.Name == limit.Name && l.Own == limit.Own {
+			return t.used[i][resource]
+		}
+	}
+	return 0
 }
 
 // Used is what the nodes use of all limits of the tally together.

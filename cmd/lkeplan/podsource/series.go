@@ -118,6 +118,7 @@ func (s Series) Timeline(compiled compile.Result, prices *catalog.Catalog) (t re
 			return t, err
 		}
 		found := workloads.FromShapes(set)
+		found.Workloads = slices.DeleteFunc(found.Workloads, func(l simulate.Workload) bool { return l.Why() != "" })
 		t.Moments = append(t.Moments, replay.Moment{
 			At:       snapshot.Taken.UTC(),
 			Crowd:    simulate.Crowd{Workloads: found.Workloads, DaemonSets: found.DaemonSets, Budgets: found.Budgets},
@@ -153,7 +154,7 @@ func (s Series) Notes(region string) (notes []string) {
 				notes = append(notes, note)
 			}
 		}
-		for _, note := range slices.Concat(snapshot.Notes, snapshot.Shapes.Notes) {
+		for _, note := range slices.Concat(snapshot.Notes, snapshot.Shapes.Notes, held(snapshot)) {
 			note = diag.Harmless(diag.OneLine(note))
 			if !slices.Contains(notes, note) {
 				notes = append(notes, note)
@@ -161,6 +162,21 @@ func (s Series) Notes(region string) (notes []string) {
 		}
 	}
 	return notes
+}
+
+// held notes how many pods are left out that nothing would get a node.
+func held(s compare.Snapshot) []string {
+	pods := 0
+	for _, shape := range s.Shapes.Pods {
+		if shape.Waits != nil || len(shape.Spec.SchedulingGates) > 0 {
+			pods += shape.Count
+		}
+	}
+	if pods == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("Left out: %s that a scheduling gate or a claim of a volume holds back.",
+		diag.Counted(pods, "pod"))}
 }
 
 // Size is how many snapshots there are.

@@ -16,6 +16,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
@@ -33,6 +34,9 @@ type Store struct {
 	Pods    []*corev1.Pod            // those that are bound
 	Sets    []*appsv1.DaemonSet
 	Budgets []*policyv1.PodDisruptionBudget
+	// Attachable is how many volumes of Linode nodes can attach, by their names. All claims of
+	// pods are for such volumes.
+	Attachable map[string]int
 }
 
 // New returns an empty cluster.
@@ -40,7 +44,7 @@ func New() *Store {
 	return &Store{
 		Pools: map[string]*karpv1.NodePool{}, Classes: map[string]*linodev1alpha1.LinodeNodeClass{},
 		Limits: map[string]*lkeplanv1alpha1.CapacityLimit{}, Nodes: map[string]*corev1.Node{},
-		Bound: map[string][]*corev1.Pod{},
+		Bound: map[string][]*corev1.Pod{}, Attachable: map[string]int{},
 	}
 }
 
@@ -82,6 +86,8 @@ func (s *Store) Get(_ context.Context, key client.ObjectKey, into client.Object,
 		found = copied(s.Classes, key.Name, o)
 	case *corev1.Node:
 		found = copied(s.Nodes, key.Name, o)
+	default:
+		found = storage.Simulated(key, o, s.Attachable)
 	}
 	if !found {
 		return apierrors.NewNotFound(schema.GroupResource{Resource: fmt.Sprintf("%T", into)}, key.Name)

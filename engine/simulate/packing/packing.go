@@ -237,9 +237,13 @@ func (p *packer) add(ctx context.Context, pod *corev1.Pod, shape int) error {
 	if lasting {
 		from = p.full[shape]
 	}
+	volumes, err := reqs.GetVolumes(ctx, p.in.Client, pod)
+	if err != nil {
+		return err
+	}
 	for i := from; i < len(p.nodes); i++ {
-		if requirements, _, err := p.nodes[i].CanAdd(ctx, pod, data, nil, nil); err == nil {
-			p.nodes[i].Add(ctx, pod, data, requirements, nil, nil)
+		if requirements, _, err := p.nodes[i].CanAdd(ctx, pod, data, volumes, nil); err == nil {
+			p.nodes[i].Add(ctx, pod, data, requirements, volumes, nil)
 			return nil
 		}
 		if lasting {

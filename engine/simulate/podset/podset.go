@@ -9,21 +9,21 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	reqs "sigs.k8s.io/karpenter/pkg/scheduling"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 )
 
-// Pending is a pending pod. Volumes ask for no more than the region, which is the same for
-// all nodes; how many a node can attach is not counted.
+// Pending is a pending pod, without volumes: they ask for no more than the region, which is
+// the same for all nodes, and to be attached, for which the caller gives it others.
 func Pending(like corev1.Pod) *corev1.Pod {
 	pod := like.DeepCopy()
 	pod.Namespace = cmp.Or(pod.Namespace, corev1.NamespaceDefault)
 	pod.Status, pod.Spec.NodeName, pod.Spec.Volumes = corev1.PodStatus{}, "", nil
-	for _, containers := range [][]corev1.Container{pod.Spec.InitContainers, pod.Spec.Containers} {
-		for i := range containers {
-			request(&containers[i].Resources)
-		}
-	}
+	Requests(&pod.Spec)
 	HostPorts(&pod.Spec)
 	if terms := termsOf(pod.Spec); terms != nil && Barred(pod.Spec) == "" {
 		*terms = slices.DeleteFunc(*terms, forNone)
@@ -73,8 +73,16 @@ func termsOf(spec corev1.PodSpec) *[]corev1.NodeSelectorTerm {
 // Karpenter for any.
 func forNone(t corev1.NodeSelectorTerm) bool { return len(t.MatchExpressions)+len(t.MatchFields) == 0 }
 
-// request has a container ask for what it is limited to, where it does not say what it
-// asks for, as the API server does.
+// Requests has the containers of a pod ask for what they are limited to, where they do not say
+// what they ask for, as the API server does.
+func Requests(spec *corev1.PodSpec) {
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			request(&containers[i].Resources)
+		}
+	}
+}
+
 func request(r *corev1.ResourceRequirements) {
 	for name, most := range r.Limits {
 		if _, asked := r.Requests[name]; !asked {
@@ -109,22 +117,40 @@ func Chance(spec corev1.PodSpec) string {
 	return keys[i]
 }
 
-// Waiting are copies of the pods that Karpenter would plan nodes for.
-func Waiting(pods []*corev1.Pod) (pending []*corev1.Pod) {
+// Mirrors reports whether a pod is what the API server shows of one that the kubelet of a node
+// runs by itself.
+func Mirrors(pod *corev1.Pod) bool {
+	return podutils.IsOwnedByNode(pod) || pod.Annotations[corev1.MirrorPodAnnotationKey] != ""
+}
+
+// Counts reports whether a pod of a cluster is to have a node, whether it has one or waits.
+// One that is being deleted has another in its place already, but in a StatefulSet, where that
+// comes after it.
+func Counts(pod *corev1.Pod) bool {
+	if podutils.IsTerminal(pod) || podutils.IsOwnedByDaemonSet(pod) || Mirrors(pod) {
+		return false
+	}
+	controller := metav1.GetControllerOf(pod)
+	return pod.DeletionTimestamp.IsZero() || controller != nil && controller.Kind == "StatefulSet"
+}
+
+// Waiting are copies of the pods that Karpenter would plan nodes for, with what is attached
+// for them.
+func Waiting(pods []*corev1.Pod, attached map[types.UID][]string) (pending []*corev1.Pod) {
 	for _, pod := range pods {
 		if pod.Spec.NodeName == "" && pod.DeletionTimestamp.IsZero() && !podutils.IsTerminal(pod) &&
-			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !podutils.IsOwnedByNode(pod) {
-			pending = append(pending, Slim(pod).DeepCopy())
+			len(pod.Spec.SchedulingGates) == 0 && !podutils.IsOwnedByDaemonSet(pod) && !Mirrors(pod) {
+			pending = append(pending, Slim(pod, attached[pod.UID]).DeepCopy())
 		}
 	}
 	slices.SortFunc(pending, func(a, b *corev1.Pod) int { return strings.Compare(string(a.UID), string(b.UID)) })
 	return pending
 }
 
-// Slim is a pod without its volumes: those of Linode ask for no more than the region.
-func Slim(pod *corev1.Pod) *corev1.Pod {
+// Slim is a pod with no volumes but those that are attached for it.
+func Slim(pod *corev1.Pod, attached []string) *corev1.Pod {
 	copied := *pod
-	copied.Spec.Volumes = nil
+	storage.Attached{Shared: attached}.To(&copied)
 	return &copied
 }
 

@@ -39,6 +39,8 @@ type Explainer struct {
 	barren map[string]bool
 	tally  limits.Tally
 	prefs  scheduling.Preferences
+	// Planned is what of the limits is only planned for other pods.
+	Planned capacitylimit.Planned
 }
 
 // New returns an Explainer for pools, by weight, of which those of without have no plan type to
@@ -139,6 +141,23 @@ func Sentence(err error) string {
 	return strings.TrimSuffix(text, ".") + "."
 }
 
+// Choice says why the provider's choice has no plan type for a node that Karpenter has planned,
+// in its own words where it is not for a limit.
+func (e *Explainer) Choice(pod *corev1.Pod, chosen Reason) Reason {
+	if !strings.Contains(chosen.Text, " has no room for a node of ") {
+		return chosen
+	}
+	for _, pool := range e.pools {
+		if want, ok := instancetype.ForPod(pool, pod); ok && pool.Name == chosen.Pool {
+			fit := instancetype.Candidates(e.types.List(), want, resources.RequestsForPods(pod))
+			if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
+				chosen.Text = why + "."
+			}
+		}
+	}
+	return chosen
+}
+
 // limit says which limit refuses a node for a pod, or why the pod would get none with
 // room in it, too: Karpenter looks at limits first.
 func (e *Explainer) limit(pool *karpv1.NodePool, pod *corev1.Pod, err error) string {
@@ -166,7 +185,7 @@ func (e *Explainer) without(pool *karpv1.NodePool, pod *corev1.Pod) string {
 // nothingToHave says why a pool has no plan type to plan with.
 func (e *Explainer) nothingToHave(pool *karpv1.NodePool) string {
 	fit := instancetype.Candidates(e.types.List(), instancetype.RequirementsOf(pool), nil)
-	if why, refused := e.limits.Refused(e.tally, pool.Name, fit); refused {
+	if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 {
@@ -243,7 +262,7 @@ func (e *Explainer) size(pool *karpv1.NodePool, pod *corev1.Pod, err error) stri
 		return fmt.Sprintf("none of the plan types that the pool and the pod allow can be had in %s.", e.types.Region())
 	}
 	fit := instancetype.Candidates(e.types.List(), want, asked)
-	if why, refused := e.limits.Refused(e.tally, pool.Name, fit); refused {
+	if why, refused := e.limits.RefusedBeside(e.tally, e.Planned, pool.Name, fit); refused {
 		return why + "."
 	}
 	if len(fit) > 0 && aboutLimits(err) {

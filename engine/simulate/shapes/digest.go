@@ -98,6 +98,9 @@ func (d *digest) spec(from corev1.PodSpec) corev1.PodSpec {
 		NodeSelector: from.NodeSelector, Affinity: from.Affinity, Tolerations: from.Tolerations,
 		TopologySpreadConstraints: from.TopologySpreadConstraints,
 	}
+	if len(from.SchedulingGates) > 0 {
+		spec.SchedulingGates = from.SchedulingGates[:1] // one is enough
+	}
 	if len(from.ResourceClaims) > 0 {
 		spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "claim"}}
 	}

@@ -13,13 +13,15 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Hashed is the set without any word that people have chosen: names of owners and
-// namespaces, keys and values of labels and taints are hashes. Equal words have equal
-// hashes, so that the pods still go where they went. Kinds, amounts, ports and names of
-// resources stay, and keys of labels that Kubernetes or Karpenter define.
+// namespaces, keys and values of labels and taints, resources, claims and scheduling gates are
+// hashes. Equal words have equal hashes, so that the pods still go where they went. Kinds,
+// amounts and ports stay, and labels and resources that everybody has.
 //
 // A hash hides a word from who reads it, not from who guesses it.
 func (s Set) Hashed(salt string) Set {
@@ -100,6 +102,11 @@ func (t translator) shapes(from []Shape) []Shape {
 		s.Owner, s.Namespace = kind+" "+t.word(name), t.word(s.Namespace)
 		s.Labels, s.Annotations = t.labels(s.Labels), numbers(s.Annotations)
 		s.Spec = t.spec(*s.Spec.DeepCopy())
+		s.Volumes.Shared = t.each(s.Volumes.Shared)
+		slices.Sort(s.Volumes.Shared)
+		if s.Waits != nil {
+			s.Waits = &storage.Wait{Why: s.Waits.Why, Name: t.word(s.Waits.Name)}
+		}
 		list = append(list, s)
 	}
 	return list
@@ -125,7 +132,19 @@ func numbers(from map[string]string) map[string]string {
 
 // spec changes a copy.
 func (t translator) spec(spec corev1.PodSpec) corev1.PodSpec {
+	spec.Overhead = t.amounts(spec.Overhead)
+	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range containers {
+			t.resources(&containers[i].Resources)
+		}
+	}
+	if spec.Resources != nil {
+		t.resources(spec.Resources)
+	}
 	spec.NodeSelector = t.labels(spec.NodeSelector)
+	for i := range spec.SchedulingGates {
+		spec.SchedulingGates[i].Name = t.word(spec.SchedulingGates[i].Name)
+	}
 	for i := range spec.Tolerations {
 		toleration := &spec.Tolerations[i]
 		toleration.Key, toleration.Value = t.key(toleration.Key), t.word(toleration.Value)
@@ -147,6 +166,31 @@ func (t translator) spec(spec corev1.PodSpec) corev1.PodSpec {
 		t.nodes(a.NodeAffinity)
 	}
 	return spec
+}
+
+func (t translator) resources(r *corev1.ResourceRequirements) {
+	r.Requests, r.Limits = t.amounts(r.Requests), t.amounts(r.Limits)
+}
+
+// amounts translates the names of resources, unless everybody has them.
+func (t translator) amounts(from corev1.ResourceList) corev1.ResourceList {
+	if from == nil {
+		return nil
+	}
+	list := make(corev1.ResourceList, len(from))
+	for name, q := range from {
+		if !slices.Contains(everybodys, name) && !strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix) {
+			name = corev1.ResourceName(t.word(string(name)))
+		}
+		list[name] = q
+	}
+	return list
+}
+
+// everybodys are the resources of Kubernetes, and those that plans of Linode have.
+var everybodys = []corev1.ResourceName{
+	corev1.ResourceCPU, corev1.ResourceMemory, corev1.ResourceEphemeralStorage, corev1.ResourcePods,
+	schemas.GPU, schemas.VPU,
 }
 
 func (t translator) nodes(a *corev1.NodeAffinity) {
@@ -198,6 +242,13 @@ func (t translator) labels(from map[string]string) map[string]string {
 		labels[t.key(key)] = t.word(value)
 	}
 	return labels
+}
+
+func (t translator) each(from []string) (words []string) {
+	for _, word := range from {
+		words = append(words, t.word(word))
+	}
+	return words
 }
 
 func (t translator) keys(from []string) (keys []string) {

@@ -17,7 +17,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	podutils "sigs.k8s.io/karpenter/pkg/utils/pod"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
 )
 
 // Cluster is what of a cluster has pods.
@@ -26,6 +28,7 @@ type Cluster struct {
 	DaemonSets []appsv1.DaemonSet
 	Namespaces []corev1.Namespace // which selectors of namespaces choose from
 	Budgets    []policyv1.PodDisruptionBudget
+	Storage    *storage.Index // where the claims of pods lead; nil where that is not known
 }
 
 // Set is the shapes of the pods of a cluster.
@@ -43,6 +46,8 @@ type Shape struct {
 	Namespace   string            `json:"namespace"`
 	Labels      map[string]string `json:"labels,omitempty"` // those that some pod is placed by
 	Annotations map[string]string `json:"annotations,omitempty"`
+	Volumes     storage.Attached  `json:"volumes,omitzero"` // of Linode, that a node attaches for each
+	Waits       *storage.Wait     `json:"waits,omitempty"`  // for a claim: no node is made for them
 	Spec        corev1.PodSpec    `json:"spec"`
 }
 
@@ -60,6 +65,7 @@ func Of(c Cluster) Set {
 	for i := range c.Pods {
 		d.look(c.Pods[i].Spec)
 	}
+	claimed := claims(c)
 	for i := range c.DaemonSets {
 		d.look(c.DaemonSets[i].Spec.Template.Spec)
 	}
@@ -68,11 +74,15 @@ func Of(c Cluster) Set {
 		d.selects(b.Spec.Selector)
 		set.Budgets = append(set.Budgets, Budget{b.Namespace + "/" + b.Name, b.Namespace, b.Spec})
 	}
-	left := map[string]int{}
-	known := map[string]int{}
+	left, known := 0, map[string]int{}
 	for i := range c.Pods {
-		if pod := &c.Pods[i]; counts(pod, left) {
-			shape := d.shape(owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
+		pod := &c.Pods[i]
+		if podset.Mirrors(pod) && !podutils.IsTerminal(pod) {
+			left++
+		}
+		if podset.Counts(pod) {
+			shape := d.shape(Owner(pod), pod.Namespace, pod.ObjectMeta, pod.Spec)
+			shape.Volumes, shape.Waits = claimed.of(pod)
 			key := shape.key()
 			if _, seen := known[key]; !seen {
 				known[key] = len(set.Pods)
@@ -87,10 +97,9 @@ func Of(c Cluster) Set {
 			d.shape("DaemonSet "+s.Namespace+"/"+s.Name, s.Namespace, s.Spec.Template.ObjectMeta, s.Spec.Template.Spec))
 	}
 	set.sort()
-	for _, why := range []string{ofNode, gated} {
-		if left[why] > 0 {
-			set.Notes = append(set.Notes, fmt.Sprintf(why, step.Count(left[why], "pod")))
-		}
+	if left > 0 {
+		set.Notes = append(set.Notes, fmt.Sprintf("Left out: %s that the kubelet of a node runs by itself.",
+			step.Count(left, "pod")))
 	}
 	if d.blind {
 		set.Notes = append(set.Notes, "Selectors of namespaces choose none: the namespaces are not known.")
@@ -98,34 +107,8 @@ func Of(c Cluster) Set {
 	return set
 }
 
-// Why pods that run do not count.
-const (
-	ofNode = "Left out: %s that the kubelet of a node runs by itself."
-	gated  = "Left out: %s that a scheduling gate holds back."
-)
-
-// counts reports whether a pod is to have a node. Why not, is counted where it would
-// otherwise not be seen.
-func counts(pod *corev1.Pod, left map[string]int) bool {
-	controller := metav1.GetControllerOf(pod)
-	switch {
-	case podutils.IsTerminal(pod), podutils.IsOwnedByDaemonSet(pod):
-		return false
-	case !pod.DeletionTimestamp.IsZero():
-		// Another is there in its place already. That of a StatefulSet comes after it.
-		return controller != nil && controller.Kind == "StatefulSet"
-	case podutils.IsOwnedByNode(pod):
-		left[ofNode]++
-		return false
-	case len(pod.Spec.SchedulingGates) > 0:
-		left[gated]++
-		return false
-	}
-	return true
-}
-
-// owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
-func owner(pod *corev1.Pod) string {
+// Owner names what has made a pod: the Deployment, where it is a ReplicaSet of one.
+func Owner(pod *corev1.Pod) string {
 	controller := metav1.GetControllerOf(pod)
 	if controller == nil {
 		return "Pod " + pod.Namespace + "/" + pod.Name

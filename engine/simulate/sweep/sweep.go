@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,10 +31,33 @@ type Step struct {
 	Most    int       `json:"most"`
 	Class   string    `json:"class,omitempty"` // of all plans; "" for those that the pools allow
 	Nodes   int       `json:"nodes"`
+	Placed  int       `json:"placed"`
 	Refused int       `json:"refused"`
 	Cost    step.Cost `json:"cost"`
 	Pools   []Capped  `json:"pools"` // that it changes
+	// Refusals are the pods without a node, and why: costs compare only where they are the same.
+	Refusals []simulate.Refusal `json:"refusals"`
 }
+
+// each is what a pod costs a month that has a node; of no pods nothing.
+func (s Step) each() catalog.Money {
+	if s.Placed == 0 {
+		return 0
+	}
+	return s.Cost.Monthly / catalog.Money(s.Placed)
+}
+
+// without is how many pods of each workload have no node.
+func (s Step) without() map[string]int {
+	of := map[string]int{}
+	for _, r := range s.Refusals {
+		of[r.Workload] += r.Pods
+	}
+	return of
+}
+
+// SamePods reports whether two steps have the same pods on nodes.
+func (s Step) SamePods(other Step) bool { return maps.Equal(s.without(), other.without()) }
 
 // Capped is what to write in the requirements of a pool.
 type Capped struct {
@@ -121,7 +145,7 @@ func sold(in simulate.Input) []catalog.Plan {
 // of is the step with what comes of a simulation.
 func (s Step) of(ctx context.Context, in simulate.Input) (Step, error) {
 	r, err := simulate.Run(ctx, in)
-	s.Nodes, s.Refused, s.Cost = len(r.Nodes), r.Refused, r.Total
+	s.Nodes, s.Placed, s.Refused, s.Cost, s.Refusals = len(r.Nodes), r.Placed, r.Refused, r.Total, r.Refusals
 	return s, err
 }
 

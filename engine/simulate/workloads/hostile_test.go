@@ -30,10 +30,52 @@ func TestManifestsThatSayTooMuchOrTooLittle(t *testing.T) {
 	web := deployment("web", "replicas: 2", "")
 	job := "---\napiVersion: batch/v1\nkind: Job\nmetadata: {name: once}\n" +
 		"spec: {template: {spec: {containers: [{name: main}]}}}\n"
+	// affine has the second document be a Deployment with an affinity of its pods.
+	affine := func(affinity string) string {
+		return deployment("api", "replicas: 1", "") + deployment("web", "replicas: 2", ", affinity: {"+affinity+"}")
+	}
+	expression := func(text string) string {
+		return affine("nodeAffinity: {requiredDuringSchedulingIgnoredDuringExecution: {nodeSelectorTerms: [{matchExpressions: [" +
+			text + "]}]}}")
+	}
+	spread := func(text string) string {
+		return deployment("api", "replicas: 1", "") + deployment("web", "replicas: 2", ", topologySpreadConstraints: ["+text+"]")
+	}
+	const second = "error: f.yaml: document 2: Deployment web: "
 	for _, tt := range []struct {
 		name, text string
 		want       []string // parts of what comes out
 	}{
+		{"nothing to be greater than", expression("{key: a, operator: Gt}"), []string{second + "its nodeAffinity: "}},
+		{"greater than a word", expression("{key: a, operator: Gt, values: [x]}"), []string{second + "its nodeAffinity: "}},
+		{"an operator that is none", expression("{key: a, operator: Has}"), []string{
+			second + `its nodeAffinity: there is no operator "Has"`}},
+		{"a selector that is none", affine("podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: " +
+			"[{topologyKey: a, labelSelector: {matchExpressions: [{key: a, operator: In}]}}]}"), []string{
+			second + "its affinity to pods: "}},
+		{"an affinity by nothing", affine("podAffinity: {preferredDuringSchedulingIgnoredDuringExecution: " +
+			"[{weight: 1, podAffinityTerm: {labelSelector: {}}}]}"), []string{second + "its affinity to pods: there is no topologyKey"}},
+		{"no skew", spread("{topologyKey: a, whenUnsatisfiable: DoNotSchedule}"), []string{
+			second + "its topologySpreadConstraints: maxSkew is 0, and must be more than zero"}},
+		{"another way to be spread", spread("{topologyKey: a, maxSkew: 1, whenUnsatisfiable: Never}"), []string{
+			second + `its topologySpreadConstraints: whenUnsatisfiable is "Never"`}},
+		{"a toleration that is none", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 2",
+			", tolerations: [{effect: Maybe}]"), []string{second + `its tolerations: there is no effect "Maybe"`}},
+		{"a label that is none", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 2",
+			", nodeSelector: {\"a b\": c}"), []string{second + "its nodeSelector: "}},
+		{"an amount that is none", deployment("api", "replicas: 1", "") + asking("{requests: {cpu: lots}}"), []string{
+			second + "quantities must match"}},
+		{"more pods than can be simulated", deployment("api", "replicas: 1", "") + deployment("web", "replicas: 100000", ""), []string{
+			second + "with its 100000 pods there are more than 100000, the most that can be simulated"}},
+		{"a budget of words", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\nspec: {minAvailable: most}\n",
+			[]string{"error: f.yaml: document 1: PodDisruptionBudget b: minAvailable and maxUnavailable are numbers or percentages"}},
+		{"a budget for what cannot be selected", "apiVersion: policy/v1\nkind: PodDisruptionBudget\nmetadata: {name: b}\n" +
+			"spec: {selector: {matchExpressions: [{key: a, operator: Has}]}}\n",
+			[]string{"error: f.yaml: document 1: PodDisruptionBudget b: its selector: "}},
+		{"a pod that a kubelet runs", "apiVersion: v1\nkind: Pod\nmetadata: {name: a, annotations: {kubernetes.io/config.mirror: x}}\n" +
+			"spec: {containers: [{name: main}]}\n", []string{"Pod a does not count: the kubelet of a node runs it by itself", "no pods"}},
+		{"what is being deleted", strings.Replace(web, "{name: web}", "{name: web, deletionTimestamp: \"2026-11-20T10:00:00Z\"}", 1),
+			[]string{"Deployment web does not count: it is being deleted", "no pods"}},
 		{"a negative request", deployment("api", "replicas: 1", "") + asking("{requests: {cpu: -1}}"), []string{
 			"error: f.yaml: document 2: Deployment web: container main asks for -1 of cpu, and no amount is less than zero"}},
 		{"a negative limit", asking("{limits: {memory: -1Gi}}"), []string{

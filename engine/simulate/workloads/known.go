@@ -15,7 +15,8 @@ var kinds = map[string][]string{
 	"Pod": {"v1"}, "Deployment": {"apps/v1"}, "StatefulSet": {"apps/v1"}, "ReplicaSet": {"apps/v1"},
 	"DaemonSet": {"apps/v1"}, "Job": {"batch/v1"}, "CronJob": {"batch/v1"}, "PodDisruptionBudget": {"policy/v1"},
 	"HorizontalPodAutoscaler": {"autoscaling/v1", "autoscaling/v2"}, "RuntimeClass": {"node.k8s.io/v1"},
-	"PersistentVolumeClaim": {"v1"},
+	"PersistentVolumeClaim": {"v1"}, "PersistentVolume": {"v1"}, "StorageClass": {"storage.k8s.io/v1"},
+	"LimitRange": {"v1"}, "ResourceQuota": {"v1"},
 }
 
 // admit returns the objects that are known, each once. Of the others it notes that they do

@@ -12,16 +12,14 @@ import (
 
 // scale is how many pods an autoscaler gives a workload.
 type scale struct {
-	by   string // the autoscaler
-	pods int32
-	used bool
+	by    string // the autoscaler
+	least int32
+	pods  int32
+	used  bool
 }
 
 // scaler reads an autoscaler. Its bounds are written alike in all versions.
 func (r *reader) scaler(o Object) error {
-	if manifest.Kind(o.Fields) != "HorizontalPodAutoscaler" {
-		return nil
-	}
 	bounds := map[string]any{}
 	if spec, ok := o.Fields["spec"].(map[string]any); ok {
 		for _, name := range []string{"scaleTargetRef", "minReplicas", "maxReplicas"} {
@@ -30,7 +28,9 @@ func (r *reader) scaler(o Object) error {
 			}
 		}
 	}
-	only := Object{File: o.File, Fields: map[string]any{"spec": bounds}}
+	only := Object{File: o.File, Document: o.Document, Fields: map[string]any{
+		"kind": manifest.Kind(o.Fields), "metadata": o.Fields["metadata"], "spec": bounds,
+	}}
 	hpa, err := typed[autoscalingv2.HorizontalPodAutoscaler](r, only)
 	if err != nil {
 		return err
@@ -40,6 +40,7 @@ func (r *reader) scaler(o Object) error {
 		return errors.New("spec.scaleTargetRef and spec.maxReplicas must be there")
 	}
 	s := &scale{by: title(o.Fields), pods: ptr.Deref(hpa.Spec.MinReplicas, 1)}
+	s.least = s.pods
 	k := key{target.Kind, keyOf(o.Fields).namespace, target.Name}
 	switch other := r.scaled[k]; {
 	case s.pods < 0, s.pods > hpa.Spec.MaxReplicas:
@@ -53,4 +54,19 @@ func (r *reader) scaler(o Object) error {
 	}
 	r.scaled[k] = s
 	return nil
+}
+
+// scale is how many of so many pods an object has where an autoscaler scales it. One that
+// would leave at least a pod leaves an object alone that somebody has scaled to none.
+func (r *reader) scale(o Object, pods int32) int32 {
+	s := r.scaled[keyOf(o.Fields)]
+	if s == nil {
+		return pods
+	}
+	s.used = true
+	if pods == 0 && s.least > 0 {
+		r.note("%s does nothing: %s has replicas: 0, with which an autoscaler is off.", s.by, title(o.Fields))
+		return 0
+	}
+	return s.pods
 }

@@ -16,9 +16,13 @@ import (
 func FromShapes(set shapes.Set) Found {
 	found := Found{Notes: set.Notes}
 	for _, s := range set.Pods {
-		found.Workloads = append(found.Workloads, simulate.Workload{
-			Name: s.Owner, Pods: s.Count, Pod: corev1.Pod{ObjectMeta: metaOf(s), Spec: s.Spec},
-		})
+		load := simulate.Workload{
+			Name: s.Owner, Pods: s.Count, Pod: corev1.Pod{ObjectMeta: metaOf(s), Spec: s.Spec}, Volumes: s.Volumes,
+		}
+		if s.Waits != nil {
+			load.Barred = s.Waits.String() + "."
+		}
+		found.Workloads = append(found.Workloads, load)
 	}
 	for _, s := range set.DaemonSets {
 		d := &appsv1.DaemonSet{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace}}

@@ -9,14 +9,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 
-	"github.com/lkeplan/lkeplan/schemas/manifest"
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 )
 
 // class reads a RuntimeClass.
 func (r *reader) class(o Object) error {
-	if manifest.Kind(o.Fields) != "RuntimeClass" {
-		return nil
-	}
 	class, err := typed[nodev1.RuntimeClass](r, o)
 	r.classes[class.Name] = class
 	return err
@@ -41,6 +38,9 @@ func (r *reader) complete(o Object, spec *corev1.PodSpec) error {
 			c.Resources); err != nil {
 			return err
 		}
+	}
+	if err := podset.Check(*spec); err != nil {
+		return err
 	}
 	return positive("the overhead of its pods is", spec.Overhead)
 }
@@ -92,32 +92,4 @@ func positive(what string, list corev1.ResourceList) error {
 		}
 	}
 	return nil
-}
-
-// claims says which volume pods wait for, that nothing claims; "" where there is none. What
-// comes out of a cluster has its claims there.
-func (r *reader) claims(o Object, spec corev1.PodSpec) string {
-	if manifest.UID(o.Fields) != "" {
-		return ""
-	}
-	for _, v := range spec.Volumes {
-		if v.PersistentVolumeClaim == nil {
-			continue
-		}
-		claim := key{"PersistentVolumeClaim", keyOf(o.Fields).namespace, v.PersistentVolumeClaim.ClaimName}
-		if _, given := r.there[claim]; !given && !templated(o, v.Name) {
-			return fmt.Sprintf("its PersistentVolumeClaim %s is not given: it waits for that.", claim.name)
-		}
-	}
-	return ""
-}
-
-// templated reports whether a StatefulSet makes the claim of a volume itself.
-func templated(o Object, volume string) bool {
-	list, _ := manifest.Lookup(o.Fields, "spec", "volumeClaimTemplates")
-	templates, _ := list.([]any)
-	return slices.ContainsFunc(templates, func(t any) bool {
-		template, _ := t.(map[string]any)
-		return manifest.Name(template) == volume
-	})
 }

@@ -15,16 +15,17 @@ import (
 	"unicode"
 
 	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	nodev1 "k8s.io/api/node/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/util/intstr"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/json"
 
 	"github.com/lkeplan/lkeplan/engine/simulate"
+	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -60,19 +61,20 @@ type Found struct {
 func Of(objects []Object, most bool) (Found, error) {
 	r := reader{
 		most: most, there: map[key]Object{}, scaled: map[key]*scale{}, classes: map[string]nodev1.RuntimeClass{},
-		others: map[string]int{},
+		others: map[string]int{}, ranges: map[string][]corev1.LimitRange{}, told: map[string]bool{},
 	}
 	objects, err := r.admit(objects)
 	if err != nil {
 		return Found{}, err
 	}
-	for _, read := range []func(Object) error{r.scaler, r.class, r.object} {
+	for _, read := range []func(Object) error{r.rule, r.object} {
 		for _, o := range objects {
 			if err := read(o); err != nil {
 				return Found{}, fmt.Errorf("%s: %w", o.named(), err)
 			}
 		}
 	}
+	r.ration()
 	r.conclude()
 	return r.found, nil
 }
@@ -85,6 +87,12 @@ type reader struct {
 	scaled  map[key]*scale
 	classes map[string]nodev1.RuntimeClass
 	others  map[string]int // objects of kinds that have no pods
+	ranges  map[string][]corev1.LimitRange
+	quotas  []*quota
+	running []bool // of the workloads that were found: they are pods of a cluster, which has let them in
+	stored  stored
+	told    map[string]bool // notes that are there already
+	asked   int             // pods
 }
 
 // key names an object; groups and versions do not matter.
@@ -109,10 +117,37 @@ func (r *reader) note(format string, args ...any) {
 	r.found.Notes = append(r.found.Notes, fmt.Sprintf(format, args...))
 }
 
+// once notes something about several objects.
+func (r *reader) once(format string, args ...any) {
+	if text := fmt.Sprintf(format, args...); !r.told[text] {
+		r.told[text] = true
+		r.found.Notes = append(r.found.Notes, text)
+	}
+}
+
+// rule reads an object that says something of the pods of others.
+func (r *reader) rule(o Object) error {
+	switch manifest.Kind(o.Fields) {
+	case "HorizontalPodAutoscaler":
+		return r.scaler(o)
+	case "RuntimeClass":
+		return r.class(o)
+	case "LimitRange":
+		return r.limitRange(o)
+	case "ResourceQuota":
+		return r.quota(o)
+	}
+	return r.storage(o)
+}
+
 // object reads an object that has pods.
 func (r *reader) object(o Object) error {
 	if owner, ok := r.owned(o.Fields); ok && r.there[owner].Fields != nil {
 		return nil // its owner counts
+	}
+	if kind := manifest.Kind(o.Fields); kind != "Pod" && manifest.Deleted(o.Fields) && slices.Contains(withPods, kind) {
+		r.note("%s does not count: it is being deleted.", title(o.Fields))
+		return nil
 	}
 	switch manifest.Kind(o.Fields) {
 	case "Pod":
@@ -132,24 +167,34 @@ func (r *reader) object(o Object) error {
 	case "DaemonSet":
 		return r.daemons(o)
 	case "Job":
-		j, err := typed[batchv1.Job](r, o)
-		if err != nil {
-			return err
-		}
-		return r.job(o, j.Spec)
+		return r.job(o)
 	case "CronJob":
-		c, err := typed[batchv1.CronJob](r, o)
-		if err != nil {
-			return err
-		}
-		c.Spec.JobTemplate.Spec.Suspend = c.Spec.Suspend
-		return r.job(o, c.Spec.JobTemplate.Spec)
+		return r.cronJob(o)
 	case "PodDisruptionBudget":
-		b, err := typed[policyv1.PodDisruptionBudget](r, o)
-		b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
-		r.found.Budgets = append(r.found.Budgets, &b)
+		return r.budget(o)
+	}
+	return nil
+}
+
+// budget reads a PodDisruptionBudget.
+func (r *reader) budget(o Object) error {
+	b, err := typed[policyv1.PodDisruptionBudget](r, o)
+	if err != nil {
 		return err
 	}
+	if _, err := metav1.LabelSelectorAsSelector(b.Spec.Selector); err != nil {
+		return fmt.Errorf("its selector: %w", err)
+	}
+	for _, bound := range []*intstr.IntOrString{b.Spec.MinAvailable, b.Spec.MaxUnavailable} {
+		if bound == nil {
+			continue
+		}
+		if n, err := intstr.GetScaledValueFromIntOrPercent(bound, 100, true); err != nil || n < 0 {
+			return fmt.Errorf("minAvailable and maxUnavailable are numbers or percentages, and not %q", bound)
+		}
+	}
+	b.Namespace = cmp.Or(b.Namespace, corev1.NamespaceDefault)
+	r.found.Budgets = append(r.found.Budgets, &b)
 	return nil
 }
 
@@ -163,15 +208,25 @@ func scalable[T any](r *reader, o Object, of func(T) (*int32, corev1.PodTemplate
 	return r.add(o, ptr.Deref(replicas, 1), template)
 }
 
+// withPods are the kinds that make pods.
+var withPods = []string{"Deployment", "StatefulSet", "ReplicaSet", "DaemonSet", "Job", "CronJob"}
+
 // daemons reads a DaemonSet.
 func (r *reader) daemons(o Object) error {
 	s, err := typed[appsv1.DaemonSet](r, o)
 	if err == nil {
 		err = r.complete(o, &s.Spec.Template.Spec)
 	}
+	if err != nil {
+		return err
+	}
 	s.Namespace = cmp.Or(s.Namespace, corev1.NamespaceDefault)
+	if why := r.within(s.Namespace, &s.Spec.Template.Spec); why != "" {
+		r.note("%s does not count: %s", title(o.Fields), why)
+		return nil
+	}
 	r.found.DaemonSets = append(r.found.DaemonSets, &s)
-	return err
+	return nil
 }
 
 // owned returns the object that controls another.
@@ -199,38 +254,17 @@ func (r *reader) pod(o Object) error {
 	case owned && (owner.kind == "DaemonSet" || owner.kind == "Node"):
 		r.note("%s does not count: it is of %s %s, which is not given.", title(o.Fields), owner.kind, owner.name)
 		return nil
+	case podset.Mirrors(&pod):
+		r.note("%s does not count: the kubelet of a node runs it by itself.", title(o.Fields))
+		return nil
 	case pod.Status.Phase == corev1.PodSucceeded, pod.Status.Phase == corev1.PodFailed:
 		r.note("%s does not count: it has ended.", title(o.Fields))
 		return nil
+	case !podset.Counts(&pod):
+		r.note("%s does not count: it is being deleted.", title(o.Fields))
+		return nil
 	}
 	return r.add(o, 1, corev1.PodTemplateSpec{ObjectMeta: pod.ObjectMeta, Spec: pod.Spec})
-}
-
-// job adds the pods that a Job has at a time at most.
-func (r *reader) job(o Object, spec batchv1.JobSpec) error {
-	switch {
-	case ptr.Deref(spec.Suspend, false):
-		r.note("%s does not count: it is suspended.", title(o.Fields))
-		return nil
-	case ended(o.Fields):
-		r.note("%s does not count: it has ended.", title(o.Fields))
-		return nil
-	}
-	pods := ptr.Deref(spec.Parallelism, 1)
-	if spec.Completions != nil {
-		pods = min(pods, *spec.Completions)
-	}
-	return r.add(o, pods, spec.Template)
-}
-
-// ended reports whether a Job is done, or has given up.
-func ended(o map[string]any) bool {
-	status, _ := o["status"].(map[string]any)
-	conditions, _ := status["conditions"].([]any)
-	return slices.ContainsFunc(conditions, func(c any) bool {
-		condition, _ := c.(map[string]any)
-		return condition["status"] == "True" && (condition["type"] == "Complete" || condition["type"] == "Failed")
-	})
 }
 
 // add adds so many pods of a template.
@@ -241,18 +275,23 @@ func (r *reader) add(o Object, pods int32, template corev1.PodTemplateSpec) erro
 	if err := r.complete(o, &template.Spec); err != nil {
 		return err
 	}
-	if s := r.scaled[keyOf(o.Fields)]; s != nil {
-		pods, s.used = s.pods, true
+	pods = r.scale(o, pods)
+	if r.asked += int(pods); r.asked > simulate.MaxPods {
+		return fmt.Errorf("with its %d pods there are more than %d, the most that can be simulated", pods, simulate.MaxPods)
 	}
+	namespace, barred := keyOf(o.Fields).namespace, r.waits(o, template.Spec)
+	running := manifest.Kind(o.Fields) == "Pod" && manifest.UID(o.Fields) != ""
+	if !running {
+		barred = cmp.Or(r.within(namespace, &template.Spec), barred)
+	}
+	r.running = append(r.running, running)
 	r.found.Workloads = append(r.found.Workloads, simulate.Workload{
 		Name: title(o.Fields), Pods: int(pods),
 		Pod: corev1.Pod{
-			ObjectMeta: metav1.ObjectMeta{
-				Namespace: keyOf(o.Fields).namespace, Labels: template.Labels, Annotations: template.Annotations,
-			},
-			Spec: template.Spec,
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Labels: template.Labels, Annotations: template.Annotations},
+			Spec:       template.Spec,
 		},
-		Barred: r.claims(o, template.Spec),
+		Barred: barred, Volumes: r.attached(o, template.Spec),
 	})
 	return nil
 }
@@ -286,7 +325,10 @@ func typed[T any](r *reader, o Object) (value T, err error) {
 // plain is an error without the path that it took through the decoder.
 func plain(err error) error {
 	text := err.Error()
-	return errors.New(text[strings.LastIndex(text, "json: ")+len("json: "):])
+	if i := strings.LastIndex(text, "json: "); i >= 0 {
+		text = text[i+len("json: "):]
+	}
+	return errors.New(text)
 }
 
 func phaseOf(o map[string]any) (string, bool) {

@@ -73,7 +73,11 @@ func text(found workloads.Found, err error) string {
 	for _, w := range found.Workloads {
 		pod := w.Pod
 		each := resources.String(resources.RequestsForPods(&pod))
-		fmt.Fprintf(&b, "%d of %s in %s, each %s\n", w.Pods, w.Name, pod.Namespace, each)
+		fmt.Fprintf(&b, "%d of %s in %s, each %s", w.Pods, w.Name, pod.Namespace, each)
+		if w.Barred != "" {
+			b.WriteString(", barred: " + w.Barred)
+		}
+		b.WriteString("\n")
 	}
 	for _, d := range found.DaemonSets {
 		fmt.Fprintf(&b, "DaemonSet %s/%s\n", d.Namespace, d.Name)

@@ -1,0 +1,132 @@
+package podlint
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+	"sigs.k8s.io/karpenter/pkg/scheduling"
+
+	"github.com/lkeplan/lkeplan/config"
+	"github.com/lkeplan/lkeplan/engine/lint"
+	"github.com/lkeplan/lkeplan/linode/instancetype"
+)
+
+// labels finds pods that select what no pool has.
+func (c *checker) labels() {
+	missing := map[string][]string{} // workloads by label
+	for _, w := range c.in.Workloads {
+		for _, key := range slices.Sorted(maps.Keys(selected(w.Pod.Spec))) {
+			values := selected(w.Pod.Spec)[key]
+			if everywhere(key) || given(c.pools, key, values) {
+				continue
+			}
+			what := key
+			if len(values) > 0 {
+				what += "=" + say(values)
+			}
+			missing[what] = append(missing[what], w.Name)
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(missing)) {
+		c.find(lint.LabelOfNoPool, config.Addr{}, "",
+			"%s selects nodes by %s, and no pool gives that to its nodes.", say(missing[what]), what)
+	}
+}
+
+// selected are the labels that nodes must have for a pod, with the values that are
+// possible; none for any.
+func selected(spec corev1.PodSpec) map[string][]string {
+	all := map[string][]string{}
+	for key, value := range spec.NodeSelector {
+		all[key] = []string{value}
+	}
+	if spec.Affinity == nil || spec.Affinity.NodeAffinity == nil {
+		return all
+	}
+	required := spec.Affinity.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution
+	if required == nil || len(required.NodeSelectorTerms) != 1 {
+		return all // of several terms one is enough: the simulation says whether it is
+	}
+	for _, r := range required.NodeSelectorTerms[0].MatchExpressions {
+		switch r.Operator {
+		case corev1.NodeSelectorOpIn:
+			all[r.Key] = r.Values
+		case corev1.NodeSelectorOpExists:
+			all[r.Key] = nil
+		}
+	}
+	return all
+}
+
+// spreads finds pods that are spread over, or near others by, a label that nodes do not have.
+func (c *checker) spreads() {
+	missing := map[string][]string{} // workloads by how they are placed
+	for _, w := range c.in.Workloads {
+		for _, t := range topologies(w.Pod.Spec) {
+			if !everywhere(t.key) && !given(c.poolsFor(w.Pod), t.key, nil) {
+				missing[t.what] = append(missing[t.what], w.Name)
+			}
+		}
+	}
+	for _, what := range slices.Sorted(maps.Keys(missing)) {
+		c.find(lint.SpreadOverNoPool, config.Addr{}, "",
+			"%s must %s, and no pool for its pods gives that label to its nodes: they wait for ever.", say(missing[what]), what)
+	}
+}
+
+// topology is a label that a node must have for a pod because of how its fellows are placed.
+type topology struct{ key, what string }
+
+// topologies are those of a pod, each once.
+func topologies(spec corev1.PodSpec) (all []topology) {
+	for _, s := range spec.TopologySpreadConstraints {
+		if s.WhenUnsatisfiable == corev1.DoNotSchedule {
+			all = append(all, topology{s.TopologyKey, "be spread over " + s.TopologyKey})
+		}
+	}
+	if spec.Affinity != nil && spec.Affinity.PodAffinity != nil {
+		for _, term := range spec.Affinity.PodAffinity.RequiredDuringSchedulingIgnoredDuringExecution {
+			all = append(all, topology{term.TopologyKey, "be near other pods by " + term.TopologyKey})
+		}
+	}
+	slices.SortFunc(all, func(a, b topology) int { return cmp.Compare(a.what, b.what) })
+	return slices.Compact(all)
+}
+
+// poolsFor are the pools that pods may have nodes of, by their labels and taints; all, where
+// there is none.
+func (c *checker) poolsFor(pod corev1.Pod) (pools []pool) {
+	for _, p := range c.pools {
+		if _, ok := instancetype.ForPod(p.NodePool, &pod); ok {
+			pools = append(pools, p)
+		}
+	}
+	if len(pools) == 0 {
+		return c.pools
+	}
+	return pools
+}
+
+// everywhere reports whether nodes have a label whatever pools say.
+func everywhere(key string) bool {
+	_, alias := karpv1.NormalizedLabels[key]
+	return alias || karpv1.WellKnownLabels.Has(key) || key == corev1.LabelHostname
+}
+
+// given reports whether one of some pools gives its nodes a label with one of some values, or
+// with any where none are said.
+func given(pools []pool, key string, values []string) bool {
+	return slices.ContainsFunc(pools, func(p pool) bool {
+		label, labelled := p.Spec.Template.Labels[key]
+		required := scheduling.NewNodeSelectorRequirementsWithMinValues(p.Spec.Template.Spec.Requirements...)
+		if !labelled && (!required.Has(key) || required.Get(key).Operator() == corev1.NodeSelectorOpDoesNotExist) {
+			return false
+		}
+		return len(values) == 0 || slices.ContainsFunc(values, func(value string) bool {
+			return labelled && label == value || !labelled && required.Get(key).Has(value)
+		})
+	})
+}

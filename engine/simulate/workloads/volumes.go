@@ -1,0 +1,179 @@
+package workloads
+
+import (
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
+	"k8s.io/utils/ptr"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/storage"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// stored are the objects by which volumes are found.
+type stored struct {
+	claims  map[key]*corev1.PersistentVolumeClaim
+	volumes map[string]*corev1.PersistentVolume
+	classes []*storagev1.StorageClass
+	dumped  bool // claims are as a cluster has them
+}
+
+// storage reads a claim, a volume or a class of volumes.
+func (r *reader) storage(o Object) error {
+	s := &r.stored
+	switch manifest.Kind(o.Fields) {
+	case "PersistentVolumeClaim":
+		claim, err := typed[corev1.PersistentVolumeClaim](r, o)
+		if s.claims == nil {
+			s.claims = map[key]*corev1.PersistentVolumeClaim{}
+		}
+		s.claims[keyOf(o.Fields)], s.dumped = &claim, s.dumped || claim.UID != ""
+		return err
+	case "PersistentVolume":
+		volume, err := typed[corev1.PersistentVolume](r, o)
+		if s.volumes == nil {
+			s.volumes = map[string]*corev1.PersistentVolume{}
+		}
+		s.volumes[volume.Name] = &volume
+		return err
+	case "StorageClass":
+		class, err := typed[storagev1.StorageClass](r, o)
+		s.classes = append(s.classes, &class)
+		return err
+	}
+	return nil
+}
+
+// claim finds a claim in the namespace of an object.
+func (r *reader) claim(o Object, name string) *corev1.PersistentVolumeClaim {
+	return r.stored.claims[key{"PersistentVolumeClaim", keyOf(o.Fields).namespace, name}]
+}
+
+// waits says which volume pods wait for; "" where for none. Of what comes out of a cluster
+// without its claims, they are taken for ready. A pod that has a node waits for none.
+func (r *reader) waits(o Object, spec corev1.PodSpec) string {
+	live := manifest.UID(o.Fields) != ""
+	if live && spec.NodeName != "" {
+		return ""
+	}
+	for _, v := range spec.Volumes {
+		name := storage.ClaimOf(manifest.Name(o.Fields), v)
+		if name == "" || templated(o, v.Name) || v.Ephemeral != nil && (!live || manifest.Kind(o.Fields) != "Pod") {
+			continue // which is made for each pod
+		}
+		claim := r.claim(o, name)
+		switch {
+		case claim != nil:
+			if why := r.wait(claim); why != "" {
+				return storage.Wait{Why: why, Name: name}.String() + "."
+			}
+		case !live:
+			return fmt.Sprintf("its PersistentVolumeClaim %s is not given: it waits for that.", name)
+		case r.stored.dumped:
+			return storage.Wait{Why: storage.Missing, Name: name}.String() + "."
+		default:
+			r.once("The PersistentVolumeClaim %s of %s is not given, and taken for one that is ready.", name, title(o.Fields))
+		}
+	}
+	return ""
+}
+
+// wait says for what of a claim Karpenter waits that a cluster has; "" where for nothing. One
+// that is not applied yet gets its volume when it is.
+func (r *reader) wait(claim *corev1.PersistentVolumeClaim) storage.Why {
+	switch {
+	case claim.UID == "":
+		return ""
+	case claim.DeletionTimestamp != nil:
+		return storage.Deleting
+	case claim.Status.Phase == corev1.ClaimLost:
+		return storage.Lost
+	case claim.Spec.VolumeName != "":
+		return ""
+	case ptr.Deref(claim.Spec.StorageClassName, "") == "":
+		return storage.Unbound
+	}
+	for _, class := range r.stored.classes {
+		if class.Name == *claim.Spec.StorageClassName &&
+			ptr.Deref(class.VolumeBindingMode, storagev1.VolumeBindingImmediate) == storagev1.VolumeBindingImmediate {
+			return storage.Unbound
+		}
+	}
+	return ""
+}
+
+// attached are the volumes of Linode that a node attaches for each pod of an object.
+func (r *reader) attached(o Object, spec corev1.PodSpec) (a storage.Attached) {
+	for _, template := range templates(o) {
+		class, _ := manifest.Lookup(template, "spec", "storageClassName")
+		name, said := class.(string)
+		if r.ofLinode(said, name) {
+			a.Own++
+		}
+	}
+	for _, v := range spec.Volumes {
+		switch {
+		case v.Ephemeral != nil:
+			var class *string
+			if v.Ephemeral.VolumeClaimTemplate != nil {
+				class = v.Ephemeral.VolumeClaimTemplate.Spec.StorageClassName
+			}
+			if r.ofLinode(class != nil, ptr.Deref(class, "")) {
+				a.Own++
+			}
+		case v.PersistentVolumeClaim != nil && !templated(o, v.Name):
+			name := v.PersistentVolumeClaim.ClaimName
+			if shared := keyOf(o.Fields).namespace + "/" + name; r.isLinodes(r.claim(o, name)) &&
+				!slices.Contains(a.Shared, shared) {
+				a.Shared = append(a.Shared, shared)
+			}
+		}
+	}
+	return a
+}
+
+// isLinodes reports whether a claim is for a volume of Linode, as one is of which nothing is
+// known.
+func (r *reader) isLinodes(claim *corev1.PersistentVolumeClaim) bool {
+	if claim == nil {
+		return true
+	}
+	if volume := r.stored.volumes[claim.Spec.VolumeName]; volume != nil {
+		return volume.Spec.CSI != nil && volume.Spec.CSI.Driver == storage.Driver
+	}
+	class := claim.Spec.StorageClassName
+	return r.ofLinode(class != nil, ptr.Deref(class, ""))
+}
+
+// ofLinode reports whether volumes of a class are Linode's. Where that is not known, they do
+// not count, which is noted.
+func (r *reader) ofLinode(said bool, name string) bool {
+	var class *string
+	if said {
+		class = &name
+	}
+	is, known := storage.NewIndex(nil, nil, r.stored.classes).OfLinode(class)
+	if !known {
+		r.once("Volumes of the StorageClass %s do not count among those that a node can attach: it is not given.", name)
+	}
+	return is
+}
+
+// templates are those of the claims that a StatefulSet makes.
+func templates(o Object) (all []map[string]any) {
+	list, _ := manifest.Lookup(o.Fields, "spec", "volumeClaimTemplates")
+	found, _ := list.([]any)
+	for _, t := range found {
+		if template, ok := t.(map[string]any); ok {
+			all = append(all, template)
+		}
+	}
+	return all
+}
+
+// templated reports whether a StatefulSet makes the claim of a volume itself.
+func templated(o Object, volume string) bool {
+	return slices.ContainsFunc(templates(o), func(t map[string]any) bool { return manifest.Name(t) == volume })
+}
