@@ -151,13 +151,13 @@ func (e UnfinishedError) Error() string { return e.Missing.Error() }
 // Unwrap is for package errors.
 func (e UnfinishedError) Unwrap() []error { return []error{e.Missing, e.Cause} }
 
-// poll asks repeatedly whether something is done. When ctx ends first the error is
-// an UnfinishedError.
+// poll asks repeatedly whether something is done: after a while, or twice as long as the
+// answer took, for what is waited for needs the API server too. When ctx ends first the error
+// is an UnfinishedError.
 func poll(ctx context.Context, every time.Duration, done func(context.Context) (bool, error),
 	missing func() error) error {
-	tick := time.NewTicker(every)
-	defer tick.Stop()
 	for {
+		asked := time.Now()
 		ok, err := done(ctx)
 		if ok || (err != nil && !over(ctx)) {
 			return err
@@ -169,7 +169,7 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 				err = ctx.Err() // nothing was read yet
 			}
 			return UnfinishedError{err, ctx.Err()}
-		case <-tick.C:
+		case <-time.After(max(every, 2*time.Since(asked))):
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (s *sandbox) watchBindings() func() (bound int, early []string) {
 		node := o.(*corev1.Node)
 		ready := node.Labels[karpv1.NodeRegisteredLabelKey] == "true"
 		for _, taint := range node.Spec.Taints {
-			ready = ready && taint.Effect == corev1.TaintEffectPreferNoSchedule
+			ready = ready && strings.HasPrefix(taint.Key, "node.kubernetes.io/") // pods tolerate those of health for a while
 		}
 		nodes[node.Name] = append(nodes[node.Name], version{number(node), ready})
 	})
@@ -95,7 +95,7 @@ func (s *sandbox) watchBindings() func() (bound int, early []string) {
 			ready := false
 			for _, v := range nodes[pod.Spec.NodeName] {
 				if v.at < number(pod) {
-					ready = ready || v.ready // its taints of health may come and go
+					ready = v.ready // as the last version before says
 				}
 			}
 			if !ready {
