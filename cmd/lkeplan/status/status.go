@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/status"
@@ -99,10 +100,11 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	reader, err := read.New(cluster.Config(), s.interval)
+	client, err := cluster.Client(scheme.Scheme)
 	if err != nil {
 		return err
 	}
+	reader := read.New(client, s.interval)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}

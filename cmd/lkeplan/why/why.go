@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/status"
@@ -98,10 +99,11 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 	if question.Namespace == "" {
 		question.Namespace = cluster.Namespace()
 	}
-	reader, err := read.All(cluster.Config(), time.Second)
+	client, err := cluster.Client(scheme.Scheme)
 	if err != nil {
 		return err
 	}
+	reader := read.All(client, time.Second)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}
