@@ -70,11 +70,12 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 	}
 	found := shapes.Of(shapes.Cluster{Pods: pods, DaemonSets: sets, Namespaces: namespaces, Budgets: budgets})
 	if setsErr != nil {
-		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list them.")
+		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list "+
+			refused(setsErr)+".")
 	}
 	if budgetsErr != nil {
 		found.Notes = append(found.Notes, "PodDisruptionBudgets are not known: the user who read the cluster may not list "+
-			"them.")
+			refused(budgetsErr)+".")
 	}
 	return found, nil
 }

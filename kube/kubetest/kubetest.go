@@ -64,9 +64,14 @@ func (s *Server) RoundTrip(req *http.Request) (*http.Response, error) {
 			"kind": "ConfigMapList", "apiVersion": "v1", "metadata": map[string]any{}, "items": []any{},
 		}), nil
 	case Refused:
-		resource := path[strings.LastIndex(path, "/")+1:]
-		return whole(req, http.StatusForbidden, status("Failure", "Forbidden",
-			resource+` is forbidden: User "x" cannot list resource "`+resource+`"`)), nil
+		parts := strings.Split(path, "/")
+		resource, refusal := parts[len(parts)-1], status("Failure", "Forbidden", "")
+		refusal["message"] = resource + ` is forbidden: User "x" cannot list resource "` + resource + `"`
+		refusal["details"] = map[string]any{"kind": resource}
+		if parts[0] == "apis" && len(parts) > 1 {
+			refusal["details"] = map[string]any{"kind": resource, "group": parts[1]}
+		}
+		return whole(req, http.StatusForbidden, refusal), nil
 	case Later:
 		resp := whole(req, http.StatusTooManyRequests, status("Failure", "TooManyRequests", "too many requests"))
 		resp.Header.Set("Retry-After", "3600")
