@@ -47,5 +47,6 @@ variables are not in it.`,
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
+	flags.Always("kubeconfig", "context").Of(cmd)
 	return cmd
 }

@@ -74,6 +74,13 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	flags.Always("kubeconfig", "context", "watch", "catalog", "output").And(flags.Effects{
+		"all": {
+			When: func(args []string) bool { return s.output.Value == "text" && len(args) == 0 },
+			Else: "is for text about all pools: JSON has them all, and of one there is nothing to leave out",
+		},
+		"interval": {When: func([]string) bool { return s.watch }, Else: "is for --watch"},
+	}).Of(cmd)
 	return cmd
 }
 

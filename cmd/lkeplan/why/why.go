@@ -77,6 +77,10 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	flags.Always("kubeconfig", "context", "region", "catalog", "output").And(flags.Effects{"namespace": {
+		When: func(args []string) bool { return args[0] == "pod" && !strings.Contains(args[1], "/") },
+		Else: "is for a pod whose name says none: nodes, claims and pools have none",
+	}}).Of(cmd)
 	return cmd
 }
 
