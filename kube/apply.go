@@ -26,7 +26,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -58,9 +60,10 @@ func LabelValue(names ...string) string {
 
 // Cluster is a Kubernetes cluster to read from and apply to.
 type Cluster struct {
-	client  client.Client
+	client  client.WithWatch
 	config  *rest.Config
 	http    *http.Client
+	mapper  meta.RESTMapper
 	server  *url.URL
 	host    string
 	context string // of the kubeconfig; "" where there was none
@@ -71,21 +74,33 @@ type Cluster struct {
 // NewCluster returns the cluster of a client configuration. Nothing is sent
 // before the first use.
 func NewCluster(cfg *rest.Config) (*Cluster, error) {
-	cfg = rest.CopyConfig(cfg)
+	cfg, err := bound.Config(cfg)
+	if err != nil {
+		return nil, err
+	}
 	cfg.QPS, cfg.Burst, cfg.UserAgent = 500, 1000, "lkeplan" // the API server has its own fairness
-	web, err := rest.HTTPClientFor(cfg)
+	c := &Cluster{config: cfg, host: cfg.Host}
+	if c.server, _, err = rest.DefaultServerUrlFor(cfg); err == nil {
+		c.http, err = rest.HTTPClientFor(cfg)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("read the kubeconfig: %w", err)
 	}
-	c, err := client.New(cfg, client.Options{Scheme: runtime.NewScheme(), HTTPClient: web})
-	if err != nil {
+	if c.mapper, err = apiutil.NewDynamicRESTMapper(cfg, c.http); err != nil {
 		return nil, explain(err, cfg.Host)
 	}
-	server, _, err := rest.DefaultServerUrlFor(cfg)
+	c.client, err = c.Client(runtime.NewScheme())
+	return c, err
+}
+
+// Client returns a client of the cluster that knows the types of a scheme. Its calls end with
+// their contexts, and what it was to fill in must not be read after an error.
+func (c *Cluster) Client(types *runtime.Scheme) (client.WithWatch, error) {
+	made, err := client.NewWithWatch(c.config, client.Options{Scheme: types, HTTPClient: c.http, Mapper: c.mapper})
 	if err != nil {
-		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+		return nil, explain(err, c.host)
 	}
-	return &Cluster{client: c, config: cfg, http: web, server: server, host: cfg.Host}, nil
+	return bound.Client(made, c.host), nil
 }
 
 // Outcome is what applying an object did.
@@ -154,6 +169,8 @@ func (c *Cluster) apply(ctx context.Context, desired, before map[string]any,
 		return "", fmt.Errorf("%s: %w", manifest.KeyOf(desired), conflict(err))
 	case err != nil:
 		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+	case applied.GetUID() == "":
+		return "", fmt.Errorf("apply %s: %w", manifest.KeyOf(desired), c.noObject())
 	case manifest.UID(before) != manifest.UID(applied.Object): // the answer of the API server
 		return Created, nil
 	}
@@ -199,6 +216,8 @@ func (c *Cluster) DryRun(ctx context.Context, _, desired map[string]any) (map[st
 			conflicts = conflictsOf(err)
 		case err != nil:
 			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), explain(err, c.host))
+		case answer.GetUID() == "":
+			return nil, nil, fmt.Errorf("dry run of %s: %w", manifest.KeyOf(desired), c.noObject())
 		default:
 			return answer.Object, conflicts, nil
 		}
@@ -284,6 +303,12 @@ func conflict(err error) error {
 	}
 	return fmt.Errorf("somebody else set other values; nothing was changed:\n%s\nremove the field from the "+
 		"configuration, or have its owner give it up", strings.Join(lines, "\n"))
+}
+
+// noObject is the error for an answer that has no object as it is now.
+func (c *Cluster) noObject() error {
+	return fmt.Errorf("the API server at %s has answered with something else; look whether KUBECONFIG names an API "+
+		"server, and what is in between", c.host)
 }
 
 // Explain turns an error of a client with the configuration of this cluster into what to do.

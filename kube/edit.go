@@ -110,5 +110,9 @@ func (c *Cluster) User(ctx context.Context) (string, error) {
 	if err := c.client.Create(ctx, review); err != nil {
 		return "", fmt.Errorf("ask the API server who this is: %w", explain(err, c.host))
 	}
-	return manifest.Text(review.Object, "status", "userInfo", "username"), nil
+	name := manifest.Text(review.Object, "status", "userInfo", "username")
+	if name == "" {
+		return "", fmt.Errorf("ask the API server who this is: %w", c.noObject())
+	}
+	return name, nil
 }

@@ -55,9 +55,6 @@ func Connect(to Access) (*Cluster, error) {
 	return cluster, nil
 }
 
-// Config is the client configuration of the cluster, for clients of other kinds.
-func (c *Cluster) Config() *rest.Config { return rest.CopyConfig(c.config) }
-
 // Place says which cluster this is, as far as the kubeconfig knows it: its context and
 // its server.
 func (c *Cluster) Place() string {

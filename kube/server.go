@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/version"
 
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -22,19 +24,27 @@ func (c *Cluster) Server(ctx context.Context) (found version.Info, at time.Time,
 	if err != nil {
 		return found, at, err
 	}
-	resp, err := c.http.Do(req)
+	var answer version.Info
+	var date string
+	err = bound.Within(ctx, func() error {
+		resp, err := c.http.Do(req)
+		if err != nil {
+			return explain(err, c.host)
+		}
+		defer resp.Body.Close()
+		if date = resp.Header.Get("Date"); resp.StatusCode != http.StatusOK {
+			return errors.New(resp.Status)
+		}
+		return json.NewDecoder(resp.Body).Decode(&answer)
+	})
+	if err == nil && answer.GitVersion == "" {
+		err = c.noObject()
+	}
 	if err != nil {
-		return found, at, explain(err, c.host)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		return found, at, fmt.Errorf("ask the API server for its version: %s", resp.Status)
-	}
-	if err := json.NewDecoder(resp.Body).Decode(&found); err != nil {
 		return found, at, fmt.Errorf("ask the API server for its version: %w", err)
 	}
-	at, err = http.ParseTime(resp.Header.Get("Date"))
-	return found, at, err
+	at, err = http.ParseTime(date)
+	return answer, at, err
 }
 
 // May reports whether RBAC lets a service account do something. It takes the right to
@@ -65,10 +75,14 @@ func (c *Cluster) ask(ctx context.Context, review any, who string) (allowed bool
 	if err != nil {
 		return false, err
 	}
+	delete(fields, "status") // which the answer has
 	asked := &unstructured.Unstructured{Object: fields}
 	if err := c.client.Create(ctx, asked); err != nil {
 		return false, fmt.Errorf("ask the API server what %s may do: %w", who, explain(err, c.host))
 	}
-	answer, _ := manifest.Lookup(asked.Object, "status", "allowed")
+	answer, told := manifest.Lookup(asked.Object, "status", "allowed")
+	if !told {
+		return false, fmt.Errorf("ask the API server what %s may do: %w", who, c.noObject())
+	}
 	return answer == true, nil
 }

@@ -277,9 +277,12 @@ func (a *application) unfinished(ctx context.Context, in compare.View, head comp
 	if err != nil {
 		return err
 	}
-	pools, err := compare.UnderWay(asking, in, head, prices, a.Now())
+	pools, notes, err := compare.UnderWay(asking, in, head, prices, a.Now())
 	if err != nil {
 		fmt.Fprintln(a.Env.Stderr, "  what holds the nodes could not be read:", err)
+	}
+	for _, note := range notes {
+		fmt.Fprintln(a.Env.Stderr, " ", diag.OneLine(note))
 	}
 	for _, p := range pools {
 		state, holds := reports.Progress(p)

@@ -97,5 +97,6 @@ func newDiff(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&some.Affected, "affected", false,
 		"leave out directories that the change does not reach: whose files, modules and other files are as in the base")
 	out.Add(cmd)
+	flags.Always("base", "cluster", "detailed-exitcode", "recursive", "affected").And(d.Effects(), out.Effects()).Of(cmd)
 	return cmd
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/config/diag"
@@ -174,9 +175,11 @@ func (i *importation) read(ctx context.Context) ([]map[string]any, error) {
 		}
 		objects = append(objects, found...)
 	}
-	// Whoever may not list nodes says himself which region it is.
-	i.nodes, _ = cluster.List(ctx, "v1", "Node")
-	return objects, nil
+	i.nodes, err = cluster.List(ctx, "v1", "Node")
+	if apierrors.IsForbidden(err) {
+		err = nil // whoever may not list nodes says himself which region it is
+	}
+	return objects, err
 }
 
 // present is what the directory to write to compiles to already: nothing, where it

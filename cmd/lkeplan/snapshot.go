@@ -54,5 +54,6 @@ it, not from who guesses it. Images, commands and variables are not in it.`,
 		},
 	}
 	flags.ClusterFlags(cmd, env, &access)
+	flags.Always("kubeconfig", "context").Of(cmd)
 	return cmd
 }

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -159,16 +161,12 @@ func poll(ctx context.Context, every time.Duration, done func(context.Context) (
 	for {
 		asked := time.Now()
 		ok, err := done(ctx)
-		if ok || (err != nil && !over(ctx)) {
+		if ok || (err != nil && !bound.Silent(err) && !over(ctx)) {
 			return err
 		}
 		select {
 		case <-ctx.Done():
-			err := missing()
-			if err == nil {
-				err = ctx.Err() // nothing was read yet
-			}
-			return UnfinishedError{err, ctx.Err()}
+			return UnfinishedError{cmp.Or(missing(), err, ctx.Err()), ctx.Err()} // none is missing before a look
 		case <-time.After(max(every, 2*time.Since(asked))):
 		}
 	}

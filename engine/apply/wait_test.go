@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/kube/bound"
 )
 
 // nodesAt is a cluster whose nodes are others at each look; the last ones stay.
@@ -66,4 +68,36 @@ func TestNodesAreWaitedFor(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAWaitOutlastsSilence of the API server: it asks again, and where it is never answered it
+// says so.
+func TestAWaitOutlastsSilence(t *testing.T) {
+	for answers, want := range map[bool]string{true: "", false: "has not answered"} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			began := time.Now()
+			err := WaitNodes(ctx, silentAt{answers: func() bool {
+				return answers && time.Since(began) > 10*time.Minute
+			}}, nil)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("after %s: %v, want %q", time.Since(began), err, want)
+			}
+		})
+	}
+}
+
+// silentAt is a cluster without nodes, which answers where it is told to.
+type silentAt struct {
+	compare.View
+	answers func() bool
+}
+
+// Nodes implements compare.View.
+func (s silentAt) Nodes(context.Context) ([]plan.Node, error) {
+	if s.answers() {
+		return nil, nil
+	}
+	return nil, fmt.Errorf("list: %w", bound.SilenceError{Host: "here", Request: "GET /api", After: bound.Patience})
 }

@@ -213,10 +213,10 @@ func read(ctx context.Context, head compile.Result, cluster View,
 	wg.Wait()
 	notes = slices.Clone(cluster.Notes())
 	for i, kind := range asked {
-		if apierrors.IsForbidden(errs[i]) && !needed[kind] {
+		if err := errs[i]; apierrors.IsForbidden(err) && !needed[kind] {
 			errs[i] = nil
 			notes = append(notes,
-				fmt.Sprintf("This user may not list objects of kind %s, so those that are left over are not known.", kind.Kind))
+				fmt.Sprintf("This user may not list %s, so those that are left over are not known.", refused(err)))
 		}
 	}
 	// One cause fails every list; the first says it.
@@ -279,21 +279,21 @@ func Rolling(ctx context.Context, in View, head compile.Result) ([]plan.Rolling,
 }
 
 // UnderWay are the pools of head that have nodes to be replaced, or machines that
-// have not joined, with what holds them.
+// have not joined, with what holds them, and notes of what could not be read.
 func UnderWay(ctx context.Context, in View, head compile.Result, prices *catalog.Catalog,
-	now time.Time) ([]plan.Rolling, error) {
-	objects, nodes, _, err := read(ctx, head, in, false)
+	now time.Time) ([]plan.Rolling, []string, error) {
+	objects, nodes, notes, err := read(ctx, head, in, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	held, _, err := in.Holds(ctx, nodes, now)
+	held, more, err := in.Holds(ctx, nodes, now)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	all, err := plan.Rolls(plan.State{
 		Objects: liveOf(head, index(objects)), Offers: offers(head.Cluster, prices), Nodes: held, Now: now,
 	})
-	return plan.UnderWay(all), err
+	return plan.UnderWay(all), append(notes, more...), err
 }
 
 // liveOf are the objects of head as the cluster has them. That one is condemned is no

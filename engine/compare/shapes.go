@@ -84,11 +84,12 @@ func Shapes(ctx context.Context, cluster View) (shapes.Set, error) {
 			"PersistentVolumeClaims, PersistentVolumes and StorageClasses.")
 	}
 	if setsErr != nil {
-		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list them.")
+		found.Notes = append(found.Notes, "DaemonSets are not known: the user who read the cluster may not list "+
+			refused(setsErr)+".")
 	}
 	if budgetsErr != nil {
 		found.Notes = append(found.Notes, "PodDisruptionBudgets are not known: the user who read the cluster may not list "+
-			"them.")
+			refused(budgetsErr)+".")
 	}
 	return found, nil
 }

@@ -62,7 +62,8 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 		objects, err := cluster.Objects(ctx, kind)
 		if apierrors.IsForbidden(err) {
 			s.Notes = append(s.Notes,
-				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list them.", kind.Kind))
+				fmt.Sprintf("Objects of kind %s are not in the snapshot: the user who took it may not list %s.", kind.Kind,
+					refused(err)))
 			continue
 		}
 		if err != nil {
@@ -80,7 +81,7 @@ func TakeSnapshot(ctx context.Context, cluster View, now time.Time) (Snapshot, e
 	if err != nil {
 		return s, err
 	}
-	s.Nodes, s.Notes = anonymous(held, s.chosen(), s.salt()), append(s.Notes, notes...)
+	s.Nodes, s.Notes = anonymous(held, s.chosen(), s.salt()), slices.Concat(s.Notes, cluster.Notes(), notes)
 	if err := s.place(); err != nil {
 		return s, err
 	}

@@ -3,8 +3,11 @@ package compare
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -44,11 +47,14 @@ type lister interface {
 }
 
 // LiveView reads a cluster, by lists and nothing else.
-func LiveView(cluster lister) View { return live{cluster} }
+func LiveView(cluster lister) View { return &live{cluster: cluster} }
 
-type live struct{ cluster lister }
+type live struct {
+	cluster  lister
+	nodeless atomic.Bool // Node objects could not be listed
+}
 
-func (l live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
+func (l *live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]any, error) {
 	objects, err := l.cluster.List(ctx, kind.APIVersion, kind.Kind)
 	if meta.IsNoMatchError(err) && kind != *schemas.Pool.Object && kind != *schemas.NodeClass.Object {
 		return nil, nil
@@ -56,15 +62,16 @@ func (l live) Objects(ctx context.Context, kind schemas.Object) ([]map[string]an
 	return objects, err
 }
 
-func (l live) Nodes(ctx context.Context) ([]plan.Node, error) {
+func (l *live) Nodes(ctx context.Context) ([]plan.Node, error) {
 	claims, err := listOf[karpv1.NodeClaim](ctx, l.cluster, "karpenter.sh/v1", "NodeClaim")
 	if err != nil {
 		return nil, err
 	}
 	machines, err := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
-	if err != nil && !apierrors.IsForbidden(err) { // Holds says that they are not known
+	if err != nil && !apierrors.IsForbidden(err) {
 		return nil, err
 	}
+	l.nodeless.Store(err != nil)
 	return NodesOf(claims, machines), nil
 }
 
@@ -113,29 +120,44 @@ func initialized(claim *karpv1.NodeClaim) bool {
 
 // Holds lists nodes, pods and disruption budgets. A list that this user may not
 // have is left out, and noted.
-func (l live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
+func (l *live) Holds(ctx context.Context, nodes []plan.Node, now time.Time) ([]plan.Node, []string, error) {
 	var notes []string
-	noted := func(what string, err error) error {
+	noted := func(err error) error {
 		if !apierrors.IsForbidden(err) {
 			return err
 		}
-		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", what))
+		notes = append(notes, fmt.Sprintf("This user may not list %s, so what they hold back is not known.", refused(err)))
 		return nil
 	}
 	machines, nodesErr := listOf[corev1.Node](ctx, l.cluster, "v1", "Node")
 	pods, podsErr := listOf[corev1.Pod](ctx, l.cluster, "v1", "Pod")
 	budgets, budgetsErr := listOf[policyv1.PodDisruptionBudget](ctx, l.cluster, "policy/v1", "PodDisruptionBudget")
 	pools, poolsErr := listOf[karpv1.NodePool](ctx, l.cluster, "karpenter.sh/v1", "NodePool")
-	if err := cmp.Or(noted("nodes", nodesErr), noted("pods", podsErr),
-		noted("poddisruptionbudgets", budgetsErr), noted("nodepools", poolsErr)); err != nil {
+	if err := cmp.Or(noted(nodesErr), noted(podsErr), noted(budgetsErr), noted(poolsErr)); err != nil {
 		return nil, nil, err
 	}
 	held, err := Hold(nodes, Holders{Machines: machines, Pods: pods, Budgets: budgets, Pools: pools}, now)
 	return held, notes, err
 }
 
-// Notes implements View: the lists themselves say what may not be read.
-func (live) Notes() []string { return nil }
+// Notes implements View: the lists themselves say what else may not be read.
+func (l *live) Notes() []string {
+	if l.nodeless.Load() {
+		return []string{"This user may not list nodes, so whether they are ready, and which version of Kubernetes they run, is " +
+			"not known."}
+	}
+	return nil
+}
+
+// refused is the resource that the right to list is missing for, such as nodepools.karpenter.sh.
+func refused(err error) string {
+	var answer apierrors.APIStatus
+	if !errors.As(err, &answer) || answer.Status().Details == nil {
+		return "some objects"
+	}
+	details := answer.Status().Details
+	return strings.TrimSuffix(details.Kind+"."+details.Group, ".")
+}
 
 // listOf reads a list into its type.
 func listOf[T any](ctx context.Context, from lister, apiVersion, kind string) ([]T, error) {

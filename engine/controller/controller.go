@@ -42,6 +42,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/trace/nodeclaims"
 	"github.com/lkeplan/lkeplan/engine/trace/otlp"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/capacitylimit"
 	"github.com/lkeplan/lkeplan/linode/catalog"
@@ -150,7 +151,10 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		}
 	}
 	logger := logr.FromSlogHandler(calm{cfg.Log.Handler()})
-	config := rest.CopyConfig(cfg.Kube)
+	config, err := bound.Config(cfg.Kube)
+	if err != nil {
+		return nil, err
+	}
 	// A burst of 250 nodes is a thousand requests for NodeClaims. The API server
 	// has a fairness of its own.
 	config.QPS, config.Burst, config.UserAgent = 500, 1000, "lkeplan-controller"

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -32,11 +33,15 @@ func newRecord(cfg Config) (record, error) {
 	if namespace == "" {
 		return record{}, nil
 	}
-	c, err := client.New(cfg.Kube, client.Options{Scheme: scheme.Scheme})
+	bounded, err := bound.Config(cfg.Kube)
+	if err != nil {
+		return record{}, err
+	}
+	c, err := client.NewWithWatch(bounded, client.Options{Scheme: scheme.Scheme})
 	if err != nil {
 		return record{}, explainManager(err, cfg)
 	}
-	return record{client: c, namespace: namespace}, nil
+	return record{client: bound.Client(c, cfg.Kube.Host), namespace: namespace}, nil
 }
 
 // ownNamespace is the controller's own namespace; "" where it has none.

@@ -241,6 +241,7 @@ func everythingRegistered(t *testing.T) {
 // discovery serves what an API server says of the kinds that it has: those of a scheme.
 func discovery(t *testing.T, of *runtime.Scheme) http.Handler {
 	t.Helper()
+	typed := func(kind string) metav1.TypeMeta { return metav1.TypeMeta{Kind: kind, APIVersion: "v1"} }
 	lists := map[schema.GroupVersion]*metav1.APIResourceList{}
 	for kind := range of.AllKnownTypes() {
 		gv := kind.GroupVersion()
@@ -248,14 +249,14 @@ func discovery(t *testing.T, of *runtime.Scheme) http.Handler {
 			continue
 		}
 		if lists[gv] == nil {
-			lists[gv] = &metav1.APIResourceList{GroupVersion: gv.String()}
+			lists[gv] = &metav1.APIResourceList{TypeMeta: typed("APIResourceList"), GroupVersion: gv.String()}
 		}
 		plural, singular := meta.UnsafeGuessKindToResource(kind)
 		lists[gv].APIResources = append(lists[gv].APIResources, metav1.APIResource{
 			Name: plural.Resource, SingularName: singular.Resource, Kind: kind.Kind, Verbs: metav1.Verbs{"get", "list", "watch"},
 		})
 	}
-	answers := map[string]any{"/api": &metav1.APIVersions{Versions: []string{"v1"}}}
+	answers := map[string]any{"/api": &metav1.APIVersions{TypeMeta: typed("APIVersions"), Versions: []string{"v1"}}}
 	groups := map[string]*metav1.APIGroup{}
 	for gv, list := range lists {
 		if gv.Group == "" {
@@ -270,7 +271,7 @@ func discovery(t *testing.T, of *runtime.Scheme) http.Handler {
 		groups[gv.Group].Versions = append(groups[gv.Group].Versions, version)
 		groups[gv.Group].PreferredVersion = version
 	}
-	all := &metav1.APIGroupList{}
+	all := &metav1.APIGroupList{TypeMeta: typed("APIGroupList")}
 	for _, group := range groups {
 		all.Groups = append(all.Groups, *group)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/version"
 
 	"github.com/lkeplan/lkeplan/engine/leave"
@@ -91,5 +92,9 @@ func Sick(found []Finding) bool { return worst(found) == Fail }
 
 // unknown is the finding where something cannot be looked at.
 func unknown(of string, err error) []Finding {
-	return []Finding{{Warn, of, "not known: " + err.Error(), "run it as a user who may"}}
+	f := Finding{Warn, of, "not known: " + err.Error(), ""}
+	if apierrors.IsForbidden(err) {
+		f.Do = "run it as a user who may"
+	}
+	return []Finding{f}
 }

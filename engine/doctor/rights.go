@@ -25,10 +25,14 @@ func (p Patient) rights(ctx context.Context) []Finding {
 		return unknown(of, err)
 	}
 	together := !slices.ContainsFunc(parts, func(d part) bool { return d.name == "lkeplan-gitops" })
+	plans, err := p.plans(ctx)
+	if err != nil {
+		return unknown(of, err)
+	}
 	var found []Finding
 	for _, d := range parts {
 		rights := needed[d.name]
-		if together && d.name == "lkeplan-controller" && p.plans(ctx) > 0 {
+		if together && d.name == "lkeplan-controller" && plans > 0 {
 			more := slices.DeleteFunc(needed["lkeplan-gitops"], func(r authorizationv1.ResourceAttributes) bool {
 				return r.Resource == "leases" // it has one Lease, its own
 			})
@@ -77,12 +81,12 @@ func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.R
 }
 
 // plans counts the NodePlans.
-func (p Patient) plans(ctx context.Context) int {
+func (p Patient) plans(ctx context.Context) (int, error) {
 	plans, err := p.Cluster.List(ctx, "lkeplan.dev/v1alpha1", "NodePlan")
-	if err != nil {
-		return 0
+	if meta.IsNoMatchError(err) {
+		return 0, nil
 	}
-	return len(plans)
+	return len(plans), err
 }
 
 // policies looks at the admission policy for approvals. Without a binding that denies, a
@@ -98,7 +102,9 @@ func (p Patient) policies(ctx context.Context) []Finding {
 		return unknown(of, err)
 	}
 	if policy == nil {
-		if p.plans(ctx) == 0 {
+		if n, err := p.plans(ctx); err != nil {
+			return unknown(of, err)
+		} else if n == 0 {
 			return nil // there is nothing to approve
 		}
 		return []Finding{{Warn, of, "there is no ValidatingAdmissionPolicy " + name + so, to}}

@@ -6,11 +6,13 @@
 package follow
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -19,16 +21,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Follower follows one cluster. It is safe for concurrent use.
 type Follower struct {
-	// Patience is how long Read waits for an API server that says nothing.
-	Patience time.Duration
-
 	client client.WithWatch
 	every  time.Duration // between lists, where there is no watch
 	kinds  []*known
@@ -39,11 +36,20 @@ type Follower struct {
 
 // Kind is one kind of objects, or some of them.
 type Kind struct {
-	Name   string // in the plural
-	List   func() client.ObjectList
+	Name   string // in the plural, and what is special about some
+	Group  string // of the API; "" for that of Kubernetes itself
+	Empty  client.ObjectList
 	Opts   []client.ListOption
 	Needed bool // without it there is nothing to show
 }
+
+// resource is what the right to list a kind is for, such as nodepools.karpenter.sh.
+func (k Kind) resource() string {
+	name, _, _ := strings.Cut(strings.ToLower(k.Name), " ")
+	return strings.TrimSuffix(name+"."+k.Group, ".")
+}
+
+func (k Kind) list() client.ObjectList { return k.Empty.DeepCopyObject().(client.ObjectList) }
 
 // known is what is known of a kind.
 type known struct {
@@ -53,49 +59,35 @@ type known struct {
 	unlisted bool   // the cluster has the kind, and does not list it
 }
 
-// New returns a Follower of the cluster of a client configuration, which lists as often
-// as it is told where it may not watch. The kinds must be in the scheme of client-go.
-func New(cfg *rest.Config, every time.Duration, kinds ...Kind) (*Follower, error) {
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		return nil, fmt.Errorf("connect to the API server at %s: %w", cfg.Host, err)
-	}
-	return With(c, every, kinds...), nil
-}
-
-// With returns a Follower that reads by a client.
-func With(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
-	f := &Follower{Patience: time.Minute, client: c, every: every}
+// New returns a Follower that reads by a client, which knows the kinds and bounds its
+// requests. It lists as often as it is told where it may not watch.
+func New(c client.WithWatch, every time.Duration, kinds ...Kind) *Follower {
+	f := &Follower{client: c, every: every}
 	for _, k := range kinds {
 		f.kinds = append(f.kinds, &known{Kind: k})
 	}
 	return f
 }
 
-// Read reads all kinds once. What cannot be read and is not needed is noted.
+// Read reads all kinds once. What cannot be read and is not needed is noted; the first error
+// of another sort ends it.
 func (f *Follower) Read(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, f.Patience, errSilent)
-	defer cancel()
+	all, end := context.WithCancel(ctx)
+	defer end()
 	errs := make([]error, len(f.kinds))
 	var wait sync.WaitGroup
 	for i, k := range f.kinds {
-		wait.Go(func() { _, errs[i] = f.read(ctx, k) })
+		wait.Go(func() {
+			_, err := f.read(all, k)
+			if err != nil && (k.Needed || !explained(err)) && all.Err() == nil {
+				errs[i] = fmt.Errorf("list the %s: %w", k.Name, err)
+				end()
+			}
+		})
 	}
 	wait.Wait()
-	for i, k := range f.kinds {
-		switch err := errs[i]; {
-		case err == nil, explained(err) && !k.Needed:
-		case !explained(err) && context.Cause(ctx) == errSilent:
-			return fmt.Errorf("list the %s: the API server has not answered for %s", k.Name, f.Patience)
-		default:
-			return fmt.Errorf("list the %s: %w", k.Name, err)
-		}
-	}
-	return nil
+	return cmp.Or(append(errs, ctx.Err())...)
 }
-
-// errSilent ends lists that nobody answers.
-var errSilent = errors.New("the API server does not answer")
 
 // explained reports whether an error is one that a note tells, and that asking again does
 // not change.
@@ -130,7 +122,7 @@ func (f *Follower) follow(ctx context.Context, k *known) {
 
 // read lists a kind, from the API server's cache, and returns the version that it has.
 func (f *Follower) read(ctx context.Context, k *known) (version string, err error) {
-	list := k.List()
+	list := k.list()
 	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: "0"}})
 	if err := f.client.List(ctx, list, opts...); err != nil {
 		f.note(ctx, k, err)
@@ -161,7 +153,7 @@ func (f *Follower) note(ctx context.Context, k *known, err error) {
 	unlisted := apierrors.IsForbidden(err) || apierrors.IsNotFound(err) // where it knows no such kind, there are none
 	switch {
 	case apierrors.IsForbidden(err):
-		problem = k.Name + " cannot be shown: the user may not list them."
+		problem = fmt.Sprintf("%s cannot be shown: the user may not list %s.", k.Name, k.resource())
 	case apierrors.IsNotFound(err):
 		problem = k.Name + " cannot be shown: the API server has no list of them."
 	case meta.IsNoMatchError(err):
@@ -180,7 +172,7 @@ var errAgain = errors.New("the watch has ended")
 func (f *Follower) watch(ctx context.Context, k *known, version string) error {
 	opts := append(slices.Clone(k.Opts), &client.ListOptions{Raw: &metav1.ListOptions{ResourceVersion: version}})
 	began := time.Now()
-	w, err := f.client.Watch(ctx, k.List(), opts...)
+	w, err := f.client.Watch(ctx, k.list(), opts...)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/lkeplan/lkeplan/kube/bound"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -78,22 +79,12 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 	ticker := time.NewTicker(pollNodes)
 	defer ticker.Stop()
 	for {
-		h, err := Read(ctx, in)
-		if err != nil {
+		left, err := going(ctx, in, pools)
+		if bound.Silent(err) {
+			left = reported // and looked at again
+		} else if err != nil {
 			return err
 		}
-		if back := newcomer(h.Pools, pools); back != nil {
-			return fmt.Errorf("NodePool %s has been made again: have Flux, Argo CD or whoever applies it stop, and run this "+
-				"again", manifest.Name(back))
-		}
-		for _, claim := range h.Claims {
-			if !manifest.Deleted(claim) {
-				if err := in.Delete(ctx, claim); err != nil {
-					return err
-				}
-			}
-		}
-		left := remaining(h)
 		for _, pool := range slices.Sorted(maps.Keys(left)) {
 			if left[pool] != reported[pool] {
 				report(Step{nodePool.name, pool, "nodes left: " + strconv.Itoa(left[pool])})
@@ -105,7 +96,7 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 			}
 		}
 		reported = left
-		if len(left) == 0 {
+		if len(left) == 0 && err == nil {
 			return nil
 		}
 		select {
@@ -114,6 +105,26 @@ func gone(ctx context.Context, in Cluster, pools []map[string]any, report func(S
 			return unfinished(left, context.Cause(ctx))
 		}
 	}
+}
+
+// going has all NodeClaims deleted, and counts the nodes that are left.
+func going(ctx context.Context, in Cluster, pools []map[string]any) (left map[string]int, err error) {
+	h, err := Read(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if back := newcomer(h.Pools, pools); back != nil {
+		return nil, fmt.Errorf("NodePool %s has been made again: have Flux, Argo CD or whoever applies it stop, and run "+
+			"this again", manifest.Name(back))
+	}
+	for _, claim := range h.Claims {
+		if !manifest.Deleted(claim) {
+			if err := in.Delete(ctx, claim); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return remaining(h), nil
 }
 
 // newcomer returns a pool that is none of the others; nil where there is none.

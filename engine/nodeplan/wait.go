@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/lkeplan/lkeplan/kube/bound"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
@@ -67,7 +68,7 @@ func poll(ctx context.Context, done func(context.Context) (bool, error), late fu
 		switch {
 		case ctx.Err() != nil:
 			return late()
-		case ok || err != nil:
+		case ok || err != nil && !bound.Silent(err):
 			return err
 		}
 		select {

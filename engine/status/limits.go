@@ -65,8 +65,13 @@ func (w *world) ownLimits(pool *karpv1.NodePool) []Amount {
 	if w.Unread(kindClaims) != "" {
 		used = pool.Status.Resources // as Karpenter has counted last
 	}
+	unknown := w.Unread(kindClaims) != "" && len(used) == 0
 	plans := instancetype.Candidates(w.types(), instancetype.RequirementsOf(pool), nil)
 	for name, most := range pool.Spec.Limits {
+		if unknown {
+			amounts = append(amounts, Amount{Resource: string(name), Used: "?", Most: most.String(), Left: "?"})
+			continue
+		}
 		a := amountOf(string(name), used[name], most)
 		if least, left := leastOf(plans, name), resource.MustParse(a.Left); !a.full && least.Cmp(left) > 0 {
 			a.least = least.String()

@@ -23,17 +23,17 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// Pool is a NodePool.
+// Pool is a NodePool. Where not all of its nodes are known, their number, states and cost are
+// nil.
 type Pool struct {
-	Name   string        `json:"name"` // "" for the nodes of none
-	Class  string        `json:"node_class,omitempty"`
-	Nodes  int           `json:"nodes"`
-	States []Count       `json:"states"`
-	Cost   catalog.Price `json:"cost"`
-	Limits []Amount      `json:"limits"` // its own
-	Says   []Remark      `json:"says"`
-	coming int
-	vague  bool // not all of its nodes are known
+	Name   string         `json:"name"` // "" for the nodes of none
+	Class  string         `json:"node_class,omitempty"`
+	Nodes  *int           `json:"nodes"`
+	States []Count        `json:"states"`
+	Cost   *catalog.Price `json:"cost"`
+	Limits []Amount       `json:"limits"` // its own
+	Says   []Remark       `json:"says"`
+	coming *int
 }
 
 // Count is how many nodes of a pool are in a state.
@@ -173,13 +173,14 @@ func (w *world) pools(screen top.Screen, r rolls) []Pool {
 	}
 	pools := []Pool{}
 	for _, row := range screen.Pools {
-		p := Pool{
-			Name: row.Name, Nodes: row.Count, Cost: row.Cost, coming: row.Coming, States: []Count{}, Limits: []Amount{},
-			Says: []Remark{}, vague: w.Unread(kindNodes, kindClaims) != "",
-		}
-		for _, state := range states() {
-			if n := counts[row.Name][state]; n > 0 && !p.vague {
-				p.States = append(p.States, Count{state, n})
+		p := Pool{Name: row.Name, Limits: []Amount{}, Says: []Remark{}}
+		if w.Unread(kindNodes, kindClaims) == "" {
+			coming := int(row.Coming.N)
+			p.Nodes, p.Cost, p.coming, p.States = &row.Count, &row.Cost, &coming, []Count{}
+			for _, state := range states() {
+				if n := counts[row.Name][state]; n > 0 {
+					p.States = append(p.States, Count{state, n})
+				}
 			}
 		}
 		if object := objects[row.Name]; object != nil {

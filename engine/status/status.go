@@ -102,19 +102,19 @@ type Given struct {
 	Region  string // of the cluster; "" for what its nodes tell
 }
 
-// Status is what is happening.
+// Status is what is happening. What is not known, as its kind cannot be listed, is nil.
 type Status struct {
-	Place     string        `json:"cluster"`
-	Nodes     int           `json:"nodes"`  // machines, those included that are still to come
-	Coming    int           `json:"coming"` // of these
-	Cost      catalog.Price `json:"cost"`
-	Pools     []Pool        `json:"pools"`
-	Classes   []Class       `json:"node_classes"` // that something is to be said of
-	Limits    []Limit       `json:"capacity_limits"`
-	Waiting   []Workload    `json:"pods_waiting"` // nil where pods cannot be listed
-	NodePlans []NodePlan    `json:"nodeplans"`
-	Notes     []string      `json:"notes"`      // what could not be read, or worked out
-	NotListed []string      `json:"not_listed"` // kinds that could not be listed: what is of them is not known
+	Place     string         `json:"cluster"`
+	Nodes     *int           `json:"nodes"`  // machines, those included that are still to come
+	Coming    *int           `json:"coming"` // of these
+	Cost      *catalog.Price `json:"cost"`
+	Pools     []Pool         `json:"pools"`
+	Classes   []Class        `json:"node_classes"` // that something is to be said of
+	Limits    []Limit        `json:"capacity_limits"`
+	Waiting   []Workload     `json:"pods_waiting"`
+	NodePlans []NodePlan     `json:"nodeplans"`
+	Notes     []string       `json:"notes"`      // what could not be read, or worked out
+	NotListed []string       `json:"not_listed"` // kinds that could not be listed: what is of them is not known
 	now       time.Time
 }
 
@@ -150,7 +150,10 @@ func Of(l Lists, g Given) (Status, error) {
 		Place: g.Place, Notes: append([]string{}, l.Notes...), NotListed: append([]string{}, l.Unlisted...), now: g.Now,
 	}
 	screen := top.Of(top.Cluster{Nodes: l.Nodes, Claims: l.Claims, Pools: l.Pools}, g.Catalog.Price)
-	s.Nodes, s.Coming, s.Cost = screen.Total.Count, screen.Total.Coming, screen.Total.Cost
+	if l.Unread(kindNodes, kindClaims) == "" {
+		coming := int(screen.Total.Coming.N)
+		s.Nodes, s.Coming, s.Cost = &screen.Total.Count, &coming, &screen.Total.Cost
+	}
 	w := &world{Lists: l, Given: g, byUID: l.eventsByObject()}
 	w.types = sync.OnceValue(func() []*cloudprovider.InstanceType {
 		region, tier := l.Region()
@@ -161,10 +164,11 @@ func Of(l Lists, g Given) (Status, error) {
 		return s, err
 	}
 	s.Pools = w.pools(screen, rolls)
-	s.Classes, s.Limits, s.NodePlans = w.classes(), w.limits(), w.nodePlans()
-	if l.Unread(kindPods) == "" {
-		s.Waiting = w.waiting(s)
-	}
+	s.Classes = listed(l, kindClasses, w.classes)
+	s.Limits = listed(l, kindLimits, w.limits)
+	s.NodePlans = listed(l, kindPlans, w.nodePlans)
+	s.Waiting = listed(l, kindPods, func() []Workload { return w.waiting(s) })
+	s.Notes = append(s.Notes, w.doubts()...)
 	if g.Pool != "" {
 		return s.only(g.Pool)
 	}
@@ -213,9 +217,7 @@ func (s Status) only(pool string) (Status, error) {
 	s.Pools, s.Nodes, s.Coming, s.Cost = []Pool{p}, p.Nodes, p.coming, p.Cost
 	s.Classes = keep(s.Classes, func(c Class) bool { return c.Name == p.Class })
 	s.Limits = keep(s.Limits, func(l Limit) bool { return len(l.Pools) == 0 || slices.Contains(l.Pools, pool) })
-	if s.Waiting != nil {
-		s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
-	}
+	s.Waiting = keep(s.Waiting, func(w Workload) bool { return slices.Contains(w.Pools, pool) })
 	s.NodePlans = keep(s.NodePlans, func(n NodePlan) bool { return slices.Contains(n.pools, pool) })
 	return s, nil
 }
@@ -234,7 +236,11 @@ func byName[T metav1.Object](list []T) []T {
 	})
 }
 
+// keep are some of those that there are; nil where these are not known.
 func keep[T any](all []T, some func(T) bool) []T {
+	if all == nil {
+		return nil
+	}
 	kept := []T{}
 	for _, one := range all {
 		if some(one) {

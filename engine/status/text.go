@@ -11,6 +11,7 @@ import (
 	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/engine/nodeplan"
 	"github.com/lkeplan/lkeplan/engine/top"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
 // View is how a status is written.
@@ -43,17 +44,18 @@ func (s Status) Text(v View) string {
 
 // headline says what there is in all.
 func (s Status) headline() string {
-	pools := diag.Counted(s.declared(), "pool")
-	text := fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(s.Nodes, "node"), pools, s.Cost.Hourly,
-		s.Cost.Monthly)
-	if slices.Contains(s.NotListed, kindNodes) || slices.Contains(s.NotListed, kindClaims) {
-		text = pools + ", of whose nodes not all are known"
+	text := diag.Counted(s.declared(), "pool")
+	if s.Nodes == nil {
+		text += ", of whose nodes not all are known"
+	} else {
+		text = fmt.Sprintf("%s in %s, $%s an hour, $%s a month", diag.Counted(*s.Nodes, "node"), text, s.Cost.Hourly,
+			s.Cost.Monthly)
 	}
 	if s.Place != "" {
 		text = s.Place + ": " + text
 	}
-	if s.Coming > 0 {
-		text += fmt.Sprintf("; %d on the way", s.Coming)
+	if s.Coming != nil && *s.Coming > 0 {
+		text += fmt.Sprintf("; %d on the way", *s.Coming)
 	}
 	pods := 0
 	for _, w := range s.Waiting {
@@ -125,8 +127,8 @@ func (p *page) pools(pools []Pool, all bool) {
 	if len(pools) == 0 {
 		return
 	}
-	rows, left := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}, Pool{}
-	silent := 0
+	rows := [][]string{{"POOL", "NODES", "STATE", "$/MONTH", "LIMITS"}}
+	silent, nodes, cost := 0, 0, catalog.Money(0) // of those that are left out
 	for _, pool := range pools {
 		if pool.quiet() {
 			silent++
@@ -135,21 +137,18 @@ func (p *page) pools(pools []Pool, all bool) {
 	var shown []Pool
 	folded := 0
 	for _, pool := range pools {
-		if !all && silent > quiet && pool.quiet() {
+		if !all && silent > quiet && pool.quiet() && pool.Nodes != nil {
 			folded++
-			left.Nodes += pool.Nodes
-			left.Cost.Monthly += pool.Cost.Monthly
+			nodes += *pool.Nodes
+			cost += pool.Cost.Monthly
 			continue
 		}
 		shown = append(shown, pool)
-		rows = append(rows, []string{
-			cmp.Or(pool.Name, "(none)"), fmt.Sprint(pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String(),
-			amountsText(pool.Limits),
-		})
-		if pool.vague {
-			row := rows[len(rows)-1]
-			row[1], row[2], row[3] = "?", "?", "?"
+		row := []string{cmp.Or(pool.Name, "(none)"), "?", "?", "?", amountsText(pool.Limits)}
+		if pool.Nodes != nil {
+			row[1], row[2], row[3] = fmt.Sprint(*pool.Nodes), statesText(pool.States), pool.Cost.Monthly.String()
 		}
+		rows = append(rows, row)
 	}
 	p.line(0, "")
 	lines := columns(rows, 1, 3)
@@ -160,7 +159,7 @@ func (p *page) pools(pools []Pool, all bool) {
 	}
 	if folded > 0 {
 		p.line(0, "and %s of which no more is to be said: %s, $%s a month (--all lists them)", diag.Counted(folded, "pool"),
-			diag.Counted(left.Nodes, "node"), left.Cost.Monthly)
+			diag.Counted(nodes, "node"), cost)
 	}
 }
 

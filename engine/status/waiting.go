@@ -8,6 +8,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/engine/top"
@@ -96,7 +97,7 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 			lines.add("the scheduling gate " + gate.Name + " holds it back")
 		}
 		nc, said := w.word(pod, pools)
-		if nc != nil && !slices.Contains(coming, nc) {
+		if nc != nil && !slices.ContainsFunc(coming, func(c *karpv1.NodeClaim) bool { return c.Name == nc.Name }) {
 			coming = append(coming, nc)
 		}
 		lines.add(said...)
@@ -126,8 +127,8 @@ func (w *world) reasons(pods []*corev1.Pod, pools []string, s Status) []string {
 func (s Status) inTheWay(p Pool, asked bool, into *lines) {
 	for _, r := range p.Says {
 		switch r.What {
-		case NotReady, Stock, Full:
-			if !asked {
+		case NotReady, Stock, Full, BadClass:
+			if !asked && (r.What != BadClass || s.Classes == nil) { // of which its class says why
 				into.unlessSaid("pool "+p.Name+": ", r.Text)
 			}
 		}
@@ -152,6 +153,8 @@ func (w *world) silence(pod *corev1.Pod, pools []string) string {
 		return "what is said of it is not known: " + w.Unread(kindEvents)
 	case age < time.Minute:
 		return "it is new, and nobody has said anything of it yet"
+	case w.Unread(kindClasses, kindLimits) != "":
+		return "why is not known: " + w.Unread(kindClasses, kindLimits)
 	}
 	return "nobody says why, and its pools say nothing either: does the controller run? lkeplan doctor looks"
 }
@@ -211,15 +214,19 @@ func refused(message string, pools []string) []string {
 }
 
 // nominated is the NodeClaim that an event says a pod is to have; nil where it is gone, or
-// is a node already.
+// is a node already. Where NodeClaims could not be listed, no more of it is known than its name.
 func (w *world) nominated(message string) *karpv1.NodeClaim {
 	_, rest, found := strings.Cut(message, "nodeclaim/")
 	if !found {
 		return nil
 	}
 	name, _, _ := strings.Cut(rest, ",")
+	name = strings.TrimSpace(name)
+	if w.Unread(kindClaims) != "" {
+		return &karpv1.NodeClaim{ObjectMeta: metav1.ObjectMeta{Name: name}}
+	}
 	for _, nc := range w.Claims {
-		if nc.Name == strings.TrimSpace(name) && nc.DeletionTimestamp.IsZero() {
+		if nc.Name == name && nc.DeletionTimestamp.IsZero() {
 			return nc
 		}
 	}
@@ -235,6 +242,13 @@ func (w *world) underWay(coming []*karpv1.NodeClaim) []string {
 		return cmp.Or(a.CreationTimestamp.Compare(b.CreationTimestamp.Time), strings.Compare(a.Name, b.Name))
 	})
 	first := coming[0]
+	if unread := w.Unread(kindClaims); unread != "" {
+		text := fmt.Sprintf("NodeClaim %s was made for it", first.Name)
+		if len(coming) > 1 {
+			text = fmt.Sprintf("%d NodeClaims were made for them, one of them %s", len(coming), first.Name)
+		}
+		return []string{text + "; whether nodes come of it is not known: " + unread}
+	}
 	how := "is asked for"
 	switch {
 	case first.Status.NodeName != "":

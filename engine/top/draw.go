@@ -87,7 +87,7 @@ const leastPlace = 12
 // head says what there is in all.
 func (s Screen) head(v View) []string {
 	t := s.Total
-	pods := diag.Counted(t.Pods, "pod")
+	pods := diag.Counted(int(t.Pods.N), "pod")
 	if s.podless() {
 		pods = "pods not known"
 	}
@@ -107,13 +107,16 @@ func (s Screen) head(v View) []string {
 	for _, n := range []struct {
 		n    int
 		what string
-	}{{t.Coming, "coming"}, {t.Rolls, "outdated or going"}, {s.unready(), "not ready"}} {
+	}{{int(t.Coming.N), "coming"}, {int(t.Rolls.N), "outdated or going"}, {s.unready(), "not ready"}} {
 		if n.n > 0 {
 			notes = append(notes, fmt.Sprintf("%d %s", n.n, n.what))
 		}
 	}
-	if s.Wait > 0 {
-		notes = append(notes, diag.Counted(s.Wait, "pod")+" waiting for a node")
+	if n := int(s.Wait.N); n > 0 {
+		notes = append(notes, diag.Counted(n, "pod")+" waiting for a node")
+	}
+	if s.claimless() {
+		notes = append(notes, "how many come or are outdated is not known")
 	}
 	if len(notes) > 0 {
 		lines = append(lines, v.paint(Change, cut(strings.Join(notes, ", "), v.Width)))
@@ -126,8 +129,8 @@ func (s Screen) head(v View) []string {
 		room = min(max(v.Width-40, 10), room)
 	}
 	lines = append(lines,
-		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested), cores(t.CPU.Allocatable)),
-		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested), gib(t.Memory.Allocatable)))
+		"CPU    "+v.bar(t.CPU, room)+fmt.Sprintf("  %s of %s", cores(t.CPU.Requested.N), cores(t.CPU.Allocatable)),
+		"Memory "+v.bar(t.Memory, room)+fmt.Sprintf("  %s of %s", gib(t.Memory.Requested.N), gib(t.Memory.Allocatable)))
 	return lines
 }
 
@@ -135,6 +138,10 @@ func (s Screen) head(v View) []string {
 func (s Screen) podless() bool {
 	return slices.Contains(s.NotListed, "Pods")
 }
+
+// claimless reports whether the NodeClaims are not known: then it is neither which nodes come
+// nor, but for those that go, which are to be replaced.
+func (s Screen) claimless() bool { return slices.Contains(s.NotListed, "NodeClaims") }
 
 // known is a table without what takes the pods to tell.
 func (s Screen) known(t table) table {
@@ -160,16 +167,20 @@ func (s Screen) poolTable(v View) table {
 	}}
 	for _, p := range s.Pools {
 		nodes := strconv.Itoa(p.Count)
-		if p.Coming > 0 {
-			nodes = fmt.Sprintf("%d+%d", p.Count-p.Coming, p.Coming)
+		if p.Coming.N > 0 || p.Coming.Unknown {
+			nodes = fmt.Sprintf("%d+%s", p.Count-int(p.Coming.N), p.Coming)
 		}
-		rolling := cell{text: strconv.Itoa(p.Rolls)}
-		if p.Rolls > 0 {
+		limits := strings.Join(p.Limits, " ")
+		if slices.Contains(s.NotListed, "NodePools") {
+			limits = "?"
+		}
+		rolling := cell{text: p.Rolls.String()}
+		if p.Rolls.N > 0 {
 			rolling.ink = Change
 		}
 		t.rows = append(t.rows, []cell{
 			{text: orDash(p.Name)}, {text: nodes}, rolling, {use: p.CPU}, {use: p.Memory}, {text: p.monthly()},
-			{text: strings.Join(p.Limits, " "), ink: Faint},
+			{text: limits, ink: Faint},
 		})
 	}
 	return t
@@ -184,7 +195,7 @@ func (s Screen) nodeTable(v View, from, to int) table {
 	for _, n := range s.Nodes[from:to] {
 		t.rows = append(t.rows, []cell{
 			{text: n.Name}, {text: orDash(n.Pool)}, {text: orDash(n.Plan)}, {use: n.CPU}, {use: n.Memory},
-			{text: strconv.Itoa(n.Pods)}, {text: n.monthly()}, {text: Age(v.Now.Sub(n.Created))},
+			{text: n.Pods.String()}, {text: n.monthly()}, {text: Age(v.Now.Sub(n.Created))},
 			{text: strings.TrimSpace(string(n.State) + " " + n.Why), ink: n.State.ink()},
 		})
 	}
@@ -223,8 +234,8 @@ func (d Detail) DrawDetail(v View) string {
 		cut(fmt.Sprintf("%s: %s", d.Name, strings.TrimSpace(string(d.State)+" "+d.Why)), v.Width),
 		cut(fmt.Sprintf("pool %s, plan %s, %s, %s old", orDash(d.Pool), orDash(d.Plan), d.cost(),
 			Age(v.Now.Sub(d.Created))), v.Width),
-		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested), cores(d.CPU.Allocatable)),
-		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested), gib(d.Memory.Allocatable)),
+		"CPU    " + v.bar(d.CPU, 20) + fmt.Sprintf("  %s of %s", cores(d.CPU.Requested.N), cores(d.CPU.Allocatable)),
+		"Memory " + v.bar(d.Memory, 20) + fmt.Sprintf("  %s of %s", gib(d.Memory.Requested.N), gib(d.Memory.Allocatable)),
 		"",
 	}
 	if d.podless {

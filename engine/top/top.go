@@ -8,6 +8,7 @@ package top
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -37,7 +38,7 @@ type Screen struct {
 	Total Row      `json:"total"`
 	Pools []Pool   `json:"pools"`
 	Nodes []Node   `json:"nodes"`
-	Wait  int      `json:"pods_waiting"` // for a node
+	Wait  Tally    `json:"pods_waiting"` // for a node
 	Notes []string `json:"notes,omitempty"`
 	// NotListed are the kinds that could not be listed: what is of them is not known.
 	NotListed []string `json:"not_listed,omitempty"`
@@ -47,18 +48,49 @@ type Screen struct {
 type Row struct {
 	CPU    Use           `json:"cpu_millicores"`
 	Memory Use           `json:"memory_bytes"`
-	Pods   int           `json:"pods"`
+	Pods   Tally         `json:"pods"`
 	Cost   catalog.Price `json:"cost"`    // without the unpriced
 	Count  int           `json:"nodes"`   // machines, those included that are still to come
-	Coming int           `json:"coming"`  // of these
-	Rolls  int           `json:"rolling"` // outdated, or on their way out
+	Coming Tally         `json:"coming"`  // of these
+	Rolls  Tally         `json:"rolling"` // outdated, or on their way out
 	// Unpriced are those whose plan type, or its price in their region, nobody knows.
 	Unpriced int `json:"unpriced"`
 }
 
+// Tally is how many there are of something, as far as they are known. It is null in JSON
+// where some may not be known.
+type Tally struct {
+	N       int64
+	Unknown bool // there may be more
+}
+
+// MarshalJSON implements json.Marshaler.
+func (t Tally) MarshalJSON() ([]byte, error) {
+	if t.Unknown {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, t.N, 10), nil
+}
+
+// String is the number, or ? where it is not known, with those that are.
+func (t Tally) String() string {
+	switch {
+	case !t.Unknown:
+		return strconv.FormatInt(t.N, 10)
+	case t.N == 0:
+		return "?"
+	}
+	return strconv.FormatInt(t.N, 10) + "+?"
+}
+
+func (t *Tally) add(other Tally) {
+	t.N += other.N
+	t.Unknown = t.Unknown || other.Unknown
+}
+
 // Use is what pods ask for of what they may have.
 type Use struct {
-	Requested   int64 `json:"requested"`
+	Requested   Tally `json:"requested"`
 	Allocatable int64 `json:"allocatable"`
 }
 
@@ -67,11 +99,11 @@ func (u Use) Share() float64 {
 	if u.Allocatable <= 0 {
 		return 0
 	}
-	return float64(u.Requested) / float64(u.Allocatable)
+	return float64(u.Requested.N) / float64(u.Allocatable)
 }
 
 func (u *Use) add(other Use) {
-	u.Requested += other.Requested
+	u.Requested.add(other.Requested)
 	u.Allocatable += other.Allocatable
 }
 
@@ -99,7 +131,7 @@ func Of(c Cluster, prices Prices) Screen {
 	s := Screen{Notes: c.Notes, NotListed: c.Unlisted}
 	used := map[string]*load{}
 	for _, pod := range c.Pods {
-		s.Wait += count(used, pod)
+		s.Wait.N += count(used, pod)
 	}
 	claims := map[string]*karpv1.NodeClaim{}
 	for _, nc := range c.Claims {
@@ -115,21 +147,35 @@ func Of(c Cluster, prices Prices) Screen {
 	slices.SortFunc(s.Nodes, func(a, b Node) int {
 		return cmp.Or(strings.Compare(a.Pool, b.Pool), strings.Compare(a.Name, b.Name))
 	})
+	for i := range s.Nodes {
+		s.unsure(&s.Nodes[i].Row)
+	}
 	s.Pools = poolsOf(c.Pools, s.Nodes)
+	for i := range s.Pools {
+		s.unsure(&s.Pools[i].Row) // of those without nodes, too
+	}
 	for _, n := range s.Nodes {
 		s.Total.add(n.Row)
 	}
+	s.unsure(&s.Total)
+	s.Wait.Unknown = s.podless()
 	return s
+}
+
+// unsure notes of nodes what is not known.
+func (s Screen) unsure(r *Row) {
+	r.Pods.Unknown = s.podless()
+	r.CPU.Requested.Unknown, r.Memory.Requested.Unknown = s.podless(), s.podless()
+	r.Coming.Unknown, r.Rolls.Unknown = s.claimless(), s.claimless()
 }
 
 // load is what the pods of a node ask for.
 type load struct {
-	cpu, memory int64
-	pods        int
+	cpu, memory, pods int64
 }
 
 // count adds a pod to its node, and returns 1 for one that waits for a node.
-func count(used map[string]*load, pod *corev1.Pod) (waits int) {
+func count(used map[string]*load, pod *corev1.Pod) (waits int64) {
 	if pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
 		return 0
 	}
@@ -160,12 +206,12 @@ func nodeOf(node *corev1.Node, nc *karpv1.NodeClaim, l *load, prices Prices) Nod
 	n.CPU.Allocatable = node.Status.Allocatable.Cpu().MilliValue()
 	n.Memory.Allocatable = node.Status.Allocatable.Memory().Value()
 	if l != nil {
-		n.CPU.Requested, n.Memory.Requested, n.Pods = l.cpu, l.memory, l.pods
+		n.CPU.Requested.N, n.Memory.Requested.N, n.Pods.N = l.cpu, l.memory, l.pods
 	}
 	n.State, n.Why = stateOf(node, nc)
 	n.Count = 1
 	if n.State.rolls() {
-		n.Rolls = 1
+		n.Rolls.N = 1
 	}
 	n.price(prices, node.Labels[corev1.LabelTopologyRegion])
 	return n
@@ -182,7 +228,7 @@ func coming(nc *karpv1.NodeClaim, prices Prices) Node {
 	n.State, n.Why = stateOf(nil, nc)
 	n.Count = 1
 	if n.State == Ordered || n.State == Booting {
-		n.Coming = 1
+		n.Coming.N = 1
 	}
 	n.price(prices, nc.Labels[corev1.LabelTopologyRegion])
 	return n
@@ -203,12 +249,12 @@ func planOf(nc *karpv1.NodeClaim) string { return nc.Labels[corev1.LabelInstance
 func (r *Row) add(other Row) {
 	r.CPU.add(other.CPU)
 	r.Memory.add(other.Memory)
-	r.Pods += other.Pods
+	r.Pods.add(other.Pods)
 	r.Cost.Hourly += other.Cost.Hourly
 	r.Cost.Monthly += other.Cost.Monthly
 	r.Count += other.Count
-	r.Coming += other.Coming
-	r.Rolls += other.Rolls
+	r.Coming.add(other.Coming)
+	r.Rolls.add(other.Rolls)
 	r.Unpriced += other.Unpriced
 }
 

@@ -66,6 +66,7 @@ func (w *world) explainGone(a *Answer, g linodev1alpha1.GoneNode) {
 	case drifts[g.Message] != "" && g.Message != string(linode.PoolDrifted):
 		texts = append(texts, "which commit had it replaced is unknown: none is noted on what has changed")
 	}
+	texts = append(texts, w.unknown("what was applied before", "NodePlans")...)
 	for _, np := range w.Plans {
 		if applied := before(np, g.Time.Time); applied != nil {
 			texts = append(texts, fmt.Sprintf("NodePlan %s had applied %s, at %s", nodeplan.Key(np),

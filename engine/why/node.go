@@ -131,7 +131,10 @@ func (w *world) poolOf(nc *karpv1.NodeClaim) *karpv1.NodePool {
 // planOf says why a claim has its plan type, and not one that is cheaper.
 func (w *world) planOf(nc *karpv1.NodeClaim) (lines []Line) {
 	plan, pool := nodeclaim.PlanOf(nc), w.poolOf(nc)
-	if plan == "" || pool == nil || w.region == "" {
+	if w.region == "" {
+		return plainly(w.unknown("it", placed...)...)
+	}
+	if plan == "" || pool == nil {
 		return nil
 	}
 	if wants := instancetype.RequirementsOf(pool); !slices.ContainsFunc(w.types().List(),

@@ -47,8 +47,8 @@ func (w *world) pod(ctx context.Context, a *Answer) error {
 	}
 	if w.region == "" {
 		return fmt.Errorf("the region of the cluster, and with it what can be had, is not known: no node has the label %s, "+
-			"and no LinodeNodeClass the annotation %s, which the controller writes; say it with --region",
-			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion)
+			"and no LinodeNodeClass the annotation %s, which the controller writes%s; say it with --region",
+			corev1.LabelTopologyRegion, linodev1alpha1.AnnotationRegion, w.but(placed...))
 	}
 	asks := w.storageOf(ctx, pod)
 	if asks.unready != "" {

@@ -74,17 +74,17 @@ func (w *world) summary(p status.Pool) string {
 	switch unread := w.Unread("Nodes", "NodeClaims"); {
 	case unread != "":
 		return fmt.Sprintf("How many nodes pool %s has is not known: %s.", p.Name, unread)
-	case p.Nodes == 0:
+	case *p.Nodes == 0:
 		return fmt.Sprintf("Pool %s has no nodes now.", p.Name)
 	}
-	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, diag.Counted(p.Nodes, "node"), p.Cost.Hourly)
+	return fmt.Sprintf("Pool %s has %s, which cost $%s an hour.", p.Name, diag.Counted(*p.Nodes, "node"), p.Cost.Hourly)
 }
 
 // makes are the plan types that a pool allows, the cheapest first, and why some of them
 // cannot be had.
 func (w *world) makes(pool *karpv1.NodePool) (texts []string) {
 	if w.region == "" {
-		return nil
+		return w.unknown("it", placed...)
 	}
 	want := instancetype.RequirementsOf(pool)
 	var allowed []*cloudprovider.InstanceType

@@ -55,7 +55,7 @@ func (w *world) replaced(nc *karpv1.NodeClaim) ([]Line, error) {
 	case outdated[nc.Name]:
 		texts = append(texts, "it is not what its pool and its class ask for; Karpenter has not marked it yet")
 	case len(texts) == 0:
-		return nil, nil
+		return plainly(w.unknown("whether it differs from its LinodeNodeClass", "LinodeNodeClasses")...), nil
 	}
 	if marked || outdated[nc.Name] {
 		texts = append(append(texts, w.rolls(nc, drift)...), w.commit(nc)...)
@@ -88,6 +88,9 @@ func (w *world) rolls(nc *karpv1.NodeClaim, reason string) []string {
 	case linode.PoolDrifted:
 		return nil // no commit has done that
 	case linode.NodeClassDrifted, linode.VersionDrifted:
+		if texts := w.unknown("the commit that has changed its LinodeNodeClass", "LinodeNodeClasses"); texts != nil {
+			return texts
+		}
 		what = "LinodeNodeClass of it"
 	}
 	by, known := linode.RolledBy(reason, pool, class)
@@ -124,6 +127,9 @@ func (w *world) commit(nc *karpv1.NodeClaim) (texts []string) {
 	pool := w.poolOf(nc)
 	if pool == nil {
 		return nil
+	}
+	if texts := w.unknown("which NodePlan applies its pool, and since when,", "NodePlans"); texts != nil {
+		return texts
 	}
 	for _, np := range w.Plans {
 		if !slices.ContainsFunc(np.Status.Inventory, func(e lkeplanv1alpha1.InventoryEntry) bool {

@@ -11,8 +11,9 @@ import (
 // The kinds that a scheduler looks at: without these there is nothing to plan with, and
 // without those a plan is not the whole one.
 var (
-	planned = []string{"Nodes", "NodeClaims", "Pods"}
+	planned = []string{"Nodes", "NodeClaims", "Pods", "LinodeNodeClasses"}
 	counted = []string{"DaemonSets", "CapacityLimits"}
+	placed  = []string{"Nodes", "NodeClaims", "LinodeNodeClasses"} // which tell the region
 	stored  = []string{"PersistentVolumeClaims", "PersistentVolumes", "StorageClasses"}
 )
 
@@ -23,6 +24,14 @@ func (w *world) unknown(what string, kinds ...string) (texts []string) {
 		texts = append(texts, fmt.Sprintf("%s is not known: %s", what, unread))
 	}
 	return texts
+}
+
+// but says at the end of a sentence that some kinds cannot be listed; "" where they can.
+func (w *world) but(kinds ...string) string {
+	if unread := w.Unread(kinds...); unread != "" {
+		return ", but " + unread
+	}
+	return ""
 }
 
 // doubts says what a plan for pods does not count.

@@ -180,6 +180,9 @@ func (w *world) absent(what, namespace, name string, names []string) error {
 		return fmt.Errorf("whether there is a %s %s is not known: %s", what, name, unread)
 	}
 	text := fmt.Sprintf("there is no %s %s", what, name)
+	if journal := w.Unread("LinodeNodeClasses"); journal != "" && (what == "node" || what == "NodeClaim") {
+		text += fmt.Sprintf(" now, and whether there was one is not known: %s, which keep a journal", journal)
+	}
 	var last *corev1.Event
 	for _, e := range w.Events {
 		if e.InvolvedObject.Name == name && cmp.Or(e.InvolvedObject.Namespace, namespace) == namespace &&
@@ -213,6 +216,9 @@ const mostSaid = 400
 
 // said are the last words on objects, by their UIDs: of each reason the last.
 func (w *world) said(uids ...string) (lines []Line) {
+	if texts := w.unknown("it", "Events"); texts != nil {
+		return plainly(texts...)
+	}
 	var events []*corev1.Event
 	for _, e := range w.Events {
 		if slices.Contains(uids, string(e.InvolvedObject.UID)) {

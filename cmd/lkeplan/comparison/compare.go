@@ -103,6 +103,27 @@ func (d *Comparison) Flags(cmd *cobra.Command) {
 		})
 }
 
+// Effects are those of the flags. Some are of some bases only.
+func (d *Comparison) Effects() flags.Effects {
+	base := func() string { kind, _, _ := strings.Cut(d.Base, ":"); return kind }
+	asks := flags.Effect{
+		When: func([]string) bool { return base() == "live" || d.Nodes == "live" || d.pods.Live },
+		Else: "is for --base live, --cluster live or --live: without one of them no cluster is asked",
+	}
+	return flags.Always("var", "var-file", "catalog", "guards", "simulate", "allow", "at").And(
+		d.pods.Effects(func([]string) bool { return d.simulate }, "is for --simulate: add it"),
+		flags.Effects{
+			"kubeconfig": asks, "context": asks,
+			"server-dry-run": {
+				When: func([]string) bool { return base() == "live" }, Else: "is for --base live: nobody else can be asked",
+			},
+			"prune": {
+				When: func([]string) bool { return base() == "live" || base() == "snapshot" },
+				Else: "is for a cluster as the base: --base live or snapshot:FILE",
+			},
+		})
+}
+
 // Compared is what a comparison has found.
 type Compared struct {
 	Head, Base compile.Result // base: what was last applied, as far as that is known

@@ -2,6 +2,7 @@ package flags
 
 import (
 	"io"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -38,6 +39,23 @@ func (o *Output) Add(cmd *cobra.Command) {
 		"length of markdown in `CHARACTERS`; deleted and replaced nodes are never left out")
 	// The only error is that there is no such flag.
 	_ = cmd.RegisterFlagCompletionFunc("out", completeOut)
+}
+
+// Effects are those of the flags: some are of some formats only.
+func (o *Output) Effects() Effects {
+	in := func(what string, formats ...string) Effect {
+		return Effect{func([]string) bool {
+			return slices.Contains(formats, o.Format.Value) ||
+				slices.ContainsFunc(o.Files, func(f outfile.File) bool { return slices.Contains(formats, f.Format) })
+		}, "is for " + what}
+	}
+	text := in("text", "text")
+	effects := Always("output", "out").And(Effects{
+		"ascii": text, "width": text, "max-chars": in("markdown", "markdown"),
+		"all": in("text and markdown", "text", "markdown", "github-summary"),
+	})
+	effects["color"] = Effect{func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, text.Else}
+	return effects
 }
 
 // completeOut completes --out with the names of the formats.

@@ -53,6 +53,18 @@ func (f *Flags) Add(cmd *cobra.Command) {
 	cmd.MarkFlagsMutuallyExclusive("live", "snapshot")
 }
 
+// Effects are those of the flags, where they have one when something holds.
+func (f *Flags) Effects(when func([]string) bool, instead string) flags.Effects {
+	effects := flags.Effects{}
+	for _, name := range []string{"pods", "workloads", "live", "snapshot"} {
+		effects[name] = flags.Effect{When: when, Else: instead}
+	}
+	return effects
+}
+
+// Manifests reports whether pods of manifests are taken, which may have autoscalers.
+func (f *Flags) Manifests() bool { return len(f.workloads) > 0 }
+
 // Idle is an error where a cluster is named, and none is asked.
 func (f *Flags) Idle(cmd *cobra.Command) error {
 	for _, name := range []string{"context", "kubeconfig"} {
@@ -78,9 +90,6 @@ type Pods struct {
 func (f *Flags) Read(ctx context.Context, stdin io.Reader, access kube.Access) (p Pods, err error) {
 	if !f.Given() {
 		return p, errNone
-	}
-	if f.Most && len(f.workloads) == 0 {
-		return p, errors.New("--at max is for the autoscalers among --workloads: a cluster has the pods that it has")
 	}
 	var objects []workloads.Object
 	for _, name := range f.workloads {

@@ -2,7 +2,6 @@ package simulate
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
@@ -13,13 +12,8 @@ import (
 
 // runReplay says what the pools would have come to with the pods of snapshots.
 func (s *settings) runReplay(ctx context.Context, env *flags.Env) error {
-	switch {
-	case s.output.Value == "markdown", s.output.Value == "html":
-		return fmt.Errorf("--replay is printed as text or json, not as %s", s.output.Value)
-	case s.pods.Given():
-		return errors.New("--replay has the pods of its snapshots, and no others")
-	case s.detailed:
-		return errors.New("--detailed-exitcode compares with a base, and --replay has none")
+	if page := s.output.Value; page == "markdown" || page == "html" {
+		return fmt.Errorf("--replay is printed as text or json, not as %s", page)
 	}
 	series, err := podsource.ReadSeries(s.replay)
 	if err != nil {

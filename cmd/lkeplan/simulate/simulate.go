@@ -111,9 +111,6 @@ func New(env *flags.Env) *cobra.Command {
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			s.comparison.Args = args
-			if err := s.pods.Idle(cmd); err != nil {
-				return err
-			}
 			return s.run(cmd.Context(), env)
 		},
 	}
@@ -139,7 +136,28 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("sweep", "keep")
 	cmd.Flags().BoolVar(&s.detailed, "detailed-exitcode", false, "exit with 2 if the nodes are others than in the base")
 	s.output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
+	s.effects().Of(cmd)
 	return cmd
+}
+
+// effects are those of the flags.
+func (s *settings) effects() flags.Effects {
+	once := func([]string) bool { return len(s.replay) == 0 }
+	live := flags.Effect{
+		When: func([]string) bool { return s.pods.Live }, Else: "is for --live: without it no cluster is asked",
+	}
+	based := func([]string) bool { return s.comparison.Base != "" }
+	return flags.Always("var", "var-file", "catalog", "sweep", "settle", "keep", "replay", "output").And(
+		s.pods.Effects(once, "is not for --replay, which has the pods of its snapshots, and no others"),
+		flags.Effects{
+			"kubeconfig": live, "context": live,
+			"base":              {When: based, Else: "is empty; leave it out"},
+			"detailed-exitcode": {When: based, Else: "is for --base: without it there is nothing to compare with"},
+			"at": {
+				When: func([]string) bool { return s.pods.Manifests() },
+				Else: "is for the autoscalers among --workloads: a cluster has the pods that it has",
+			},
+		})
 }
 
 func (s *settings) run(ctx context.Context, env *flags.Env) error {

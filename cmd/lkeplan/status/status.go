@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/status"
@@ -73,6 +74,13 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take the prices in `FILE`, which \"lkeplan catalog refresh\" writes, and not the built-in ones")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	flags.Always("kubeconfig", "context", "watch", "catalog", "output").And(flags.Effects{
+		"all": {
+			When: func(args []string) bool { return s.output.Value == "text" && len(args) == 0 },
+			Else: "is for text about all pools: JSON has them all, and of one there is nothing to leave out",
+		},
+		"interval": {When: func([]string) bool { return s.watch }, Else: "is for --watch"},
+	}).Of(cmd)
 	return cmd
 }
 
@@ -99,10 +107,11 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	reader, err := read.New(cluster.Config(), s.interval)
+	client, err := cluster.Client(scheme.Scheme)
 	if err != nil {
 		return err
 	}
+	reader := read.New(client, s.interval)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}

@@ -14,6 +14,7 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/top"
@@ -87,10 +88,11 @@ func (s settings) run(ctx context.Context, env *flags.Env) error {
 	if err != nil {
 		return err
 	}
-	follower, err := follow.New(cluster.Config(), s.interval)
+	client, err := cluster.Client(scheme.Scheme)
 	if err != nil {
 		return err
 	}
+	follower := follow.New(client, s.interval)
 	if err := follower.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}

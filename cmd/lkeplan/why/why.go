@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"k8s.io/client-go/kubernetes/scheme"
 
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/flags"
 	"github.com/lkeplan/lkeplan/engine/status"
@@ -76,6 +77,10 @@ func New(env *flags.Env) *cobra.Command {
 	cmd.Flags().StringVar(&s.catalog, "catalog", "",
 		"take plan types and prices from `FILE`, which \"lkeplan catalog refresh\" writes")
 	s.output.Flag(cmd, "output", "o", "print it as `FORMAT`")
+	flags.Always("kubeconfig", "context", "region", "catalog", "output").And(flags.Effects{"namespace": {
+		When: func(args []string) bool { return args[0] == "pod" && !strings.Contains(args[1], "/") },
+		Else: "is for a pod whose name says none: nodes, claims and pools have none",
+	}}).Of(cmd)
 	return cmd
 }
 
@@ -98,10 +103,11 @@ func (s settings) run(ctx context.Context, env *flags.Env, kind, name string) er
 	if question.Namespace == "" {
 		question.Namespace = cluster.Namespace()
 	}
-	reader, err := read.All(cluster.Config(), time.Second)
+	client, err := cluster.Client(scheme.Scheme)
 	if err != nil {
 		return err
 	}
+	reader := read.All(client, time.Second)
 	if err := reader.Read(ctx); err != nil {
 		return cluster.Explain(err)
 	}

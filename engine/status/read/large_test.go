@@ -1,86 +1,31 @@
 package read
 
 import (
-	"encoding/json"
-	"net/http"
-	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
 
 	"github.com/lkeplan/lkeplan/config/configtest"
 	"github.com/lkeplan/lkeplan/engine/status"
 	"github.com/lkeplan/lkeplan/engine/status/statustest"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/kubetest"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 )
 
-// served are the kinds of a cluster, by group and version.
-var served = map[string]map[string]string{
-	"v1":                            {"nodes": "Node", "pods": "Pod", "events": "Event"},
-	"policy/v1":                     {"poddisruptionbudgets": "PodDisruptionBudget"},
-	"karpenter.sh/v1":               {"nodeclaims": "NodeClaim", "nodepools": "NodePool"},
-	"karpenter.k8s.linode/v1alpha1": {"linodenodeclasses": "LinodeNodeClass"},
-	"lkeplan.dev/v1alpha1":          {"capacitylimits": "CapacityLimit", "nodeplans": "NodePlan"},
-}
-
-// server is an API server that knows discovery and lists.
-func server(t *testing.T, lists map[string][]byte) *rest.Config {
-	t.Helper()
-	answer := func(path string) any {
-		if path == "/api" {
-			return metav1.APIVersions{TypeMeta: metav1.TypeMeta{Kind: "APIVersions"}, Versions: []string{"v1"}}
-		}
-		groups := metav1.APIGroupList{TypeMeta: metav1.TypeMeta{Kind: "APIGroupList", APIVersion: "v1"}}
-		for version, kinds := range served {
-			group, v, named := strings.Cut(version, "/")
-			one := metav1.GroupVersionForDiscovery{GroupVersion: version, Version: v}
-			g := metav1.APIGroup{
-				TypeMeta: metav1.TypeMeta{Kind: "APIGroup", APIVersion: "v1"}, Name: group,
-				Versions: []metav1.GroupVersionForDiscovery{one}, PreferredVersion: one,
-			}
-			if named {
-				groups.Groups = append(groups.Groups, g)
-			}
-			resources := metav1.APIResourceList{
-				TypeMeta: metav1.TypeMeta{Kind: "APIResourceList", APIVersion: "v1"}, GroupVersion: version,
-			}
-			for name, kind := range kinds {
-				namespaced := name == "pods" || name == "events" || name == "poddisruptionbudgets" || name == "nodeplans"
-				resources.APIResources = append(resources.APIResources,
-					metav1.APIResource{Name: name, Kind: kind, Namespaced: namespaced, Verbs: metav1.Verbs{"list"}})
-			}
-			switch path {
-			case "/apis/" + group:
-				return g
-			case "/apis/" + version, "/api/" + version:
-				return resources
-			}
-		}
-		if path == "/apis" {
-			return groups
-		}
-		return nil
-	}
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.Header().Set("Content-Type", "application/json")
-		if list, ok := lists[r.URL.Path[strings.LastIndex(r.URL.Path, "/")+1:]]; ok {
-			_, _ = w.Write(list)
-			return
-		}
-		found := answer(r.URL.Path)
-		if found == nil {
-			w.WriteHeader(http.StatusNotFound)
-		}
-		_ = json.NewEncoder(w).Encode(found)
-	}))
-	t.Cleanup(srv.Close)
-	return &rest.Config{Host: srv.URL, QPS: -1}
+// served are the kinds of a cluster, by their resources.
+var served = map[string]string{
+	"v1/nodes": "Node", "v1/pods": "Pod", "v1/events": "Event", "v1/persistentvolumes": "PersistentVolume",
+	"v1/persistentvolumeclaims": "PersistentVolumeClaim", "apps/v1/daemonsets": "DaemonSet",
+	"policy/v1/poddisruptionbudgets": "PodDisruptionBudget", "storage.k8s.io/v1/storageclasses": "StorageClass",
+	"karpenter.sh/v1/nodeclaims": "NodeClaim", "karpenter.sh/v1/nodepools": "NodePool",
+	"karpenter.k8s.linode/v1alpha1/linodenodeclasses": "LinodeNodeClass",
+	"lkeplan.dev/v1alpha1/capacitylimits":             "CapacityLimit",
+	"lkeplan.dev/v1alpha1/nodeplans":                  "NodePlan",
 }
 
 // TestALargeClusterIsReadAndToldOf from the lists of an API server to the text, in less than
@@ -91,42 +36,30 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	by := map[string][]map[string]any{}
+	server := kubetest.Server{Kinds: served, Objects: map[string][]any{}}
 	for _, obj := range statustest.Large(t) {
 		gvk, err := apiutil.GVKForObject(obj, scheme.Scheme)
 		if err != nil {
 			t.Fatal(err)
 		}
-		raw, err := json.Marshal(obj)
-		if err != nil {
-			t.Fatal(err)
-		}
-		var object map[string]any
-		if err := json.Unmarshal(raw, &object); err != nil {
-			t.Fatal(err)
-		}
-		by[gvk.Kind] = append(by[gvk.Kind], object)
-	}
-	lists := map[string][]byte{}
-	for version, kinds := range served {
-		for name, kind := range kinds {
-			lists[name], err = json.Marshal(map[string]any{
-				"kind": kind + "List", "apiVersion": version, "metadata": map[string]any{"resourceVersion": "1"},
-				"items": append([]map[string]any{}, by[kind]...),
-			})
-			if err != nil {
-				t.Fatal(err)
+		for resource, kind := range served {
+			if kind == gvk.Kind {
+				server.Objects[resource] = append(server.Objects[resource], obj)
 			}
 		}
 	}
-	cfg := server(t, lists)
+	cluster, err := kube.NewCluster(server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
 	var text string
 	began := time.Now()
 	took := configtest.CPU(func() {
-		var r *Reader
-		if r, err = New(cfg, time.Second); err != nil {
+		c, failed := cluster.Client(scheme.Scheme)
+		if err = failed; err != nil {
 			return
 		}
+		r := New(c, time.Second)
 		if err = r.Read(t.Context()); err != nil {
 			return
 		}

@@ -12,7 +12,6 @@ import (
 	policyv1 "k8s.io/api/policy/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -26,37 +25,27 @@ import (
 // Reader reads one cluster. It is safe for concurrent use.
 type Reader struct{ *follow.Follower }
 
-// New returns a Reader of the cluster of a client configuration, which lists as often as
-// it is told where it may not watch.
-func New(cfg *rest.Config, every time.Duration) (*Reader, error) {
+// New returns a Reader that reads by a client, which lists as often as it is told where it
+// may not watch.
+func New(c client.WithWatch, every time.Duration) *Reader {
 	linode.Register()
-	f, err := follow.New(cfg, every, kinds()...)
-	return &Reader{f}, err
-}
-
-// With returns a Reader that reads by a client.
-func With(c client.WithWatch, every time.Duration) *Reader {
-	linode.Register()
-	return &Reader{follow.With(c, every, kinds()...)}
+	return &Reader{follow.New(c, every, kinds()...)}
 }
 
 // All returns a Reader that reads DaemonSets, volumes and all events besides.
-func All(cfg *rest.Config, every time.Duration) (*Reader, error) {
+func All(c client.WithWatch, every time.Duration) *Reader {
 	linode.Register()
-	f, err := follow.New(cfg, every, allKinds()...)
-	return &Reader{f}, err
+	return &Reader{follow.New(c, every, allKinds()...)}
 }
 
 func allKinds() []follow.Kind {
 	all := slices.DeleteFunc(kinds(), func(k follow.Kind) bool { return strings.HasPrefix(k.Name, "Events") })
 	return append(all,
-		follow.Kind{Name: "Events", List: func() client.ObjectList { return &corev1.EventList{} }},
-		follow.Kind{Name: "DaemonSets", List: func() client.ObjectList { return &appsv1.DaemonSetList{} }},
-		follow.Kind{Name: "PersistentVolumeClaims", List: func() client.ObjectList {
-			return &corev1.PersistentVolumeClaimList{}
-		}},
-		follow.Kind{Name: "PersistentVolumes", List: func() client.ObjectList { return &corev1.PersistentVolumeList{} }},
-		follow.Kind{Name: "StorageClasses", List: func() client.ObjectList { return &storagev1.StorageClassList{} }})
+		follow.Kind{Name: "Events", Empty: &corev1.EventList{}},
+		follow.Kind{Name: "DaemonSets", Group: "apps", Empty: &appsv1.DaemonSetList{}},
+		follow.Kind{Name: "PersistentVolumeClaims", Empty: &corev1.PersistentVolumeClaimList{}},
+		follow.Kind{Name: "PersistentVolumes", Empty: &corev1.PersistentVolumeList{}},
+		follow.Kind{Name: "StorageClasses", Group: "storage.k8s.io", Empty: &storagev1.StorageClassList{}})
 }
 
 // kinds are what is read. Of events, warnings count, and which node a pod is to have.
@@ -66,19 +55,19 @@ func kinds() []follow.Kind {
 	some := func(selector fields.Selector) []client.ListOption {
 		return []client.ListOption{client.MatchingFieldsSelector{Selector: selector}}
 	}
-	events := func() client.ObjectList { return &corev1.EventList{} }
+	warnings := fields.OneTermEqualSelector("type", corev1.EventTypeWarning)
+	nominated := fields.OneTermEqualSelector("reason", "Nominated")
 	return []follow.Kind{
-		{Name: "Nodes", List: func() client.ObjectList { return &corev1.NodeList{} }},
-		{Name: "Pods", List: func() client.ObjectList { return &corev1.PodList{} }, Opts: some(live)},
-		{Name: "NodeClaims", List: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
-		{Name: "NodePools", List: func() client.ObjectList { return &karpv1.NodePoolList{} }, Needed: true},
-		{Name: "LinodeNodeClasses", List: func() client.ObjectList { return &linodev1alpha1.LinodeNodeClassList{} }},
-		{Name: "CapacityLimits", List: func() client.ObjectList { return &lkeplanv1alpha1.CapacityLimitList{} }},
-		{Name: "NodePlans", List: func() client.ObjectList { return &lkeplanv1alpha1.NodePlanList{} }},
-		{Name: "PodDisruptionBudgets", List: func() client.ObjectList { return &policyv1.PodDisruptionBudgetList{} }},
-		{Name: "Events", List: events, Opts: some(fields.OneTermEqualSelector("type", corev1.EventTypeWarning))},
-		{Name: "Events of nominated pods", List: events,
-			Opts: some(fields.OneTermEqualSelector("reason", "Nominated"))},
+		{Name: "Nodes", Empty: &corev1.NodeList{}},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: some(live)},
+		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
+		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}, Needed: true},
+		{Name: "LinodeNodeClasses", Group: linodev1alpha1.Group, Empty: &linodev1alpha1.LinodeNodeClassList{}},
+		{Name: "CapacityLimits", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.CapacityLimitList{}},
+		{Name: "NodePlans", Group: lkeplanv1alpha1.GroupVersion.Group, Empty: &lkeplanv1alpha1.NodePlanList{}},
+		{Name: "PodDisruptionBudgets", Group: "policy", Empty: &policyv1.PodDisruptionBudgetList{}},
+		{Name: "Events", Empty: &corev1.EventList{}, Opts: some(warnings)},
+		{Name: "Events of nominated pods", Empty: &corev1.EventList{}, Opts: some(nominated)},
 	}
 }
 

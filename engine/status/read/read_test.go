@@ -37,7 +37,7 @@ func reader(t *testing.T, kinds []follow.Kind, may func(list client.ObjectList) 
 			return w.List(ctx, list) // the one in memory has no fields to select by
 		},
 	}).Build()
-	r := &Reader{follow.With(c, time.Second, kinds...)}
+	r := &Reader{follow.New(c, time.Second, kinds...)}
 	return r, r.Read(t.Context())
 }
 
@@ -58,7 +58,7 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 		t.Errorf("%d nodes, %d pools, changed: %v", len(lists.Nodes), len(lists.Pools), changed)
 	}
 	if len(lists.Notes) != len(allKinds())-2 ||
-		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list them.") {
+		!slices.Contains(lists.Notes, "DaemonSets cannot be shown: the user may not list daemonsets.apps.") {
 		t.Errorf("notes %q", lists.Notes)
 	}
 	if lists.Unread("Nodes", "NodePools") != "" || lists.Unread("Nodes", "Pods", "PersistentVolumes") !=
@@ -67,18 +67,6 @@ func TestWhatMayNotBeListedIsSaid(t *testing.T) {
 	}
 	if _, err := reader(t, kinds(), func(client.ObjectList) bool { return false }); err == nil {
 		t.Error("without any right it goes well")
-	}
-}
-
-// TestAServerThatDoesNotAnswerIsNotWaitedForForEver, and the error says so.
-func TestAServerThatDoesNotAnswerIsNotWaitedForForEver(t *testing.T) {
-	r := asked(t, func(ctx context.Context, _ client.ObjectList) error {
-		<-ctx.Done()
-		return ctx.Err()
-	})
-	r.Patience = time.Millisecond
-	if err := r.Read(t.Context()); err == nil || err.Error() != "list the Nodes: the API server has not answered for 1ms" {
-		t.Errorf("it says: %v", err)
 	}
 }
 
@@ -112,29 +100,11 @@ func TestWhatIsNotListedIsNotNone(t *testing.T) {
 	}
 }
 
-// TestTheSilentKindIsNamed, and not one that was refused at once.
-func TestTheSilentKindIsNamed(t *testing.T) {
-	r := asked(t, func(ctx context.Context, list client.ObjectList) error {
-		switch list.(type) {
-		case *corev1.NodeList:
-			return apierrors.NewForbidden(schema.GroupResource{}, "", nil)
-		case *corev1.PodList:
-			<-ctx.Done()
-			return ctx.Err()
-		}
-		return nil
-	})
-	r.Patience = time.Millisecond
-	if err := r.Read(t.Context()); err == nil || err.Error() != "list the Pods: the API server has not answered for 1ms" {
-		t.Errorf("it says: %v", err)
-	}
-}
-
 // asked is a Reader of a cluster with nothing in it, which answers each list so.
 func asked(t *testing.T, answer func(ctx context.Context, list client.ObjectList) error) *Reader {
 	t.Helper()
 	linode.Register()
-	return With(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
+	return New(fake.NewClientBuilder().WithScheme(scheme.Scheme).WithInterceptorFuncs(interceptor.Funcs{
 		List: func(ctx context.Context, _ client.WithWatch, list client.ObjectList, _ ...client.ListOption) error {
 			return answer(ctx, list)
 		},

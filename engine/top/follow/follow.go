@@ -6,7 +6,6 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1" // adds its kinds to the scheme of client-go
 
@@ -17,26 +16,20 @@ import (
 // Follower follows one cluster. It is safe for concurrent use.
 type Follower struct{ *follow.Follower }
 
-// New returns a Follower of the cluster of a client configuration, which lists as often
-// as it is told where it may not watch.
-func New(cfg *rest.Config, every time.Duration) (*Follower, error) {
-	f, err := follow.New(cfg, every, kinds()...)
-	return &Follower{f}, err
-}
-
-func with(c client.WithWatch, every time.Duration) *Follower {
-	return &Follower{follow.With(c, every, kinds()...)}
+// New returns a Follower that reads by a client, which lists as often as it is told where it
+// may not watch.
+func New(c client.WithWatch, every time.Duration) *Follower {
+	return &Follower{follow.New(c, every, kinds()...)}
 }
 
 func kinds() []follow.Kind {
 	live := fields.AndSelectors(fields.OneTermNotEqualSelector("status.phase", string(corev1.PodSucceeded)),
 		fields.OneTermNotEqualSelector("status.phase", string(corev1.PodFailed)))
 	return []follow.Kind{
-		{Name: "Nodes", List: func() client.ObjectList { return &corev1.NodeList{} }, Needed: true},
-		{Name: "Pods", List: func() client.ObjectList { return &corev1.PodList{} },
-			Opts: []client.ListOption{client.MatchingFieldsSelector{Selector: live}}},
-		{Name: "NodeClaims", List: func() client.ObjectList { return &karpv1.NodeClaimList{} }},
-		{Name: "NodePools", List: func() client.ObjectList { return &karpv1.NodePoolList{} }},
+		{Name: "Nodes", Empty: &corev1.NodeList{}, Needed: true},
+		{Name: "Pods", Empty: &corev1.PodList{}, Opts: []client.ListOption{client.MatchingFieldsSelector{Selector: live}}},
+		{Name: "NodeClaims", Group: "karpenter.sh", Empty: &karpv1.NodeClaimList{}},
+		{Name: "NodePools", Group: "karpenter.sh", Empty: &karpv1.NodePoolList{}},
 	}
 }
 

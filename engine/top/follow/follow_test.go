@@ -72,7 +72,7 @@ func TestItFollows(t *testing.T) {
 	for name, watched := range map[string]bool{"by watching": true, "by listing": false} {
 		t.Run(name, func(t *testing.T) {
 			c := newCluster(func(verb string, _ client.ObjectList) bool { return verb == "list" || watched })
-			f := with(c, 20*time.Millisecond)
+			f := New(c, 20*time.Millisecond)
 			if err := f.Read(t.Context()); err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +106,7 @@ func TestItFollows(t *testing.T) {
 
 // TestWhatMayNotBeListedIsNoted: but without nodes there is nothing to show.
 func TestWhatMayNotBeListedIsNoted(t *testing.T) {
-	f := with(newCluster(func(_ string, list client.ObjectList) bool {
+	f := New(newCluster(func(_ string, list client.ObjectList) bool {
 		_, claims := list.(*karpv1.NodeClaimList)
 		return !claims
 	}), time.Second)
@@ -114,11 +114,11 @@ func TestWhatMayNotBeListedIsNoted(t *testing.T) {
 		t.Fatal(err)
 	}
 	known, _ := f.Cluster()
-	want := []string{"NodeClaims cannot be shown: the user may not list them."}
+	want := []string{"NodeClaims cannot be shown: the user may not list nodeclaims.karpenter.sh."}
 	if len(known.Nodes) != 1 || !slices.Equal(known.Notes, want) {
 		t.Errorf("%d nodes, notes %q", len(known.Nodes), known.Notes)
 	}
-	none := with(newCluster(func(string, client.ObjectList) bool { return false }), time.Second)
+	none := New(newCluster(func(string, client.ObjectList) bool { return false }), time.Second)
 	if err := none.Read(t.Context()); err == nil || !strings.HasPrefix(err.Error(), "list the Nodes: ") {
 		t.Errorf("without any right: %v", err)
 	}

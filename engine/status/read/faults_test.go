@@ -1,0 +1,125 @@
+package read
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/engine/follow"
+	"github.com/lkeplan/lkeplan/engine/status"
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube/kubetest"
+	"github.com/lkeplan/lkeplan/linode/catalog"
+)
+
+// TestEachListThatFails is told of: what may not be listed is noted, with the resource that the
+// right is missing for, and is not taken for none; without pools there is nothing to say. What
+// is answered otherwise, or not at all, is an error.
+func TestEachListThatFails(t *testing.T) {
+	for _, k := range allKinds() {
+		resource := resourceOf(t, k)
+		for _, fault := range []kubetest.Fault{kubetest.Refused, kubetest.Success, kubetest.Other, kubetest.Hangs} {
+			t.Run(k.Name+" "+string(fault), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					lists, err := failing(t, resource, fault)
+					switch {
+					case fault == kubetest.Refused && !k.Needed:
+						refused(t, k, lists, err)
+					case fault == kubetest.Refused:
+						if err == nil || !strings.Contains(err.Error(), `cannot list resource "nodepools"`) {
+							t.Errorf("it says: %v", err)
+						}
+					case fault == kubetest.Hangs:
+						silence, ok := errors.AsType[bound.SilenceError](err)
+						if want := "list the " + k.Name; !ok || !strings.HasSuffix(silence.Request, resource) ||
+							!strings.HasPrefix(err.Error(), want) {
+							t.Errorf("it says: %v", err)
+						}
+					default:
+						wrong, ok := errors.AsType[bound.KindError](err)
+						want := map[kubetest.Fault]string{kubetest.Success: "a Status", kubetest.Other: "a ConfigMapList"}[fault]
+						if !ok || wrong.Kind != want || !strings.HasSuffix(wrong.Request, resource) {
+							t.Errorf("it says: %v", err)
+						}
+					}
+				})
+			})
+		}
+	}
+}
+
+// resourceOf is where a kind is served, such as karpenter.sh/v1/nodepools.
+func resourceOf(t *testing.T, k follow.Kind) string {
+	t.Helper()
+	for resource := range served {
+		if strings.HasSuffix(resource, "/"+strings.ToLower(k.Name)) {
+			return resource
+		}
+	}
+	t.Fatalf("no resource of %s", k.Name)
+	return ""
+}
+
+// failing is what is read of a cluster that answers the list of a resource in a way.
+func failing(t *testing.T, resource string, fault kubetest.Fault) (status.Lists, error) {
+	t.Helper()
+	server := &kubetest.Server{Kinds: served, Fault: func(path string) kubetest.Fault {
+		if strings.HasSuffix(path, resource) {
+			return fault
+		}
+		return kubetest.Fine
+	}}
+	cluster, err := kube.NewCluster(server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c client.WithWatch
+	if c, err = cluster.Client(scheme.Scheme); err != nil {
+		t.Fatal(err)
+	}
+	r := All(c, time.Second)
+	if err := r.Read(t.Context()); err != nil {
+		return status.Lists{}, cluster.Explain(err)
+	}
+	lists, _ := r.Lists()
+	return lists, nil
+}
+
+// refused checks what is said of a list that is refused, and that what follows of it is null.
+func refused(t *testing.T, k follow.Kind, lists status.Lists, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	group := ""
+	if k.Group != "" {
+		group = "." + k.Group
+	}
+	note := k.Name + " cannot be shown: the user may not list " + strings.ToLower(k.Name) + group + "."
+	if !slices.Contains(lists.Notes, note) || !slices.Equal(lists.Unlisted, []string{k.Name}) {
+		t.Errorf("notes %q, not listed %q", lists.Notes, lists.Unlisted)
+	}
+	prices, err := catalog.Embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := status.Of(lists, status.Given{Catalog: prices, Now: time.Now()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	known := map[string]bool{ // what of a status does not follow of other kinds
+		"Nodes": s.Nodes != nil || s.Coming != nil || s.Cost != nil, "NodeClaims": s.Nodes != nil || s.Coming != nil,
+		"Pods": s.Waiting != nil, "LinodeNodeClasses": s.Classes != nil, "CapacityLimits": s.Limits != nil,
+		"NodePlans": s.NodePlans != nil,
+	}
+	if known[k.Name] || !slices.Contains(s.Notes, note) || !strings.Contains(s.Text(status.View{Width: 200}), note) {
+		t.Errorf("without %s it says:\n%s", k.Name, s.Text(status.View{Width: 200}))
+	}
+}

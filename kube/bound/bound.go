@@ -1,0 +1,215 @@
+// Package bound sees to it that no request waits for an API server for ever, and that no answer
+// is taken for another one.
+//
+// It knows no kinds but those of discovery, and sends nothing by itself.
+package bound
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Patience is how long a request may take, until its answer is read. An API server gives
+// requests up by itself after a minute.
+const Patience = 70 * time.Second
+
+// SilenceError says that an API server has not answered a request.
+type SilenceError struct {
+	Host, Request string // such as GET /api/v1/pods
+	After         time.Duration
+}
+
+// Error implements error.
+func (e SilenceError) Error() string {
+	return fmt.Sprintf("the API server at %s has not answered %s within %s; look whether it answers \"kubectl get --raw "+
+		"/readyz\", and whether KUBECONFIG names the right cluster", e.Host, e.Request, e.After)
+}
+
+// Silent reports whether an error says that a request was not answered, as it is in a burst of
+// them or while an API server is replaced. Who waits for something waits on.
+func Silent(err error) bool {
+	_, silent := errors.AsType[SilenceError](err)
+	return silent
+}
+
+// KindError says that an API server has answered a request with an object of another kind
+// than the one that was asked for.
+type KindError struct {
+	Host, Request string
+	Kind, Want    string
+}
+
+// Error implements error.
+func (e KindError) Error() string {
+	return fmt.Sprintf("the API server at %s has answered %s with %s, and not with %s; look whether KUBECONFIG names an "+
+		"API server, and what is in between", e.Host, e.Request, e.Kind, e.Want)
+}
+
+// Config returns a client configuration with which each request has to be answered, and its
+// answer read, within Patience. Watches go on once they are answered.
+func Config(cfg *rest.Config) (*rest.Config, error) {
+	root, _, err := rest.DefaultServerUrlFor(cfg)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubeconfig: %w", err)
+	}
+	cfg = rest.CopyConfig(cfg)
+	cfg.Wrap(func(next http.RoundTripper) http.RoundTripper {
+		return &transport{next: next, host: cfg.Host, root: root}
+	})
+	return cfg, nil
+}
+
+// transport sends requests that are answered in time. It implements http.RoundTripper.
+type transport struct {
+	next http.RoundTripper
+	host string
+	root *url.URL
+
+	mu     sync.Mutex
+	silent SilenceError // of the request of discovery that was last not answered
+	since  time.Time
+}
+
+// queued is how long the requests that have waited for one of discovery take to follow it.
+const queued = time.Second
+
+// RoundTrip implements http.RoundTripper.
+func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
+	path := "/" + strings.Trim(strings.TrimPrefix(req.URL.Path, t.root.Path), "/")
+	silence := SilenceError{t.host, req.Method + " " + path, Patience}
+	wants := discovery(path)
+	if req.Method != http.MethodGet || wants == nil {
+		return t.send(req, silence)
+	}
+	if err := t.waited(); err != nil {
+		return nil, err
+	}
+	resp, err := t.send(req, silence)
+	if err == nil && resp.StatusCode == http.StatusOK {
+		if err = known(resp, KindError{t.host, silence.Request, "", "an " + wants[0]}, wants); err != nil {
+			err = errors.Join(err, resp.Body.Close())
+		}
+	}
+	if err == nil {
+		return resp, nil
+	}
+	if silent, ok := errors.AsType[SilenceError](err); ok {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.silent, t.since = silent, time.Now()
+	}
+	return nil, err
+}
+
+// waited is an error where a request of discovery has not been answered just now: clients send
+// one after another, and those that have waited for that one do not wait again.
+func (t *transport) waited() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if time.Since(t.since) < queued {
+		return t.silent
+	}
+	return nil
+}
+
+// send sends a request that is answered in time.
+func (t *transport) send(req *http.Request, silence SilenceError) (*http.Response, error) {
+	ctx, end := context.WithCancelCause(req.Context())
+	timer := time.AfterFunc(silence.After, func() { end(silence) })
+	a := &answer{silent: func() error { return silenceOf(ctx) }, end: func() { timer.Stop(); end(nil) }}
+	resp, err := t.next.RoundTrip(req.WithContext(ctx))
+	if err != nil {
+		defer a.end()
+		return nil, cmp.Or(a.silent(), err)
+	}
+	if req.URL.Query().Get("watch") == "true" {
+		timer.Stop()
+	}
+	if after, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && after > int(Patience.Seconds()) {
+		resp.Header.Del("Retry-After") // client-go would wait for so long
+	}
+	a.ReadCloser, resp.Body = resp.Body, a
+	return resp, nil
+}
+
+func silenceOf(ctx context.Context) error {
+	if silence, ok := errors.AsType[SilenceError](context.Cause(ctx)); ok {
+		return silence
+	}
+	return nil
+}
+
+// answer is the body of an answer, which is read in time. It implements io.ReadCloser.
+type answer struct {
+	io.ReadCloser
+	silent func() error
+	end    func()
+}
+
+// Read implements io.Reader.
+func (a *answer) Read(p []byte) (int, error) {
+	n, err := a.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = cmp.Or(a.silent(), err)
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (a *answer) Close() error {
+	defer a.end()
+	return a.ReadCloser.Close()
+}
+
+// discovery are the kinds that may be at a path by which clients find out what an API
+// server has; nil for other paths.
+func discovery(path string) []string {
+	switch parts := strings.Split(path[1:], "/"); {
+	case path == "/api":
+		return []string{"APIVersions", "APIGroupDiscoveryList"}
+	case path == "/apis":
+		return []string{"APIGroupList", "APIGroupDiscoveryList"}
+	case len(parts) == 2 && parts[0] == "api", len(parts) == 3 && parts[0] == "apis":
+		return []string{"APIResourceList"}
+	}
+	return nil
+}
+
+// known is an error where an answer has none of some kinds: for client-go it would be one that
+// there is nothing, and no kind that it looks for.
+func known(resp *http.Response, wrong KindError, wants []string) error {
+	raw, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return err
+	}
+	var of struct {
+		Kind string `json:"kind"`
+	}
+	if err := json.Unmarshal(raw, &of); err != nil {
+		wrong.Kind = "text that is no JSON"
+		return wrong
+	}
+	if !slices.Contains(wants, of.Kind) {
+		wrong.Kind = "a " + cmp.Or(of.Kind, "thing without a kind")
+		return wrong
+	}
+	resp.Body = struct {
+		io.Reader
+		io.Closer
+	}{bytes.NewReader(raw), resp.Body}
+	return nil
+}

@@ -1,0 +1,197 @@
+package bound_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+
+	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/kube/kubetest"
+)
+
+// lists are the two ways in which lists are read: as fields, and into types.
+var lists = map[string]func(ctx context.Context, c *kube.Cluster) (int, error){
+	"fields": func(ctx context.Context, c *kube.Cluster) (int, error) {
+		found, err := c.List(ctx, "v1", "Pod")
+		return len(found), err
+	},
+	"types": func(ctx context.Context, c *kube.Cluster) (int, error) {
+		typed, err := c.Client(scheme.Scheme)
+		if err != nil {
+			return 0, err
+		}
+		var found corev1.PodList
+		err = typed.List(ctx, &found)
+		return len(found.Items), err
+	},
+}
+
+// faulty is a cluster that answers the requests of some paths in a way.
+func faulty(t *testing.T, fault kubetest.Fault, paths ...string) *kube.Cluster {
+	t.Helper()
+	server := &kubetest.Server{
+		Kinds:   map[string]string{"v1/pods": "Pod", "karpenter.sh/v1/nodepools": "NodePool"},
+		Objects: map[string][]any{"v1/pods": {map[string]any{"metadata": map[string]any{"name": "a"}}}},
+		Fault: func(path string) kubetest.Fault {
+			for _, p := range paths {
+				if p == path {
+					return fault
+				}
+			}
+			return kubetest.Fine
+		},
+	}
+	c, err := kube.NewCluster(server.Config())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// TestNoRequestWaitsForEver: each has a bound, those of discovery, too, and the error says
+// which of them was not answered.
+func TestNoRequestWaitsForEver(t *testing.T) {
+	for path, want := range map[string]string{
+		"api/v1/pods": "GET /api/v1/pods", "api": "GET /api", "apis": "GET /apis", "api/v1": "GET /api/v1",
+	} {
+		for _, fault := range []kubetest.Fault{kubetest.Hangs, kubetest.Drips} {
+			for how, list := range lists {
+				t.Run(path+" "+string(fault)+", "+how, func(t *testing.T) {
+					synctest.Test(t, func(t *testing.T) {
+						began := time.Now()
+						_, err := list(t.Context(), faulty(t, fault, path))
+						if took := time.Since(began); took != bound.Patience {
+							t.Errorf("it took %s", took)
+						}
+						want := "the API server at https://api.test:6443 has not answered " + want + " within 1m10s"
+						if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "kubectl get --raw") {
+							t.Errorf("it says: %v", err)
+						}
+					})
+				})
+			}
+		}
+	}
+}
+
+// TestWhoWaitsForDiscoveryWaitsOnce: clients ask one after another, and those that have waited
+// for the first do not wait again.
+func TestWhoWaitsForDiscoveryWaitsOnce(t *testing.T) {
+	for _, path := range []string{"api", "apis"} {
+		synctest.Test(t, func(t *testing.T) {
+			c, began := faulty(t, kubetest.Hangs, path), time.Now()
+			for range 10 {
+				if _, err := c.List(t.Context(), "karpenter.sh/v1", "NodePool"); err == nil {
+					t.Error("it goes well")
+				}
+			}
+			if took := time.Since(began); took != bound.Patience {
+				t.Errorf("it took %s", took)
+			}
+			time.Sleep(time.Second) // in which nobody has waited
+			if _, err := c.List(t.Context(), "v1", "Pod"); err == nil || time.Since(began) != 2*bound.Patience+time.Second {
+				t.Errorf("after %s: %v", time.Since(began), err)
+			}
+		})
+	}
+}
+
+// TestARequestEndsWithItsContext: that of discovery knows none, and ends the call all the same.
+func TestARequestEndsWithItsContext(t *testing.T) {
+	for _, path := range []string{"api/v1/pods", "api", "apis", "api/v1"} {
+		for how, list := range lists {
+			t.Run(path+", "+how, func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					ctx, cancel := context.WithCancel(t.Context())
+					time.AfterFunc(time.Second, cancel)
+					began := time.Now()
+					_, err := list(ctx, faulty(t, kubetest.Hangs, path))
+					if took := time.Since(began); took != time.Second || err == nil {
+						t.Errorf("it took %s: %v", took, err)
+					}
+					time.Sleep(bound.Patience) // until what discovery has asked for ends, too
+				})
+			})
+		}
+	}
+}
+
+// TestAWatchGoesOn for longer than a request may take, once it is answered.
+func TestAWatchGoesOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		typed, err := faulty(t, kubetest.Drips, "api/v1/pods").Client(scheme.Scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		w, err := typed.Watch(ctx, &corev1.PodList{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer w.Stop()
+		select {
+		case event := <-w.ResultChan():
+			t.Errorf("it ends: %v", event)
+		case <-time.After(time.Hour):
+		}
+		cancel()
+		<-w.ResultChan()
+	})
+	synctest.Test(t, func(t *testing.T) {
+		typed, err := faulty(t, kubetest.Hangs, "api/v1/pods").Client(scheme.Scheme)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = typed.Watch(t.Context(), &corev1.PodList{}); err == nil || !strings.Contains(err.Error(), "within 1m10s") {
+			t.Errorf("it says: %v", err)
+		}
+	})
+}
+
+// TestAnAnswerOfAnotherKindIsNoList: it would be an empty one.
+func TestAnAnswerOfAnotherKindIsNoList(t *testing.T) {
+	for path, fault := range map[string]map[kubetest.Fault]string{
+		"api/v1/pods": {
+			kubetest.Success: "answered GET /api/v1/pods with a Status, and not with a PodList",
+			kubetest.Other:   "answered GET /api/v1/pods with a ConfigMapList, and not with a PodList",
+		},
+		"api":    {kubetest.Success: "answered GET /api with a Status", kubetest.Other: "answered GET /api with a ConfigMapList"},
+		"apis":   {kubetest.Success: "answered GET /apis with a Status"},
+		"api/v1": {kubetest.Success: "answered GET /api/v1 with a Status"},
+	} {
+		for fault, want := range fault {
+			for how, list := range lists {
+				t.Run(path+" "+string(fault)+", "+how, func(t *testing.T) {
+					n, err := list(t.Context(), faulty(t, fault, path))
+					if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "https://api.test:6443") {
+						t.Errorf("%d pods, and it says: %v", n, err)
+					}
+				})
+			}
+		}
+	}
+	for how, list := range lists {
+		if n, err := list(t.Context(), faulty(t, kubetest.Fine)); n != 1 || err != nil {
+			t.Errorf("%s: %d pods, %v", how, n, err)
+		}
+	}
+}
+
+// TestNoRequestIsRepeatedInAnHour: an API server that has too much to do may say so.
+func TestNoRequestIsRepeatedInAnHour(t *testing.T) {
+	for how, list := range lists {
+		synctest.Test(t, func(t *testing.T) {
+			began := time.Now()
+			_, err := list(t.Context(), faulty(t, kubetest.Later, "api/v1/pods"))
+			if err == nil || time.Since(began) > bound.Patience {
+				t.Errorf("%s: after %s: %v", how, time.Since(began), err)
+			}
+		})
+	}
+}

@@ -1,0 +1,182 @@
+package bound
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/watch"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
+)
+
+// Client returns a client of an API server, which has a configuration of Config, whose calls end
+// with their contexts. What it was to fill in must not be read after an error.
+func Client(c client.WithWatch, host string) client.WithWatch { return asking{c, host} }
+
+// asking is a client whose calls end with their context, and that takes no list of one kind
+// for an empty one of another. All the calls that somebody makes have to be here.
+type asking struct {
+	client.WithWatch
+	host string
+}
+
+// Within makes a call that ends with its context, whatever it waits for: discovery and
+// programs that log in know of none. It may go on after that, unheard.
+func Within(ctx context.Context, call func() error) error {
+	done := make(chan error, 1)
+	go func() { done <- call() }()
+	select {
+	case err := <-done:
+		return plain(err)
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// plain is the error of an answer that did not come, or not as it should, without what
+// libraries say around it.
+func plain(err error) error {
+	if silence, ok := errors.AsType[SilenceError](err); ok {
+		return silence
+	}
+	if wrong, ok := errors.AsType[KindError](err); ok {
+		return wrong
+	}
+	return err
+}
+
+// Get implements client.Reader.
+func (a asking) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return Within(ctx, func() error {
+		err := a.WithWatch.Get(ctx, key, obj, opts...)
+		if err == nil && obj.GetName() != key.Name {
+			return a.wrong(obj, "/"+key.Name, "an object without its name")
+		}
+		return err
+	})
+}
+
+// List implements client.Reader. The error is a KindError where something else is listed.
+func (a asking) List(ctx context.Context, list client.ObjectList, opts ...client.ListOption) error {
+	want, err := apiutil.GVKForObject(list, a.Scheme())
+	if err != nil {
+		return err
+	}
+	return Within(ctx, func() error {
+		if err := a.WithWatch.List(ctx, list, opts...); err != nil {
+			return err
+		}
+		if of, ok := list.(*unstructured.UnstructuredList); ok {
+			return a.listed(of, want)
+		}
+		if list.GetResourceVersion() != "" { // which no list has that was left as it was
+			return nil
+		}
+		again := &unstructured.UnstructuredList{}
+		again.SetGroupVersionKind(want)
+		if err := a.WithWatch.List(ctx, again, opts...); err != nil {
+			return err
+		}
+		return a.listed(again, want)
+	})
+}
+
+// listed is an error where a list is of another kind than it should be.
+func (a asking) listed(list *unstructured.UnstructuredList, want schema.GroupVersionKind) error {
+	got := list.GroupVersionKind()
+	if got == want {
+		return nil
+	}
+	list.SetGroupVersionKind(want)
+	return a.wrong(list, "", cameAs(got, want))
+}
+
+// cameAs names a kind that came for another one.
+func cameAs(got, want schema.GroupVersionKind) string {
+	if got.Kind == want.Kind {
+		return fmt.Sprintf("a %s of %s", got.Kind, got.GroupVersion())
+	}
+	return "a " + got.Kind
+}
+
+// wrong is the error for an answer that is not what was asked for.
+func (a asking) wrong(obj runtime.Object, path, got string) error {
+	want, err := apiutil.GVKForObject(obj, a.Scheme())
+	if err != nil {
+		return err
+	}
+	kind := schema.GroupKind{Group: want.Group, Kind: strings.TrimSuffix(want.Kind, "List")}
+	mapping, err := a.RESTMapper().RESTMapping(kind, want.Version)
+	if err != nil {
+		return err
+	}
+	at := "/apis/" + want.Group + "/"
+	if want.Group == "" {
+		at = "/api/"
+	}
+	return KindError{
+		Host: a.host, Request: "GET " + at + want.Version + "/" + mapping.Resource.Resource + path, Kind: got,
+		Want: "a " + want.Kind,
+	}
+}
+
+// Watch implements client.WithWatch.
+func (a asking) Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (w watch.Interface,
+	err error) {
+	err = Within(ctx, func() error {
+		found, err := a.WithWatch.Watch(ctx, list, opts...)
+		w = found
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return w, nil
+}
+
+// Create implements client.Writer.
+func (a asking) Create(ctx context.Context, obj client.Object, opts ...client.CreateOption) error {
+	return Within(ctx, func() error { return a.WithWatch.Create(ctx, obj, opts...) })
+}
+
+// Delete implements client.Writer.
+func (a asking) Delete(ctx context.Context, obj client.Object, opts ...client.DeleteOption) error {
+	return Within(ctx, func() error { return a.WithWatch.Delete(ctx, obj, opts...) })
+}
+
+// Patch implements client.Writer.
+func (a asking) Patch(ctx context.Context, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	return Within(ctx, func() error { return a.WithWatch.Patch(ctx, obj, patch, opts...) })
+}
+
+// Apply implements client.Writer.
+func (a asking) Apply(ctx context.Context, obj runtime.ApplyConfiguration, opts ...client.ApplyOption) error {
+	return Within(ctx, func() error { return a.WithWatch.Apply(ctx, obj, opts...) })
+}
+
+// Status implements client.StatusClient.
+func (a asking) Status() client.SubResourceWriter { return a.SubResource("status") }
+
+// SubResource implements client.SubResourceClientConstructor.
+func (a asking) SubResource(name string) client.SubResourceClient {
+	return askingPart{a.WithWatch.SubResource(name)}
+}
+
+// askingPart is asking for a part of objects.
+type askingPart struct{ client.SubResourceClient }
+
+// Create implements client.SubResourceWriter.
+func (a askingPart) Create(ctx context.Context, obj, part client.Object, opts ...client.SubResourceCreateOption) error {
+	return Within(ctx, func() error { return a.SubResourceClient.Create(ctx, obj, part, opts...) })
+}
+
+// Patch implements client.SubResourceWriter.
+func (a askingPart) Patch(ctx context.Context, obj client.Object, patch client.Patch,
+	opts ...client.SubResourcePatchOption) error {
+	return Within(ctx, func() error { return a.SubResourceClient.Patch(ctx, obj, patch, opts...) })
+}
