@@ -55,7 +55,7 @@ func (s Snapshot) PodShapes(words []string) (shapes.Set, error) {
 			return shapes.Set{}, fmt.Errorf("it has %d pods of %q: no snapshot says so", shape.Count, shape.Owner)
 		}
 		if err := podset.Check(shape.Spec); err != nil {
-			return shapes.Set{}, fmt.Errorf("of the pods of %q: %w: no snapshot says so", shape.Owner, err)
+			return shapes.Set{}, fmt.Errorf("no API server takes the pods of %q: %w", shape.Owner, err)
 		}
 	}
 	return s.Shapes.Readable(s.salt(), words), nil

@@ -130,7 +130,7 @@ func TestASnapshotWithoutShapesIsReadAndSaysSo(t *testing.T) {
 	}
 	never := corev1.PodSpec{TopologySpreadConstraints: []corev1.TopologySpreadConstraint{{TopologyKey: "a"}}}
 	hostile = Snapshot{Shapes: &shapes.Set{Pods: []shapes.Shape{{Owner: "Deployment x", Spec: never}}}}
-	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `of the pods of "Deployment x": `) {
+	if _, err := hostile.PodShapes(nil); err == nil || !strings.Contains(err.Error(), `no API server takes the pods of "Deployment x": `) {
 		t.Errorf("of a snapshot with pods that no API server takes: %v", err)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/selection"
+
+	"github.com/lkeplan/lkeplan/engine/simulate/step"
 )
 
 // Check is an error where what a pod says of its place is nothing that an API server takes:
@@ -17,7 +19,7 @@ import (
 func Check(spec corev1.PodSpec) error {
 	for _, key := range slices.Sorted(maps.Keys(spec.NodeSelector)) {
 		if _, err := labels.NewRequirement(key, selection.In, []string{spec.NodeSelector[key]}); err != nil {
-			return fmt.Errorf("its nodeSelector: %w", err)
+			return fmt.Errorf("its nodeSelector: %q: %q is no label", key, spec.NodeSelector[key])
 		}
 	}
 	for _, t := range spec.Tolerations {
@@ -56,7 +58,7 @@ func spreads(c corev1.TopologySpreadConstraint) error {
 	_, err := metav1.LabelSelectorAsSelector(c.LabelSelector)
 	switch {
 	case err != nil:
-		return err
+		return errors.New(step.Plain(err.Error()))
 	case c.MaxSkew < 1:
 		return fmt.Errorf("maxSkew is %d, and must be more than zero", c.MaxSkew)
 	case c.TopologyKey == "":
@@ -89,7 +91,7 @@ func nodes(a *corev1.NodeAffinity) error {
 				continue // names of nodes are no values of labels
 			}
 			if _, err := labels.NewRequirement(r.Key, operator, r.Values); err != nil {
-				return fmt.Errorf("its nodeAffinity: %w", err)
+				return fmt.Errorf("its nodeAffinity: %q %s %q is not to be met by labels", r.Key, r.Operator, r.Values)
 			}
 		}
 	}
@@ -120,7 +122,7 @@ func fellows(a *corev1.Affinity) error {
 	for _, term := range terms {
 		for _, selector := range []*metav1.LabelSelector{term.LabelSelector, term.NamespaceSelector} {
 			if _, err := metav1.LabelSelectorAsSelector(selector); err != nil {
-				return fmt.Errorf("its affinity to pods: %w", err)
+				return errors.New("its affinity to pods: " + step.Plain(err.Error()))
 			}
 		}
 		if term.TopologyKey == "" {
