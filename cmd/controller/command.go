@@ -155,7 +155,7 @@ func (s settings) config(getenv func(string) string, stderr io.Writer) (controll
 		return cfg, fmt.Errorf("--only is %q; it must be capacity or gitops, or left out", s.only)
 	}
 	switch s.mode {
-	case modeLKE, modeInstance:
+	case "", modeLKE, modeInstance:
 		cfg.Instances = s.mode == modeInstance
 	default:
 		return cfg, fmt.Errorf("--mode is %q; it must be lke or instance", s.mode)
