@@ -31,6 +31,8 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group != 0, named.PlacementGroup),
+		when(spec.PlacementGroup != nil && group == 0 && named.PlacementGroup == "", "spec.placementGroup: say which one: by its "+
+			"id, or by its label in spec.select"),
 		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),
 		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
 		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
