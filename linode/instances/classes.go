@@ -200,10 +200,7 @@ func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSp
 }
 
 // group finds the placement group, and how many Linodes it takes.
-//
-// Unverified: that it takes five, which is what the documents of Linode say.
 func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
-	const takes = 5
 	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
 	if id == 0 && found.By.PlacementGroup == "" {
 		return nil
@@ -214,7 +211,7 @@ func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClass
 	}
 	for _, g := range all {
 		if g.Region == c.region && (g.ID == id || found.By.PlacementGroup != "" && g.Label == found.By.PlacementGroup) {
-			found.PlacementGroupID, found.PlacementGroupSize = g.ID, takes
+			found.PlacementGroupID, found.PlacementGroupSize = g.ID, groupSize
 			return nil
 		}
 	}
