@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -50,7 +49,7 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
 	instances := c.modeOf(fields, content.Attributes["mode"])
 	if name, ok := fields["name"]; ok && name.IsKnown() && !said.Diags.HasErrors() {
-		if wrong := wrongClusterName(name.AsString(), instances); wrong != "" {
+		if wrong := schemas.WrongClusterName(name.AsString(), instances); wrong != "" {
 			said.Diags = append(said.Diags, diag.AtExpression("Invalid cluster name", wrong, content.Attributes["name"].Expr))
 		}
 	}
@@ -91,36 +90,6 @@ func notInstances(written hcl.Attributes) (diags hcl.Diagnostics) {
 }
 
 const kubernetesVersion = "kubernetes_version"
-
-// PlaceholderName stands for the name of a cluster where it is not known. Nobody's
-// cluster is called so.
-const PlaceholderName = "CHANGE-ME"
-
-var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-
-// wrongClusterName says what is wrong with the name of a cluster; "" for nothing.
-// The name is written on each object as a label.
-func wrongClusterName(name string, instances bool) string {
-	const rule = "It is the cluster's label in LKE"
-	switch {
-	case name == PlaceholderName && instances:
-		return fmt.Sprintf("%s is not the name of a cluster. Write the controller's CLUSTER_NAME.", name)
-	case name == PlaceholderName:
-		return fmt.Sprintf("%s is not the name of a cluster. Write the cluster's label in LKE.", name)
-	case instances:
-		if wrong := schemas.WrongInstanceName(name); wrong != "" {
-			return fmt.Sprintf("%q cannot be the name of a cluster in instance mode: %s.", name, wrong)
-		}
-	case name == "":
-		return "The name is empty. " + rule + "."
-	case len(name) > 63:
-		return fmt.Sprintf("The name has %d characters, and 63 fit into the label that objects carry. %s.", len(name), rule)
-	case !labelValue.MatchString(name):
-		return fmt.Sprintf("%q cannot be a cluster's label. %s: letters, digits, dashes, underscores and dots, with a "+
-			"letter or digit at both ends.", name, rule)
-	}
-	return ""
-}
 
 func clusterOf(v cty.Value) Cluster {
 	if !v.IsWhollyKnown() {

@@ -1,11 +1,5 @@
 package schemas
 
-import (
-	"fmt"
-	"regexp"
-	"strings"
-)
-
 // The modes of a cluster: who makes its machines.
 const (
 	ModeLKE      = "lke"
@@ -51,27 +45,6 @@ func (m Modes) within(block Modes) Modes {
 }
 
 var onInstances = Modes{NoEffectOnLKE: true}
-
-// longestInstanceName is how many characters the name of a cluster may have in instance mode:
-// a Linode's label has 64, of which 21 follow from the claim; a tag has 50.
-const longestInstanceName = 34
-
-var instanceName = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
-
-// WrongInstanceName says what is wrong with the name of a cluster in instance mode; "" for
-// nothing.
-func WrongInstanceName(name string) string {
-	switch {
-	case name == "":
-		return "it is empty"
-	case len(name) > longestInstanceName:
-		return fmt.Sprintf("it has %d characters, and %d fit into a Linode's tags", len(name), longestInstanceName)
-	case !instanceName.MatchString(name), strings.Contains(name, "--"):
-		return "it is the beginning of Linodes' labels and of Nodes' names: lower-case letters, digits and single dashes, " +
-			"with a letter or digit at both ends"
-	}
-	return ""
-}
 
 // modes describes which arguments of a block have an effect in which mode.
 func (w *reference) modes(block Block) {

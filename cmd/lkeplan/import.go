@@ -242,7 +242,7 @@ func (i *importation) describe(
 		Tier:   cmp.Or(i.cluster.Tier, known.Tier),
 	}
 	if cluster.Name == "" {
-		cluster.Name = config.PlaceholderName
+		cluster.Name = schemas.PlaceholderName
 		name := "the cluster's label in LKE"
 		if cluster.Instances() {
 			name = "the CLUSTER_NAME of the controller"

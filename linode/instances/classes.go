@@ -199,6 +199,11 @@ func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSp
 	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
 }
 
+// groupSize is how many Linodes a placement group takes.
+//
+// Unverified: that it takes five, which is what the documents of Linode say.
+const groupSize = 5
+
 // group finds the placement group, and how many Linodes it takes.
 func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
 	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID

@@ -8,11 +8,6 @@ import (
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
-// groupSize is how many Linodes a placement group takes.
-//
-// Unverified: that it takes five, which is what the documents of Linode say.
-const groupSize = 5
-
 // Suppose is what a class names if the account has all of it, for who cannot ask: an image
 // stands for itself, and a label for a number that no account has.
 func Suppose(spec linodev1alpha1.LinodeNodeClassSpec) linodev1alpha1.Selected {
