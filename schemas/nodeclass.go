@@ -31,7 +31,7 @@ var NodeClass = Block{
 		{Name: "authorized_users", Path: "spec.authorizedUsers", Kind: Tags, Modes: onInstances,
 			Doc: "Linode users whose SSH keys are put on the machine."},
 		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool, Modes: onInstances,
-			Doc: "Whether Linode backs the machine up."},
+			Doc: "Whether Linode backs the machine up, for a price that lkeplan does not know."},
 		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Modes: onInstances, Doc: "The size of the swap disk in MiB."},
 		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Modes: onInstances, Doc: "The VPC the machine joins."},
 		labelOf("vpc", "vpc", "The label of a VPC of the region."),

@@ -42,6 +42,16 @@ func noEffect(c *checker) {
 	}
 }
 
+// backups finds classes whose machines cost more than the catalogue knows.
+func backups(c *checker) {
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		if class.Spec.BackupsEnabled && c.in.Cluster.Instances() {
+			c.report(object.Addr, "spec.backupsEnabled", "Linode bills backups on top of each machine's plan. Prices here are "+
+				"without them, and so is what limits on cost hold to.")
+		}
+	}
+}
+
 // rolls reports whether the field is part of the hash of a class of a mode.
 func rolls(mode, field string, value any) bool {
 	hash := func(spec map[string]any) (string, error) {
