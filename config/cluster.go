@@ -2,7 +2,6 @@ package config
 
 import (
 	"fmt"
-	"regexp"
 
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
@@ -47,47 +46,50 @@ func (c *compiler) cluster(block *hcl.Block) (cty.Value, hcl.Diagnostics) {
 	if fields == nil {
 		return cty.DynamicVal, said.Diags
 	}
+	content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
+	instances := c.modeOf(fields, content.Attributes["mode"])
 	if name, ok := fields["name"]; ok && name.IsKnown() && !said.Diags.HasErrors() {
-		if wrong := wrongClusterName(name.AsString()); wrong != "" {
-			content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
+		if wrong := schemas.WrongClusterName(name.AsString(), instances); wrong != "" {
 			said.Diags = append(said.Diags, diag.AtExpression("Invalid cluster name", wrong, content.Attributes["name"].Expr))
 		}
 	}
-	if _, ok := fields["tier"]; !ok {
+	if instances {
+		said.Diags = append(said.Diags, notInstances(content.Attributes)...)
+		fields["tier"] = cty.StringVal(schemas.ModeInstance)
+	} else if _, ok := fields["tier"]; !ok {
 		fields["tier"] = cty.StringVal("standard")
 	}
-	content, _, _ := block.Body.PartialContent(decode.Schema(schemas.Cluster))
 	if attr := content.Attributes[kubernetesVersion]; attr != nil {
 		c.versionFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
 	}
 	return cty.ObjectVal(fields), said.Diags
 }
 
-const kubernetesVersion = "kubernetes_version"
-
-// PlaceholderName stands for the name of a cluster where it is not known. Nobody's
-// cluster is called so.
-const PlaceholderName = "CHANGE-ME"
-
-var labelValue = regexp.MustCompile(`^[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$`)
-
-// wrongClusterName says what is wrong with the name of a cluster; "" for nothing.
-// The name is written on each object as a label.
-func wrongClusterName(name string) string {
-	const rule = "It is the cluster's label in LKE"
-	switch {
-	case name == "":
-		return "The name is empty. " + rule + "."
-	case name == PlaceholderName:
-		return fmt.Sprintf("%s is not the name of a cluster. Write the cluster's label in LKE.", name)
-	case len(name) > 63:
-		return fmt.Sprintf("The name has %d characters, and 63 fit into the label that objects carry. %s.", len(name), rule)
-	case !labelValue.MatchString(name):
-		return fmt.Sprintf("%q cannot be a cluster's label. %s: letters, digits, dashes, underscores and dots, with a "+
-			"letter or digit at both ends.", name, rule)
+// modeOf completes the mode of a cluster block, and reports whether it is that of instances.
+func (c *compiler) modeOf(fields map[string]cty.Value, attr *hcl.Attribute) (instances bool) {
+	mode, ok := fields["mode"]
+	if !ok {
+		fields["mode"] = cty.StringVal(schemas.ModeLKE)
+		return false
 	}
-	return ""
+	if attr != nil {
+		c.modeFrom = decode.Origin{Range: attr.Expr.Range(), Expression: attr.Expr}
+	}
+	return mode.IsKnown() && mode.Type() == cty.String && mode.AsString() == schemas.ModeInstance
 }
+
+// notInstances finds what does not go with instance mode.
+func notInstances(written hcl.Attributes) (diags hcl.Diagnostics) {
+	for _, arg := range schemas.Cluster.Args {
+		if attr := written[arg.Name]; attr != nil && arg.Modes.NotInstances != "" {
+			diags = append(diags, diag.AtExpression("Not in instance mode", fmt.Sprintf("The argument %s does not go with mode = %q. "+
+				"%s Take it out.", arg.Name, schemas.ModeInstance, arg.Modes.NotInstances), attr.Expr))
+		}
+	}
+	return diags
+}
+
+const kubernetesVersion = "kubernetes_version"
 
 func clusterOf(v cty.Value) Cluster {
 	if !v.IsWhollyKnown() {
@@ -104,27 +106,48 @@ func clusterOf(v cty.Value) Cluster {
 	return cluster
 }
 
-// inherit gives the cluster's version of Kubernetes to the node classes that name
-// none: a change of it changes each class, and shows in a diff.
-func (all *compilation) inherit(version string) {
-	if version == "" {
-		return
-	}
+// inherit gives the node classes what the cluster block says of all of them: the mode, and
+// the version of Kubernetes to those that name none. A change of it changes each class, and
+// shows in a diff.
+func (all *compilation) inherit(cluster Cluster) {
 	for _, c := range all.compilers {
 		for _, o := range c.objects {
+			if o.table.Type != schemas.NodeClass.Type {
+				continue
+			}
 			for i := range o.instances {
-				all.inheritInto(&o.instances[i].object, version)
+				object := &o.instances[i].object
+				c.report(all.mark(object, cluster)...)
+				all.inheritVersion(object, cluster.KubernetesVersion)
 			}
 		}
 	}
 }
 
-func (all *compilation) inheritInto(o *Object, version string) {
-	if o.Kind() != schemas.NodeClass.Object.Kind {
-		return
+// mark writes the mode on a class, which its hash heeds.
+func (all *compilation) mark(o *Object, cluster Cluster) hcl.Diagnostics {
+	const path = "metadata.annotations." + schemas.AnnotationMode
+	mode := ""
+	if cluster.Instances() {
+		mode = schemas.ModeInstance
 	}
+	if written, _ := manifest.Map(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode].(string); written != "" {
+		if written == mode {
+			return nil
+		}
+		return hcl.Diagnostics{o.Origins.Find(path).Error("Annotation of lkeplan's own", fmt.Sprintf("lkeplan sets the annotation %s, "+
+			"by mode of the cluster block. Take it out.", schemas.AnnotationMode))}
+	}
+	if mode != "" {
+		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode] = mode
+		o.Origins.Set(path, all.modeFrom)
+	}
+	return nil
+}
+
+func (all *compilation) inheritVersion(o *Object, version string) {
 	spec := manifest.Ensure(o.Manifest, "spec")
-	if _, named := spec["lkeK8sVersion"]; !named {
+	if _, named := spec["lkeK8sVersion"]; !named && version != "" {
 		spec["lkeK8sVersion"] = version
 		o.Origins.Set("spec.lkeK8sVersion", all.versionFrom)
 	}

@@ -33,7 +33,7 @@ func (c *compiler) compile() (Compiled, hcl.Diagnostics) {
 	c.evaluate()
 	all.checkMoves()
 	cluster := clusterOf(all.run.Value(all.clusterNode))
-	all.inherit(cluster.KubernetesVersion)
+	all.inherit(cluster)
 	result := Compiled{Cluster: cluster, Objects: all.compiledObjects()}
 	result.Imports, result.Removed, result.Policies = c.imports(), c.removals(), c.policies()
 	result.Guards = c.guards()
@@ -68,6 +68,7 @@ type compilation struct {
 	run         *eval.Run
 	clusterNode *eval.Node
 	versionFrom decode.Origin // of the cluster's kubernetes_version
+	modeFrom    decode.Origin // of its mode
 
 	compilers []*compiler // of the root, then of the modules as they are called
 	moves     []move

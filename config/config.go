@@ -9,6 +9,7 @@ package config
 
 import (
 	"github.com/lkeplan/lkeplan/config/decode"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -50,11 +51,15 @@ type Cluster struct {
 	Name   string
 	ID     int64 // in LKE; 0 where the directory does not say
 	Region string
-	Tier   string // "standard" or "enterprise"
+	Tier   string // "standard" or "enterprise" of LKE, or schemas.ModeInstance
 	// KubernetesVersion is the version of the nodes whose class names none; "" where
 	// they keep what they have. The classes of Compiled have it.
 	KubernetesVersion string
 }
+
+// Instances reports whether the cluster's machines are Linodes of their own, which join a
+// cluster that its owners run.
+func (c Cluster) Instances() bool { return c.Tier == schemas.ModeInstance }
 
 // Compiled is what a directory compiles to.
 type Compiled struct {

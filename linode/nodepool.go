@@ -29,7 +29,7 @@ import (
 // others.
 const ConditionAccepted = "LKEAccepted"
 
-// ConditionOutOfStock is true of a NodePool while LKE has no machines of some plan types
+// ConditionOutOfStock is true of a NodePool while Linode has no machines of some plan types
 // that it allows: the message names them. They are not offered until they are tried again;
 // the others are used. Else there is no such condition.
 const ConditionOutOfStock = "OutOfStock"
@@ -123,7 +123,7 @@ func (n *NodePools) Register(_ context.Context, mgr ctrl.Manager) error {
 		WatchesRawSource(source.Func(n.watchStock)).Complete(n)
 }
 
-// watchStock asks for all NodePools whenever LKE has no machines of a plan type.
+// watchStock asks for all NodePools whenever Linode has no machines of a plan type.
 func (n *NodePools) watchStock(
 	ctx context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request],
 ) error {
@@ -136,7 +136,7 @@ func (n *NodePools) watchStock(
 			}
 			var pools karpv1.NodePoolList
 			if err := n.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
-				ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when LKE had no machines of a plan type")
+				ctrl.LoggerFrom(ctx).Error(err, "could not list the NodePools when Linode had no machines of a plan type")
 			}
 			for i := range pools.Items {
 				queue.Add(reconcile.Request{NamespacedName: client.ObjectKeyFromObject(&pools.Items[i])})
@@ -205,7 +205,7 @@ func (n *NodePools) validate(ctx context.Context, pool *karpv1.NodePool) {
 	}
 }
 
-// outOfStock names the plan types that a NodePool allows and that LKE has no machines of;
+// outOfStock names the plan types that a NodePool allows and that Linode has no machines of;
 // "" where there are none.
 func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	blocked := n.types.Blocked()
@@ -222,7 +222,7 @@ func (n *NodePools) outOfStock(pool *karpv1.NodePool) string {
 	if len(plans) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("LKE has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
+	return fmt.Sprintf("Linode has no machines in %s of %s", n.types.Region(), strings.Join(plans, ", "))
 }
 
 // Unacceptable says why no node of the types can be made for a NodePool of which
@@ -247,7 +247,7 @@ func Unacceptable(pool *karpv1.NodePool, types *instancetype.Set, refused []Prob
 	return strings.Join(texts, " ")
 }
 
-// OutOfStock are the plan types that a NodePool says LKE has no machines of.
+// OutOfStock are the plan types that a NodePool says Linode has no machines of.
 func OutOfStock(pool *karpv1.NodePool) (plans []string) {
 	c := pool.StatusConditions(status.WithObservedOnly()).Get(ConditionOutOfStock)
 	if !c.IsTrue() {

@@ -146,7 +146,7 @@ func TestNodePoolsSayWhatIsOutOfStock(t *testing.T) {
 		p.chooser.Types.Block("g6-standard-4", time.Now().Add(time.Minute))
 		<-p.chooser.Types.Blocking()
 		until := time.Now().Add(time.Minute).UTC().Format("15:04:05 UTC")
-		want := "LKE has no machines in us-ord of g6-standard-4 (tried again at " + until + ")"
+		want := "Linode has no machines in us-ord of g6-standard-4 (tried again at " + until + ")"
 		if text, again := says(pool); text != want || again != stockEvery {
 			t.Errorf("%q, and again in %s", text, again)
 		}

@@ -29,7 +29,7 @@ type obstacles struct {
 	ready, unready []*karpv1.NodePool // those that are ready in the order in which Karpenter tries them
 	classes        map[string]*linodev1alpha1.LinodeNodeClass
 	types          []*cloudprovider.InstanceType
-	blocked        map[string]time.Time // plan types that LKE has no machines of
+	blocked        map[string]time.Time // plan types that Linode has no machines of
 	region         string
 }
 
@@ -85,7 +85,7 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 	return obstacle{}
 }
 
-// stock says which plan types a pod would have a node of, if LKE had machines of them, and
+// stock says which plan types a pod would have a node of, if Linode had machines of them, and
 // which one is tried next. First is the pool that the pod uses before others.
 func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	if len(o.blocked) == 0 {
@@ -106,7 +106,7 @@ func (o obstacles) stock(pod *corev1.Pod, first *karpv1.NodePool) obstacle {
 	if len(out) == 0 {
 		return obstacle{}
 	}
-	text := fmt.Sprintf("LKE has no machines in %s of %s", o.region, strings.Join(out, ", "))
+	text := fmt.Sprintf("Linode has no machines in %s of %s", o.region, strings.Join(out, ", "))
 	switch {
 	case next == nil:
 		text += "; no other plan type of its NodePools would do, and the pod waits for these"

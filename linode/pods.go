@@ -25,7 +25,7 @@ import (
 
 // Pods is the controller that tells pending pods what keeps them waiting, where Karpenter
 // does not know it: that their NodePools are not ready, which it leaves out with their
-// names; that LKE has no machines of a plan type, and what is tried next; and that Linode
+// names; that Linode has no machines of a plan type, and what is tried next; and that Linode
 // does not answer.
 type Pods struct {
 	client client.Client

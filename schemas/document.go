@@ -14,16 +14,22 @@ var Lkeplan = Block{
 // directory.
 var Cluster = Block{
 	Type: "cluster",
-	Doc:  "The LKE cluster this directory is for.",
+	Doc:  "The cluster this directory is for.",
 	Args: []Arg{
-		{Name: "name", Kind: String, Required: true, Doc: "The cluster's label in LKE."},
-		{Name: "id", Kind: ID, Default: "any cluster of that label",
+		{Name: "name", Kind: String, Required: true,
+			Doc: "The cluster's label in LKE. In instance mode the CLUSTER_NAME of the controller: at most 34 characters, " +
+				"lower-case letters, digits and single dashes."},
+		{Name: "mode", Kind: String, OneOf: []string{ModeLKE, ModeInstance}, Default: ModeLKE,
+			Doc: `Who makes the machines: "lke", in node pools of LKE, or "instance", the controller itself, as Linodes that ` +
+				"join a cluster which you run. It is the --mode of the controller."},
+		{Name: "id", Kind: ID, Default: "any cluster of that label", Modes: Modes{NotInstances: "It is a number of LKE's."},
 			Doc: "The cluster's id in LKE. A cluster that has been made anew has the same label and another id; with the id, " +
 				"it is not taken for the old one."},
 		{Name: "region", Kind: String, Required: true, Doc: `The Linode region the cluster is in, such as "us-ord".`},
 		{Name: "tier", Kind: String, OneOf: []string{"standard", "enterprise"}, Default: "standard",
-			Doc: "The tier of LKE."},
+			Modes: Modes{NotInstances: "Only LKE has tiers."}, Doc: "The tier of LKE."},
 		{Name: "kubernetes_version", Kind: String, Default: "nodes keep the version they have",
+			Modes: Modes{NotInstances: "The kubelet is the image's: another version is another image."},
 			Doc: `The Kubernetes version of the nodes, where their node class names none: "v1.33.4+lke2" on LKE ` +
 				`Enterprise, "1.33" on the standard tier. The control plane itself is not upgraded by it.`},
 	},

@@ -67,7 +67,7 @@ func (s jsonSchema) body(block Block, name string, dynamic bool) {
 	}
 	body := object{"type": "object", "properties": properties, "additionalProperties": block.Open}
 	if block.Doc != "" {
-		body["description"] = block.Doc
+		body["description"] = block.Modes.prefix() + block.Doc
 	}
 	if len(required) > 0 {
 		body["required"] = required
@@ -133,9 +133,9 @@ func (s jsonSchema) argument(arg Arg) object {
 		}
 		schema["anyOf"] = forms
 	}
-	schema["description"] = arg.Doc
+	schema["description"] = arg.says()
 	if arg.Default != "" {
-		schema["description"] = arg.Doc + " Default: " + arg.Default + "."
+		schema["description"] = arg.says() + " Default: " + arg.Default + "."
 	}
 	return schema
 }

@@ -4,8 +4,8 @@ package schemas
 const NodeClassGroup = "karpenter.k8s.linode"
 
 // NodeClass is a LinodeNodeClass. Field names are those of the provider
-// Linode publishes, whose manifests apply to our controller unchanged. On LKE
-// the fields marked "Instances" have no effect: LKE decides these things.
+// Linode publishes, whose manifests apply to our controller unchanged. In which mode
+// each has an effect, its Modes say.
 var NodeClass = Block{
 	Type:   "node_class",
 	Labels: []string{"name"},
@@ -17,45 +17,45 @@ var NodeClass = Block{
 		{Name: "firewall_id", Path: "spec.firewallID", Kind: ID,
 			Doc: "The Cloud Firewall the machines are put behind."},
 		{Name: "kubernetes_version", Path: "spec.lkeK8sVersion", Kind: String, Default: "kubernetes_version of the cluster",
+			Modes: Modes{NotInstances: "The kubelet is the image's."},
 			Doc: `The nodes' Kubernetes version: "v1.33.4+lke2" on LKE Enterprise, "1.33" on the standard tier. ` +
 				"A change replaces the nodes that have another."},
 		{Name: "disk_encryption", Path: "spec.diskEncryption", Kind: String, Default: "LKE's default",
 			Doc: `Whether the disks are encrypted: "enabled" or "disabled".`},
 
-		{Name: "image", Path: "spec.image", Kind: String, Doc: "Instances: the image to boot."},
-		{Name: "authorized_keys", Path: "spec.authorizedKeys", Kind: Tags, Doc: "Instances: SSH public keys for root."},
-		{Name: "authorized_users", Path: "spec.authorizedUsers", Kind: Tags,
-			Doc: "Instances: Linode users whose SSH keys are put on the machine."},
-		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool,
-			Doc: "Instances: whether Linode backs the machine up."},
-		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Doc: "Instances: the size of the swap disk in MiB."},
-		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Doc: "Instances: the VPC the machine joins."},
-		{Name: "subnet_id", Path: "spec.subnetID", Kind: ID, Doc: "Instances: the subnet of the VPC."},
-		{Name: "kernel", Path: "spec.configuration.kernel", Kind: String,
-			Doc: `Instances: the kernel to boot, such as "linode/latest-64bit".`},
+		{Name: "image", Path: "spec.image", Kind: String, Modes: onInstances,
+			Doc: `The image to boot, by its id: "linode/debian12" or "private/123". It has cloud-init, and what bootstrap takes.`},
+		labelOf("image", "image", "The label or a tag of a private image that the region has; of several the newest."),
+		labelOf("firewall", "firewall", "The label of a Cloud Firewall."),
+		{Name: "authorized_keys", Path: "spec.authorizedKeys", Kind: Tags, Modes: onInstances, Doc: "SSH public keys for root."},
+		{Name: "authorized_users", Path: "spec.authorizedUsers", Kind: Tags, Modes: onInstances,
+			Doc: "Linode users whose SSH keys are put on the machine."},
+		{Name: "backups_enabled", Path: "spec.backupsEnabled", Kind: Bool, Modes: onInstances,
+			Doc: "Whether Linode backs the machine up, for a price that lkeplan does not know."},
+		{Name: "swap_size", Path: "spec.swap_size", Kind: Number, Modes: onInstances, Doc: "The size of the swap disk in MiB."},
+		{Name: "vpc_id", Path: "spec.vpcID", Kind: ID, Modes: onInstances, Doc: "The VPC the machine joins."},
+		labelOf("vpc", "vpc", "The label of a VPC of the region."),
+		{Name: "subnet_id", Path: "spec.subnetID", Kind: ID, Modes: onInstances, Doc: "The subnet of the VPC."},
+		labelOf("subnet", "subnet", "The label of a subnet of the VPC."),
+		labelOf("placement_group", "placementGroup", "The label of a placement group of the region."),
+		{Name: "kernel", Path: "spec.configuration.kernel", Kind: String, Modes: onInstances,
+			Doc: `The kernel to boot, such as "linode/latest-64bit".`},
 		forEach, enabled, manifest,
 	},
-	Blocks: []Block{kubelet, placementGroup, selection, bootstrap, ipv6, osDisk, dataDisk, Metadata},
+	Blocks: []Block{kubelet, placementGroup, bootstrap, ipv6, osDisk, dataDisk, Metadata},
 }
 
-var selection = Block{
-	Type: "select",
-	Path: "spec.select",
-	Doc:  "Instances: things of the account by their labels, in place of their numbers. The controller looks them up.",
-	Args: []Arg{
-		{Name: "image", Path: "image", Kind: String,
-			Doc: "The label or a tag of a private image that the region has; of several the newest."},
-		{Name: "firewall", Path: "firewall", Kind: String, Doc: "The label of a Cloud Firewall."},
-		{Name: "vpc", Path: "vpc", Kind: String, Doc: "The label of a VPC of the region."},
-		{Name: "subnet", Path: "subnet", Kind: String, Doc: "The label of a subnet of the VPC."},
-		{Name: "placement_group", Path: "placementGroup", Kind: String, Doc: "The label of a placement group of the region."},
-	},
+// labelOf names a thing of the account by its label, in place of its number: one class then
+// serves many regions. The controller looks it up.
+func labelOf(thing, field, doc string) Arg {
+	return Arg{Name: thing + "_label", Path: "spec.select." + field, Kind: String, Modes: onInstances, Doc: doc}
 }
 
 var bootstrap = Block{
-	Type: "bootstrap",
-	Path: "spec.bootstrap",
-	Doc:  "Instances: how the machine joins the cluster. Left out, kubeadm is used.",
+	Type:  "bootstrap",
+	Path:  "spec.bootstrap",
+	Modes: onInstances,
+	Doc:   "How the machine joins the cluster. Left out, kubeadm is used.",
 	Args: []Arg{
 		{Name: "kind", Path: "kind", Kind: String, Required: true, Doc: `What it joins by: "kubeadm", "k3s" or "custom".`},
 		{Name: "user_data_secret", Path: "userDataSecret", Kind: String,
@@ -64,9 +64,10 @@ var bootstrap = Block{
 }
 
 var kubelet = Block{
-	Type: "kubelet",
-	Path: "spec.kubelet",
-	Doc:  "The kubelet's settings as the scheduler assumes them. LKE itself sets up the kubelet.",
+	Type:  "kubelet",
+	Path:  "spec.kubelet",
+	Modes: onInstances,
+	Doc:   "Settings of the kubelet. What they reserve is not offered to pods.",
 	Args: []Arg{
 		{Name: "max_pods", Path: "maxPods", Kind: Number, Default: "110", Doc: "The number of pods a node can run."},
 		{Name: "pods_per_core", Path: "podsPerCore", Kind: Number,
@@ -89,20 +90,22 @@ var kubelet = Block{
 }
 
 var placementGroup = Block{
-	Type: "placement_group",
-	Path: "spec.placementGroup",
-	Doc:  "Instances: the placement group the machine is made in.",
+	Type:  "placement_group",
+	Path:  "spec.placementGroup",
+	Modes: onInstances,
+	Doc:   "The placement group the machine is made in, which placement_group_label may name.",
 	Args: []Arg{
-		{Name: "id", Path: "id", Kind: ID, Required: true, Doc: "The group's id."},
+		{Name: "id", Path: "id", Kind: ID, Doc: "The group's id."},
 		{Name: "compliant_only", Path: "compliant_only", Kind: Bool,
 			Doc: "Whether a machine that would break the group's rule is refused."},
 	},
 }
 
 var ipv6 = Block{
-	Type: "ipv6",
-	Path: "spec.ipv6Options",
-	Doc:  "Instances: IPv6 settings.",
+	Type:  "ipv6",
+	Path:  "spec.ipv6Options",
+	Modes: onInstances,
+	Doc:   "IPv6 settings.",
 	Args: []Arg{
 		{Name: "slaac", Path: "enableSLAAC", Kind: Bool, Doc: "Whether the machine configures its address by itself."},
 		{Name: "ranges", Path: "enableRanges", Kind: Bool, Doc: "Whether the machine gets a range of addresses."},
@@ -111,17 +114,31 @@ var ipv6 = Block{
 }
 
 var osDisk = Block{
-	Type: "os_disk",
-	Path: "spec.osDisk",
-	Doc:  "Instances: the disk the system is on.",
-	Args: disk,
+	Type:  "os_disk",
+	Path:  "spec.osDisk",
+	Modes: onInstances,
+	Doc:   "The disk the system is on.",
+	Args:  fromImage(disk),
+}
+
+// fromImage are the arguments of a disk that is made from the image, of which only the size
+// is free.
+func fromImage(args []Arg) (of []Arg) {
+	for _, arg := range args {
+		if arg.Name != "size" {
+			arg.Modes.NotInstances = "The disk is made from the image."
+		}
+		of = append(of, arg)
+	}
+	return of
 }
 
 var dataDisk = Block{
 	Type:   "data_disk",
 	Labels: []string{"device"},
 	Path:   "spec.dataDisks",
-	Doc:    `Instances: a further disk, labelled with its device: "sdb" to "sdh".`,
+	Modes:  Modes{NoEffectOnLKE: true, NotInstances: "Linodes are made with one disk, and swap."},
+	Doc:    `A further disk, labelled with its device: "sdb" to "sdh".`,
 	Args:   disk,
 }
 

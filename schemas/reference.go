@@ -120,14 +120,17 @@ func (w *reference) block(block Block, level int, around string) {
 		title += " in `" + around + "`"
 	}
 	w.line(strings.Repeat("#", level) + " " + title)
-	w.line(block.Doc + occurrence(block))
+	w.line(block.Modes.prefix() + block.Doc + occurrence(block))
 	var rows [][]string
 	for _, arg := range block.Args {
-		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.Doc, fieldOf(arg)})
+		rows = append(rows, []string{"`" + arg.Name + "`", arg.Kind.String(), defaultOf(arg), arg.says(), fieldOf(arg)})
 	}
 	w.table([]string{"argument", "value", "default", "meaning", "field"}, rows)
-	if block.Type == Policy.Type {
+	switch block.Type {
+	case Policy.Type:
 		w.plan()
+	case NodeClass.Type:
+		w.modes(block)
 	}
 	for _, nested := range block.Blocks {
 		within := block.Type

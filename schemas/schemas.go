@@ -24,6 +24,7 @@ type Block struct {
 
 	Args   []Arg
 	Blocks []Block
+	Modes  Modes // in which it has an effect
 
 	// Open blocks take arguments besides those listed, of names that the user
 	// chooses.
@@ -46,6 +47,7 @@ type Arg struct {
 	Meta     bool     // read by lkeplan before the object is made, and no part of it
 	OneOf    []string // the values that are possible, where no CRD lists them
 	Keys     []string // of Quantities: the names that are possible, besides those with a slash
+	Modes    Modes    // in which it has an effect
 	Doc      string
 	Default  string // what an omitted argument means, for readers; nothing is derived from it
 }

@@ -114,7 +114,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	f.DurationVar(&s.Karpenter.BatchMax, "batch-max-duration", 0,
 		"Karpenter: plan nodes after this long at most (default 2s) ($BATCH_MAX_DURATION)")
 	f.DurationVar(&s.Timing.NoCapacity, "unavailable-offerings-ttl", 0,
-		"how long a Linode type is not tried again after LKE had no capacity for it (default 3m)")
+		"how long a Linode type is not tried again after Linode had no capacity for it (default 3m)")
 	f.StringSliceVar(&s.gates, "feature-gates", nil, "Karpenter: features to turn on, such as StaticCapacity,NodeRepair")
 	f.IntVar(&s.NodePlans.Concurrent, "concurrent", 12, "NodePlans that are reconciled at a time; two of them compile")
 	f.StringVar(&s.NodePlans.EventsAddress, "events-addr", "",

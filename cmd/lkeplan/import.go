@@ -50,6 +50,7 @@ changed at Linode.`
 func newImport(env *env) *cobra.Command {
 	i := importation{env: env}
 	tier := flags.Choice{Of: []string{"standard", "enterprise"}}
+	mode := flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}
 	cmd := &cobra.Command{
 		Use:   "import [KIND/NAME...]",
 		Short: "Write objects that exist as HCL",
@@ -60,6 +61,9 @@ func newImport(env *env) *cobra.Command {
   lkeplan import --from manifests.yaml --out-dir clusters/imported NodePool`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.cluster.Tier = tier.Value
+			if mode.Value == schemas.ModeInstance {
+				i.cluster.Tier = mode.Value
+			}
 			if i.lke || i.terraform != "" {
 				return i.moveIn(cmd.Context(), args)
 			}
@@ -79,6 +83,9 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
+	mode.Flag(cmd, "mode", "", "who makes the machines, the `MODE` of the cluster (default: as node classes say)")
+	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
+	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
@@ -238,8 +245,12 @@ func (i *importation) describe(
 		Tier:   cmp.Or(i.cluster.Tier, known.Tier),
 	}
 	if cluster.Name == "" {
-		cluster.Name = config.PlaceholderName
-		comments += "# The name is not known from the objects: write the cluster's label in LKE.\n"
+		cluster.Name = schemas.PlaceholderName
+		name := "the cluster's label in LKE"
+		if cluster.Instances() {
+			name = "the CLUSTER_NAME of the controller"
+		}
+		comments += "# The name is not known from the objects: write " + name + ".\n"
 	}
 	if cluster.Region == "" {
 		cluster.Region = "us-ord"

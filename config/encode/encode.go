@@ -61,7 +61,10 @@ func Blocks(objects []config.Object) ([]Block, error) {
 // Cluster writes the block for the cluster that a directory is for.
 func Cluster(c config.Cluster) string {
 	lines := []string{"name = " + syntax.Quote(c.Name), "region = " + syntax.Quote(c.Region)}
-	if c.Tier != "" {
+	switch {
+	case c.Instances():
+		lines = append(lines, "mode = "+syntax.Quote(schemas.ModeInstance))
+	case c.Tier != "":
 		lines = append(lines, "tier = "+syntax.Quote(c.Tier))
 	}
 	return format(schemas.Cluster.Type + " {\n" + strings.Join(lines, "\n") + "\n}\n")
@@ -134,12 +137,20 @@ func take(obj map[string]any, path string) {
 	}
 }
 
-// clone copies what is written, without what no block says.
+// clone copies what is written, without what no block says: the mode of a class is the
+// cluster's.
 func clone(object map[string]any) map[string]any {
 	fields := copyOf(object).(map[string]any)
 	delete(fields, "apiVersion")
 	delete(fields, "kind")
 	delete(fields, "status")
+	metadata := manifest.Map(fields, "metadata")
+	if annotations := manifest.Map(metadata, "annotations"); annotations[schemas.AnnotationMode] != nil {
+		delete(annotations, schemas.AnnotationMode)
+		if len(annotations) == 0 {
+			delete(metadata, "annotations")
+		}
+	}
 	return fields
 }
 

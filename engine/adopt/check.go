@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/kube"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -49,11 +50,11 @@ func remainder(validator *kube.Validator, originals []original, compiled compile
 // not written, and as an apply would leave the live one, which finds what that
 // changes or is refused for.
 func (o original) compare(validator *kube.Validator, r config.Object) ([]Difference, error) {
-	rest, err := differences(o.defaulted, kube.Spelled(r.Defaulted, o.defaulted))
+	rest, err := differences(marked(o.defaulted, r), kube.Spelled(r.Defaulted, o.defaulted))
 	if err != nil {
 		return nil, err
 	}
-	live := runtime.DeepCopyJSON(o.live)
+	live := marked(o.live, r)
 	live["apiVersion"] = r.Manifest["apiVersion"]
 	if live, err = validator.Defaulted(live); err != nil {
 		return nil, err
@@ -81,4 +82,14 @@ func (o original) compare(validator *kube.Validator, r config.Object) ([]Differe
 		rest = append(rest, Difference{Why: "its hash changes, so its nodes would be replaced"})
 	}
 	return rest, nil
+}
+
+// marked is a copy of an object with the mode that its class compiles with: it is written by
+// lkeplan, as the inventory label is.
+func marked(obj map[string]any, r config.Object) map[string]any {
+	obj = runtime.DeepCopyJSON(obj)
+	if mode, ok := manifest.Map(r.Manifest, "metadata", "annotations")[schemas.AnnotationMode]; ok {
+		manifest.Ensure(obj, "metadata", "annotations")[schemas.AnnotationMode] = mode
+	}
+	return obj
 }

@@ -1,6 +1,7 @@
 package adopt
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,7 +17,7 @@ import (
 // ClusterOf returns what objects that are imported say about their cluster: the
 // name that lkeplan has written on them; the region that its nodes are in, or else
 // that its pools ask for; and its tier, if one of its classes has what only one
-// tier has. What they do not say, or not with one voice, is empty.
+// tier has, or is of instance mode. What they do not say, or not with one voice, is empty.
 func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	regions := map[string]bool{}
 	for _, node := range nodes {
@@ -36,13 +37,23 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 		if len(nodes) == 0 {
 			maps.Copy(regions, regionsAskedFor(obj))
 		}
-		spec := manifest.Map(obj, "spec")
-		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind &&
-			(spec["firewallID"] != nil || strings.Contains(manifest.Text(obj, "spec", "lkeK8sVersion"), "+lke")) {
-			tier = "enterprise"
+		if manifest.Kind(obj) == schemas.NodeClass.Object.Kind {
+			tier = cmp.Or(tierOf(obj), tier)
 		}
 	}
 	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier}
+}
+
+// tierOf is what a class says of its cluster's tier.
+func tierOf(class map[string]any) string {
+	switch mode := manifest.Map(class, "metadata", "annotations")[schemas.AnnotationMode]; {
+	case mode == schemas.ModeInstance:
+		return schemas.ModeInstance
+	case manifest.Map(class, "spec")["firewallID"] != nil,
+		strings.Contains(manifest.Text(class, "spec", "lkeK8sVersion"), "+lke"):
+		return "enterprise"
+	}
+	return ""
 }
 
 // annotated is what the controller has written on a class: ID/LABEL of its LKE cluster.

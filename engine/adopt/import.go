@@ -95,7 +95,7 @@ func write(ctx context.Context, objects []map[string]any, cluster config.Cluster
 		return Imported{}, err
 	}
 	written := comments + encode.Cluster(cluster)
-	if cluster.Name == config.PlaceholderName {
+	if cluster.Name == schemas.PlaceholderName {
 		cluster.Name = "imported" // everything but the name is checked
 	}
 	result.Files = filesOf(result.Blocks, encode.Cluster(cluster), permit)

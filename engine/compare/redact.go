@@ -34,13 +34,17 @@ func redacted(obj map[string]any, salt string) map[string]any {
 	for _, part := range []string{"annotations", "labels"} {
 		maps.DeleteFunc(manifest.Map(obj, "metadata", part),
 			func(name string, _ any) bool {
-				return !ours[part+" "+name] && name != kube.InventoryLabel && name != linodev1alpha1.AnnotationCluster &&
-					name != linodev1alpha1.AnnotationRegion
+				return !ours[part+" "+name] && !slices.Contains(told, name)
 			})
 	}
 	maps.DeleteFunc(metadata, func(field string, _ any) bool { return !slices.Contains(kept, field) })
 	owners(managed, salt)
 	return obj
+}
+
+// told are labels and annotations of which a comparison follows, whoever wrote them.
+var told = []string{
+	kube.InventoryLabel, linodev1alpha1.AnnotationCluster, linodev1alpha1.AnnotationRegion, linodev1alpha1.AnnotationMode,
 }
 
 // kept are the fields of metadata that a comparison reads.

@@ -10,6 +10,7 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // ruleChanges say what a change does to the rules that the next one is judged by, and to
@@ -89,7 +90,11 @@ func clusterRules(c compile.Result) map[string]string {
 	if c.Cluster == (config.Cluster{}) {
 		return nil
 	}
-	return map[string]string{
-		"name": c.Cluster.Name, "region": c.Cluster.Region, "tier": cmp.Or(c.Cluster.Tier, "standard"),
+	rules := map[string]string{"name": c.Cluster.Name, "region": c.Cluster.Region, "mode": schemas.ModeLKE}
+	if c.Cluster.Instances() {
+		rules["mode"] = schemas.ModeInstance
+	} else {
+		rules["tier"] = cmp.Or(c.Cluster.Tier, "standard")
 	}
+	return rules
 }

@@ -108,7 +108,7 @@ func connectInstances(ctx context.Context, cfg Config) (*account, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region}
+	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {
 		return nil, fmt.Errorf("there is no region %q on Linode's list of %s; correct LINODE_REGION", cfg.Region, a.prices.Date())

@@ -47,6 +47,7 @@ type Cluster interface {
 // Linode is the account; lkeapi.Client is one.
 type Linode interface {
 	Clusters(ctx context.Context) ([]lkeapi.Cluster, error)
+	Instances(ctx context.Context, tag string) ([]lkeapi.Instance, error)
 	Scopes() []string
 	MayUse(scope string) bool
 }
@@ -55,10 +56,12 @@ type Linode interface {
 type Patient struct {
 	Cluster Cluster
 	Linode  Linode // nil where no token is given
-	Name    string // of the LKE cluster; "" where it is not given
+	Name    string // of the cluster; "" where it is not given
 	ID      int    // of the LKE cluster; 0 where it is not given
-	Version string // of this program; "" for one that is built from a checkout
-	Now     func() time.Time
+	// Instances is true where the cluster is not LKE's; else the controller's settings say it.
+	Instances bool
+	Version   string // of this program; "" for one that is built from a checkout
+	Now       func() time.Time
 }
 
 // Examine looks at everything, the foundations first. What cannot be looked at is a

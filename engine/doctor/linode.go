@@ -8,7 +8,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/linode/instances"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // newToken is what to do about a token that is not good.
@@ -21,21 +23,15 @@ func (p Patient) linode(ctx context.Context) []Finding {
 		return []Finding{{Warn, of, "no token was given to try",
 			"set LINODE_TOKEN to the one that the controller has; it is only read with"}}
 	}
+	name, id, instances := p.meant(ctx)
+	if instances {
+		return p.linodes(ctx, name)
+	}
 	clusters, err := p.Linode.Clusters(ctx)
 	if err != nil {
-		return []Finding{{Fail, of, err.Error(), unanswered(err)}}
+		return []Finding{{Fail, of, err.Error(), unanswered(err, newToken)}}
 	}
-	var about []Finding
-	switch scopes := p.Linode.Scopes(); {
-	case scopes == nil:
-		about = append(about, Finding{Warn, of, "it does not say which scopes the token has", ""})
-	case !p.Linode.MayUse(lkeapi.ScopePools):
-		about = append(about, Finding{Fail, of, fmt.Sprintf("the token lacks the scope %s: it has %s", lkeapi.ScopePools,
-			strings.Join(scopes, " ")), newToken})
-	default:
-		about = append(about, Finding{OK, of, "the token has the scope " + lkeapi.ScopePools, ""})
-	}
-	name, id := p.meant(ctx)
+	about := []Finding{p.scope(lkeapi.ScopePools, newToken)}
 	if name == "" && id == 0 {
 		return append(about, Finding{Warn, of, "no name of an LKE cluster was given to look for",
 			"--cluster-name, CLUSTER_NAME or LKE_CLUSTER_ID"})
@@ -43,11 +39,38 @@ func (p Patient) linode(ctx context.Context) []Finding {
 	return append(about, chosen(clusters, name, id))
 }
 
+// scope is the finding about a scope that the token has to have.
+func (p Patient) scope(scope, otherwise string) Finding {
+	const of = "Linode API"
+	switch scopes := p.Linode.Scopes(); {
+	case scopes == nil:
+		return Finding{Warn, of, "it does not say which scopes the token has", ""}
+	case !p.Linode.MayUse(scope):
+		return Finding{Fail, of, fmt.Sprintf("the token lacks the scope %s: it has %s", scope, strings.Join(scopes, " ")), otherwise}
+	}
+	return Finding{OK, of, "the token has the scope " + scope, ""}
+}
+
+// linodes looks at the Linodes of a cluster in instance mode.
+func (p Patient) linodes(ctx context.Context, name string) []Finding {
+	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
+	if name == "" {
+		return []Finding{{Warn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
+	}
+	tag := instances.Identity{Name: name}.NameTag()
+	all, err := p.Linode.Instances(ctx, tag)
+	if err != nil {
+		return []Finding{{Fail, "Linode API", err.Error(), unanswered(err, token)}}
+	}
+	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
+	return []Finding{p.scope(lkeapi.ScopeInstances, token), {OK, "Linodes", text, ""}}
+}
+
 // unanswered is what to do where the Linode API does not give what it was asked for.
-func unanswered(err error) string {
+func unanswered(err error, token string) string {
 	switch lkeapi.ClassOf(err) {
 	case lkeapi.ClassAuth:
-		return newToken
+		return token
 	case lkeapi.ClassBusy:
 		return "run it again in some minutes: the Linode API has too many requests"
 	case lkeapi.ClassUnknown:
@@ -56,19 +79,21 @@ func unanswered(err error) string {
 	return "check LINODE_URL: this is no answer of the Linode API as it is known"
 }
 
-// meant is the LKE cluster to look for: the one that is given, else the one that the
-// controller is installed with.
-func (p Patient) meant(ctx context.Context) (name string, id int) {
-	if p.Name != "" || p.ID != 0 {
-		return p.Name, p.ID
-	}
+// meant is the cluster to look for: the one that is given, else the one that the controller
+// is installed with. In instance mode Linode knows of its machines only.
+func (p Patient) meant(ctx context.Context) (name string, id int, instances bool) {
 	parts, err := p.parts(ctx)
 	at := slices.IndexFunc(parts, func(d part) bool { return d.name == "lkeplan-controller" })
 	if err != nil || at < 0 {
-		return "", 0 // installed says it
+		return p.Name, p.ID, p.Instances // installed says it
 	}
-	id, _ = strconv.Atoi(parts[at].env["LKE_CLUSTER_ID"])
-	return parts[at].env["CLUSTER_NAME"], id
+	env := parts[at].env
+	instances = p.Instances || env["KARPENTER_MODE"] == linodev1alpha1.ModeInstance
+	if p.Name != "" || p.ID != 0 {
+		return p.Name, p.ID, instances
+	}
+	id, _ = strconv.Atoi(env["LKE_CLUSTER_ID"])
+	return env["CLUSTER_NAME"], id, instances
 }
 
 // chosen is the finding about the cluster of a number, or of a name alone.

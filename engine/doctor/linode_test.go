@@ -52,6 +52,31 @@ func TestTheTokenIsTried(t *testing.T) {
 	}
 }
 
+// TestTheTokenIsTriedInInstanceMode with the scope of Linodes, and without that of LKE.
+func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
+	controller := ward{"Deployment": {`{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
+		spec: {template: {spec: {containers: [{env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod}]}]}}}}`}}
+	for scopes, want := range map[string]string{
+		"linodes:read_write": "ok: the token has the scope linodes:read_write", "lke:read_write linodes:read_only": "fail: the token lacks the scope linodes:read_write",
+	} {
+		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: scopes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		server := httptest.NewServer(sim)
+		defer server.Close()
+		client, err := lkeapi.New(server.URL, "right", lkeapi.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := Patient{Linode: client, Cluster: examined{ward: controller}}.linode(t.Context())
+		if len(found) != 2 || !strings.HasPrefix(string(found[0].Level)+": "+found[0].Text, want) ||
+			found[1].Text != "the account has 0 with the tag lkeplan-cluster=prod" {
+			t.Errorf("%s: %+v", scopes, found)
+		}
+	}
+}
+
 // TestTheTokenIsBlamed only where it is the token.
 func TestTheTokenIsBlamed(t *testing.T) {
 	for status, want := range map[int]string{
@@ -66,7 +91,7 @@ func TestTheTokenIsBlamed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := Patient{Linode: client, Name: "prod"}.linode(t.Context())
+		found := Patient{Linode: client, Name: "prod", Cluster: examined{}}.linode(t.Context())
 		server.Close()
 		if len(found) != 1 || found[0].Level != Fail || !strings.HasPrefix(found[0].Do, want) {
 			t.Errorf("%d: %+v, want to do %q", status, found, want)
@@ -90,7 +115,7 @@ func TestTheClusterOfTheController(t *testing.T) {
 		"nothing is there":   {Patient{Cluster: examined{ward: ward{}}}, "", 0},
 		"no container is in": {Patient{Cluster: examined{ward: ward{"Deployment": {`{metadata: {name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}}}`}}}}, "", 0},
 	} {
-		if name, id := tt.in.meant(t.Context()); name != tt.name || id != tt.id {
+		if name, id, _ := tt.in.meant(t.Context()); name != tt.name || id != tt.id {
 			t.Errorf("%s: %q and %d, want %q and %d", of, name, id, tt.name, tt.id)
 		}
 	}

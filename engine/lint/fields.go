@@ -18,51 +18,73 @@ import (
 // noEffect finds arguments of a node class that LKE has no use for: those that
 // the class's own hash leaves out, except for the tags, which are set in place, and
 // the version of Kubernetes, which is compared with that of each node. What else
-// rolls nodes and what does not is the hash's word, not a list of ours.
+// rolls nodes and what does not is the hash's word, not a list of ours. In instance
+// mode the provider refuses them.
 func noEffect(c *checker) {
+	if c.in.Cluster.Instances() {
+		return
+	}
 	for _, object := range c.in.Objects {
 		if object.Kind() != schemas.NodeClass.Object.Kind {
 			continue
 		}
 		spec := manifest.Map(object.Manifest, "spec")
 		for _, field := range slices.Sorted(maps.Keys(spec)) {
-			if field == "tags" || field == "lkeK8sVersion" || rolls(field, spec[field]) {
+			if field == "tags" || field == "lkeK8sVersion" || rolls("", field, spec[field]) {
 				continue
 			}
-			c.report(object.Addr, "spec."+field,
-				"LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no "+
-					"machine, and a change of it replaces no node. Take it out.", argument(field))
+			for path, name := range arguments("spec."+field, spec[field]) {
+				c.report(object.Addr, path,
+					"LKE makes its machines itself and has no setting for %s: it is kept for compatibility, reaches no "+
+						"machine, and a change of it replaces no node. Take it out.", name)
+			}
 		}
 	}
 }
 
-// rolls reports whether the field is part of the class's hash.
-func rolls(field string, value any) bool {
-	with := &linodev1alpha1.LinodeNodeClass{}
-	changed := map[string]any{"spec": map[string]any{field: value}}
-	err := runtime.DefaultUnstructuredConverter.FromUnstructured(changed, with)
-	return err != nil || with.Hash() != (&linodev1alpha1.LinodeNodeClass{}).Hash()
+// backups finds classes whose machines cost more than the catalogue knows.
+func backups(c *checker) {
+	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		if class.Spec.BackupsEnabled && c.in.Cluster.Instances() {
+			c.report(object.Addr, "spec.backupsEnabled", "Linode bills backups on top of each machine's plan. Prices here are "+
+				"without them, and so is what limits on cost hold to.")
+		}
+	}
 }
 
-// argument is what a field of LinodeNodeClass is called in a configuration.
-func argument(field string) string {
-	path := "spec." + field
+// rolls reports whether the field is part of the hash of a class of a mode.
+func rolls(mode, field string, value any) bool {
+	hash := func(spec map[string]any) (string, error) {
+		class := &linodev1alpha1.LinodeNodeClass{}
+		err := runtime.DefaultUnstructuredConverter.FromUnstructured(map[string]any{"spec": spec}, class)
+		class.Annotations = map[string]string{linodev1alpha1.AnnotationMode: mode}
+		return class.Hash(), err
+	}
+	with, err := hash(map[string]any{field: value})
+	without, _ := hash(map[string]any{})
+	return err != nil || with != without
+}
+
+// arguments are what a field of LinodeNodeClass is called in a configuration, by the paths of
+// what is set: one argument or block for the whole field, or several for what is in it.
+func arguments(path string, value any) map[string]string {
 	for _, arg := range schemas.NodeClass.Args {
 		if arg.Path == path {
-			return arg.Name
+			return map[string]string{path: arg.Name}
 		}
 	}
 	for _, block := range schemas.NodeClass.Blocks {
 		if block.Path == path {
-			return block.Type
+			return map[string]string{path: block.Type}
 		}
 	}
+	within, names := manifest.Map(map[string]any{"": value}, ""), map[string]string{}
 	for _, arg := range schemas.NodeClass.Args {
-		if strings.HasPrefix(arg.Path, path+".") {
-			return arg.Name
+		if key, ok := strings.CutPrefix(arg.Path, path+"."); ok && within[key] != nil {
+			names[arg.Path] = arg.Name
 		}
 	}
-	return field
+	return names
 }
 
 // betweenPasses finds pools whose only limit is a number of nodes.

@@ -173,7 +173,7 @@ func otherNodeClass(c *checker, p *pool) {
 			field = "group"
 		}
 		c.report(p.object.Addr, "spec.template.spec.nodeClassRef."+field,
-			"The pool refers to a %s of %s, which nothing on LKE makes nodes of: Karpenter would ignore the "+
+			"The pool refers to a %s of %s, which nothing here makes nodes of: Karpenter would ignore the "+
 				"pool. Refer to a %s of %s.",
 			ref.Kind, ref.Group, schemas.NodeClass.Object.Kind, schemas.NodeClassGroup)
 	}

@@ -11,9 +11,18 @@ import (
 	"github.com/lkeplan/lkeplan/config/eval"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/linode/instances"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
+
+// where says for whom plans are sold: in us-ord on the standard tier.
+func (c *checker) where() string {
+	if c.in.Cluster.Instances() {
+		return "in " + c.in.Cluster.Region
+	}
+	return fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
+}
 
 // What LKE refuses: the numbers are those of the Linode API's specification
 // and of Cloud Manager.
@@ -60,19 +69,26 @@ func tier(c *checker) {
 			others = append(others, other.ID)
 		}
 	}
-	argument := "region"
-	if tier == catalog.Enterprise {
+	argument, what := "region", fmt.Sprintf("LKE clusters of the %s tier", tier)
+	switch tier {
+	case catalog.Enterprise:
 		argument = "tier"
+	case catalog.Instances:
+		what = "Linodes"
 	}
-	c.report(config.Addr{}, argument,
-		"The region %s (%s) has no LKE clusters of the %s tier, as of %s. Regions that have: %s.%s",
-		r.ID, r.Label, tier, c.in.Catalog.Date(), say(others), refresh)
+	c.report(config.Addr{}, argument, "The region %s (%s) has no %s, as of %s. Regions that have: %s.%s",
+		r.ID, r.Label, what, c.in.Catalog.Date(), say(others), refresh)
 }
 
-// classes asks the provider whether LKE can make nodes by each class.
+// classes asks the provider whether nodes can be made by each class.
 func classes(c *checker) {
 	for object, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
-		problem := linode.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
+		problem := ""
+		if c.in.Cluster.Instances() {
+			problem = instances.Problem(class.Spec)
+		} else {
+			problem = linode.ClassProblem(class.Spec, catalog.Tier(c.in.Cluster.Tier))
+		}
 		if path, detail, ok := strings.Cut(problem, ": "); ok {
 			c.report(object.Addr, path, "%s", sentence(detail))
 		}
@@ -90,6 +106,9 @@ func sentence(text string) string {
 // poolLabels asks the provider what LKE would refuse of each pool. Keys that the
 // provider keeps back are put on the Node by Karpenter.
 func poolLabels(c *checker, p *pool) {
+	if c.in.Cluster.Instances() {
+		return
+	}
 	for _, problem := range linode.PoolProblems(p.NodePool) {
 		c.report(p.object.Addr, problem.Path, "%s", problem.Text)
 	}
@@ -97,6 +116,9 @@ func poolLabels(c *checker, p *pool) {
 
 // counts adds up the nodes of static pools.
 func counts(c *checker) {
+	if c.in.Cluster.Instances() {
+		return // what an account may have, only Linode knows
+	}
 	enterprise := catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise
 	var sum int64
 	for _, p := range c.pools {
@@ -122,7 +144,8 @@ func counts(c *checker) {
 
 // unreachable finds node limits that LKE's own comes before.
 func unreachable(c *checker, p *pool) {
-	if catalog.Tier(c.in.Cluster.Tier) == catalog.Enterprise || c.in.Cluster.Name == "" {
+	cluster := c.in.Cluster
+	if catalog.Tier(cluster.Tier) == catalog.Enterprise || cluster.Instances() || cluster.Name == "" {
 		return
 	}
 	if limit, ok := p.Spec.Limits["nodes"]; ok && limit.CmpInt64(maxStandardNodes) > 0 {
@@ -161,8 +184,12 @@ func notSold(c *checker) {
 		if !ok || len(p.plans) == 0 || c.in.Catalog.Sold(id, cluster.Region, catalog.Tier(cluster.Tier)) {
 			return
 		}
-		c.report(p.object.Addr, path, "The plan %s (%s) is not sold for %s clusters in %s, as of %s.%s",
-			id, plan.Label, cluster.Tier, cluster.Region, c.in.Catalog.Date(), refresh)
+		whose := "" // of LKE
+		if !cluster.Instances() {
+			whose = fmt.Sprintf("for %s clusters ", cluster.Tier)
+		}
+		c.report(p.object.Addr, path, "The plan %s (%s) is not sold %sin %s, as of %s.%s",
+			id, plan.Label, whose, cluster.Region, c.in.Catalog.Date(), refresh)
 	})
 }
 

@@ -53,8 +53,8 @@ func overlaysOfNothing(c *checker) {
 	for _, o := range c.overlays() {
 		if len(o.plans) == 0 {
 			c.report(o.object.Addr, "spec.requirements",
-				"None of the %d plans that are sold in %s on the %s tier has what the overlay requires, so that it "+
-					"changes nothing.", len(c.types), c.in.Cluster.Region, c.in.Cluster.Tier)
+				"None of the %d plans that are sold %s has what the overlay requires, so that it changes nothing.",
+				len(c.types), c.where())
 		}
 	}
 }

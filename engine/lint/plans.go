@@ -29,7 +29,7 @@ func matchesNoPlan(c *checker, p *pool) {
 	if c.unseen(p, key) {
 		return
 	}
-	where := fmt.Sprintf("in %s on the %s tier", c.in.Cluster.Region, c.in.Cluster.Tier)
+	where := c.where()
 	asked := fmt.Sprintf("%s (%s)", short(key), p.spell(key))
 	message := fmt.Sprintf("None of the %d plans that are sold %s has %s.", len(c.types), where, asked)
 	if len(before) < len(c.types) {

@@ -43,6 +43,7 @@ func lints() []Rule {
 		{Name: "overlapping-pools-equal-weight", find: equals},
 		{Name: "shadowed-pool", find: shadowed},
 		{Name: "no-effect-on-lke", find: noEffect},
+		{Name: "backups-not-in-price", find: backups},
 		{Name: "nodes-limit-between-passes", pool: betweenPasses},
 		{Name: "nodes-limit-unreachable", pool: unreachable},
 		{Name: "consolidate-before-hour", pool: beforeHour},

@@ -19,7 +19,6 @@ import (
 	"github.com/lkeplan/lkeplan/engine/simulate/settling"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/capacity"
 )
 
 // Change simulates what a change does to nodes that are there. Those that the pods of base
@@ -147,7 +146,7 @@ func (e *ending) scaleStatic(ctx context.Context) error {
 func (e *ending) judge(ctx context.Context) error {
 	// Another chooser: this one would remember for a while how far versions are.
 	chooser := *e.chooser
-	chooser.Orders = linode.NewLKE(e.store, e.types, 0, e.tier, unseen{})
+	chooser.Orders = e.backend.Orders(e.store, e.types)
 	provider := linode.NewProvider(&chooser, nil)
 	controller := nodeclaimdisruption.NewController(e.now, e.store, provider)
 	for _, m := range e.made {
@@ -168,12 +167,6 @@ func (e *ending) judge(ctx context.Context) error {
 func drifted(m *made) bool {
 	return m.claim.StatusConditions().Get(karpv1.ConditionTypeDrifted).IsTrue()
 }
-
-// unseen is LKE, of whose machines nothing is known.
-type unseen struct{ linode.Fleet }
-
-// Traits implements linode.Fleet.
-func (unseen) Traits(int) (capacity.Traits, bool) { return capacity.Traits{}, false }
 
 // kubelet is the version of Kubernetes of new nodes; "" where no class says one.
 func (w *world) kubelet(nc *karpv1.NodeClaim) (info corev1.NodeSystemInfo) {

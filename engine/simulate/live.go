@@ -168,8 +168,7 @@ func (w *world) admitLive(
 // standIn is a class that was not listed, and of which a pool says that it is ready.
 func (w *world) standIn(class string) {
 	if w.store.Classes[class] == nil {
-		w.store.Classes[class] = &linodev1alpha1.LinodeNodeClass{}
-		w.store.Classes[class].Name = class
+		w.store.Classes[class] = w.backend.StandIn(class)
 		w.admitClass(w.store.Classes[class])
 	}
 }

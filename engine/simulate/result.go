@@ -117,8 +117,8 @@ func (w *world) result(ctx context.Context, pending []*corev1.Pod) (Result, erro
 		return Result{}, err
 	}
 	if len(w.daemons) == 0 && len(w.pods) > 0 {
-		r.Notes = append(r.Notes, "No DaemonSets are given, and those of LKE take some of each node, too: kubectl get "+
-			"daemonsets -A -o yaml writes them.")
+		r.Notes = append(r.Notes, fmt.Sprintf("No DaemonSets are given, and those of %s take some of each node, too: kubectl get "+
+			"daemonsets -A -o yaml writes them.", w.backend.Whose()))
 	}
 	return r, r.check(len(w.pods))
 }

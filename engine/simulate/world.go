@@ -11,7 +11,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/log"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/operator/injection"
@@ -20,6 +19,7 @@ import (
 	"sigs.k8s.io/karpenter/pkg/utils/daemonset"
 	"sigs.k8s.io/karpenter/pkg/utils/nodepool"
 
+	"github.com/lkeplan/lkeplan/engine/simulate/backend"
 	"github.com/lkeplan/lkeplan/engine/simulate/memory"
 	"github.com/lkeplan/lkeplan/engine/simulate/podset"
 	"github.com/lkeplan/lkeplan/engine/simulate/step"
@@ -34,7 +34,7 @@ import (
 type world struct {
 	store    *memory.Store
 	types    *instancetype.Set
-	tier     catalog.Tier
+	backend  backend.Backend
 	chooser  *linode.Chooser
 	provider *linode.Provider
 
@@ -85,10 +85,10 @@ func newWorld(ctx context.Context, in Input) (*world, error) {
 // emptyWorld is a cluster without anything in it.
 func emptyWorld(prices *catalog.Catalog, region string, tier catalog.Tier) *world {
 	tier = cmp.Or(tier, catalog.Standard)
-	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), tier: tier, of: map[types.UID]int{},
-		bars: map[types.UID]string{}, clock: clock.RealClock{}}
+	w := &world{store: memory.New(), types: instancetype.New(prices, region, tier), backend: backend.Backend{Tier: tier},
+		of: map[types.UID]int{}, bars: map[types.UID]string{}, clock: clock.RealClock{}}
 	w.chooser = &linode.Chooser{
-		Client: w.store, Types: w.types, Orders: linode.NewLKE(w.store, w.types, 0, tier, unseen{}),
+		Client: w.store, Types: w.types, Orders: w.backend.Orders(w.store, w.types),
 		Limits: capacitylimit.NewEnforcer(w.store, w.store, w.types),
 	}
 	w.provider = linode.NewProvider(w.chooser, nil)
@@ -139,9 +139,9 @@ func (w *world) admit(ctx context.Context) {
 // admitClass gives a class the conditions that the controller would give it, as far as
 // they follow from the class itself.
 func (w *world) admitClass(class *linodev1alpha1.LinodeNodeClass) {
-	class.Status.KubernetesVersion = ptr.Deref(class.Spec.LKEK8sVersion, "simulated")
+	w.backend.Settle(class)
 	conditions := class.StatusConditions()
-	if problem := linode.ClassProblem(class.Spec, w.tier); problem != "" {
+	if problem := w.backend.Problem(class.Spec); problem != "" {
 		conditions.SetFalse(linodev1alpha1.ConditionValidationSucceeded, "Invalid", problem)
 		return
 	}
@@ -156,19 +156,18 @@ func (w *world) unready(ctx context.Context, pool *karpv1.NodePool) string {
 	}
 	class, declared := w.store.Classes[ref.Name]
 	if !declared {
-		class = &linodev1alpha1.LinodeNodeClass{}
-		class.Name = ref.Name
+		class = w.backend.StandIn(ref.Name)
 		w.admitClass(class)
 		w.store.Classes[ref.Name] = class
 		w.note("LinodeNodeClass %s is not in the configuration: it is taken for one that is ready.", ref.Name)
 	}
-	if problem := linode.ClassProblem(class.Spec, w.tier); problem != "" {
+	if problem := w.backend.Problem(class.Spec); problem != "" {
 		return fmt.Sprintf("its LinodeNodeClass %s is not valid: %s.", ref.Name, strings.TrimSuffix(problem, "."))
 	}
 	if err := pool.RuntimeValidate(ctx); err != nil {
 		return err.Error() + "."
 	}
-	return linode.Unacceptable(pool, w.types, linode.PoolProblems(pool))
+	return linode.Unacceptable(pool, w.types, w.backend.Refused(pool))
 }
 
 func (w *world) note(format string, args ...any) {

@@ -133,9 +133,9 @@ const (
 	NotReady  What = "not-ready" // nothing is made with it
 	BadClass  What = "class"     // nothing is made with it, for its LinodeNodeClass is not ready
 	Linode    What = "linode"    // the Linode API does not answer, or refuses the token
-	Stock     What = "stock"     // LKE has no machines of a plan type
+	Stock     What = "stock"     // Linode has no machines of a plan type
 	Full      What = "limit"     // a limit has no room
-	Refused   What = "refused"   // LKE does not make a machine
+	Refused   What = "refused"   // no machine is made
 	Rolling   What = "rolling"   // nodes are to be replaced, or have not joined
 	Held      What = "held"      // something keeps nodes from being replaced
 	Condemned What = "condemned" // the pool gives up its nodes
@@ -184,7 +184,8 @@ type world struct {
 }
 
 // Region is that of the cluster, and its tier, as nodes and classes tell: only Enterprise
-// has versions like v1.33.4+lke2. It is "" where nothing tells.
+// has versions like v1.33.4+lke2, and classes of instance mode say so. It is "" where nothing
+// tells.
 func (l Lists) Region() (region string, tier catalog.Tier) {
 	for _, n := range l.Nodes {
 		region = cmp.Or(region, n.Labels[corev1.LabelTopologyRegion])
@@ -196,7 +197,10 @@ func (l Lists) Region() (region string, tier catalog.Tier) {
 		region = cmp.Or(region, class.Annotations[linodev1alpha1.AnnotationRegion])
 	}
 	for _, class := range l.Classes {
-		if strings.Contains(class.Status.KubernetesVersion, "+lke") {
+		switch {
+		case class.Annotations[linodev1alpha1.AnnotationMode] == linodev1alpha1.ModeInstance:
+			return region, catalog.Instances
+		case strings.Contains(class.Status.KubernetesVersion, "+lke"):
 			return region, catalog.Enterprise
 		}
 	}

@@ -78,7 +78,7 @@ func Kinds() []Kind {
 		{Claim, "A NodeClaim, from when it was made until its node was initialized; an error where it was deleted before. " +
 			"It has the steps below it.", []string{NodeClaim, UID, NodePool, NodePlan, PlanType, Linode, Node, LeftOut}},
 		{Choose, "Until a plan type was chosen and stored: Karpenter's condition Launched.", nil},
-		{Machine, "Until the NodeClaim had its machine: LKE was asked and made it.", nil},
+		{Machine, "Until the NodeClaim had its machine: Linode was asked and made it.", nil},
 		{Call, "One request to the Linode API that was sent for this NodeClaim and maybe others. Requests that list LKE " +
 			"pools are for nobody, and are not shown.", []string{Method, Route, Status, ErrorType, Waited, SharedWith}},
 		{Join, "Until its Node was there: Karpenter's condition Registered.", nil},

@@ -26,7 +26,7 @@ var reasons = map[string]string{
 
 // losses are what a lost node has lost.
 var losses = map[string]string{
-	linodev1alpha1.LostMachine: "LKE did not have its Linode any more",
+	linodev1alpha1.LostMachine: "Linode did not have its machine any more",
 	linodev1alpha1.LostNode:    "its Node was deleted first, by somebody or because its Linode was gone",
 }
 

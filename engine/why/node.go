@@ -109,7 +109,7 @@ func (w *world) describe(nc *karpv1.NodeClaim) string {
 	case plan == "":
 		text += ", whose plan type is not chosen yet"
 	default:
-		text += ", which LKE is asked for"
+		text += ", which Linode is asked for"
 	}
 	return text + fmt.Sprintf(", %s old", w.age(nc.CreationTimestamp.Time))
 }
@@ -178,7 +178,7 @@ func (w *world) not(it *cloudprovider.InstanceType, nc *karpv1.NodeClaim, pool *
 	case !resources.Fits(asked, it.Allocatable()):
 		return lacks(asked, it)
 	case slices.Contains(linode.OutOfStock(pool), it.Name):
-		return "LKE has no machines of it"
+		return "Linode has no machines of it"
 	case len(it.Offerings.Available()) == 0:
 		return fmt.Sprintf("it is not sold in %s", w.region)
 	case wants.Intersects(it.Requirements) != nil:

@@ -104,7 +104,7 @@ func (w *world) makes(pool *karpv1.NodePool) (texts []string) {
 		text := fmt.Sprintf("%s ($%s an hour, $%s a month)", it.Name, w.price(it.Name).Hourly, w.price(it.Name).PerMonth())
 		switch {
 		case slices.Contains(out, it.Name):
-			text += ": LKE has no machines of it"
+			text += ": Linode has no machines of it"
 		case len(it.Offerings.Available()) == 0:
 			text += fmt.Sprintf(": it is not sold in %s", w.region)
 		}

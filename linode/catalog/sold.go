@@ -1,25 +1,29 @@
 package catalog
 
-// Tier is the kind of LKE cluster that a plan is wanted for.
+// Tier is the kind of cluster that a plan is wanted for.
 type Tier string
 
-// The tiers of LKE, as the API spells them.
+// The tiers of LKE, as the API spells them, and clusters that run on Linodes without LKE.
 const (
 	Standard   Tier = "standard"
 	Enterprise Tier = "enterprise"
+	Instances  Tier = "instance"
 )
 
 // Capability is what a region must have before it runs clusters of the tier.
 func (t Tier) Capability() string {
-	if t == Enterprise {
+	switch t {
+	case Enterprise:
 		return CapKubernetesEnterprise
+	case Instances:
+		return CapLinodes
 	}
 	return CapKubernetes
 }
 
-// Sold says whether a node pool of the plan can be made in the region, on a cluster of the tier:
+// Sold says whether a node of the plan can be made in the region, on a cluster of the tier:
 //
-//   - the plan is not a nanode (LKE takes none; Cloud Manager filters the class),
+//   - the plan is not a nanode (LKE takes none, Cloud Manager filters the class, and its 1 GB is no node anywhere),
 //   - the region runs clusters of the tier and sells the plan's class, and
 //   - the plan is not limited, or GET /regions/availability says yes for the region.
 //

@@ -199,11 +199,13 @@ func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSp
 	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
 }
 
-// group finds the placement group, and how many Linodes it takes.
+// groupSize is how many Linodes a placement group takes.
 //
 // Unverified: that it takes five, which is what the documents of Linode say.
+const groupSize = 5
+
+// group finds the placement group, and how many Linodes it takes.
 func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
-	const takes = 5
 	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
 	if id == 0 && found.By.PlacementGroup == "" {
 		return nil
@@ -214,7 +216,7 @@ func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClass
 	}
 	for _, g := range all {
 		if g.Region == c.region && (g.ID == id || found.By.PlacementGroup != "" && g.Label == found.By.PlacementGroup) {
-			found.PlacementGroupID, found.PlacementGroupSize = g.ID, takes
+			found.PlacementGroupID, found.PlacementGroupSize = g.ID, groupSize
 			return nil
 		}
 	}

@@ -6,13 +6,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"regexp"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/machines"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // Identity is what tells the Linodes of one cluster from those of all others.
@@ -24,7 +24,7 @@ type Identity struct {
 // IdentityOf reads which cluster this is. The error says what is wrong with the name, or that
 // the cluster is LKE's.
 func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity, error) {
-	if wrong := wrongName(name); wrong != "" {
+	if wrong := schemas.WrongInstanceName(name); wrong != "" {
 		return Identity{}, fmt.Errorf("the cluster cannot be called %q in instance mode: %s; correct CLUSTER_NAME", name, wrong)
 	}
 	var system corev1.Namespace
@@ -32,24 +32,6 @@ func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity,
 		return Identity{}, fmt.Errorf("read the namespace kube-system, by whose UID the cluster's Linodes are known: %w", err)
 	}
 	return Identity{Name: name, uid: string(system.UID)}, refuseLKE(ctx, from)
-}
-
-// A label has 64 characters, of which 21 follow from the claim; a tag has 50.
-const longestName = 34
-
-var nameForm = regexp.MustCompile(`^[a-z0-9]([a-z0-9-]*[a-z0-9])?$`)
-
-func wrongName(name string) string {
-	switch {
-	case name == "":
-		return "it is empty"
-	case len(name) > longestName:
-		return fmt.Sprintf("it has %d characters, and %d fit into a Linode's tags", len(name), longestName)
-	case !nameForm.MatchString(name), strings.Contains(name, "--"):
-		return "it is the beginning of Linodes' labels and of Nodes' names: lower-case letters, digits and single dashes, " +
-			"with a letter or digit at both ends"
-	}
-	return ""
 }
 
 // nodeOfLKE is the name of a Node of LKE.

@@ -162,7 +162,11 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 	in := map[string]bool{}
 	for k := range list.Items {
 		other, err := order.Decode(list.Items[k].Annotations[order.Annotation])
-		if err == nil && other.PlacementGroup == o.PlacementGroup {
+		if err != nil {
+			continue
+		}
+		delete(g.taken, string(list.Items[k].UID)) // which goes with its claim from now on
+		if other.PlacementGroup == o.PlacementGroup {
 			in[string(list.Items[k].UID)] = true
 		}
 	}

@@ -31,12 +31,14 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group != 0, named.PlacementGroup),
+		when(spec.PlacementGroup != nil && group == 0 && named.PlacementGroup == "", "spec.placementGroup: say which one: by its "+
+			"id, or by its label in spec.select"),
 		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),
 		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
 		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
 		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image has the "+
 			"kubelet; take it out, and kubernetes_version of the cluster block"),
-		when(spec.DataDisks != nil, "spec.dataDisks: Linodes are made with one disk, and swap; further disks are not supported"),
+		diskBesides(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	} {
 		if problem != "" {
@@ -74,4 +76,20 @@ func diskProblem(disk *linodev1alpha1.InstanceDisk) string {
 		return fmt.Sprintf("spec.osDisk.size: %s is no size of a disk", disk.Size.String())
 	}
 	return ""
+}
+
+func diskBesides(disks *linodev1alpha1.InstanceDisks) string {
+	if disks == nil {
+		return ""
+	}
+	field := "spec.dataDisks"
+	for n, disk := range []*linodev1alpha1.InstanceDisk{
+		disks.SDB, disks.SDC, disks.SDD, disks.SDE, disks.SDF, disks.SDG, disks.SDH,
+	} {
+		if disk != nil {
+			field += ".sd" + string(rune('b'+n))
+			break
+		}
+	}
+	return field + ": Linodes are made with one disk, and swap; further disks are not supported"
 }

@@ -6,6 +6,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -23,11 +24,13 @@ func TestProblem(t *testing.T) {
 		{`{image: a, firewallID: 1, select: {firewall: b}}`, "spec.firewallID: spec.select names one, too"},
 		{`{image: a, vpcID: 1, subnetID: 1, select: {vpc: b}}`, "spec.vpcID: spec.select names one, too"},
 		{`{image: a, placementGroup: {id: 1}, select: {placementGroup: b}}`, "spec.placementGroup: spec.select names one"},
+		{`{image: a, placementGroup: {compliant_only: true}, select: {placementGroup: b}}`, ""},
+		{`{image: a, placementGroup: {compliant_only: true}}`, "spec.placementGroup: say which one"},
 		{`{image: a, vpcID: 1}`, "spec.subnetID: the machine is to be in a VPC"},
 		{`{image: a, subnetID: 1}`, "spec.vpcID: a subnet is named"},
 		{`{image: a, ipv6Options: {enableSLAAC: true}}`, "spec.ipv6Options: it is about addresses in a VPC"},
 		{`{image: a, lkeK8sVersion: "1.33"}`, "spec.lkeK8sVersion: it has no effect"},
-		{`{image: a, dataDisks: {sdc: {size: 1Gi}}}`, "spec.dataDisks: Linodes are made with one disk"},
+		{`{image: a, dataDisks: {sdc: {size: 1Gi}}}`, "spec.dataDisks.sdc: Linodes are made with one disk"},
 		{`{image: a, osDisk: {size: 20Gi, label: x}}`, "spec.osDisk: only its size has an effect"},
 		{`{image: a, osDisk: {size: "0"}}`, "spec.osDisk.size: 0 is no size"},
 		{`{image: a, tags: [ab]}`, `spec.tags: "ab" has 2 characters`},
@@ -44,17 +47,14 @@ func TestProblem(t *testing.T) {
 	}
 }
 
-func TestNamesThatLabelsAndTagsHaveRoomFor(t *testing.T) {
-	for name, ok := range map[string]bool{
-		"prod": true, "prod-2": true, strings.Repeat("a", 34): true, strings.Repeat("a", 35): false,
-		"": false, "Prod": false, "a_b": false, "a.b": false, "-a": false, "a-": false, "a--b": false,
-	} {
-		if got := wrongName(name) == ""; got != ok {
-			t.Errorf("%q: %v, %s", name, got, wrongName(name))
-		}
+// TestTheLongestNameFitsIntoATag: schemas.WrongInstanceName takes names of 34 characters.
+func TestTheLongestNameFitsIntoATag(t *testing.T) {
+	longest := strings.Repeat("a", 34)
+	if schemas.WrongInstanceName(longest) != "" || schemas.WrongInstanceName(longest+"a") == "" {
+		t.Error("another number of characters is taken")
 	}
 	a, b := Identity{Name: "prod", uid: "1"}, Identity{Name: "prod", uid: "2"}
-	if a.Tag() == b.Tag() || len(a.Tag()) > 50 || len((Identity{Name: strings.Repeat("a", 34)}).NameTag()) != 50 {
+	if a.Tag() == b.Tag() || len(a.Tag()) > 50 || len((Identity{Name: longest}).NameTag()) != 50 {
 		t.Errorf("tags %s and %s", a.Tag(), b.Tag())
 	}
 }

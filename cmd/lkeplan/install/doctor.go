@@ -16,13 +16,15 @@ import (
 	"github.com/lkeplan/lkeplan/engine/doctor"
 	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 const doctorHelp = `Look whether all is there that lkeplan needs: the API server and its clock, the
 CRDs, the processes and their releases, the rights of their accounts, admission
 policies, another Karpenter, what pools and NodePlans say of themselves, and,
 with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
-LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings.
+LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings. In
+instance mode (KARPENTER_MODE) it is the Linodes of CLUSTER_NAME.
 
 Nothing is changed. Each line begins with ok, warn or fail; a line below it says
 what to do. The exit code is 1 if something does not work.`
@@ -41,7 +43,10 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			p := doctor.Patient{Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now}
+			p := doctor.Patient{
+				Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now,
+				Instances: env.Getenv("KARPENTER_MODE") == schemas.ModeInstance,
+			}
 			if p.ID, err = clusterID(env); err != nil {
 				return err
 			}
@@ -61,7 +66,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 		},
 	}
 	output.Flag(cmd, "output", "o", "print the findings as `FORMAT`")
-	cmd.Flags().StringVar(&name, "cluster-name", name, "label of the LKE cluster, for a token to look for ($CLUSTER_NAME)")
+	cmd.Flags().StringVar(&name, "cluster-name", name, "name of the cluster, for a token to look for ($CLUSTER_NAME)")
 	flags.ClusterFlags(cmd, env, &access)
 	return cmd
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 
 	"github.com/mitchellh/hashstructure/v2"
+
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // HashVersion names the way Hash is computed. It changes when a field enters
@@ -17,11 +19,10 @@ import (
 const HashVersion = "lkeplan-v2"
 
 // AnnotationMode says on a LinodeNodeClass how its machines are made: ModeInstance, or
-// nothing where LKE makes them. What compiles the class writes it, and the controller, which
-// takes no class of another mode.
+// nothing where LKE makes them.
 const (
-	AnnotationMode = "lkeplan.dev/node-mode"
-	ModeInstance   = "instance"
+	AnnotationMode = schemas.AnnotationMode
+	ModeInstance   = schemas.ModeInstance
 )
 
 // Hash is a digest of the fields whose change replaces nodes. Those are others in instance

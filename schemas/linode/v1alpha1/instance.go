@@ -74,9 +74,9 @@ type Bootstrap struct {
 
 // PlacementGroup names the placement group of a Linode.
 type PlacementGroup struct {
-	// ID of the placement group.
-	// +required
-	ID int `json:"id"`
+	// ID of the placement group; left out where select names one.
+	// +optional
+	ID int `json:"id,omitempty"`
 	// CompliantOnly refuses a Linode that would break the group's rule.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`

@@ -1,0 +1,14 @@
+# only
+cluster {
+  name   = "test"
+  region = "us-ord"
+  mode   = "instance"
+}
+
+node_class "web" {
+  image = "linode/debian12"
+
+  data_disk "sdb" { # want: Node class without machines: Linodes are made with one disk, and swap; further disks are not supported.
+    size = "20Gi"
+  }
+}

@@ -1,0 +1,15 @@
+# only
+cluster {
+  name   = "test"
+  region = "us-ord"
+  mode   = "instance"
+}
+
+node_class "web" {
+  image = "linode/debian12"
+
+  os_disk { # want: Node class without machines: Only its size has an effect, as the disk is made from the image.
+    size  = "20Gi"
+    label = "system"
+  }
+}

@@ -1,0 +1,12 @@
+# only
+cluster {
+  name   = "test"
+  region = "us-ord"
+  mode   = "instance"
+}
+
+node_class "web" {
+  image          = "linode/debian12"
+  firewall_id    = 7 # want: Node class without machines: Spec.select names one, too; keep one of the two.
+  firewall_label = "web"
+}

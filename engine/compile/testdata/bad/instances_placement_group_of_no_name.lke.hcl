@@ -1,0 +1,14 @@
+# only
+cluster {
+  name   = "test"
+  region = "us-ord"
+  mode   = "instance"
+}
+
+node_class "web" {
+  image = "linode/debian12"
+
+  placement_group { # want: Node class without machines: Say which one: by its id, or by its label in spec.select.
+    compliant_only = true
+  }
+}
