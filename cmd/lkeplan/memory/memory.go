@@ -1,4 +1,6 @@
-package main
+// Package memory says when the garbage collector of a command runs: late, as a command ends
+// soon, and in bounded memory. It knows nothing of what the command does.
+package memory
 
 import (
 	"os"
@@ -16,8 +18,8 @@ const (
 	roomy     = 240 << 20
 )
 
-// collectLate sets the garbage collector so, unless the environment has set it.
-func collectLate() {
+// CollectLate sets the garbage collector so, unless the environment has set it.
+func CollectLate() {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return
 	}
