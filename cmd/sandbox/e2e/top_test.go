@@ -37,8 +37,8 @@ func TestTopShowsWhatRuns(t *testing.T) {
 	if err := json.Unmarshal([]byte(s.run("lkeplan", "top", "-o", "json")), &screen); err != nil {
 		t.Fatal(err)
 	}
-	if len(screen.Notes) > 0 || screen.Total.Count != len(up.nodes) || screen.Total.CPU.Requested < 10_000 {
-		t.Errorf("%d nodes with pods of %d millicores, %q; want %d nodes", screen.Total.Count, screen.Total.CPU.Requested,
+	if len(screen.Notes) > 0 || screen.Total.Count != len(up.nodes) || screen.Total.CPU.Requested.N < 10_000 {
+		t.Errorf("%d nodes with pods of %d millicores, %q; want %d nodes", screen.Total.Count, screen.Total.CPU.Requested.N,
 			screen.Notes, len(up.nodes))
 	}
 	if got := screen.Total.Cost.Hourly; got != up.linode.HourlyCost {
