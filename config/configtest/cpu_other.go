@@ -11,3 +11,6 @@ func CPU(do func()) time.Duration {
 	do()
 	return time.Since(began)
 }
+
+// ProcessCPU returns the time that a function takes.
+func ProcessCPU(do func()) time.Duration { return CPU(do) }

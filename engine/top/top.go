@@ -72,6 +72,15 @@ func (t Tally) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, t.N, 10), nil
 }
 
+// UnmarshalJSON implements json.Unmarshaler.
+func (t *Tally) UnmarshalJSON(text []byte) (err error) {
+	if *t = (Tally{Unknown: true}); string(text) != "null" {
+		t.Unknown = false
+		t.N, err = strconv.ParseInt(string(text), 10, 64)
+	}
+	return err
+}
+
 // String is the number, or ? where it is not known, with those that are.
 func (t Tally) String() string {
 	switch {

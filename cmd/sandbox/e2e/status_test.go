@@ -46,7 +46,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.kube(`{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "guarded"},
 		"spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "guarded"}}}}`, "apply", "-f", "-")
 	s.until("four pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
-	if now := s.status(viewer); len(now.Notes)+len(now.Waiting)+len(now.Classes) > 0 || now.Nodes == nil || *now.Nodes < 4 {
+	if now := s.status(viewer); len(now.Notes)+len(now.Waiting)+len(now.Classes) > 0 || now.Nodes == nil ||
+		*now.Nodes < 4 {
 		t.Errorf("nothing waits, and it says %+v", now)
 	}
 
@@ -54,29 +55,41 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		name    string
 		provoke func()
 		tells   func(status.Status) bool
+		event   [3]string // kind, reason and text of one that says it, too
 	}{
 		{"the limit of a pool", func() { s.kube("", "scale", "deployment", "own", "--replicas=2") },
-			waits("own", "pool own: it is at its limit: 1 of 1 nodes")},
+			waits("own", "pool own: it is at its limit: 1 of 1 nodes"),
+			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
 		{"a CapacityLimit", func() { s.kube("", "scale", "deployment", "capped", "--replicas=2") },
-			waits("capped", "CapacityLimit cap has no room")},
+			waits("capped", "CapacityLimit cap has no room"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.kube(workload("stock", 1), "apply", "-f", "-")
-		}, waits("stock", "pool stock: Linode has no machines in us-ord of g6-standard-6")},
+		}, waits("stock", "pool stock: LKE has no machines in us-ord of g6-standard-6"),
+			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
-		}, waits("small", "no instance type has enough resources")},
+		}, waits("small", "no instance type has enough resources"),
+			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
 			s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
 			s.kube(workload("refused", 1), "apply", "-f", "-")
-		}, waits("refused", "LinodeNodeClass broken: spec.firewallID: only LKE Enterprise")},
+		}, waits("refused", "spec.firewallID: only LKE Enterprise"),
+			[3]string{"Pod", "NodePoolNotReady", "spec.firewallID: only LKE Enterprise"}},
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
-			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction")},
-		{"a budget", func() { s.relabel("windowed") }, says("windowed", status.Rolling, "never lets a node go")},
+			says("guarded", status.Held, "PodDisruptionBudget default/guarded, which allows no eviction"),
+			[3]string{"Node", "DisruptionBlocked", "default/guarded"}},
+		{"a budget", func() { s.relabel("windowed") }, says("windowed", status.Rolling, "never lets a node go"),
+			[3]string{"NodePool", "DisruptionBlocked", "budget"}},
 	}
 	for _, step := range steps {
 		step.provoke()
 		s.until("status tells of "+step.name, toldWithin, func(state) bool { return step.tells(s.status(viewer)) })
+	}
+	for _, step := range steps {
+		s.until("an event tells of "+step.name, time.Minute, func(state) bool {
+			return s.told(step.event[0], step.event[1], step.event[2])
+		})
 	}
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
@@ -120,6 +133,9 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.kube("", "scale", "deployment", "fine", "--replicas=2")
 	refused := waits("fine", "the Linode API refuses the controller's token")
 	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
+	s.until("so does an event on the pod", time.Minute, func(state) bool {
+		return s.told("Pod", "NodePoolNotReady", "the Linode API refuses the controller's token")
+	})
 }
 
 // relabel changes the template of a pool, so that its nodes are to be replaced.

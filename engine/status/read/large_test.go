@@ -1,6 +1,7 @@
 package read
 
 import (
+	"encoding/json"
 	"strings"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ var served = map[string]string{
 }
 
 // TestALargeClusterIsReadAndToldOf from the lists of an API server to the text, in less than
-// a second of processor time.
+// a second of processor time, that of the API server included.
 func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 	linode.Register()
 	prices, err := catalog.Embedded()
@@ -44,7 +45,11 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 		}
 		for resource, kind := range served {
 			if kind == gvk.Kind {
-				server.Objects[resource] = append(server.Objects[resource], obj)
+				raw, err := json.Marshal(obj)
+				if err != nil {
+					t.Fatal(err)
+				}
+				server.Objects[resource] = append(server.Objects[resource], json.RawMessage(raw))
 			}
 		}
 	}
@@ -54,7 +59,7 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 	}
 	var text string
 	began := time.Now()
-	took := configtest.CPU(func() {
+	took := configtest.ProcessCPU(func() {
 		c, failed := cluster.Client(scheme.Scheme)
 		if err = failed; err != nil {
 			return
@@ -69,7 +74,7 @@ func TestALargeClusterIsReadAndToldOf(t *testing.T) {
 		text = told.Text(status.View{Width: 120})
 	})
 	t.Logf("%s of processor time, %s in all", took, time.Since(began))
-	if err != nil || !strings.Contains(text, "500 pods wait") || took > time.Second {
+	if err != nil || !strings.Contains(text, "500 pods wait") || took > configtest.Slower*time.Second {
 		t.Errorf("it takes %s and says %v\n%.2000s", took, err, text)
 	}
 }
