@@ -84,14 +84,14 @@ func newImport(env *env) *cobra.Command {
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	mode.Flag(cmd, "mode", "", "who makes the machines, the `MODE` of the cluster (default: as node classes say)")
-	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
 		"read them from `FILE`, in which terraform show -json has written a state or a plan")
-	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "from")
 	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "selector")
+	cmd.MarkFlagsMutuallyExclusive("lke", "terraform", "mode")
+	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)

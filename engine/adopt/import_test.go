@@ -113,6 +113,26 @@ func TestImportShowsWhatIsNotTheSame(t *testing.T) {
 	}
 }
 
+// TestImportWritesTheModeOnce: in the cluster block, whether the class has it already or not.
+func TestImportWritesTheModeOnce(t *testing.T) {
+	for _, annotations := range []string{"{}", "{lkeplan.dev/node-mode: instance, note: a}"} {
+		text := "apiVersion: karpenter.k8s.linode/v1alpha1\nkind: LinodeNodeClass\nmetadata: {name: a, annotations: " + annotations +
+			"}\nspec: {image: linode/debian12}\n"
+		cluster := config.Cluster{Name: "prod", Region: "us-ord", Tier: "instance"}
+		imported, err := adopt.Import(t.Context(), objects(t, text), cluster, "")
+		if err != nil || !imported.Exact() {
+			t.Fatalf("%v %v %v", err, imported.Remainder, imported.Diags)
+		}
+		var all string
+		for _, f := range imported.Files {
+			all += string(f.Data)
+		}
+		if !strings.Contains(all, `mode   = "instance"`) || strings.Contains(all, "node-mode") {
+			t.Error(all)
+		}
+	}
+}
+
 // TestImportRefuses what is no object: there is nothing to compare with.
 func TestImportRefuses(t *testing.T) {
 	tests := []struct{ name, text, want string }{
@@ -204,6 +224,8 @@ func TestClusterOf(t *testing.T) {
 		{"nodes know better", pool("us-ord"), node, config.Cluster{Region: "nl-ams"}},
 		{"the controller has said it", named, "", config.Cluster{Name: "prod"}},
 		{"a firewall is for one tier", class, "", config.Cluster{Tier: "enterprise"}},
+		{"a class says its mode", strings.Replace(class, "{name: a}", "{name: a, annotations: {lkeplan.dev/node-mode: instance}}", 1), "",
+			config.Cluster{Tier: "instance"}},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -58,6 +58,27 @@ func TestSold(t *testing.T) {
 	}
 }
 
+// TestSoldWithoutLKE: a cluster that runs by itself needs a region with Linodes, and no LKE.
+func TestSoldWithoutLKE(t *testing.T) {
+	c, err := New("", "", []Plan{{ID: "g6-standard-2", Class: "standard"}, {ID: "g6-nanode-1", Class: "nanode"}},
+		[]Region{{ID: "plain", Capabilities: []string{CapLinodes}}, {ID: "other", Capabilities: []string{CapKubernetes}}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tc := range []struct {
+		plan, region string
+		tier         Tier
+		want         bool
+	}{
+		{"g6-standard-2", "plain", Instances, true}, {"g6-standard-2", "plain", Standard, false},
+		{"g6-standard-2", "other", Instances, false}, {"g6-nanode-1", "plain", Instances, false},
+	} {
+		if got := c.Sold(tc.plan, tc.region, tc.tier); got != tc.want {
+			t.Errorf("%+v: %v", tc, got)
+		}
+	}
+}
+
 func TestPrice(t *testing.T) {
 	c := embedded(t)
 	for _, tc := range []struct{ plan, region, want string }{

@@ -37,7 +37,7 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
 		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
 		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image has the "+
-			"kubelet; take it out, and kubernetes_version of the cluster block"),
+			"kubelet; take it out"),
 		diskBesides(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	} {

@@ -13,6 +13,9 @@ import (
 
 // WithKubelet returns a type as a node of it is whose kubelet has these settings. What
 // cannot be read is left as it is: the API server refuses it, or the kubelet does.
+//
+// Unverified: that a kubelet of which nothing is said keeps back no more than LKE's, and that
+// a Linode of its own has as much memory as one of LKE.
 func WithKubelet(it *cloudprovider.InstanceType, k *linodev1alpha1.KubeletConfiguration) *cloudprovider.InstanceType {
 	if k == nil {
 		return it
