@@ -13,7 +13,7 @@ import (
 // ignored are the variables that karpenter-provider-linode and Karpenter's operator read
 // and that have no effect here, each with the reason.
 var ignored = map[string]string{
-	"CLUSTER_CA_BUNDLE":            "LKE joins its nodes by itself",
+	"CLUSTER_CA_BUNDLE":            "LKE joins its nodes by itself, and with --mode instance it is read from the cluster",
 	"DISABLE_DRY_RUN":              "a LinodeNodeClass is checked without a dry run",
 	"DISABLE_LEADER_ELECTION":      "see --leader-elect",
 	"DISABLE_WEBHOOK":              "there is no webhook",

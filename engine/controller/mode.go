@@ -111,5 +111,6 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 			token.NewController(tokens, live),
 			earlybind.NewDisowner(c, identity.IsNode),
 		},
+		metrics: machines.Metrics(),
 	}, nil
 }

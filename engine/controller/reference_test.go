@@ -28,6 +28,7 @@ import (
 	crmetrics "sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"github.com/lkeplan/lkeplan/linode"
+	"github.com/lkeplan/lkeplan/linode/instances"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 	"github.com/lkeplan/lkeplan/testdata/golden"
@@ -206,7 +207,7 @@ func kindOf(t *testing.T, collector prometheus.Collector, name string) string {
 var once sync.Once
 
 // everythingRegistered registers the controllers of both processes with a manager that
-// is never started.
+// is never started, and what instance mode counts.
 func everythingRegistered(t *testing.T) {
 	t.Helper()
 	linode.Register()
@@ -234,6 +235,9 @@ func everythingRegistered(t *testing.T) {
 	}
 	linodeMetrics()
 	if err := addControllers(t.Context(), mgr, cfg, linodes); err != nil {
+		t.Fatal(err)
+	}
+	if err := registerMetrics(cfg, instances.New(instances.Config{Log: cfg.Log}).Metrics()...); err != nil {
 		t.Fatal(err)
 	}
 }

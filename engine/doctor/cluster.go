@@ -126,7 +126,7 @@ func same(want, have *apiextensionsv1.CustomResourceDefinition) bool {
 // part is a Deployment of lkeplan.
 type part struct {
 	namespace, name, account, version string
-	env                               map[string]string // what it is told
+	env                               map[string]string // what it is told, also by flags
 	idle                              bool              // it should have pods, and none is available
 }
 
@@ -151,8 +151,14 @@ func (p Patient) parts(ctx context.Context) ([]part, error) {
 	return parts, nil
 }
 
-// told is what the first container of a Deployment is told by variables, as far as the
-// Deployment itself has their values.
+// flags are those with which the controller is told what a variable says otherwise.
+var flags = map[string]string{
+	"--cluster-name": "CLUSTER_NAME", "--cluster-id": "LKE_CLUSTER_ID", "--region": "LINODE_REGION",
+	"--mode": "KARPENTER_MODE", "--cluster-endpoint": "CLUSTER_ENDPOINT",
+}
+
+// told is what the first container of a Deployment is told by variables and flags, as far as
+// the Deployment itself has their values.
 func told(deployment map[string]any) map[string]string {
 	env := map[string]string{}
 	containers, _ := manifest.Lookup(deployment, "spec", "template", "spec", "containers")
@@ -163,6 +169,17 @@ func told(deployment map[string]any) map[string]string {
 		for _, v := range variables {
 			variable, _ := v.(map[string]any)
 			env[manifest.Text(variable, "name")] = manifest.Text(variable, "value")
+		}
+		args, _ := container["args"].([]any)
+		for i, a := range args {
+			arg, _ := a.(string)
+			name, value, given := strings.Cut(arg, "=")
+			if !given && i+1 < len(args) {
+				value, _ = args[i+1].(string)
+			}
+			if variable, ok := flags[name]; ok {
+				env[variable] = value
+			}
 		}
 	}
 	return env

@@ -60,8 +60,10 @@ type Patient struct {
 	ID      int    // of the LKE cluster; 0 where it is not given
 	// Instances is true where the cluster is not LKE's; else the controller's settings say it.
 	Instances bool
-	Version   string // of this program; "" for one that is built from a checkout
-	Now       func() time.Time
+	// What the controller is told in instance mode, each "" where it is as the Deployment says.
+	Region, Endpoint string
+	Version          string // of this program; "" for one that is built from a checkout
+	Now              func() time.Time
 }
 
 // Examine looks at everything, the foundations first. What cannot be looked at is a
@@ -72,7 +74,7 @@ func Examine(ctx context.Context, p Patient) []Finding {
 		return found // without an API server nothing else is known
 	}
 	for _, look := range []func(context.Context) []Finding{
-		p.crds, p.installed, p.controllers, p.rights, p.policies, p.rivals, p.admission, p.objects, p.linode,
+		p.crds, p.installed, p.controllers, p.rights, p.joins, p.policies, p.rivals, p.admission, p.objects, p.linode,
 	} {
 		found = append(found, look(ctx)...)
 	}

@@ -3,11 +3,13 @@ package doctor
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
@@ -106,7 +108,7 @@ func TestSameCRDs(t *testing.T) {
 // TestNeeded: each process needs the rights of the roles that it is bound to, and no token
 // is read with those of another.
 func TestNeeded(t *testing.T) {
-	needed, err := deploy.Needed()
+	needed, err := deploy.Needed(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,5 +123,41 @@ func TestNeeded(t *testing.T) {
 	}
 	if diff := cmp.Diff(map[string]int{"lkeplan-controller": 20, "lkeplan-gitops": 20}, count); diff != "" {
 		t.Errorf("rights of accounts, 20 at most (-want +got)\n%s", diff)
+	}
+}
+
+// TestNeededInInstanceMode: what makes nodes needs tokens in kube-system, and no note of an
+// LKE cluster; the part that fetches and compiles needs nothing more.
+func TestNeededInInstanceMode(t *testing.T) {
+	here := map[bool]map[string][]authorizationv1.ResourceAttributes{}
+	for _, instances := range []bool{false, true} {
+		needed, err := deploy.Needed(instances)
+		if err != nil {
+			t.Fatal(err)
+		}
+		here[instances] = needed
+	}
+	if diff := cmp.Diff(here[false]["lkeplan-gitops"], here[true]["lkeplan-gitops"]); diff != "" {
+		t.Errorf("rights of what reconciles NodePlans (-LKE +instance mode)\n%s", diff)
+	}
+	said := func(rights []authorizationv1.ResourceAttributes) (all []string) {
+		for _, r := range rights {
+			all = append(all, strings.Join([]string{r.Namespace, r.Resource, r.Name, r.Verb}, " "))
+		}
+		return all
+	}
+	lke, own := said(here[false]["lkeplan-controller"]), said(here[true]["lkeplan-controller"])
+	less := slices.DeleteFunc(slices.Clone(lke), func(r string) bool { return slices.Contains(own, r) })
+	more := slices.DeleteFunc(slices.Clone(own), func(r string) bool { return slices.Contains(lke, r) })
+	want := []string{"lkeplan-system configmaps  create", "lkeplan-system configmaps lkeplan-cluster get",
+		"lkeplan-system configmaps lkeplan-cluster patch"}
+	if diff := cmp.Diff(want, less); diff != "" {
+		t.Errorf("rights of LKE only (-want +got)\n%s", diff)
+	}
+	for _, right := range []string{"kube-system secrets  create", "kube-public configmaps cluster-info get",
+		" namespaces kube-system get", "lkeplan-system secrets  get"} {
+		if !slices.Contains(more, right) {
+			t.Errorf("instance mode has no %q: %q", right, more)
+		}
 	}
 }

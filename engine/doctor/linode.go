@@ -54,16 +54,27 @@ func (p Patient) scope(scope, otherwise string) Finding {
 // linodes looks at the Linodes of a cluster in instance mode.
 func (p Patient) linodes(ctx context.Context, name string) []Finding {
 	const token = "make one in Cloud Manager (My Profile, API Tokens: Linodes, Read/Write; Images, Firewalls and VPCs, Read)"
+	const of = "Linode API"
 	if name == "" {
 		return []Finding{{Warn, "Linodes", "no name of the cluster was given to look for", "--cluster-name or CLUSTER_NAME"}}
 	}
 	tag := instances.Identity{Name: name}.NameTag()
 	all, err := p.Linode.Instances(ctx, tag)
 	if err != nil {
-		return []Finding{{Fail, "Linode API", err.Error(), unanswered(err, token)}}
+		return []Finding{{Fail, of, err.Error(), unanswered(err, token)}}
+	}
+	about, lacks := p.scope(lkeapi.ScopeInstances, token), []string{}
+	for _, scope := range []string{"images:read_only", "firewall:read_only", "vpc:read_only"} {
+		if !p.Linode.MayUse(scope) {
+			lacks = append(lacks, scope)
+		}
+	}
+	if about.Level == OK && len(lacks) > 0 {
+		about = Finding{Warn, of, "the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready",
+			token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
-	return []Finding{p.scope(lkeapi.ScopeInstances, token), {OK, "Linodes", text, ""}}
+	return []Finding{about, {OK, "Linodes", text, ""}}
 }
 
 // unanswered is what to do where the Linode API does not give what it was asked for.

@@ -57,7 +57,10 @@ func TestTheTokenIsTriedInInstanceMode(t *testing.T) {
 	controller := ward{"Deployment": {`{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
 		spec: {template: {spec: {containers: [{env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod}]}]}}}}`}}
 	for scopes, want := range map[string]string{
-		"linodes:read_write": "ok: the token has the scope linodes:read_write", "lke:read_write linodes:read_only": "fail: the token lacks the scope linodes:read_write",
+		"linodes:read_write images:read_only firewall:read_write vpc:read_only": "ok: the token has the scope linodes:read_write",
+		"*":                                   "ok: the token has the scope linodes:read_write",
+		"linodes:read_write images:read_only": "warn: the token lacks firewall:read_only and vpc:read_only: classes",
+		"lke:read_write linodes:read_only":    "fail: the token lacks the scope linodes:read_write",
 	} {
 		sim, err := lkesim.New(lkesim.Config{ClusterID: 77, Token: "right", Scopes: scopes})
 		if err != nil {

@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	authorizationv1 "k8s.io/api/authorization/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/version"
 	"sigs.k8s.io/yaml"
 
 	"github.com/lkeplan/lkeplan/kube"
@@ -70,14 +72,16 @@ func TestAPolicyIsBound(t *testing.T) {
 	}
 }
 
-// examined is a cluster that answers dry runs with an error, and says what the user may do.
+// examined is a cluster that answers dry runs with an error, and says its version and what the
+// user may do.
 // What else it is asked is a panic.
 type examined struct {
 	Cluster // what is not asked here
 	ward
-	dryRun error
-	may    map[string]bool // verbs
-	mayErr error
+	dryRun  error
+	may     map[string]bool // verbs
+	mayErr  error
+	version string // of the API server
 }
 
 func (e examined) List(ctx context.Context, apiVersion, kind string) ([]map[string]any, error) {
@@ -86,6 +90,10 @@ func (e examined) List(ctx context.Context, apiVersion, kind string) ([]map[stri
 
 func (e examined) Get(ctx context.Context, like map[string]any) (map[string]any, error) {
 	return e.ward.Get(ctx, like)
+}
+
+func (e examined) Server(context.Context) (version.Info, time.Time, error) {
+	return version.Info{GitVersion: e.version}, time.Time{}, nil
 }
 
 func (e examined) DryRun(context.Context, map[string]any, map[string]any) (map[string]any, []kube.Conflict, error) {

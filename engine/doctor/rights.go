@@ -20,7 +20,8 @@ func (p Patient) rights(ctx context.Context) []Finding {
 	if err != nil {
 		return unknown(of, err)
 	}
-	needed, err := deploy.Needed()
+	instances := p.settings(ctx).instances
+	needed, err := deploy.Needed(instances)
 	if err != nil {
 		return unknown(of, err)
 	}
@@ -48,8 +49,11 @@ func (p Patient) rights(ctx context.Context) []Finding {
 			if n := len(refused) - most; n > 0 {
 				text += fmt.Sprintf(" and %d more", n)
 			}
-			found = append(found, Finding{Fail, of, fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text),
-				"helm upgrade, or kubectl apply -k kube/deploy of that release"})
+			do := "helm upgrade, or kubectl apply -k kube/deploy of that release"
+			if instances {
+				do += ", and then kubectl apply -f kube/deploy/instance.yaml"
+			}
+			found = append(found, Finding{Fail, of, fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text), do})
 		default:
 			text := fmt.Sprintf("the account %s/%s has all %d that it needs", d.namespace, d.account, len(rights))
 			found = append(found, Finding{OK, of, text, ""})
@@ -73,6 +77,9 @@ func (p Patient) refused(ctx context.Context, d part, needed []authorizationv1.R
 			text := right.Verb + " " + right.Resource
 			if right.Subresource != "" {
 				text += "/" + right.Subresource
+			}
+			if right.Namespace != "" && right.Namespace != d.namespace {
+				text += " in " + right.Namespace
 			}
 			refused = append(refused, text)
 		}

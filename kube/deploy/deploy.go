@@ -12,22 +12,22 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-//go:embed rbac.yaml controller.yaml gitops.yaml
+//go:embed rbac.yaml controller.yaml gitops.yaml instance.yaml
 var manifests embed.FS
 
 // Namespace is where the manifests of this directory install lkeplan.
 const Namespace = "lkeplan-system"
 
-// Needed returns the rights that the roles bound to each service account give. Namespace
-// stands for that of lkeplan, whatever it is called.
-func Needed() (map[string][]authorizationv1.ResourceAttributes, error) {
+// Needed returns the rights that the roles bound to each service account give, for clusters
+// of LKE or in instance mode. Namespace stands for that of lkeplan, whatever it is called.
+func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, error) {
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
-	names, err := manifests.ReadDir(".")
-	if err != nil {
-		return nil, err
+	names := []string{"rbac.yaml", "controller.yaml", "gitops.yaml"}
+	if instances {
+		names = append(names, "instance.yaml") // a role in it takes the place of one before
 	}
 	for _, name := range names {
-		raw, err := manifests.ReadFile(name.Name())
+		raw, err := manifests.ReadFile(name)
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +37,7 @@ func Needed() (map[string][]authorizationv1.ResourceAttributes, error) {
 				Rules              []rbacv1.PolicyRule `json:"rules"`
 			}
 			if err := yaml.Unmarshal([]byte(doc), &object); err != nil {
-				return nil, fmt.Errorf("read %s: %w", name.Name(), err)
+				return nil, fmt.Errorf("read %s: %w", name, err)
 			}
 			rules[object.Kind+" "+object.Name] = object.Rules
 			if object.RoleRef.Name != "" {

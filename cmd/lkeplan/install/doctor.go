@@ -24,7 +24,8 @@ CRDs, the processes and their releases, the rights of their accounts, admission
 policies, another Karpenter, what pools and NodePlans say of themselves, and,
 with a token in LINODE_TOKEN, its scopes and the LKE cluster: the one of
 LKE_CLUSTER_ID and CLUSTER_NAME, or else of the controller's own settings. In
-instance mode (KARPENTER_MODE) it is the Linodes of CLUSTER_NAME.
+instance mode (KARPENTER_MODE) it is the Linodes of CLUSTER_NAME, and what they
+need to join the cluster.
 
 Nothing is changed. Each line begins with ok, warn or fail; a line below it says
 what to do. The exit code is 1 if something does not work.`
@@ -46,6 +47,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 			p := doctor.Patient{
 				Cluster: cluster, Name: name, Version: flags.Release(), Now: time.Now,
 				Instances: env.Getenv("KARPENTER_MODE") == schemas.ModeInstance,
+				Region:    env.Getenv("LINODE_REGION"), Endpoint: env.Getenv("CLUSTER_ENDPOINT"),
 			}
 			if p.ID, err = clusterID(env); err != nil {
 				return err

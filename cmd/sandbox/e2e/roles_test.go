@@ -170,7 +170,7 @@ type request struct {
 	Verb             string
 	User             struct{ Username string }
 	ImpersonatedUser *struct{ Username string }
-	ObjectRef        *struct{ Resource, Subresource, APIGroup, Name string }
+	ObjectRef        *struct{ Resource, Subresource, APIGroup, Namespace, Name string }
 	ResponseStatus   struct{ Code int }
 	Annotations      map[string]string
 }

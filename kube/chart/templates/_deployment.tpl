@@ -101,6 +101,12 @@ spec:
             {{- with $v.region }}
             - {name: LINODE_REGION, value: {{ . | quote }}}
             {{- end }}
+            {{- if include "lkeplan.instances" .root }}
+            - {name: KARPENTER_MODE, value: "instance"}
+            {{- with $v.settings.clusterEndpoint }}
+            - {name: CLUSTER_ENDPOINT, value: {{ . | quote }}}
+            {{- end }}
+            {{- end }}
             {{- end }}
             {{- if $v.apiURL }}
             - {name: LINODE_URL, value: {{ $v.apiURL | quote }}}

@@ -1,3 +1,8 @@
+{{/* Not empty where machines are made as Linodes of their own: settings.mode=instance. */}}
+{{- define "lkeplan.instances" -}}
+{{ if eq .Values.settings.mode "instance" }}true{{ end }}
+{{- end }}
+
 {{/* The account of the process that makes nodes. */}}
 {{- define "lkeplan.controllerAccount" -}}
 {{ .Values.serviceAccount.name | default "lkeplan-controller" }}

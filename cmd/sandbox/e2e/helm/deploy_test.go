@@ -17,8 +17,10 @@ var update = flag.Bool("update", false, "rewrite kube/deploy")
 // deployed are the files of kube/deploy by the values that they are made of: those that
 // all need, and those for more.
 var deployed = map[string][]string{
-	"all":  {"rbac.yaml", "controller.yaml", "gitops.yaml", "approval.yaml", "network.yaml"},
-	"more": {"features.yaml", "tenant.yaml", "tenancy.yaml", "node-admission.yaml"},
+	"all":      {"rbac.yaml", "controller.yaml", "gitops.yaml", "approval.yaml", "network.yaml"},
+	"more":     {"features.yaml", "tenant.yaml", "tenancy.yaml", "node-admission.yaml"},
+	"instance": {"instance.yaml", "metadata-cilium.yaml"},
+	"calico":   {"metadata-calico.yaml"},
 }
 
 // TestDeployIsTheChart: who uses kustomize, or kubectl only, applies what the chart makes.
@@ -60,10 +62,15 @@ func render(t *testing.T, args ...string) map[string]string {
 	for doc := range strings.SplitSeq("\n"+out, "\n---\n") {
 		source, text, ok := strings.Cut(strings.TrimLeft(doc, "\n"), "\n")
 		if name, isSource := strings.CutPrefix(source, "# Source: lkeplan/templates/"); ok && isSource {
-			if files[name] != "" {
-				files[name] += "---\n"
+			text = strings.Trim(text, "\n") + "\n"
+			switch before := files[name]; {
+			case before == "":
+				files[name] = text
+			case strings.Contains(text, "helm.sh/hook: pre-install"): // Helm prints it last, and makes it first
+				files[name] = text + "---\n" + before
+			default:
+				files[name] = before + "---\n" + text
 			}
-			files[name] += strings.Trim(text, "\n") + "\n"
 		}
 	}
 	return files

@@ -39,6 +39,16 @@ func TestValues(t *testing.T) {
 			[]string{"lkeplan-gitops", "kind: CustomResourceDefinition", "kind: NetworkPolicy",
 				"kind: ValidatingAdmissionPolicy"},
 		},
+		"instance": {
+			[]string{`{name: KARPENTER_MODE, value: "instance"}`, `{name: LINODE_REGION, value: "us-ord"}`,
+				`{name: CLUSTER_ENDPOINT, value: "https://10.0.0.2:6443"}`, "kind: CiliumClusterwideNetworkPolicy",
+				"'system:serviceaccount:lkeplan-system:karpenter'"},
+			[]string{"LKE_CLUSTER_ID", "[lkeplan-cluster]\n    verbs: [get, patch]", "kind: Tier"},
+		},
+		"calico": {
+			[]string{`{name: KARPENTER_MODE, value: "instance"}`, "kind: Tier", "kind: GlobalNetworkPolicy"},
+			[]string{"CLUSTER_ENDPOINT", "kind: Cilium"},
+		},
 	}
 	for name, want := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -100,7 +110,23 @@ func TestBadValues(t *testing.T) {
 		want []string
 	}{
 		{"settings.clusterName=", []string{"settings.clusterName is empty; set it to the label of the LKE cluster"}},
-		{"settings.mode=instance", []string{`settings.mode is "instance"`, "set it to lke, or leave it out"}},
+		{"settings.mode=eks", []string{"/settings/mode", "'lke', 'instance'"}},
+		{"settings.mode=instance", []string{"region is empty; with settings.mode=instance set it"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterName=", []string{"choose a name for the cluster"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterName=My_Cluster",
+			[]string{`settings.clusterName is "My_Cluster"`, "at most 34 lower-case letters"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterName=" + strings.Repeat("a", 35), []string{"at most 34"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterName=a--b", []string{"single dashes"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterID=77", []string{"settings.clusterID is the number of an LKE"}},
+		{"settings.mode=instance,region=us-ord,controller.env[0].name=LKE_CLUSTER_ID",
+			[]string{"controller.env has LKE_CLUSTER_ID"}},
+		{"settings.mode=instance,region=us-ord,settings.clusterEndpoint=10.0.0.2:6443",
+			[]string{`settings.clusterEndpoint is "10.0.0.2:6443"`, "such as https://10.0.0.2:6443"}},
+		{"settings.mode=instance,region=us-ord,gitops.separate=false", []string{"gitops.separate must be true"}},
+		{"settings.mode=instance,region=us-ord,serviceAccount.name=lkeplan-gitops", []string{"an account of its own"}},
+		{"settings.mode=instance,region=us-ord,policies.nodeAdmission=true", []string{"policies.nodeAdmission is for nodes of LKE"}},
+		{"controller.env[0].name=KARPENTER_MODE,controller.env[0].value=instance", []string{"set settings.mode"}},
+		{"metadataPolicy=flannel", []string{"/metadataPolicy", "'none', 'cilium', 'calico'"}},
 		{"setings.clusterName=x", []string{"'setings' not allowed"}},
 		{"settings.clusterNam=x", []string{"/settings", "'clusterNam' not allowed"}},
 		{"replicas=two", []string{"/replicas", "want integer"}},
@@ -155,9 +181,22 @@ func TestWhatHasNoEffectIsSaid(t *testing.T) {
 			t.Errorf("not said of %s", name)
 		}
 	}
-	for _, values := range []string{"all", "together", "capacity"} {
+	for _, values := range []string{"all", "together", "capacity", "instance", "calico"} {
 		if said := notes(values); strings.Contains(said, "WARNING") || !strings.Contains(said, "lkeplan doctor") {
 			t.Errorf("with the values %s it says:\n%s", values, said[strings.Index(said, "NOTES:"):])
+		}
+	}
+}
+
+// TestWhatIsOpenIsSaid: in instance mode, that pods can read how machines join, until they
+// cannot.
+func TestWhatIsOpenIsSaid(t *testing.T) {
+	for set, said := range map[string]bool{"": false, ",settings.mode=instance,region=us-ord": true,
+		",settings.mode=instance,region=us-ord,metadataPolicy=calico": false} {
+		notes := run(t, "install", "lkeplan", Chart, "--namespace", "lkeplan-system", "--dry-run=client", "--set",
+			"settings.clusterName=my-cluster"+set)
+		if strings.Contains(notes, "WARNING: pods can read the Linode Metadata service") != said {
+			t.Errorf("with %q it is said of the Metadata service: %v, want %v", set, !said, said)
 		}
 	}
 }

@@ -1,0 +1,125 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
+)
+
+// settings are what the controller is told of a cluster that is not LKE's.
+type settings struct {
+	instances                  bool // it is not LKE's: machines join by themselves
+	name, id, region, endpoint string
+}
+
+// settings are those that are given, and those of the Deployment that makes nodes.
+func (p Patient) settings(ctx context.Context) settings {
+	env := map[string]string{}
+	parts, _ := p.parts(ctx) // installed says what is wrong
+	for _, d := range parts {
+		if d.name == "lkeplan-controller" {
+			env = d.env
+		}
+	}
+	return settings{
+		instances: p.Instances || env["KARPENTER_MODE"] == schemas.ModeInstance,
+		name:      cmp.Or(p.Name, env["CLUSTER_NAME"]),
+		id:        env["LKE_CLUSTER_ID"],
+		region:    cmp.Or(p.Region, env["LINODE_REGION"], env["CLUSTER_REGION"]),
+		endpoint:  cmp.Or(p.Endpoint, env["CLUSTER_ENDPOINT"]),
+	}
+}
+
+// joins looks at what machines need that join by themselves.
+func (p Patient) joins(ctx context.Context) []Finding {
+	s := p.settings(ctx)
+	if !s.instances {
+		return nil
+	}
+	return slices.Concat(s.findings(), p.way(ctx, s), p.tokens(ctx))
+}
+
+// findings are about the settings themselves, as the controller takes them.
+func (s settings) findings() []Finding {
+	const of = "instance mode"
+	found := []Finding{{OK, of, fmt.Sprintf("Linodes join the cluster %s, in %s", s.name, s.region), ""}}
+	if wrong := schemas.WrongInstanceName(s.name); wrong != "" {
+		found = append(found, Finding{Fail, of, fmt.Sprintf("the cluster cannot be called %q: %s", s.name, wrong),
+			"correct CLUSTER_NAME (settings.clusterName)"})
+	}
+	if s.region == "" {
+		found = append(found, Finding{Fail, of, "no region is given",
+			"set LINODE_REGION (region) to the one that the cluster is in, such as us-ord"})
+	}
+	if s.id != "" {
+		found = append(found, Finding{Fail, of, "the controller has LKE_CLUSTER_ID, and does not start: that names a cluster of LKE",
+			"take LKE_CLUSTER_ID (settings.clusterID) away, or KARPENTER_MODE (settings.mode)"})
+	}
+	if len(found) > 1 {
+		return found[1:]
+	}
+	return found
+}
+
+// way looks at how machines find the API server.
+func (p Patient) way(ctx context.Context, s settings) []Finding {
+	const of = "way to the API server"
+	info, err := p.Cluster.Get(ctx, map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "kube-public", "name": "cluster-info"},
+	})
+	switch {
+	case err != nil:
+		return unknown(of, err)
+	case s.endpoint != "":
+		return []Finding{{OK, of, "machines are told " + s.endpoint, ""}}
+	case info == nil:
+		return []Finding{{Fail, of, "there is no ConfigMap kube-public/cluster-info, as kubeadm makes",
+			"set CLUSTER_ENDPOINT (settings.clusterEndpoint) to the API server's address, such as https://10.0.0.2:6443"}}
+	}
+	return []Finding{{OK, of, "machines are told what the ConfigMap kube-public/cluster-info says", ""}}
+}
+
+// bootstrappers is the group of machines that have no certificate yet, as kubeadm names it.
+const bootstrappers = "system:bootstrappers:kubeadm:default-node-token"
+
+// tokens looks whether machines can join by bootstrap tokens. Whether the API server takes
+// any cannot be asked: who has set it up for them has bound their group.
+func (p Patient) tokens(ctx context.Context) []Finding {
+	const of = "bootstrap tokens"
+	info, _, err := p.Cluster.Server(ctx)
+	if err != nil {
+		return unknown(of, err)
+	}
+	if strings.Contains(info.GitVersion, "+k3s") {
+		return []Finding{{OK, of, "k3s takes them itself", ""}}
+	}
+	bindings, err := p.Cluster.List(ctx, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
+	if err != nil {
+		return unknown(of, err)
+	}
+	at := slices.IndexFunc(bindings, bootstraps)
+	if at < 0 {
+		return []Finding{{Warn, of, "no ClusterRoleBinding gives system:node-bootstrapper to the group " + bootstrappers +
+			": machines get no certificate", "kubeadm init phase bootstrap-token, and start the API server with " +
+			"--enable-bootstrap-token-auth; classes with bootstrap custom may do without"}}
+	}
+	return []Finding{{OK, of, "the ClusterRoleBinding " + manifest.Name(bindings[at]) + " lets machines ask for certificates", ""}}
+}
+
+// bootstraps reports whether a binding lets machines with bootstrap tokens ask for
+// certificates.
+func bootstraps(binding map[string]any) bool {
+	subjects, _ := manifest.Lookup(binding, "subjects")
+	all, _ := subjects.([]any)
+	return manifest.Text(binding, "roleRef", "name") == "system:node-bootstrapper" &&
+		slices.ContainsFunc(all, func(s any) bool {
+			subject, _ := s.(map[string]any)
+			name := manifest.Text(subject, "name")
+			return manifest.Text(subject, "kind") == "Group" && (name == bootstrappers || name == "system:bootstrappers")
+		})
+}

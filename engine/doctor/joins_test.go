@@ -1,0 +1,75 @@
+package doctor
+
+import (
+	"strings"
+	"testing"
+)
+
+// deployment is the one that makes nodes, with the fields of its container.
+func deployment(container string) string {
+	return `{metadata: {namespace: a, name: lkeplan-controller, labels: {app.kubernetes.io/part-of: lkeplan}},
+		spec: {template: {spec: {containers: [{` + container + `}]}}}}`
+}
+
+const (
+	clusterInfo = `{metadata: {namespace: kube-public, name: cluster-info}}`
+	ofKubeadm   = `{metadata: {name: "kubeadm:kubelet-bootstrap"}, roleRef: {name: "system:node-bootstrapper"},
+		subjects: [{kind: Group, name: "system:bootstrappers:kubeadm:default-node-token"}]}`
+)
+
+// TestWhatMachinesNeedToJoin is looked at in instance mode, whoever says that it is that.
+func TestWhatMachinesNeedToJoin(t *testing.T) {
+	good := ward{"ConfigMap": {clusterInfo}, "ClusterRoleBinding": {ofKubeadm},
+		"Deployment": {deployment(`env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod},
+			{name: LINODE_REGION, value: us-ord}]`)}}
+	with := func(kind string, objects ...string) ward {
+		changed := ward{}
+		for k, v := range good {
+			changed[k] = v
+		}
+		changed[kind] = objects
+		return changed
+	}
+	own := Patient{Instances: true, Name: "prod", Region: "us-ord"}
+	tests := map[string]struct {
+		given   Patient
+		in      ward
+		version string
+		want    []string // "" for each that is well
+	}{
+		"all is well":            {in: good, want: []string{"", "", ""}},
+		"it runs outside":        {given: own, in: with("Deployment"), want: []string{"", "", ""}},
+		"a cluster of LKE":       {in: with("Deployment", deployment(`env: [{name: LKE_CLUSTER_ID, value: "77"}]`)), want: nil},
+		"nothing is known of it": {in: with("Deployment"), want: nil},
+		"flags say it": {in: with("Deployment", deployment(`args: ["--mode=instance", "--region", us-ord, "--cluster-name=prod"]`)),
+			want: []string{"", "", ""}},
+		"the name of no cluster": {given: Patient{Name: "Prod_1"}, in: good,
+			want: []string{`fail: the cluster cannot be called "Prod_1": it is the beginning of Linodes' labels`, "", ""}},
+		"no name, and no region": {given: Patient{Instances: true}, in: with("Deployment"),
+			want: []string{`fail: the cluster cannot be called ""`, "fail: no region is given", "", ""}},
+		"a number of LKE's": {in: with("Deployment", deployment(`env: [{name: KARPENTER_MODE, value: instance},
+			{name: CLUSTER_NAME, value: prod}, {name: LINODE_REGION, value: us-ord}, {name: LKE_CLUSTER_ID, value: "77"}]`)),
+			want: []string{"fail: the controller has LKE_CLUSTER_ID, and does not start", "", ""}},
+		"no cluster-info": {in: with("ConfigMap"),
+			want: []string{"", "fail: there is no ConfigMap kube-public/cluster-info", ""}},
+		"no cluster-info, and an address": {given: Patient{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
+			want: []string{"", "", ""}},
+		"nobody may bootstrap": {in: with("ClusterRoleBinding", strings.Replace(ofKubeadm, "Group", "User", 1)),
+			want: []string{"", "", "warn: no ClusterRoleBinding gives system:node-bootstrapper"}},
+		"k3s needs no binding": {in: with("ClusterRoleBinding"), version: "v1.33.1+k3s1", want: []string{"", "", ""}},
+	}
+	for name, tt := range tests {
+		tt.given.Cluster = examined{ward: tt.in, version: tt.version}
+		found := tt.given.joins(t.Context())
+		if len(found) != len(tt.want) {
+			t.Errorf("%s: %+v, want %q", name, found, tt.want)
+			continue
+		}
+		for i, f := range found {
+			said := string(f.Level) + ": " + f.Text
+			if well := tt.want[i] == ""; well != (f.Level == OK) || !strings.HasPrefix(said, tt.want[i]) || !well && f.Do == "" {
+				t.Errorf("%s: %+v, want %q", name, f, tt.want[i])
+			}
+		}
+	}
+}
