@@ -57,7 +57,7 @@ func (s settings) findings() []Finding {
 			"set LINODE_REGION (region) to the one that the cluster is in, such as us-ord"})
 	}
 	if s.id != "" {
-		found = append(found, Finding{Fail, of, "the controller has LKE_CLUSTER_ID, and does not start: that names a cluster of LKE",
+		found = append(found, Finding{Fail, of, "the controller does not start with LKE_CLUSTER_ID, which names a cluster of LKE",
 			"take LKE_CLUSTER_ID (settings.clusterID) away, or KARPENTER_MODE (settings.mode)"})
 	}
 	if len(found) > 1 {
@@ -70,7 +70,8 @@ func (s settings) findings() []Finding {
 func (p Patient) way(ctx context.Context, s settings) []Finding {
 	const of = "way to the API server"
 	info, err := p.Cluster.Get(ctx, map[string]any{
-		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": "kube-public", "name": "cluster-info"},
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"namespace": "kube-public", "name": "cluster-info"},
 	})
 	switch {
 	case err != nil:
@@ -108,7 +109,8 @@ func (p Patient) tokens(ctx context.Context) []Finding {
 			": machines get no certificate", "kubeadm init phase bootstrap-token, and start the API server with " +
 			"--enable-bootstrap-token-auth; classes with bootstrap custom may do without"}}
 	}
-	return []Finding{{OK, of, "the ClusterRoleBinding " + manifest.Name(bindings[at]) + " lets machines ask for certificates", ""}}
+	text := "the ClusterRoleBinding " + manifest.Name(bindings[at]) + " lets machines ask for certificates"
+	return []Finding{{OK, of, text, ""}}
 }
 
 // bootstraps reports whether a binding lets machines with bootstrap tokens ask for

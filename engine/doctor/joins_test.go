@@ -49,7 +49,7 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 			want: []string{`fail: the cluster cannot be called ""`, "fail: no region is given", "", ""}},
 		"a number of LKE's": {in: with("Deployment", deployment(`env: [{name: KARPENTER_MODE, value: instance},
 			{name: CLUSTER_NAME, value: prod}, {name: LINODE_REGION, value: us-ord}, {name: LKE_CLUSTER_ID, value: "77"}]`)),
-			want: []string{"fail: the controller has LKE_CLUSTER_ID, and does not start", "", ""}},
+			want: []string{"fail: the controller does not start with LKE_CLUSTER_ID", "", ""}},
 		"no cluster-info": {in: with("ConfigMap"),
 			want: []string{"", "fail: there is no ConfigMap kube-public/cluster-info", ""}},
 		"no cluster-info, and an address": {given: Patient{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),

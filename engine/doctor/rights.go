@@ -53,7 +53,8 @@ func (p Patient) rights(ctx context.Context) []Finding {
 			if instances {
 				do += ", and then kubectl apply -f kube/deploy/instance.yaml"
 			}
-			found = append(found, Finding{Fail, of, fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text), do})
+			text = fmt.Sprintf("the account %s/%s may not %s", d.namespace, d.account, text)
+			found = append(found, Finding{Fail, of, text, do})
 		default:
 			text := fmt.Sprintf("the account %s/%s has all %d that it needs", d.namespace, d.account, len(rights))
 			found = append(found, Finding{OK, of, text, ""})

@@ -41,7 +41,8 @@ func TestRolesOfInstanceModeAreExact(t *testing.T) {
 	said := s.ends(0, "doctor")
 	mustContain(t, said, "ok    instance mode: Linodes join the cluster sandbox, in us-ord",
 		"ok    way to the API server", "ok    bootstrap tokens: the ClusterRoleBinding kubeadm:kubelet-bootstrap",
-		"the account lkeplan-system/lkeplan-controller has all", "ok    Linodes: the account has 2 with the tag lkeplan-cluster=sandbox")
+		"the account lkeplan-system/lkeplan-controller has all",
+		"ok    Linodes: the account has 2 with the tag lkeplan-cluster=sandbox")
 	s.kube("", "delete", "deployment", "inflate")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 
