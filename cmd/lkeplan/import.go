@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +47,8 @@ limit, and what moves their pods over is printed, step by step. Nothing is
 changed at Linode.`
 
 func newImport(env *env) *cobra.Command {
-	i := importation{env: env}
+	i := importation{env: env, mode: flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}}
 	tier := flags.Choice{Of: []string{"standard", "enterprise"}}
-	mode := flags.Choice{Of: []string{schemas.ModeLKE, schemas.ModeInstance}}
 	cmd := &cobra.Command{
 		Use:   "import [KIND/NAME...]",
 		Short: "Write objects that exist as HCL",
@@ -61,9 +59,6 @@ func newImport(env *env) *cobra.Command {
   lkeplan import --from manifests.yaml --out-dir clusters/imported NodePool`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			i.cluster.Tier = tier.Value
-			if mode.Value == schemas.ModeInstance {
-				i.cluster.Tier = mode.Value
-			}
 			if i.lke || i.terraform != "" {
 				return i.moveIn(cmd.Context(), args)
 			}
@@ -83,7 +78,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&i.cluster.Region, "region", "",
 		"Linode `REGION` of the cluster (default: that of pools or nodes)")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
-	mode.Flag(cmd, "mode", "", "who makes the machines, the `MODE` of the cluster (default: as node classes say)")
+	i.mode.Flag(cmd, "mode", "", "who makes the machines, the `MODE` of the cluster (default: as node classes say)")
 	cmd.Flags().BoolVar(&i.lke, "lke", false,
 		"read the LKE pools of a cluster instead, from Linode with the token in LINODE_TOKEN")
 	cmd.Flags().StringVar(&i.terraform, "terraform", "",
@@ -106,6 +101,7 @@ type importation struct {
 	selector string
 	outDir   string
 	cluster  config.Cluster
+	mode     flags.Choice
 	nodes    []map[string]any // of the cluster, where it can be asked
 
 	lke       bool   // import the LKE pools of a cluster, as Linode lists them
@@ -124,7 +120,10 @@ func (i *importation) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	cluster, comments := i.describe(objects, present.Cluster)
+	cluster, comments := present.Cluster, ""
+	if cluster.Name == "" {
+		cluster, comments = adopt.Describe(objects, i.nodes, i.cluster, i.mode.Value)
+	}
 	imported, err := adopt.Import(ctx, objects, cluster, comments)
 	if err != nil {
 		return err
@@ -228,35 +227,6 @@ func unclaimed(present, imported compile.Result) error {
 		}
 	}
 	return nil
-}
-
-// describe says which cluster the directory is for, and in comments what of it
-// is not known.
-func (i *importation) describe(
-	objects []map[string]any, present config.Cluster,
-) (cluster config.Cluster, comments string) {
-	if present.Name != "" {
-		return present, ""
-	}
-	known := adopt.ClusterOf(objects, i.nodes)
-	cluster = config.Cluster{
-		Name:   cmp.Or(i.cluster.Name, known.Name),
-		Region: cmp.Or(i.cluster.Region, known.Region),
-		Tier:   cmp.Or(i.cluster.Tier, known.Tier),
-	}
-	if cluster.Name == "" {
-		cluster.Name = schemas.PlaceholderName
-		name := "the cluster's label in LKE"
-		if cluster.Instances() {
-			name = "the CLUSTER_NAME of the controller"
-		}
-		comments += "# The name is not known from the objects: write " + name + ".\n"
-	}
-	if cluster.Region == "" {
-		cluster.Region = "us-ord"
-		comments += "# The region is not known from the objects: write the one that the cluster is in.\n"
-	}
-	return cluster, comments
 }
 
 // write prints the files as one, or writes them where none of them is there.

@@ -44,6 +44,34 @@ func ClusterOf(objects, nodes []map[string]any) config.Cluster {
 	return config.Cluster{Name: only(owners), Region: only(regions), Tier: tier}
 }
 
+// Describe says which cluster a directory is for that objects are imported into: what is
+// given, mode as well, else what they say. In comments it says what is not known.
+func Describe(objects, nodes []map[string]any, given config.Cluster, mode string) (cluster config.Cluster, comments string) {
+	known := ClusterOf(objects, nodes)
+	switch {
+	case mode == schemas.ModeInstance:
+		known.Tier = mode
+	case mode != "" && known.Instances():
+		known.Tier = ""
+	}
+	cluster = config.Cluster{
+		Name: cmp.Or(given.Name, known.Name), Region: cmp.Or(given.Region, known.Region), Tier: cmp.Or(given.Tier, known.Tier),
+	}
+	if cluster.Name == "" {
+		cluster.Name = schemas.PlaceholderName
+		name := "the cluster's label in LKE"
+		if cluster.Instances() {
+			name = "the CLUSTER_NAME of the controller"
+		}
+		comments += "# The name is not known from the objects: write " + name + ".\n"
+	}
+	if cluster.Region == "" {
+		cluster.Region = "us-ord"
+		comments += "# The region is not known from the objects: write the one that the cluster is in.\n"
+	}
+	return cluster, comments
+}
+
 // tierOf is what a class says of its cluster's tier.
 func tierOf(class map[string]any) string {
 	switch mode := manifest.Map(class, "metadata", "annotations")[schemas.AnnotationMode]; {
