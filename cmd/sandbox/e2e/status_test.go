@@ -65,7 +65,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
 			s.kube(workload("stock", 1), "apply", "-f", "-")
-		}, waits("stock", "pool stock: LKE has no machines in us-ord of g6-standard-6"),
+		}, waits("stock", "pool stock: Linode has no machines in us-ord of g6-standard-6"),
 			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
 			s.kube(strings.ReplaceAll(workload("small", 1), `"cpu":"3"`, `"cpu":"30"`), "apply", "-f", "-")
