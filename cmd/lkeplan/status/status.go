@@ -26,9 +26,9 @@ import (
 
 const help = `Say on one screen what is happening: of each pool the nodes by state, what they
 cost and what is left of its limits; what rolls, and what holds it; which plan
-types Linode has no machines of; whether Linode answers and takes the token; what
-each NodePlan has applied and what it waits for; and for pods that wait for a
-node the reason, from the pod down to Linode. With the name of a pool, what is
+types Linode has no machines of; whether Linode answers and takes the token;
+what each NodePlan has applied and what it waits for; and for pods that wait for
+a node the reason, from the pod down to Linode. With the name of a pool, what is
 about it.
 
 It takes the right to list nodes, pods, events, poddisruptionbudgets and the
