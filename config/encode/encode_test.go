@@ -25,8 +25,6 @@ import (
 	"github.com/lkeplan/lkeplan/testdata/golden"
 )
 
-const cluster = "cluster {\n  name = \"dev\"\n  region = \"us-ord\"\n}\n"
-
 // clusterOf is the block of the cluster that objects are of, by the mode of their classes.
 func clusterOf(objects map[string]map[string]any) string {
 	of := config.Cluster{Name: "dev", Region: "us-ord"}

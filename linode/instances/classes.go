@@ -2,10 +2,12 @@ package instances
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/linode/linodego"
@@ -32,10 +34,30 @@ type Classes struct {
 	account Account
 	region  string
 	joins   Joins
+
+	mu   sync.Mutex
+	told map[string]answer // by class
 }
 
+// answer is what a class was found to name, and for how long that counts: what it names comes
+// and goes without an event, and a class is looked at whenever one of its nodes joins.
+type answer struct {
+	of    string // what the class says
+	until time.Time
+	found linodev1alpha1.Selected
+	err   error
+}
+
+// How long an answer counts. The classes are looked at again a little later without an event.
+const (
+	foundFor  = 9 * time.Minute
+	failedFor = 50 * time.Second
+)
+
 // NewClasses returns the rules of a cluster in a region.
-func NewClasses(a Account, region string, joins Joins) *Classes { return &Classes{a, region, joins} }
+func NewClasses(a Account, region string, joins Joins) *Classes {
+	return &Classes{account: a, region: region, joins: joins, told: map[string]answer{}}
+}
 
 // Changes implements linode.Rules.
 func (*Classes) Changes() <-chan event.GenericEvent { return nil }
@@ -48,29 +70,43 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if problem := Problem(class.Spec); problem != "" {
 		return problem
 	}
-	if b := class.Spec.Bootstrap; b != nil {
-		if _, err := c.joins.Template(ctx, *b); err != nil {
-			return "spec.bootstrap: " + err.Error()
-		}
+	_, err := c.joins.template(ctx, ptr.Deref(class.Spec.Bootstrap, linodev1alpha1.Bootstrap{}))
+	if err == nil {
+		_, err = c.ask(ctx, class)
 	}
-	_, err := c.find(lkeapi.Patient(ctx), class)
 	if wrong, ok := errors.AsType[*notThere](err); ok {
 		return wrong.Error()
 	}
-	return ""
+	return "" // of what cannot be asked nobody knows that it is wrong
 }
 
 // Settle implements linode.Rules: it writes what the class names. While Linode cannot be
 // asked, what was found before stays; without that the class is not used.
 func (c *Classes) Settle(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) error {
-	found, err := c.find(lkeapi.Patient(ctx), class)
-	if err == nil {
+	if found, err := c.ask(ctx, class); err == nil {
 		class.Status.Selected = &found
 	}
-	if _, wrong := errors.AsType[*notThere](err); wrong || lkeapi.ClassOf(err) != lkeapi.ClassValidation {
-		return nil // Problem says it, or the next look finds it
+	return nil // Problem says what is wrong, and the next look finds what was not answered
+}
+
+// ask finds all that a class names, once in a while.
+func (c *Classes) ask(ctx context.Context, class *linodev1alpha1.LinodeNodeClass) (linodev1alpha1.Selected, error) {
+	raw, err := json.Marshal(class.Spec)
+	if err != nil {
+		return linodev1alpha1.Selected{}, fmt.Errorf("compare LinodeNodeClass %s with what it said: %w", class.Name, err)
 	}
-	return err
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.told[class.Name]; a.of == string(raw) && time.Now().Before(a.until) {
+		return a.found, a.err
+	}
+	found, err := c.find(lkeapi.Patient(ctx), class)
+	counts := foundFor
+	if err != nil {
+		counts = failedFor
+	}
+	c.told[class.Name] = answer{string(raw), time.Now().Add(counts), found, err}
+	return found, err
 }
 
 // notThere is what a class names and the account does not have.

@@ -6,10 +6,17 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/linode/linodego"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes/scheme"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -17,6 +24,7 @@ import (
 
 // owned is what an account has.
 type owned struct {
+	asked     *int
 	images    []lkeapi.Image
 	firewalls map[string][]int
 	vpcs      []lkeapi.VPC
@@ -27,6 +35,9 @@ type owned struct {
 var missing = &lkeapi.Error{Status: 404}
 
 func (o owned) Image(_ context.Context, id string) (lkeapi.Image, error) {
+	if o.asked != nil {
+		*o.asked++
+	}
 	for _, i := range o.images {
 		if i.ID == id {
 			return i, o.err
@@ -168,5 +179,66 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	class.Status.Selected = &before
 	if err := rules.Settle(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
 		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
+	}
+}
+
+// TestLinodeIsAskedOnceInAWhile: a class is looked at whenever one of its nodes joins.
+func TestLinodeIsAskedOnceInAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		asked, counted := 0, account
+		counted.asked = &asked
+		rules, class := NewClasses(counted, "us-ord", Joins{}), classOf(t, `{image: linode/debian12}`)
+		look := func(want int, problem string) {
+			t.Helper()
+			for range 3 {
+				if got := rules.Problem(t.Context(), class); !strings.Contains(got, problem) || problem == "" && got != "" {
+					t.Errorf("problem %q, want %q", got, problem)
+				}
+				if err := rules.Settle(t.Context(), class); err != nil {
+					t.Error(err)
+				}
+			}
+			if asked != want {
+				t.Errorf("asked %d times, want %d", asked, want)
+			}
+		}
+		look(1, "")
+		time.Sleep(time.Minute)
+		look(1, "")
+		class.Spec.Image = "linode/gone"
+		look(2, "there is no image linode/gone")
+		time.Sleep(time.Minute)
+		look(3, "there is no image linode/gone")
+		class.Spec.Image = "linode/debian12"
+		time.Sleep(10 * time.Minute)
+		look(4, "")
+	})
+}
+
+// TestATemplateThatIsMissingIsAProblem of the class, and an API server that does not answer is none.
+func TestATemplateThatIsMissingIsAProblem(t *testing.T) {
+	const text = `{image: linode/debian12, bootstrap: {kind: custom, userDataSecret: join}}`
+	with := func(data map[string][]byte) client.Client {
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "lkeplan", Name: "join"}, Data: data}
+		return clientWith(secret)
+	}
+	silent := interceptor.NewClient(fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("no answer")
+		},
+	})
+	for name, tc := range map[string]struct {
+		live client.Reader
+		want string
+	}{
+		"it is there":  {with(map[string][]byte{"userData": []byte("#cloud-config")}), ""},
+		"it is empty":  {with(nil), "spec.bootstrap.userDataSecret: Secret lkeplan/join has nothing under userData"},
+		"it is not":    {clientWith(), "spec.bootstrap.userDataSecret: there is no Secret lkeplan/join"},
+		"nobody knows": {silent, ""},
+	} {
+		rules := NewClasses(account, "us-ord", Joins{Live: tc.live, Namespace: "lkeplan"})
+		if got := rules.Problem(t.Context(), classOf(t, text)); !strings.Contains(got, tc.want) || tc.want == "" && got != "" {
+			t.Errorf("%s: %q, want %q", name, got, tc.want)
+		}
 	}
 }

@@ -34,7 +34,7 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	if err != nil {
 		return nil, err
 	}
-	template, err := j.Template(ctx, o.Bootstrap)
+	template, err := j.template(ctx, o.Bootstrap)
 	if err != nil {
 		return nil, err
 	}
@@ -58,19 +58,22 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	return bootstrap.Kubeadm(join)
 }
 
-// Template is the template of the user data of a class; "" where it has none.
-func (j Joins) Template(ctx context.Context, b linodev1alpha1.Bootstrap) (string, error) {
+// template is the template of the user data of a class; "" where it has none.
+func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string, error) {
 	if b.Kind != linodev1alpha1.BootstrapCustom {
 		return "", nil
 	}
 	var secret corev1.Secret
 	key := client.ObjectKey{Namespace: j.Namespace, Name: b.UserDataSecret}
-	if err := j.Live.Get(ctx, key, &secret); err != nil {
-		return "", fmt.Errorf("read the template of the user data: %w", err)
-	}
+	err := j.Live.Get(ctx, key, &secret)
 	text := bytes.TrimSpace(secret.Data["userData"])
-	if len(text) == 0 {
-		return "", fmt.Errorf("read the template of the user data: Secret %s has nothing under userData", key)
+	switch {
+	case apierrors.IsNotFound(err):
+		return "", lacks("bootstrap.userDataSecret", "there is no Secret %s; make it, with the template under userData", key)
+	case err != nil:
+		return "", fmt.Errorf("read the template of the user data: %w", err)
+	case len(text) == 0:
+		return "", lacks("bootstrap.userDataSecret", "Secret %s has nothing under userData; write the template there", key)
 	}
 	return string(text) + "\n", nil
 }
