@@ -51,7 +51,8 @@ func modeOf(ctx context.Context, mgr manager.Manager, cfg Config, linodes *accou
 }
 
 // lkeMode gets machines from the node pools of an LKE cluster.
-func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser, events events.EventRecorder) mode {
+func lkeMode(mgr manager.Manager, cfg Config, linodes *account, chooser *linode.Chooser,
+	events events.EventRecorder) mode {
 	c, cluster, types := mgr.GetClient(), linodes.cluster, chooser.Types
 	control := fleet.NewControlPlane(linodes.api, cluster, types, cfg.Log)
 	var roster *fleet.Roster
@@ -95,7 +96,8 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 	tokens := token.New(live, c)
 	joins := instances.Joins{Live: live, Tokens: tokens, Endpoint: cfg.ClusterEndpoint, Namespace: ownNamespace(cfg)}
 	machines := instances.New(instances.Config{
-		Client: c, Live: live, API: linodes.api, Identity: identity, Types: chooser.Types, Joins: joins, Events: events, Log: cfg.Log,
+		Client: c, Live: live, API: linodes.api, Identity: identity, Types: chooser.Types, Joins: joins,
+		Events: events, Log: cfg.Log,
 		Timing: instances.Timing{
 			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
 		},

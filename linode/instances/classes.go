@@ -139,7 +139,9 @@ func (c *Classes) find(ctx context.Context, class *linodev1alpha1.LinodeNodeClas
 }
 
 // image finds what is booted.
-func (c *Classes) image(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+func (c *Classes) image(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
 	if found.By.Image == "" {
 		image, err := c.account.Image(ctx, spec.Image)
 		switch {
@@ -159,8 +161,8 @@ func (c *Classes) image(ctx context.Context, spec linodev1alpha1.LinodeNodeClass
 		return i.IsPublic || i.Label != found.By.Image && !slices.Contains(i.Tags, found.By.Image) || c.bootable("", i) != nil
 	})
 	if len(images) == 0 {
-		return lacks("select.image", "the account has no private image with the label or tag %q that is available in %s and has "+
-			"cloud-init", found.By.Image, c.region)
+		return lacks("select.image", "the account has no private image with the label or tag %q that is available "+
+			"in %s and has cloud-init", found.By.Image, c.region)
 	}
 	if slices.ContainsFunc(images, func(i lkeapi.Image) bool { return i.ID == found.Image }) {
 		return nil // it stays: no node is replaced because a label has moved
@@ -179,7 +181,7 @@ func (c *Classes) bootable(field string, i lkeapi.Image) error {
 		return lacks(field, "image %s has no cloud-init, by which a machine reads how it joins", i.ID)
 	case i.Status != "available":
 		return lacks(field, "image %s is %s, not available", i.ID, i.Status)
-	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, func(r linodego.ImageRegion) bool { return r.Region == c.region }):
+	case !i.IsPublic && len(i.Regions) > 0 && !slices.ContainsFunc(i.Regions, in(c.region)):
 		return lacks(field, "image %s is not in %s; replicate it there", i.ID, c.region)
 	}
 	return nil
@@ -195,7 +197,8 @@ func (c *Classes) firewall(
 		}
 		err := c.account.Firewall(ctx, found.FirewallID)
 		if lkeapi.ClassOf(err) == lkeapi.ClassNotFound {
-			return lacks("firewallID", "the account has no firewall %d; correct the number, or make the firewall", found.FirewallID)
+			return lacks("firewallID", "the account has no firewall %d; correct the number, or make the firewall",
+				found.FirewallID)
 		}
 		return err
 	}
@@ -211,7 +214,9 @@ func (c *Classes) firewall(
 }
 
 // vpc finds VPC and subnet.
-func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+func (c *Classes) vpc(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
 	id, subnet := ptr.Deref(spec.VPCID, 0), ptr.Deref(spec.SubnetID, 0)
 	if id == 0 && found.By.VPC == "" {
 		return nil
@@ -230,7 +235,8 @@ func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSp
 				return nil
 			}
 		}
-		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, found.By.Subnet), subnetsOf(v))
+		return lacks("subnetID", "VPC %d (%s) has no subnet %s; it has: %s", v.ID, v.Label, oneOf(subnet, found.By.Subnet),
+			subnetsOf(v))
 	}
 	return lacks("vpcID", "the account has no VPC %s in %s", oneOf(id, found.By.VPC), c.region)
 }
@@ -241,7 +247,9 @@ func (c *Classes) vpc(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSp
 const groupSize = 5
 
 // group finds the placement group, and how many Linodes it takes.
-func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected) error {
+func (c *Classes) group(
+	ctx context.Context, spec linodev1alpha1.LinodeNodeClassSpec, found *linodev1alpha1.Selected,
+) error {
 	id := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
 	if id == 0 && found.By.PlacementGroup == "" {
 		return nil
@@ -256,7 +264,13 @@ func (c *Classes) group(ctx context.Context, spec linodev1alpha1.LinodeNodeClass
 			return nil
 		}
 	}
-	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, found.By.PlacementGroup), c.region)
+	return lacks("placementGroup", "the account has no placement group %s in %s", oneOf(id, found.By.PlacementGroup),
+		c.region)
+}
+
+// in accepts a replica in a region.
+func in(region string) func(linodego.ImageRegion) bool {
+	return func(r linodego.ImageRegion) bool { return r.Region == region }
 }
 
 func oneOf(id int, label string) string {

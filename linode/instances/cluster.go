@@ -160,8 +160,8 @@ func (c cluster) Keep(machine int) {
 	if err != nil || !ok {
 		return
 	}
-	message := fmt.Sprintf("the NodeClaims of several Nodes are gone, of %s and others, and nobody has deleted the Nodes; "+
-		"their Linodes stay and cost; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
+	message := fmt.Sprintf("the NodeClaims of several Nodes are gone, of %s and others, and nobody has deleted the "+
+		"Nodes; their Linodes stay and cost; where they are to go: kubectl annotate --overwrite node NAME %s=%s",
 		node.Name, claims.AnnotationOrphaned, claims.OrphanDelete)
 	c.cfg.Log.Warn("kept a machine without a NodeClaim", "node", node.Name, "instance", machine, "message", message)
 	c.claims.WarnNodePool(ctx, node.NodePool, "NodesOrphaned", message)
@@ -182,13 +182,14 @@ func (i *Instances) late(ctx context.Context, nc *karpv1.NodeClaim) {
 	const within = 5 * time.Minute
 	registered := nc.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered)
 	id := nodeclaim.InstanceOf(nc.Status.ProviderID)
-	if id == 0 || registered == nil || !registered.IsUnknown() || time.Since(registered.LastTransitionTime.Time) < within ||
+	if id == 0 || registered == nil || !registered.IsUnknown() ||
+		time.Since(registered.LastTransitionTime.Time) < within ||
 		!nc.DeletionTimestamp.IsZero() || !i.news(string(nc.UID), "late") {
 		return
 	}
-	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, and is "+
-		"given up after 15 minutes: see what it says on its console (Lish in Cloud Manager), whether its image has what it joins by, "+
-		"and whether it reaches the API server", id, within))
+	i.claims.Warn(ctx, string(nc.UID), "MachineNotJoined", fmt.Sprintf("Linode %d has not joined the cluster within %s, "+
+		"and is given up after 15 minutes: see what it says on its console (Lish in Cloud Manager), whether its image has "+
+		"what it joins by, and whether it reaches the API server", id, within))
 }
 
 // news reports whether a claim has not been told a text for a while.

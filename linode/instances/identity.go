@@ -25,7 +25,8 @@ type Identity struct {
 // the cluster is LKE's.
 func IdentityOf(ctx context.Context, from client.Reader, name string) (Identity, error) {
 	if wrong := schemas.WrongInstanceName(name); wrong != "" {
-		return Identity{}, fmt.Errorf("the cluster cannot be called %q in instance mode: %s; correct CLUSTER_NAME", name, wrong)
+		return Identity{}, fmt.Errorf("the cluster cannot be called %q in instance mode: %s; correct CLUSTER_NAME", name,
+			wrong)
 	}
 	var system corev1.Namespace
 	if err := from.Get(ctx, client.ObjectKey{Name: "kube-system"}, &system); err != nil {

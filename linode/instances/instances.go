@@ -92,7 +92,8 @@ func New(cfg Config) *Instances {
 	}
 	i.cfg.Timing.NoCapacity = or(cfg.Timing.NoCapacity, 3*time.Minute)
 	i.carrier = carry.New(carry.Config{
-		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log, Listed: i.listed, Refused: i.refused, Queued: i.beat,
+		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
+		Listed: i.listed, Refused: i.refused, Queued: i.beat,
 		Policy: machines.Policy{
 			Cluster: cfg.Identity.Name, Keep: or(cfg.Timing.Keep, 10*time.Minute), Late: callLate,
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes
@@ -130,7 +131,8 @@ func (i *Instances) Get(ctx context.Context, instance int) (*karpv1.NodeClaim, e
 	case err != nil:
 		return nil, err
 	case there == nil:
-		return nil, cloudprovider.NewNodeClaimNotFoundError(fmt.Errorf("the account has no Linode %d of this cluster", instance))
+		return nil, cloudprovider.NewNodeClaimNotFoundError(
+			fmt.Errorf("the account has no Linode %d of this cluster", instance))
 	}
 	return i.claimOf(*there), nil
 }

@@ -3,8 +3,10 @@ package instances
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -46,7 +48,7 @@ func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, 
 	labels[karpv1.NodeDoNotSyncTaintsLabelKey] = "true" // a startup taint that an agent has removed must not come back
 	join := bootstrap.Join{
 		Node: node, Region: nc.Labels[corev1.LabelTopologyRegion], PlanType: o.Plan, Labels: labels, Kubelet: o.Kubelet,
-		Taints: append([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, append(nc.Spec.Taints, nc.Spec.StartupTaints...)...),
+		Taints: slices.Concat([]corev1.Taint{karpv1.UnregisteredNoExecuteTaint}, nc.Spec.Taints, nc.Spec.StartupTaints),
 		Server: server, CA: ca, Token: secret,
 	}
 	switch o.Bootstrap.Kind {
@@ -90,7 +92,7 @@ func (j Joins) way(ctx context.Context) (server string, ca []byte, err error) {
 		err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-root-ca.crt"}, &info)
 		ca = []byte(info.Data["ca.crt"])
 	case apierrors.IsNotFound(err):
-		return "", nil, fmt.Errorf("where the API server is: there is no ConfigMap kube-public/cluster-info, as kubeadm makes; " +
+		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info, as kubeadm makes; " +
 			"set CLUSTER_ENDPOINT to its address, such as https://10.0.0.2:6443")
 	}
 	if err != nil {

@@ -59,8 +59,8 @@ func (o *Orders) Order(
 		return nil, err
 	}
 	if full {
-		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("placement group %d has all of the %d Linodes that "+
-			"it takes", is.PlacementGroup, is.PlacementGroupMax))
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("placement group %d has all of the %d Linodes "+
+			"that it takes", is.PlacementGroup, is.PlacementGroupMax))
 	}
 	return map[string]string{order.Annotation: is.Encode()}, nil
 }

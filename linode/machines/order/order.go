@@ -99,7 +99,9 @@ func (o Order) Spec(region, password string) lkeapi.InstanceSpec {
 		spec.Kernel = &o.Kernel
 	}
 	if o.PlacementGroup != 0 {
-		spec.PlacementGroup = &linodego.InstanceCreatePlacementGroupOptions{ID: o.PlacementGroup, CompliantOnly: o.CompliantOnly}
+		spec.PlacementGroup = &linodego.InstanceCreatePlacementGroupOptions{
+			ID: o.PlacementGroup, CompliantOnly: o.CompliantOnly,
+		}
 	}
 	if o.Subnet != 0 {
 		spec.InterfaceGeneration = linodego.GenerationLegacyConfig
@@ -114,7 +116,8 @@ func (o Order) Spec(region, password string) lkeapi.InstanceSpec {
 // Unverified: that a Linode with this interface alone reaches the Metadata service.
 func (o Order) inSubnet() linodego.InstanceConfigInterfaceCreateOptions {
 	i := linodego.InstanceConfigInterfaceCreateOptions{
-		Purpose: linodego.InterfacePurposeVPC, Primary: true, SubnetID: &o.Subnet, IPv4: &linodego.VPCIPv4{NAT1To1: new("any")},
+		Purpose: linodego.InterfacePurposeVPC, Primary: true, SubnetID: &o.Subnet,
+		IPv4: &linodego.VPCIPv4{NAT1To1: new("any")},
 	}
 	if o.IPv6 == nil {
 		return i
