@@ -25,9 +25,9 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim/linodes"
 )
 
-// playMachines runs a test with Linodes that join a fake API server, which refuses nothing. What a real one refuses is
-// tried in the sandbox.
-func playMachines(t *testing.T, cfg Config, test func(p *playground)) {
+// playMachines runs a test with Linodes that join a fake API server, which refuses nothing but what a reaction to a
+// new Node does. What a real one refuses is tried in the sandbox.
+func playMachines(t *testing.T, cfg Config, test func(p *playground), reactions ...clienttesting.ReactionFunc) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		//nolint:staticcheck // as in play
@@ -41,6 +41,9 @@ func playMachines(t *testing.T, cfg Config, test func(p *playground)) {
 				}
 				return false, nil, nil
 			})
+		for _, reaction := range reactions {
+			p.client.PrependReactor("create", "nodes", reaction)
+		}
 		p.object(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "kube-public", Name: "cluster-info"},
 			Data: map[string]string{"kubeconfig": fmt.Sprintf(`{"clusters":[{"name":"","cluster":{`+
@@ -169,9 +172,6 @@ func TestTheNodeOfALinodeGoesWithIt(t *testing.T) {
 // TestALinodeThatGoesWhileItBootsNeverJoins: nor does one that goes while it tries.
 func TestALinodeThatGoesWhileItBootsNeverJoins(t *testing.T) {
 	playMachines(t, Config{JoinDelay: time.Minute, DeleteDelay: time.Hour}, func(p *playground) {
-		p.client.PrependReactor("create", "nodes", func(clienttesting.Action) (bool, runtime.Object, error) {
-			return time.Now().Minute() < 5, nil, fmt.Errorf("not yet")
-		})
 		booting, trying := p.machine("prod-a"), p.machine("prod-b")
 		p.do("DELETE", fmt.Sprintf("/linode/instances/%d", booting.ID), nil, nil)
 		p.after(2 * time.Minute)
@@ -183,6 +183,8 @@ func TestALinodeThatGoesWhileItBootsNeverJoins(t *testing.T) {
 		if n := len(p.nodes()); n != 0 || p.linode(booting.ID).Join.Step != "" {
 			t.Errorf("%d nodes", n)
 		}
+	}, func(clienttesting.Action) (bool, runtime.Object, error) {
+		return time.Now().Minute() < 5, nil, fmt.Errorf("not yet")
 	})
 }
 
