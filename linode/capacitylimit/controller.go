@@ -32,8 +32,8 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// Controller writes on each CapacityLimit what is used and what is left, and
-// reports on NodePools and pods which limit keeps nodes from them. What the limits
+// Controller writes on each CapacityLimit what is used and what is left, on each NodePool
+// that it is at its own limits, and reports on pods which limit keeps nodes from them. What the limits
 // allow is up to the Enforcer.
 type Controller struct {
 	client   client.Client
@@ -63,7 +63,7 @@ func (c *Controller) Register(_ context.Context, mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("capacitylimit").
 		Watches(&lkeplanv1alpha1.CapacityLimit{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&karpv1.NodePool{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&karpv1.NodePool{}, all, builder.WithPredicates(poolChanges)).
 		Watches(&karpv1.NodeClaim{}, all, builder.WithPredicates(predicate.Funcs{UpdateFunc: countsOtherwise})).
 		Complete(c)
 }
@@ -79,6 +79,9 @@ func countsOtherwise(ev event.UpdateEvent) bool {
 		len(was.Status.Conditions) != len(is.Status.Conditions))
 }
 
+// soon is when to look again where the cache is behind.
+const soon = 100 * time.Millisecond
+
 // Reconcile brings the status of all limits up to date.
 func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	var list lkeplanv1alpha1.CapacityLimitList
@@ -89,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
 	}
-	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, limited) {
+	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, hasOwn) {
 		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
 	}
 	tally, err := c.enforcer.Show(ctx)
@@ -97,11 +100,16 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	c.forgetOthers(list.Items)
-	binds := c.anyFull(tally, pools.Items)
+	binds, err := c.ownLimits(ctx, tally, pools.Items)
+	if apierrors.IsConflict(err) { // the cache is behind
+		return ctrl.Result{RequeueAfter: soon}, nil
+	} else if err != nil {
+		return ctrl.Result{}, err
+	}
 	for i := range list.Items {
 		refuses, err := c.report(ctx, &list.Items[i], tally.Only(list.Items[i].Name), pools.Items)
 		if apierrors.IsConflict(err) { // the cache is behind
-			return ctrl.Result{RequeueAfter: 100 * time.Millisecond}, nil
+			return ctrl.Result{RequeueAfter: soon}, nil
 		} else if err != nil {
 			return ctrl.Result{}, err
 		}
@@ -112,29 +120,6 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	}
 	// New pods cause no event of a limit or a claim.
 	return ctrl.Result{RequeueAfter: podsEvery}, c.notifyPods(ctx, tally, pools.Items)
-}
-
-// limited reports whether a NodePool has limits of its own. One that may have no node at
-// all is not meant to make any.
-func limited(pool karpv1.NodePool) bool {
-	nodes, capped := pool.Spec.Limits[limits.Nodes]
-	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
-}
-
-// anyFull reports whether the own limits of a NodePool refuse the cheapest node of it.
-func (c *Controller) anyFull(tally limits.Tally, pools []karpv1.NodePool) bool {
-	for i := range pools {
-		if !limited(pools[i]) {
-			continue
-		}
-		plans := instancetype.Candidates(c.enforcer.types.List(), instancetype.RequirementsOf(&pools[i]), nil)
-		for _, it := range plans {
-			if r, refused := tally.Refuses(c.enforcer.wish(pools[i].Name, it)); refused && r.Limit.Own {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // forgetOthers removes deleted limits from the metrics.
@@ -176,16 +161,6 @@ func (c *Controller) report(
 		return refused.any, fmt.Errorf("write the status of CapacityLimit %s: %w", cl.Name, err)
 	}
 	return refused.any, nil
-}
-
-func (c *Controller) notifyPools(cl *lkeplanv1alpha1.CapacityLimit, refused refused, pools []karpv1.NodePool) {
-	for i := range pools {
-		if message := refused.full[pools[i].Name]; message != "" {
-			const warning = corev1.EventTypeWarning
-			c.events.Eventf(cl, &pools[i], warning, lkeplanv1alpha1.ConditionReached, "Limit", "%s", message)
-			c.events.Eventf(&pools[i], cl, warning, ReasonReached, "Provision", "%s", message)
-		}
-	}
 }
 
 // enforced is the condition Ready.

@@ -141,9 +141,14 @@ func (t Tally) Shared() Tally {
 
 // Only is the tally of the shared limit with a name; it is empty where there is
 // none.
-func (t Tally) Only(name string) Tally {
+func (t Tally) Only(name string) Tally { return t.one(name, false) }
+
+// Own is the tally of the limits that a NodePool has itself; it is empty where it has none.
+func (t Tally) Own(pool string) Tally { return t.one(pool, true) }
+
+func (t Tally) one(name string, own bool) Tally {
 	for i, l := range t.limits {
-		if l.Name == name && !l.Own {
+		if l.Name == name && l.Own == own {
 			return Tally{limits: t.limits[i : i+1], used: t.used[i : i+1]}
 		}
 	}

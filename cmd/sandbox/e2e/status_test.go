@@ -91,6 +91,9 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 			return s.told(step.event[0], step.event[1], step.event[2])
 		})
 	}
+	s.untilCondition("nodepool/own", "LimitReached=True", "NodePool own has no room")
+	s.untilCondition("capacitylimit/cap", "Reached=True", "CapacityLimit cap has no room")
+	s.untilCondition("nodepool/stock", "OutOfStock=True", "g6-standard-6")
 	t.Log("\n" + s.asViewer(viewer, "status"))
 
 	for pool, want := range map[string]string{
@@ -127,6 +130,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
 		return s.told("Pod", "LinodeNoAnswer", "a node is made when it answers again")
 	})
+	s.untilCondition("linodenodeclass/default", "LinodeAnswers=False", "503")
 	s.clearFaults()
 
 	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
@@ -135,6 +139,18 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
 		return s.told("Pod", "NodePoolNotReady", "the Linode API refuses the controller's token")
+	})
+	s.untilCondition("linodenodeclass/default", "LinodeAnswers=False", "token")
+}
+
+// untilCondition waits until an object has a condition, such as Ready=True, whose message has a text.
+func (s *sandbox) untilCondition(object, condition, text string) {
+	s.t.Helper()
+	const each = `jsonpath={range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}`
+	s.until(object+" says "+condition, toldWithin, func(state) bool {
+		return slices.ContainsFunc(strings.Split(s.kube("", "get", object, "-o", each), "\n"), func(line string) bool {
+			return strings.HasPrefix(line, condition+" ") && strings.Contains(line, text)
+		})
 	})
 }
 
