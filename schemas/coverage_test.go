@@ -17,6 +17,7 @@ import (
 var unmapped = map[string]string{
 	"NodePool spec.template.spec.taints.*.timeAdded":        "written by Kubernetes when a taint is added to a node",
 	"NodePool spec.template.spec.startupTaints.*.timeAdded": "written by Kubernetes when a taint is added to a node",
+	"LinodeNodeClass spec.swapSize":                         "the same as spec.swap_size",
 }
 
 // TestCoverage holds the table to the definitions: each field has a row or a

@@ -38,6 +38,8 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),
 		when(spec.LKEK8sVersion != nil, "spec.lkeK8sVersion: it has no effect in instance mode, where the image has the "+
 			"kubelet; take it out"),
+		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: spec.swap_size, which is the "+
+			"same, says something else; keep one of the two"),
 		diskBesides(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	} {

@@ -49,7 +49,7 @@ func For(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 	found := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
 	o := Order{
 		Plan: plan, Image: found.Image, AuthorizedKeys: spec.AuthorizedKeys, AuthorizedUsers: spec.AuthorizedUsers,
-		Backups: spec.BackupsEnabled, SwapMiB: spec.SwapSize, DiskEncryption: spec.DiskEncryption,
+		Backups: spec.BackupsEnabled, SwapMiB: spec.Swap(), DiskEncryption: spec.DiskEncryption,
 		Firewall: found.FirewallID, Subnet: found.SubnetID, IPv6: spec.IPv6Options,
 		PlacementGroup: found.PlacementGroupID, PlacementGroupMax: found.PlacementGroupSize,
 		Tags: slices.Sorted(slices.Values(spec.Tags)), Kubelet: spec.Kubelet,

@@ -46,6 +46,7 @@ func (in *LinodeNodeClass) Hash() string {
 // or have no effect: so a quantity counts by its value, not by how it is written.
 func (in LinodeNodeClassSpec) instanceHash() string {
 	in.Tags, in.LKEK8sVersion, in.DataDisks = nil, nil, nil
+	in.SwapSize, in.GuideSwapSize = in.Swap(), nil
 	in.AuthorizedKeys = slices.Sorted(slices.Values(in.AuthorizedKeys))
 	in.AuthorizedUsers = slices.Sorted(slices.Values(in.AuthorizedUsers))
 	text, err := json.Marshal(in)
@@ -54,6 +55,14 @@ func (in LinodeNodeClassSpec) instanceHash() string {
 	}
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:8])
+}
+
+// Swap is the size of the swap disk in MiB, by whichever name it is given; nil where it is not.
+func (in LinodeNodeClassSpec) Swap() *int {
+	if in.SwapSize == nil {
+		return in.GuideSwapSize
+	}
+	return in.SwapSize
 }
 
 // NamesNothing reports whether a class names nothing that comes and goes without an event: a

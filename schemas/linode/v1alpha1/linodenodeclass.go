@@ -139,6 +139,11 @@ type LinodeNodeClassSpec struct {
 	// +optional
 	SwapSize *int `json:"swap_size,omitempty" hash:"ignore"`
 
+	// GuideSwapSize is the same under the name that the guide of the existing
+	// provider has for it. Both may be set to the same.
+	// +optional
+	GuideSwapSize *int `json:"swapSize,omitempty" hash:"ignore"`
+
 	// Kubelet holds settings of the kubelet. Instance mode only, as LKE gives no
 	// access to them; a change replaces the nodes.
 	// +optional

@@ -355,6 +355,11 @@ func (in *LinodeNodeClassSpec) DeepCopyInto(out *LinodeNodeClassSpec) {
 		*out = new(int)
 		**out = **in
 	}
+	if in.GuideSwapSize != nil {
+		in, out := &in.GuideSwapSize, &out.GuideSwapSize
+		*out = new(int)
+		**out = **in
+	}
 	if in.Kubelet != nil {
 		in, out := &in.Kubelet, &out.Kubelet
 		*out = new(KubeletConfiguration)
