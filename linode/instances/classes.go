@@ -77,7 +77,16 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	if wrong, ok := errors.AsType[*notThere](err); ok {
 		return wrong.Error()
 	}
-	return "" // of what cannot be asked nobody knows that it is wrong
+	if err != nil && !known(class) {
+		return "what it names could not be looked up yet: " + err.Error()
+	}
+	return "" // what was found before is not wrong because nobody answers
+}
+
+// known reports whether what a class names was found, by the words that it has now.
+func known(class *linodev1alpha1.LinodeNodeClass) bool {
+	return class.Status.Selected != nil &&
+		class.Status.Selected.By == ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
 }
 
 // Settle implements linode.Rules: it writes what the class names. While Linode cannot be

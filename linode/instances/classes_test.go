@@ -164,19 +164,22 @@ func TestWhatAClassNamesIsFound(t *testing.T) {
 	}
 }
 
-// TestAClassWaitsWhereLinodeDoesNotAnswer: it is no problem of the class, and what was found before stays.
+// TestAClassWaitsWhereLinodeDoesNotAnswer: it says so for as long as nothing was found, and what was found before stays.
 func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	silent := account
 	silent.err = &lkeapi.Error{Status: 503}
 	rules, class := NewClasses(silent, "us-ord", Joins{}), classOf(t, `{image: linode/debian12}`)
-	if problem := rules.Problem(t.Context(), class); problem != "" {
-		t.Errorf("a problem: %s", problem)
+	if problem := rules.Problem(t.Context(), class); !strings.Contains(problem, "could not be looked up yet: ") {
+		t.Errorf("a problem: %q", problem)
 	}
 	if err := rules.Settle(t.Context(), class); err != nil || class.Status.Selected != nil || (&Orders{}).Known(class) {
 		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
 	}
 	before := linodev1alpha1.Selected{Image: "linode/debian12"}
 	class.Status.Selected = &before
+	if problem := rules.Problem(t.Context(), class); problem != "" {
+		t.Errorf("a problem of what was found before: %s", problem)
+	}
 	if err := rules.Settle(t.Context(), class); err != nil || *class.Status.Selected != before || !(&Orders{}).Known(class) {
 		t.Errorf("settled: %v, %+v", err, class.Status.Selected)
 	}
@@ -234,7 +237,7 @@ func TestATemplateThatIsMissingIsAProblem(t *testing.T) {
 		"it is there":  {with(map[string][]byte{"userData": []byte("#cloud-config")}), ""},
 		"it is empty":  {with(nil), "spec.bootstrap.userDataSecret: Secret lkeplan/join has nothing under userData"},
 		"it is not":    {clientWith(), "spec.bootstrap.userDataSecret: there is no Secret lkeplan/join"},
-		"nobody knows": {silent, ""},
+		"nobody knows": {silent, "could not be looked up yet"},
 	} {
 		rules := NewClasses(account, "us-ord", Joins{Live: tc.live, Namespace: "lkeplan"})
 		if got := rules.Problem(t.Context(), classOf(t, text)); !strings.Contains(got, tc.want) || tc.want == "" && got != "" {

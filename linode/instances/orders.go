@@ -7,7 +7,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
@@ -28,10 +27,7 @@ type Orders struct {
 func NewOrders(c client.Client) *Orders { return &Orders{client: c} }
 
 // Known implements linode.Orders: what the class names was looked up.
-func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool {
-	return class.Status.Selected != nil &&
-		class.Status.Selected.By == ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
-}
+func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
 
 // Offer implements linode.Orders: the settings of the class's kubelet count, and none is
 // available while its placement group is full.

@@ -1,6 +1,7 @@
 package assets
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -35,6 +36,9 @@ type ImageRegion struct {
 	Status string `json:"status"` // available, creating, pending, pending replication, replicating, ...
 }
 
+// firstCreated is when an image was made of which nothing else is said.
+const firstCreated = "2018-01-02T03:04:05"
+
 // available is the status of what can be used.
 const available = "available"
 
@@ -49,7 +53,7 @@ func public() []Image {
 			ID: "linode/" + id, Label: label, CreatedBy: "linode", Type: "manual", Vendor: &vendor, Status: available,
 			Size: size, TotalSize: size, IsPublic: true, Deprecated: deprecated,
 			Capabilities: append([]string{}, capabilities...),
-			Regions:      []ImageRegion{}, Tags: []string{}, Created: "2018-01-02T03:04:05", Updated: "2018-01-02T03:04:05",
+			Regions:      []ImageRegion{}, Tags: []string{}, Created: firstCreated, Updated: firstCreated,
 		}
 	}
 	return []Image{
@@ -73,6 +77,7 @@ func (i *Image) fill() {
 	if i.Type == "" {
 		i.Type = "manual"
 	}
+	i.Created, i.Updated = cmp.Or(i.Created, firstCreated), cmp.Or(i.Updated, firstCreated)
 	i.Regions, i.Tags = append([]ImageRegion{}, i.Regions...), append([]string{}, i.Tags...)
 	i.TotalSize = i.Size * max(1, len(i.Regions))
 }

@@ -51,7 +51,7 @@ func (v VPC) view() VPC {
 }
 
 func (v *VPC) fill(next func(int) int) {
-	const long = "2018-01-02T03:04:05"
+	const long = firstCreated
 	v.Label = cmp.Or(v.Label, fmt.Sprintf("vpc-%d", v.ID))
 	v.Created, v.Updated = cmp.Or(v.Created, long), cmp.Or(v.Updated, long)
 	v.Subnets = append([]Subnet{}, v.Subnets...)
