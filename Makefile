@@ -13,7 +13,7 @@ RACE       ?=
 GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench compare regression notification settling image release-dry-run site \
+.PHONY: build unit test check model demo bench compare regression notification settling joining image release-dry-run site \
   browser lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
@@ -68,6 +68,9 @@ notification: build ## run what Flux's notification-controller makes of events
 
 settling: build ## compare the end of a simulated consolidation with the controller's: ten minutes
 	$(GO) test -C cmd/sandbox -tags settling -timeout $(TIMEOUT) -count 1 -v -run TestSettlingIsTrue ./e2e
+
+joining: build ## have machines with bad tokens come to their end in instance mode: twenty minutes
+	$(GO) test -C cmd/sandbox -tags neverjoins -timeout $(TIMEOUT) -count 1 -v -run TestAClaimWhoseTokenIsBadEnds ./e2e
 
 site: ## render the documents into bin/site, to be opened there by a browser
 	$(GO) run -C cmd/sandbox ./site $(CURDIR) $(BIN)/site
