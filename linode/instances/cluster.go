@@ -58,7 +58,11 @@ func read(nc *karpv1.NodeClaim) (machines.Claim, bool) {
 		Leaving: !nc.DeletionTimestamp.IsZero(),
 		Kind:    nodeclaim.PlanOf(nc) + " " + nc.Spec.NodeClassRef.Name,
 	}
-	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || nodeclaim.IsPending(nc.Status.ProviderID))
+	waits := nodeclaim.IsPending(nc.Status.ProviderID)
+	if o, err := order.Decode(nc.Annotations[order.Annotation]); waits && err == nil && o.PoolGroup != nil {
+		claim.Kind += " " + o.Group().String()
+	}
+	return claim, nodeclaim.Managed(nc) && (claim.Machine != 0 || waits)
 }
 
 // Spec implements carry.Cluster.
@@ -70,6 +74,11 @@ func (c cluster) Spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, err
 	o, err := order.Decode(nc.Annotations[order.Annotation])
 	if err != nil {
 		return lkeapi.InstanceSpec{}, fmt.Errorf("NodeClaim %s: %w", nc.Name, err)
+	}
+	if o.PoolGroup != nil {
+		if o.PlacementGroup, err = c.pools.Ensure(ctx, c.cfg.Types.Region(), *o.PoolGroup); err != nil {
+			return lkeapi.InstanceSpec{}, err
+		}
 	}
 	text, err := c.cfg.Joins.userData(ctx, nc, machines.Label(c.cfg.Identity.Name, uid), o)
 	if err != nil {

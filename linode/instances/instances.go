@@ -26,12 +26,14 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/machines"
 	"github.com/lkeplan/lkeplan/linode/machines/carry"
+	"github.com/lkeplan/lkeplan/linode/machines/placement"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 )
 
 // API is what is asked of Linode; lkeapi.Client is one.
 type API interface {
 	carry.Linode
+	placement.Linode
 	TagInstance(ctx context.Context, id int, tags []string) error
 }
 
@@ -52,7 +54,7 @@ type Config struct {
 type Timing struct {
 	Quick      time.Duration // 2s: between lists while somebody waits
 	Idle       time.Duration // 1m: between lists while nobody does
-	Keep       time.Duration // 10m: how long a machine may stay that no claim owns
+	Keep       time.Duration // 10m: how long a machine or a placement group may stay that nobody owns
 	NoCapacity time.Duration // 3m: how long a plan type without capacity is not offered
 }
 
@@ -62,7 +64,8 @@ type Instances struct {
 	claims  claims.Writer
 	nodes   *claims.Nodes
 	carrier *carry.Carrier
-	tagging sync.Mutex // held while tags are set
+	pools   *placement.Groups // of NodePools
+	tagging sync.Mutex        // held while tags are set
 	shown   *prometheus.GaugeVec
 
 	asking sync.Mutex // held while Linode is asked for a list, for all who want one
@@ -91,11 +94,15 @@ func New(cfg Config) *Instances {
 		return d
 	}
 	i.cfg.Timing.NoCapacity = or(cfg.Timing.NoCapacity, 3*time.Minute)
+	keep := or(cfg.Timing.Keep, 10*time.Minute)
+	i.pools = placement.New(placement.Config{
+		Linode: cfg.API, Cluster: cfg.Identity.Tag(), Size: groupSize, Keep: keep, Needed: i.neededGroups, Log: cfg.Log,
+	})
 	i.carrier = carry.New(carry.Config{
 		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
 		Listed: i.listed, Refused: i.refused, Queued: i.beat,
 		Policy: machines.Policy{
-			Cluster: cfg.Identity.Name, Keep: or(cfg.Timing.Keep, 10*time.Minute), Late: callLate,
+			Cluster: cfg.Identity.Name, Keep: keep, Late: callLate,
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes
 			Quick: or(cfg.Timing.Quick, 2*time.Second), Idle: or(cfg.Timing.Idle, time.Minute),
 		},
@@ -103,10 +110,13 @@ func New(cfg Config) *Instances {
 	return i
 }
 
-// Start makes and deletes Linodes until ctx ends, and returns when the calls that were under
-// way have ended. It implements manager.Runnable.
+// Start makes and deletes Linodes and placement groups until ctx ends, and returns when the
+// calls that were under way have ended. It implements manager.Runnable.
 func (i *Instances) Start(ctx context.Context) error {
+	var groups sync.WaitGroup
+	groups.Go(func() { i.pools.Run(ctx) })
 	i.carrier.Run(ctx)
+	groups.Wait()
 	return nil
 }
 

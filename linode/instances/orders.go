@@ -32,13 +32,13 @@ func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return know
 // Offer implements linode.Orders: the settings of the class's kubelet count, and none is
 // available while its placement group is full.
 func (o *Orders) Offer(
-	ctx context.Context, name string, _ *karpv1.NodePool, types []*cloudprovider.InstanceType,
+	ctx context.Context, name string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
 ) ([]*cloudprovider.InstanceType, error) {
 	var class linodev1alpha1.LinodeNodeClass
 	if err := o.client.Get(ctx, client.ObjectKey{Name: name}, &class); err != nil {
 		return types, client.IgnoreNotFound(err) // Karpenter does not use a pool without its class
 	}
-	full, err := o.groups.full(ctx, o.client, order.For(&class, ""), "")
+	full, err := o.groups.full(ctx, o.client, orderOf(&class, pool, ""), "")
 	if err != nil {
 		return nil, err
 	}
@@ -47,18 +47,37 @@ func (o *Orders) Offer(
 
 // Order implements linode.Orders.
 func (o *Orders) Order(
-	ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, _ *karpv1.NodePool, plan string,
+	ctx context.Context, nc *karpv1.NodeClaim, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string,
 ) (map[string]string, error) {
-	is := order.For(class, plan)
+	is := orderOf(class, pool, plan)
+	if perPool(class) != nil && is.PoolGroup == nil {
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("LinodeNodeClass %q gives each NodePool a "+
+			"placement group, and the NodeClaim is of no NodePool", class.Name))
+	}
 	full, err := o.groups.full(ctx, o.client, is, string(nc.UID))
 	if err != nil {
 		return nil, err
 	}
 	if full {
-		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("placement group %d has all of the %d Linodes "+
-			"that it takes", is.PlacementGroup, is.PlacementGroupMax))
+		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("%s has all of the %d Linodes that it takes",
+			is.Group(), is.PlacementGroupMax))
 	}
 	return map[string]string{order.Annotation: is.Encode()}, nil
+}
+
+// orderOf is the order of a machine of a class in a NodePool, which may be nil.
+func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) order.Order {
+	o := order.For(class, plan)
+	if of := perPool(class); of != nil && pool != nil {
+		o.PoolGroup, o.PlacementGroupMax = &order.PoolGroup{Pool: pool.Name, Policy: of.Policy}, groupSize
+	}
+	return o
+}
+
+// perPool is how the placement group of each NodePool of a class is to be; nil where the class
+// asks for none.
+func perPool(class *linodev1alpha1.LinodeNodeClass) *linodev1alpha1.PerPool {
+	return ptr.Deref(class.Spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).PerPool
 }
 
 // Drifted implements linode.Orders: all that replaces a machine is in its class's hash.
@@ -136,7 +155,7 @@ type groups struct {
 }
 
 type place struct {
-	group int
+	group order.Group
 	at    time.Time
 }
 
@@ -146,7 +165,8 @@ const unseen = 30 * time.Second
 // full reports whether the group of an order has no room for a claim, which takes its place
 // there; "" for no claim in particular.
 func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid string) (bool, error) {
-	if o.PlacementGroup == 0 {
+	group := o.Group()
+	if group == (order.Group{}) {
 		return false, nil
 	}
 	var list karpv1.NodeClaimList
@@ -162,7 +182,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 			continue
 		}
 		delete(g.taken, string(list.Items[k].UID)) // which goes with its claim from now on
-		if other.PlacementGroup == o.PlacementGroup {
+		if other.Group() == group {
 			in[string(list.Items[k].UID)] = true
 		}
 	}
@@ -170,7 +190,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 	for other, p := range g.taken {
 		if now.Sub(p.at) > unseen {
 			delete(g.taken, other)
-		} else if p.group == o.PlacementGroup {
+		} else if p.group == group {
 			in[other] = true
 		}
 	}
@@ -181,7 +201,7 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 		if g.taken == nil {
 			g.taken = map[string]place{}
 		}
-		g.taken[uid] = place{o.PlacementGroup, now}
+		g.taken[uid] = place{group, now}
 	}
 	return false, nil
 }

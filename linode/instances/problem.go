@@ -13,10 +13,7 @@ import (
 // itself tells; "" where one can. A field that would silently have no effect is a problem.
 func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 	named := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
-	var group int
-	if spec.PlacementGroup != nil {
-		group = spec.PlacementGroup.ID
-	}
+	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{})
 	twice := func(field string, number bool, selected string) string {
 		if number && selected != "" {
 			return fmt.Sprintf("spec.%s: spec.select names one, too; keep one of the two", field)
@@ -30,9 +27,11 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 			"kubeadm or k3s in it, or select one by its label"),
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
-		twice("placementGroup", group != 0, named.PlacementGroup),
-		when(spec.PlacementGroup != nil && group == 0 && named.PlacementGroup == "", "spec.placementGroup: say which one: by its "+
-			"id, or by its label in spec.select"),
+		twice("placementGroup", group.ID != 0 || group.PerPool != nil, named.PlacementGroup),
+		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: perPool asks for groups besides the one of the id; "+
+			"keep one of the two"),
+		when(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
+			"spec.placementGroup: say which one: by its id, by its label in spec.select, or with perPool"),
 		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),
 		when(subnet && !vpc, "spec.vpcID: a subnet is named, and no VPC that it is of"),
 		when(spec.IPv6Options != nil && !vpc, "spec.ipv6Options: it is about addresses in a VPC, and no VPC is named"),

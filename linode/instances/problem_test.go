@@ -29,6 +29,13 @@ func TestProblem(t *testing.T) {
 		{`{image: a, placementGroup: {id: 1}, select: {placementGroup: b}}`, "spec.placementGroup: spec.select names one"},
 		{`{image: a, placementGroup: {compliant_only: true}, select: {placementGroup: b}}`, ""},
 		{`{image: a, placementGroup: {compliant_only: true}}`, "spec.placementGroup: say which one"},
+		{`{image: a, placementGroup: {perPool: {policy: strict}}}`, ""},
+		{`{image: a, placementGroup: {perPool: {policy: flexible}, compliant_only: true}}`, ""},
+		{`{image: a, placementGroup: {id: 1, perPool: {policy: strict}}}`, "spec.placementGroup: perPool asks for groups besides"},
+		{
+			`{image: a, placementGroup: {perPool: {policy: strict}}, select: {placementGroup: b}}`,
+			"spec.placementGroup: spec.select names one",
+		},
 		{`{image: a, vpcID: 1}`, "spec.subnetID: the machine is to be in a VPC"},
 		{`{image: a, subnetID: 1}`, "spec.vpcID: a subnet is named"},
 		{`{image: a, ipv6Options: {enableSLAAC: true}}`, "spec.ipv6Options: it is about addresses in a VPC"},

@@ -15,6 +15,9 @@ type (
 	PlacementGroup = linodego.PlacementGroup
 )
 
+// PlacementGroupSpec is what a placement group is made from. Its label is unique in the account.
+type PlacementGroupSpec = linodego.PlacementGroupCreateOptions
+
 // Image returns an image by its id, such as linode/debian12 or private/123. Class NotFound
 // where the account has none.
 func (c *Client) Image(ctx context.Context, id string) (Image, error) {
@@ -48,6 +51,26 @@ func (c *Client) VPCs(ctx context.Context) ([]VPC, error) {
 // PlacementGroups returns all placement groups with their members.
 func (c *Client) PlacementGroups(ctx context.Context) ([]PlacementGroup, error) {
 	return all(ctx, "list placement groups", c.api.ListPlacementGroups)
+}
+
+// CreatePlacementGroup makes a placement group. It is sent once: after an error of class
+// Unknown the group may exist, or be made later.
+func (c *Client) CreatePlacementGroup(ctx context.Context, spec PlacementGroupSpec) (PlacementGroup, error) {
+	what := fmt.Sprintf("create placement group %s in %s", spec.Label, spec.Region)
+	made, err := one(ctx, what, func(ctx context.Context) (*PlacementGroup, error) {
+		return c.api.CreatePlacementGroup(ctx, spec)
+	})
+	if err == nil && made.ID == 0 {
+		err = fmt.Errorf("%s: the answer names no group", what)
+	}
+	return made, err
+}
+
+// DeletePlacementGroup deletes a placement group; one with Linodes in it is refused. One that
+// is not there is not an error: the goal is reached.
+func (c *Client) DeletePlacementGroup(ctx context.Context, id int) error {
+	return ignoreNotFound(do(ctx, fmt.Sprintf("delete placement group %d", id),
+		func(ctx context.Context) error { return c.api.DeletePlacementGroup(ctx, id) }))
 }
 
 // labelled lists things by label. Callers look at the label themselves: filters of this API

@@ -242,7 +242,9 @@ func TestAPlacementGroupIsMadeOnRequest(t *testing.T) {
 		"region: region is not valid":                                 {"label": "other", "region": "us-mars"},
 		"placement_group_type: Must be one of anti_affinity:local":    {"label": "other", "placement_group_type": "affinity"},
 		"placement_group_policy: Must be one of strict, flexible":     {"label": "other", "placement_group_policy": nil},
-		"label: Must begin with an alphanumeric character and contai": {"label": ""},
+		"label: Must begin and end with an alphanumeric character an": {"label": ""},
+		"label: Must begin and end with an alphanumeric character":    {"label": "more-"},
+		"label: Must begin and end with":                              {"label": strings.Repeat("a", 33)},
 	} {
 		if got := a.refused("POST", "/placement/groups", good(request)); !strings.HasPrefix(got, "400 "+want) {
 			t.Errorf("%q; want %q", got, want)

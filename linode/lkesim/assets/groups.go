@@ -46,13 +46,17 @@ func (g *Placement) fill() {
 	g.Members, g.Compliant = append([]Member{}, g.Members...), true
 }
 
-var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_.-]*$`)
+// groupLabel is what the API's specification says of labels. It names no limit of their length; that of 32 characters
+// is one that Cloud Manager has had.
+var groupLabel = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_.-]{0,30}[a-zA-Z0-9])?$`)
 
 // Problem is one thing that is wrong with a request.
 type Problem = filter.Problem
 
-// CheckGroup returns what is wrong with a placement group that somebody asks for. That its label is one of a kind in
-// the account is an assumption; the texts are ours.
+// CheckGroup returns what is wrong with a placement group that somebody asks for. The texts are ours.
+//
+// Unverified: that its label is one of a kind in the account, whatever the region; the API's specification calls it
+// unique.
 func (a *Account) CheckGroup(g Placement, sold *catalog.Catalog) (wrong []Problem) {
 	must := func(ok bool, field, format string, args ...any) {
 		if !ok {
@@ -60,8 +64,8 @@ func (a *Account) CheckGroup(g Placement, sold *catalog.Catalog) (wrong []Proble
 		}
 	}
 	region, known := sold.Region(g.Region)
-	must(groupLabel.MatchString(g.Label), "label", "Must begin with an alphanumeric character and contain only letters, "+
-		"digits, -, _ and .")
+	must(groupLabel.MatchString(g.Label), "label", "Must begin and end with an alphanumeric character and contain only "+
+		"letters, digits, -, _ and ., 32 of them at most")
 	must(known, "region", "region is not valid")
 	must(!known || region.Has("Placement Group"), "region", "Placement groups are not available in region %s", g.Region)
 	must(g.Type == AntiAffinity, "placement_group_type", "Must be one of %s", AntiAffinity)

@@ -36,6 +36,7 @@ type Order struct {
 	Subnet            int                                  `json:"subnet,omitempty"`
 	IPv6              *linodev1alpha1.IPv6Options          `json:"ipv6,omitempty"` // in the subnet
 	PlacementGroup    int                                  `json:"placementGroup,omitempty"`
+	PoolGroup         *PoolGroup                           `json:"poolGroup,omitempty"` // in place of PlacementGroup
 	CompliantOnly     *bool                                `json:"compliantOnly,omitempty"`
 	PlacementGroupMax int                                  `json:"placementGroupMax,omitempty"` // Linodes that the group takes
 	Tags              []string                             `json:"tags,omitempty"`
@@ -43,7 +44,34 @@ type Order struct {
 	Kubelet           *linodev1alpha1.KubeletConfiguration `json:"kubelet,omitempty"`
 }
 
-// For is the order of a machine of a class.
+// PoolGroup is the placement group of a NodePool. Which id it has shows when the machine is
+// made: it may have to be made first.
+type PoolGroup struct {
+	Pool   string `json:"pool"`
+	Policy string `json:"policy"`
+}
+
+// Group is the placement group of an order: a number, or that of a NodePool. The zero Group
+// is none.
+type Group struct {
+	ID int
+	Of PoolGroup
+}
+
+// Group returns the placement group.
+func (o Order) Group() Group {
+	return Group{ID: o.PlacementGroup, Of: ptr.Deref(o.PoolGroup, PoolGroup{})}
+}
+
+func (g Group) String() string {
+	if g.Of != (PoolGroup{}) {
+		return fmt.Sprintf("the %s placement group of NodePool %s", g.Of.Policy, g.Of.Pool)
+	}
+	return fmt.Sprintf("placement group %d", g.ID)
+}
+
+// For is the order of a machine of a class. Where the class asks for a placement group for
+// each NodePool, the group is for the caller to name.
 func For(class *linodev1alpha1.LinodeNodeClass, plan string) Order {
 	spec := class.Spec
 	found := ptr.Deref(class.Status.Selected, linodev1alpha1.Selected{})
@@ -88,7 +116,8 @@ func Decode(text string) (o Order, err error) {
 }
 
 // Spec is what Linode is asked for, but for the label and the user data. Linode wants a
-// password of root where no SSH key is given: a random one, which nobody is to know.
+// password of root where no SSH key is given: a random one, which nobody is to know. A
+// PoolGroup is for the caller to find first, as PlacementGroup.
 func (o Order) Spec(region, password string) lkeapi.InstanceSpec {
 	spec := lkeapi.InstanceSpec{
 		Region: region, Type: o.Plan, Image: o.Image, AuthorizedKeys: o.AuthorizedKeys, AuthorizedUsers: o.AuthorizedUsers,

@@ -6,7 +6,7 @@ import (
 )
 
 // The types in this file describe Linodes that the controller makes by itself, in
-// instance mode. All but Selection and Bootstrap are those of
+// instance mode. All but Selection, Bootstrap and PerPool are those of
 // karpenter-provider-linode, so that manifests written for it are accepted.
 
 // Selection names things of the account by label.
@@ -72,14 +72,36 @@ type Bootstrap struct {
 	UserDataSecret string `json:"userDataSecret,omitempty"`
 }
 
-// PlacementGroup names the placement group of a Linode.
+// Policies of placement groups.
+const (
+	PolicyStrict   = "strict"
+	PolicyFlexible = "flexible"
+)
+
+// PlacementGroup says in which placement group a Linode is made: that of an id, that
+// which select names, or one of its NodePool's own.
 type PlacementGroup struct {
-	// ID of the placement group; left out where select names one.
+	// ID of the placement group; left out where select names one, or perPool asks
+	// for one.
 	// +optional
 	ID int `json:"id,omitempty"`
+	// PerPool asks for a placement group for each NodePool of the class. It is made
+	// with the NodePool's first machine, and deleted when neither the NodePool nor a
+	// NodeClaim of it is left.
+	// +optional
+	PerPool *PerPool `json:"perPool,omitempty"`
 	// CompliantOnly refuses a Linode that would break the group's rule.
 	// +optional
 	CompliantOnly *bool `json:"compliant_only,omitempty"`
+}
+
+// PerPool says what the placement group of a NodePool is like.
+type PerPool struct {
+	// Policy is strict, where Linode refuses a machine that would share a host with
+	// another of the group, or flexible, where it makes that machine all the same.
+	// +required
+	// +kubebuilder:validation:Enum=strict;flexible
+	Policy string `json:"policy"`
 }
 
 // IPv6Options says which IPv6 addresses a Linode gets.
