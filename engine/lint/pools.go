@@ -108,7 +108,8 @@ func grouped(c *checker) map[string]bool {
 		return names
 	}
 	for _, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
-		names[class.Name] = class.Spec.PlacementGroup != nil || class.Spec.Select != nil && class.Spec.Select.PlacementGroup != ""
+		named := class.Spec.Select != nil && class.Spec.Select.PlacementGroup != ""
+		names[class.Name] = named || class.Spec.PlacementGroup != nil
 	}
 	return names
 }
