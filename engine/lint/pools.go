@@ -9,6 +9,9 @@ import (
 	"k8s.io/utils/ptr"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 	"sigs.k8s.io/karpenter/pkg/cloudprovider"
+
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // Fleets have as many pairs as the square of their pools. Those with different
@@ -74,9 +77,10 @@ func (c *checker) equal(p *pool, rivals []*pool) {
 // shadowed finds pools that never get a pod: each one that could go there
 // goes to a pool with more weight, which has no limit.
 func shadowed(c *checker) {
-	budget := mostPairs
+	budget, grouped := mostPairs, grouped(c)
 	heavy := slices.DeleteFunc(slices.Clone(c.pools), func(p *pool) bool {
-		return p.static() || len(p.Spec.Limits) > 0 || weight(p) == 0 || p.plans == nil
+		ref := p.Spec.Template.Spec.NodeClassRef
+		return p.static() || len(p.Spec.Limits) > 0 || weight(p) == 0 || p.plans == nil || ref != nil && grouped[ref.Name]
 	})
 	for _, p := range c.pools {
 		if p.static() || len(p.plans) == 0 {
@@ -95,6 +99,19 @@ func shadowed(c *checker) {
 			}
 		}
 	}
+}
+
+// grouped are the classes whose pools have room for few nodes, as their placement groups do.
+func grouped(c *checker) map[string]bool {
+	names := map[string]bool{}
+	if !c.in.Cluster.Instances() {
+		return names
+	}
+	for _, class := range typed[linodev1alpha1.LinodeNodeClass](c, schemas.NodeClass.Object.Kind) {
+		named := class.Spec.Select != nil && class.Spec.Select.PlacementGroup != ""
+		names[class.Name] = named || class.Spec.PlacementGroup != nil
+	}
+	return names
 }
 
 // shadows reports whether whatever fits p fits above.
