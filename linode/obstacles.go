@@ -3,6 +3,7 @@ package linode
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,7 @@ const (
 	reasonNotReady = "NodePoolNotReady"
 	ReasonStock    = "PlanTypeOutOfStock" // its message says which, and what is tried next
 	ReasonSilence  = "LinodeNoAnswer"
+	ReasonFull     = "PlacementGroupFull"
 )
 
 // obstacles are what may be in the way of pods.
@@ -31,6 +33,7 @@ type obstacles struct {
 	types          []*cloudprovider.InstanceType
 	blocked        map[string]time.Time // plan types that Linode has no machines of
 	region         string
+	full           map[string]string // why NodePools have no room, by name
 }
 
 // obstacle is what is in the way of one pod. The reason is "" where nothing is.
@@ -40,7 +43,7 @@ type obstacle struct {
 }
 
 func (o obstacles) nothing() bool {
-	if len(o.unready)+len(o.blocked) > 0 {
+	if len(o.unready)+len(o.blocked)+len(o.full) > 0 {
 		return false
 	}
 	for _, class := range o.classes {
@@ -73,6 +76,10 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 		}
 		break
 	}
+	if first != nil && o.full[first.Name] != "" && !o.roomElsewhere(pod) {
+		return obstacle{first, ReasonFull, shorten(fmt.Sprintf("NodePool %s: %s; the pod waits until one of them is gone",
+			first.Name, o.full[first.Name]))}
+	}
 	if first != nil {
 		return o.stock(pod, first)
 	}
@@ -83,6 +90,14 @@ func (o obstacles) of(pod *corev1.Pod) obstacle {
 		}
 	}
 	return obstacle{}
+}
+
+// roomElsewhere reports whether a NodePool that is not full is for a pod.
+func (o obstacles) roomElsewhere(pod *corev1.Pod) bool {
+	return slices.ContainsFunc(o.ready, func(pool *karpv1.NodePool) bool {
+		_, ok := instancetype.ForPod(pool, pod)
+		return ok && o.full[pool.Name] == ""
+	})
 }
 
 // stock says which plan types a pod would have a node of, if Linode had machines of them, and

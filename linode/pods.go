@@ -25,14 +25,19 @@ import (
 
 // Pods is the controller that tells pending pods what keeps them waiting, where Karpenter
 // does not know it: that their NodePools are not ready, which it leaves out with their
-// names; that Linode has no machines of a plan type, and what is tried next; and that Linode
-// does not answer.
+// names; that Linode has no machines of a plan type, and what is tried next; that a placement
+// group is full; and that Linode does not answer.
 type Pods struct {
 	client client.Client
 	plans  *instancetype.Set
+	full   Full
 	events events.EventRecorder
 	told   map[types.UID]telling
 }
+
+// Full says why a NodePool has no room for a node of its class, where neither of them says so;
+// "" where it has.
+type Full func(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error)
 
 // telling is what a pod was told last.
 type telling struct {
@@ -40,9 +45,9 @@ type telling struct {
 	at     time.Time
 }
 
-// NewPods returns the controller.
-func NewPods(c client.Client, plans *instancetype.Set, recorder events.EventRecorder) *Pods {
-	return &Pods{client: c, plans: plans, events: recorder}
+// NewPods returns the controller. Full may be nil.
+func NewPods(c client.Client, plans *instancetype.Set, full Full, recorder events.EventRecorder) *Pods {
+	return &Pods{client: c, plans: plans, full: full, events: recorder}
 }
 
 // How often pending pods are listed while there is something to tell, and how often an
@@ -107,7 +112,27 @@ func (p *Pods) look(ctx context.Context) (found obstacles, err error) {
 		}
 	}
 	nodepool.OrderByWeight(found.ready)
-	return found, nil
+	found.full, err = p.fullOnes(ctx, found)
+	return found, err
+}
+
+// fullOnes are the NodePools that are ready and have no room, with why.
+func (p *Pods) fullOnes(ctx context.Context, found obstacles) (map[string]string, error) {
+	full := map[string]string{}
+	for _, pool := range found.ready {
+		class := found.classes[pool.Spec.Template.Spec.NodeClassRef.Name]
+		if p.full == nil || class == nil {
+			continue
+		}
+		why, err := p.full(ctx, class, pool)
+		if err != nil {
+			return nil, err
+		}
+		if why != "" {
+			full[pool.Name] = why
+		}
+	}
+	return full, nil
 }
 
 // tell writes an event on each pending pod that something is in the way of.

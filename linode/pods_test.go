@@ -1,6 +1,7 @@
 package linode
 
 import (
+	"context"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -39,7 +40,7 @@ func TestPodsAreToldWhatIsWrongWithAClass(t *testing.T) {
 	}
 	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithObjects(pool, class, pod).Build()
 	recorder := events.NewFakeRecorder(5)
-	if _, err := NewPods(c, provider(t).chooser.Types, recorder).Reconcile(t.Context(), ctrl.Request{}); err != nil {
+	if _, err := NewPods(c, provider(t).chooser.Types, nil, recorder).Reconcile(t.Context(), ctrl.Request{}); err != nil {
 		t.Fatal(err)
 	}
 	select {
@@ -77,7 +78,11 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		c := fake.NewClientBuilder().WithScheme(scheme.Scheme).WithStatusSubresource(class).WithObjects(class, pod,
 			pool("first", 9, "g6-standard-4", "g6-standard-6"), pool("second", 1, "g6-standard-8")).Build()
 		recorder := events.NewFakeRecorder(5)
-		pods := NewPods(c, plans, recorder)
+		full := map[string]string{}
+		pods := NewPods(c, plans, func(_ context.Context, _ *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (
+			string, error) {
+			return full[pool.Name], nil
+		}, recorder)
 		hears := func(want string) {
 			t.Helper()
 			if _, err := pods.Reconcile(t.Context(), ctrl.Request{}); err != nil {
@@ -92,6 +97,13 @@ func TestPodsAreToldOfStock(t *testing.T) {
 				t.Errorf("the pod hears %q, want %q", said, want)
 			}
 		}
+		hears("")
+		full["first"] = "group 3 is full"
+		hears("") // second has room
+		full["second"] = "group 4 is full"
+		hears("NodePool first: group 3 is full; the pod waits until one of them is gone")
+		clear(full)
+		time.Sleep(tellEvery)
 		hears("")
 		plans.Block("g6-standard-6", time.Now().Add(time.Hour)) // dearer than what is tried anyway
 		hears("")

@@ -310,7 +310,7 @@ func addControllers(ctx context.Context, mgr manager.Manager, cfg Config, linode
 		}, events),
 		linode.NewJournal(mgr.GetClient(), types, how.machines),
 		linode.NewNodePools(mgr.GetClient(), types, how.refused, events),
-		linode.NewPods(mgr.GetClient(), types, events),
+		linode.NewPods(mgr.GetClient(), types, how.full, events),
 		instancetype.NewObserver(mgr.GetClient(), types, how.ours),
 		capacitylimit.NewController(mgr.GetClient(), limits, events, placed),
 	)...)

@@ -30,6 +30,7 @@ type mode struct {
 	machines    listing
 	rules       linode.Rules
 	refused     func(*karpv1.NodePool) []linode.Problem
+	full        linode.Full                   // nil where NodePools have room until somebody else says otherwise
 	ours        func(node client.Object) bool // whether a Node is one of its machines, and tells what its plan type has
 	controllers []controller.Controller
 	metrics     []prometheus.Collector
@@ -102,8 +103,9 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 			Quick: cfg.Timing.Quick, Idle: cfg.Timing.Idle, Keep: cfg.Timing.Keep, NoCapacity: cfg.Timing.NoCapacity,
 		},
 	})
+	orders := instances.NewOrders(c)
 	return mode{
-		name: linodev1alpha1.ModeInstance, orders: instances.NewOrders(c), machines: machines,
+		name: linodev1alpha1.ModeInstance, orders: orders, machines: machines, full: orders.Full,
 		rules:   instances.NewClasses(linodes.api, linodes.cluster.Region, joins),
 		refused: func(*karpv1.NodePool) []linode.Problem { return nil },
 		ours:    machines.Ours,

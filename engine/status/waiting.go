@@ -172,7 +172,7 @@ func (w *world) word(pod *corev1.Pod, pools []string) (nc *karpv1.NodeClaim, sai
 			}
 		case e.Type != corev1.EventTypeWarning, e.Reason == linode.ReasonStock, e.Reason == linode.ReasonSilence:
 			// of what its pools and classes say for themselves
-		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady":
+		case e.Reason == "CapacityLimitReached", e.Reason == "NodePoolNotReady", e.Reason == linode.ReasonFull:
 			return nil, []string{e.Message}
 		case e.Reason == "FailedScheduling" && strings.HasPrefix(e.Message, failed):
 			if len(said) == 0 {

@@ -66,6 +66,16 @@ func (o *Orders) Order(
 	return map[string]string{order.Annotation: is.Encode()}, nil
 }
 
+// Full is linode's Full: a placement group takes few.
+func (o *Orders) Full(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error) {
+	is := orderOf(class, pool, "")
+	full, err := o.groups.full(ctx, o.client, is, "")
+	if err != nil || !full {
+		return "", err
+	}
+	return fmt.Sprintf("%s has all of the %d Linodes that it takes", is.Group(), is.PlacementGroupMax), nil
+}
+
 // orderOf is the order of a machine of a class in a NodePool, which may be nil.
 func orderOf(class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool, plan string) order.Order {
 	o := order.For(class, plan)

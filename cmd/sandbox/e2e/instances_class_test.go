@@ -84,7 +84,7 @@ func TestEachFieldOfAClassIsSeenAtItsLinode(t *testing.T) {
 		return now.running == 5 && now.pending == 1 && now.joined() && len(now.nodes) == 5
 	})
 	s.eventually("it is said why", time.Minute, func() error {
-		if s.told("Pod", "", "placement group") || s.told("NodeClaim", "", "placement group") {
+		if s.told("Pod", "PlacementGroupFull", "NodePool all: placement group 41 has all of the 5 Linodes that it takes") {
 			return nil
 		}
 		return fmt.Errorf("no event tells of the placement group:\n%s", s.kube("", "get", "events", "-A"))
