@@ -32,7 +32,9 @@ func newMetrics() *metrics {
 }
 
 // Metrics are what the Instances count, to be registered.
-func (i *Instances) Metrics() []prometheus.Collector { return append(i.metrics.Collectors(), i.metrics.listed) }
+func (i *Instances) Metrics() []prometheus.Collector {
+	return append(i.metrics.Collectors(), i.metrics.listed)
+}
 
 // refusals are the reasons for which claims do not get what they wait for.
 var refusals = []string{
