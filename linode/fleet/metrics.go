@@ -26,7 +26,9 @@ func newMetrics() *metrics {
 }
 
 // Metrics are what the Fleet counts, to be registered.
-func (f *Fleet) Metrics() []prometheus.Collector { return append(f.metrics.Collectors(), f.metrics.listed) }
+func (f *Fleet) Metrics() []prometheus.Collector {
+	return append(f.metrics.Collectors(), f.metrics.listed)
+}
 
 // timedOut is the reason where a slot stayed without a machine.
 const timedOut = "timeout"
