@@ -104,10 +104,12 @@ func isSaved(args []string) bool {
 // effects are those of the flags. What a saved plan was made of cannot be given to it again.
 func (a *application) effects() flags.Effects {
 	all := flags.Always("cluster", "yes", "force-conflicts", "all", "wait").And(a.Effects(), flags.Effects{"timeout": {
-		When: func([]string) bool { return a.wait.Value != "none" }, Else: "is for --wait ready or rolled: nothing is waited for",
+		When: func([]string) bool { return a.wait.Value != "none" },
+		Else: "is for --wait ready or rolled: nothing is waited for",
 	}})
 	for _, name := range []string{
-		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "live", "snapshot", "server-dry-run", "prune",
+		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "live", "snapshot",
+		"server-dry-run", "prune",
 	} {
 		all[name] = all[name].Unless(isSaved, "is not for a saved plan, which stays as it was made: give it to lkeplan plan")
 	}

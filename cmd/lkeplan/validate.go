@@ -101,8 +101,8 @@ all with a cluster block below. Pods are for one directory.`,
 	asks := flags.Effect{
 		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
 	}
-	flags.Always("var", "var-file", "catalog", "recursive", "pods", "workloads", "live", "snapshot", "output", "strict").And(
-		flags.Effects{"kubeconfig": asks, "context": asks}).Of(cmd)
+	flags.Always("var", "var-file", "catalog", "recursive", "output", "strict", "pods", "workloads", "live", "snapshot").
+		And(flags.Effects{"kubeconfig": asks, "context": asks}).Of(cmd)
 	return cmd
 }
 

@@ -30,7 +30,8 @@ type note struct{ id, label, region, mode, in string }
 func writtenDown(obj map[string]any) note {
 	record, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
 	id, label, _ := strings.Cut(record, "/")
-	return note{id, label, "", "", fmt.Sprintf("annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))}
+	in := fmt.Sprintf("annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))
+	return note{id: id, label: label, in: in}
 }
 
 // noted returns what the controllers of a cluster have noted, next to their Leases: all

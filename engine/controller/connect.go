@@ -101,11 +101,11 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	case cfg.LinodeToken == "":
 		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopeInstances)
 	case cfg.ClusterID != 0:
-		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of the two " +
-			"away")
+		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of " +
+			"the two away")
 	case cfg.Region == "":
-		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, such as " +
-			"us-ord")
+		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, " +
+			"such as us-ord")
 	}
 	a, err := newAccount(cfg, lkeapi.ScopeInstances)
 	if err != nil {
