@@ -103,12 +103,12 @@ func TestPodsAreToldOfStock(t *testing.T) {
 		full["second"] = "group 4 is full"
 		hears("NodePool first: group 3 is full; the pod waits until one of them is gone")
 		clear(full)
-		time.Sleep(tellEvery)
+		time.Sleep(time.Hour - 2*tellEvery)
 		hears("")
 		plans.Block("g6-standard-6", time.Now().Add(time.Hour)) // dearer than what is tried anyway
 		hears("")
 		plans.Block("g6-standard-4", time.Now().Add(time.Hour))
-		hears("of g6-standard-4 (tried again at 01:00:00 UTC), g6-standard-6 (tried again at 01:00:00 UTC); " +
+		hears("of g6-standard-4 (tried again at 01:56:00 UTC), g6-standard-6 (tried again at 01:56:00 UTC); " +
 			"g6-standard-8 of NodePool second is tried next")
 		time.Sleep(tellEvery / 2)
 		hears("")

@@ -70,10 +70,8 @@ func newApply(env *env) *cobra.Command {
 		Args:    flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			a.cmd, a.Args, a.started = cmd, args, time.Now()
-			if len(args) == 1 {
-				if info, err := os.Stat(args[0]); err == nil && info.Mode().IsRegular() {
-					return a.saved(cmd.Context(), args[0])
-				}
+			if isSaved(args) {
+				return a.saved(cmd.Context(), args[0])
 			}
 			return a.directory(cmd.Context())
 		},
@@ -90,7 +88,32 @@ func newApply(env *env) *cobra.Command {
 	cmd.Flags().BoolVar(&a.all, "all", false, "list each of the objects with the same change")
 	a.wait.Flag(cmd, "wait", "", "wait until objects are ready, or until all nodes are rolled; `STATE`")
 	cmd.Flags().DurationVar(&a.timeout, "timeout", 0, "time to wait (default 2m, for nodes 1h)")
+	a.effects().Of(cmd)
 	return cmd
+}
+
+// isSaved reports whether the arguments name a saved plan.
+func isSaved(args []string) bool {
+	if len(args) != 1 {
+		return false
+	}
+	info, err := os.Stat(args[0])
+	return err == nil && info.Mode().IsRegular()
+}
+
+// effects are those of the flags. What a saved plan was made of cannot be given to it again.
+func (a *application) effects() flags.Effects {
+	all := flags.Always("cluster", "yes", "force-conflicts", "all", "wait").And(a.Effects(), flags.Effects{"timeout": {
+		When: func([]string) bool { return a.wait.Value != "none" },
+		Else: "is for --wait ready or rolled: nothing is waited for",
+	}})
+	for _, name := range []string{
+		"var", "var-file", "catalog", "guards", "simulate", "pods", "workloads", "live", "snapshot",
+		"server-dry-run", "prune",
+	} {
+		all[name] = all[name].Unless(isSaved, "is not for a saved plan, which stays as it was made: give it to lkeplan plan")
+	}
+	return all
 }
 
 // application is one run of apply.

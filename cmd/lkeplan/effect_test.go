@@ -13,8 +13,12 @@ import (
 func TestEachFlagSaysWhenItHasAnEffect(t *testing.T) {
 	env := &flags.Env{Stdin: new(bytes.Buffer), Stdout: new(bytes.Buffer), Getenv: func(string) string { return "" }}
 	told := 0
+	want := []string{
+		"simulate", "snapshot", "status", "why", "test", "diff", "plan", "apply", "top", "validate", "render", "import", "doctor",
+		"uninstall",
+	}
 	for _, cmd := range newRoot(env).Commands() {
-		if !slices.Contains([]string{"simulate", "snapshot", "status", "why", "test", "diff"}, cmd.Name()) {
+		if !slices.Contains(want, cmd.Name()) {
 			continue
 		}
 		told++
@@ -22,7 +26,7 @@ func TestEachFlagSaysWhenItHasAnEffect(t *testing.T) {
 			t.Errorf("lkeplan %s: flags.Effects do not say when these have an effect, or name them in vain: %q", cmd.Name(), names)
 		}
 	}
-	if told != 6 {
+	if told != len(want) {
 		t.Errorf("%d commands", told)
 	}
 }
@@ -56,6 +60,18 @@ func TestFlagsWithoutEffectAreRefused(t *testing.T) {
 		"diff -o json --ascii":                                   "--ascii is for text",
 		"diff -o json --color always":                            "--color is for text",
 		"diff -o json --all":                                     "--all is for text and markdown",
+		"top --once --interval 5s":                               "--interval is for a screen that follows",
+		"top -o json --interval 5s":                              "--interval is for a screen that follows",
+		"plan --pods 1x1cpu":                                     "--pods is for --simulate",
+		"plan -o json --width 80":                                "--width is for text",
+		"apply --yes --pods 1x1cpu":                              "--pods is for --simulate",
+		"apply --yes --wait none --timeout 5m":                   "--timeout is for --wait ready or rolled",
+		"validate --context c":                                   "--context is for --live",
+		"validate --pods 1x1cpu --kubeconfig k":                  "--kubeconfig is for --live",
+		"render --announce-parameters -o json":                   "--output is for objects",
+		"render --announce-parameters --var a=b":                 "--var is for objects",
+		"import --from f.yaml --context c":                       "--context is not for --from",
+		"uninstall --leave --yes --timeout 5m":                   "--timeout is for --drain",
 		"diff --max-chars 100":                                   "--max-chars is for markdown",
 	} {
 		var said bytes.Buffer

@@ -90,6 +90,11 @@ func newImport(env *env) *cobra.Command {
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
 	_ = cmd.RegisterFlagCompletionFunc("region", regions)
+	asks := flags.Effect{
+		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
+	}
+	flags.Always("from", "selector", "out-dir", "cluster", "region", "tier", "mode", "lke", "terraform").And(
+		flags.Effects{"kubeconfig": asks, "context": asks}).Of(cmd)
 	return cmd
 }
 

@@ -85,6 +85,7 @@ func newPlan(env *env) *cobra.Command {
 	flag := cmd.Flags().Lookup("out")
 	flag.Value = &saved
 	flag.Usage = "save the plan to `FILE`, or write the result to a file as FORMAT=FILE; may be repeated"
+	flags.Always("cluster", "detailed-exitcode", "recursive").And(d.Effects(), out.Effects()).Of(cmd)
 	return cmd
 }
 

@@ -74,6 +74,12 @@ func newRender(env *env) *cobra.Command {
 	cmd.Flags().StringVar(&r.dir, "out", "", "`DIR` that -o dir writes to, made where it is missing")
 	r.some.Flags(cmd)
 	_ = cmd.MarkFlagDirname("out") // the only error is that there is no such flag
+	objects := flags.Effect{
+		When: func([]string) bool { return !r.announce }, Else: "is for objects, and --announce-parameters prints none",
+	}
+	flags.Always("target", "announce-parameters", "recursive").And(flags.Effects{
+		"var": objects, "var-file": objects, "catalog": objects, "output": objects, "out": objects, "allow-empty": objects,
+	}).Of(cmd)
 	return cmd
 }
 

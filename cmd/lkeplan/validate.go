@@ -98,6 +98,11 @@ all with a cluster block below. Pods are for one directory.`,
 	flags.ClusterFlags(cmd, env, &access)
 	output.Flag(cmd, "output", "o", "print the result as `FORMAT`")
 	cmd.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	asks := flags.Effect{
+		When: func([]string) bool { return pods.Live }, Else: "is for --live: without it no cluster is asked",
+	}
+	flags.Always("var", "var-file", "catalog", "recursive", "output", "strict", "pods", "workloads", "live", "snapshot").
+		And(flags.Effects{"kubeconfig": asks, "context": asks}).Of(cmd)
 	return cmd
 }
 

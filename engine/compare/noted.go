@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 
 	"github.com/lkeplan/lkeplan/engine/leave"
+	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -21,14 +22,16 @@ type Asked interface {
 	Get(ctx context.Context, like map[string]any) (map[string]any, error)
 }
 
-// note is what a controller says of the LKE cluster that it is for, and where.
-type note struct{ id, label, region, in string }
+// note is what a controller says of the cluster that it is for, and where. What it does not
+// say is empty.
+type note struct{ id, label, region, mode, in string }
 
 // writtenDown is what the controller has written on a node class.
 func writtenDown(obj map[string]any) note {
 	record, _ := manifest.Map(obj, "metadata", "annotations")[linodev1alpha1.AnnotationCluster].(string)
 	id, label, _ := strings.Cut(record, "/")
-	return note{id, label, "", fmt.Sprintf("annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))}
+	in := fmt.Sprintf("annotation %s of %s", linodev1alpha1.AnnotationCluster, manifest.KeyOf(obj))
+	return note{id: id, label: label, in: in}
 }
 
 // noted returns what the controllers of a cluster have noted, next to their Leases: all
@@ -52,11 +55,20 @@ func noted(ctx context.Context, cluster Asked) (notes []note, err error) {
 		}
 		if obj != nil {
 			text := func(key string) string { return manifest.Text(obj, "data", key) }
-			notes = append(notes, note{text("id"), text("label"), text("region"),
+			notes = append(notes, note{text("id"), text("label"), text("region"), modeOf(text("tier")),
 				fmt.Sprintf("ConfigMap %s/%s", c.Namespace, linodev1alpha1.ConfigMapCluster)})
 		}
 	}
 	return notes, nil
+}
+
+// modeOf is the mode of a cluster of a tier; "" where that is not said.
+func modeOf(tier string) string {
+	switch tier {
+	case "", schemas.ModeInstance:
+		return tier
+	}
+	return schemas.ModeLKE
 }
 
 // unread is an error that is more than that something may not be read.
@@ -75,6 +87,9 @@ func (n note) differs(tie Tie, meant string) error {
 		return nil
 	case !slices.Contains(tie.Names, n.label):
 		return OtherClusterError{tie, n.label, "", fmt.Sprintf("its controller calls it %s, by the %s", n.label, n.in)}
+	case n.mode != "" && n.mode != tie.mode():
+		return OtherClusterError{tie, "", "mode",
+			fmt.Sprintf("its mode is %s and not %s, by the %s", n.mode, tie.mode(), n.in)}
 	case tie.ID != 0 && n.id != fmt.Sprint(tie.ID):
 		return OtherClusterError{tie, "", "id", fmt.Sprintf("its id is %s and not %d, by the %s", n.id, tie.ID, n.in)}
 	case tie.Region != "" && n.region != "" && n.region != tie.Region:

@@ -9,6 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
@@ -83,6 +84,42 @@ func TestAClusterWithoutObjectsIsKnown(t *testing.T) {
 				Names: append([]string{"dev"}, tt.names...), ID: 584692, Region: "us-ord", Place: "context x", Asked: tt.in,
 			})
 			_, err := Live(t.Context(), head, view, LiveOptions{Base: head, Prices: prices})
+			other, _ := errors.AsType[OtherClusterError](err)
+			if other.Evidence != tt.want || (err != nil) != (tt.want != "") {
+				t.Errorf("%v, want %q", err, tt.want)
+			}
+		})
+	}
+}
+
+// TestAClusterOfAnotherModeIsNotMeant: what runs by itself has no id of LKE's, and a
+// directory says in which mode its nodes are made.
+func TestAClusterOfAnotherModeIsNotMeant(t *testing.T) {
+	const lke, own = `"id": "584692", "tier": "standard"`, `"id": "", "tier": "instance", "tag": "lkeplan-id=5f"`
+	for name, tt := range map[string]struct {
+		data string // of the note, besides name and region
+		tie  Tie
+		want string
+	}{
+		"its own": {own, Tie{Names: []string{"dev"}, Region: "us-ord", Instances: true}, ""},
+		"another": {own, Tie{Names: []string{"prod"}, Region: "us-ord", Instances: true},
+			"its controller calls it dev, by the ConfigMap a/lkeplan-cluster"},
+		"in another region": {own, Tie{Names: []string{"dev"}, Region: "us-sea", Instances: true},
+			"it is in us-ord, not in us-sea, by the ConfigMap a/lkeplan-cluster"},
+		"a directory for LKE": {own, Tie{Names: []string{"dev"}, ID: 584692, Region: "us-ord"},
+			"its mode is instance and not lke, by the ConfigMap a/lkeplan-cluster"},
+		"a directory for Linodes": {lke, Tie{Names: []string{"dev"}, Region: "us-ord", Instances: true},
+			"its mode is lke and not instance, by the ConfigMap a/lkeplan-cluster"},
+		"which is meant":      {own, Tie{Names: []string{"qa", "dev"}}, ""},
+		"no mode in the note": {`"id": "584692"`, Tie{Names: []string{"dev"}, Instances: true}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			tt.tie.Asked = asked{cluster: cluster{
+				"Lease": {`{"metadata": {"namespace": "a", "name": "lkeplan-controller"}}`},
+				"ConfigMap": {`{"metadata": {"namespace": "a", "name": "lkeplan-cluster"},
+					"data": {"label": "dev", "region": "us-ord", ` + tt.data + `}}`},
+			}}
+			_, err := Tied(LiveView(cluster{}), tt.tie).Objects(t.Context(), *schemas.Pool.Object)
 			other, _ := errors.AsType[OtherClusterError](err)
 			if other.Evidence != tt.want || (err != nil) != (tt.want != "") {
 				t.Errorf("%v, want %q", err, tt.want)

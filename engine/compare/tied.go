@@ -24,16 +24,26 @@ type Tie struct {
 	Names  []string
 	ID     int64 // of the cluster in LKE; 0 where the configuration does not say
 	Region string
-	Place  string // of the cluster that is asked: its context and server
+	// Instances is whether its nodes are Linodes that join by themselves: it is not LKE's.
+	Instances bool
+	Place     string // of the cluster that is asked: its context and server
 	// Asked says what its controller has noted; nil where nobody can be asked, as of a snapshot.
 	Asked Asked
+}
+
+// mode is how the cluster's nodes are made.
+func (t Tie) mode() string {
+	if t.Instances {
+		return schemas.ModeInstance
+	}
+	return schemas.ModeLKE
 }
 
 // OtherClusterError says that a cluster is not the one that a configuration is for.
 type OtherClusterError struct {
 	Tie
 	Name     string // of the cluster that it is; "" where it has the same name
-	Differs  string // what of the configuration differs, where it has the same name: id or region
+	Differs  string // what of the configuration differs, where it has the same name: id, region or mode
 	Evidence string
 }
 

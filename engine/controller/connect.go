@@ -26,6 +26,7 @@ type account struct {
 	lease    *lease // without it no call is sent that changes something
 	prices   *catalog.Catalog
 	fresh    bool // the prices were read from the API
+	kept     record
 }
 
 // connect returns a client for the Linode API and the cluster that it is for. Where
@@ -34,7 +35,7 @@ type account struct {
 // capacity waits for it.
 func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 	if cfg.Instances {
-		return connectInstances(ctx, cfg)
+		return connectInstances(ctx, cfg, kept)
 	}
 	if cfg.LinodeToken == "" {
 		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopePools)
@@ -69,7 +70,7 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			"(My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
 			lkeapi.ScopePools, strings.Join(a.api.Scopes(), " "))
 	}
-	kept.keep(ctx, cfg, a.cluster)
+	kept.keep(ctx, cfg, a.cluster, "")
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	return a, nil
 }
@@ -95,21 +96,22 @@ func newAccount(cfg Config, scope string) (*account, error) {
 
 // connectInstances returns a client for the Linode API, and the cluster that runs by itself.
 // Linode does not know that, so nothing is asked of it but prices.
-func connectInstances(ctx context.Context, cfg Config) (*account, error) {
+func connectInstances(ctx context.Context, cfg Config, kept record) (*account, error) {
 	switch {
 	case cfg.LinodeToken == "":
 		return nil, errors.New("no Linode API token; set LINODE_TOKEN to one with the scope " + lkeapi.ScopeInstances)
 	case cfg.ClusterID != 0:
-		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of the two " +
-			"away")
+		return nil, errors.New("LKE_CLUSTER_ID names a cluster of LKE, and --mode instance is for others; take one of " +
+			"the two away")
 	case cfg.Region == "":
-		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, such as " +
-			"us-ord")
+		return nil, errors.New("no region; with --mode instance set LINODE_REGION to the one that the cluster is in, " +
+			"such as us-ord")
 	}
 	a, err := newAccount(cfg, lkeapi.ScopeInstances)
 	if err != nil {
 		return nil, err
 	}
+	a.kept = kept
 	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {

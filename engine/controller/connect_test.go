@@ -50,7 +50,7 @@ func TestAStartNeedsLinodeOnlyOnce(t *testing.T) {
 			cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 77, Log: slog.New(slog.DiscardHandler)}
 			kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
 			if tt.known {
-				kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"})
+				kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 			}
 			got, err := connect(t.Context(), cfg, kept)
 			switch {
@@ -87,7 +87,7 @@ func TestAnotherClusterIsNotManaged(t *testing.T) {
 	defer server.Close()
 	cfg := Config{LinodeURL: server.URL, LinodeToken: "token", ClusterID: 78, Log: slog.New(slog.DiscardHandler)}
 	kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
-	kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"})
+	kept.keep(t.Context(), cfg, lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}, "")
 	_, err := connect(t.Context(), cfg, kept)
 	if err == nil || !strings.Contains(err.Error(), "this is LKE cluster 77, by ConfigMap lkeplan-cluster") {
 		t.Errorf("by the note: %v", err)

@@ -94,6 +94,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		cfg.Log.Warn("the account has Linodes of another cluster of this name, which are left alone and cost: see who runs "+
 			"them, and delete them where nobody does", "linodes", others, "tag", identity.NameTag(), "without", identity.Tag())
 	}
+	linodes.kept.keep(ctx, cfg, linodes.cluster, identity.Tag())
 	tokens := token.New(live, c)
 	joins := instances.Joins{Live: live, Tokens: tokens, Endpoint: cfg.ClusterEndpoint, Namespace: ownNamespace(cfg)}
 	machines := instances.New(instances.Config{

@@ -19,7 +19,8 @@ import (
 
 const recordName = linodev1alpha1.ConfigMapCluster
 
-// record is where the note is kept, which is read where Linode cannot be asked at start.
+// record is where the note is kept: which cluster this is. With it the CLI knows the cluster
+// before anything is applied to it, and on LKE it is read where Linode cannot be asked at start.
 // Its zero value keeps none.
 type record struct {
 	client    client.Client
@@ -77,15 +78,20 @@ func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster
 	return cluster, whole && same
 }
 
-// keep notes the cluster. Where that fails, only a start without Linode is affected.
-func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster) {
+// keep notes the cluster; of one that is not LKE's with the tag of its Linodes, in place of an
+// id. What has no meaning is noted as empty, for the note may be there from another mode.
+func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster, tag string) {
 	if r.client == nil {
 		return
 	}
 	note := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: r.namespace, Name: recordName}}
+	var id string
+	if cluster.ID != 0 {
+		id = strconv.Itoa(cluster.ID)
+	}
 	note.Data = map[string]string{
-		"id": strconv.Itoa(cluster.ID), "label": cluster.Label, "region": cluster.Region, "tier": cluster.Tier,
-		"version": cluster.K8sVersion,
+		"id": id, "label": cluster.Label, "region": cluster.Region, "tier": cluster.Tier,
+		"version": cluster.K8sVersion, "tag": tag,
 	}
 	err := r.client.Create(ctx, note)
 	if apierrors.IsAlreadyExists(err) {
@@ -93,7 +99,7 @@ func (r record) keep(ctx context.Context, cfg Config, cluster lkeapi.Cluster) {
 		err = r.client.Patch(ctx, note, client.MergeFrom(none))
 	}
 	if err != nil {
-		cfg.Log.Warn("could not note which LKE cluster this is; a start while Linode does not answer would fail",
-			"configmap", r.namespace+"/"+recordName, "error", err)
+		cfg.Log.Warn("could not note which cluster this is; plan and apply may not know it, and on LKE a start while Linode "+
+			"does not answer would fail", "configmap", r.namespace+"/"+recordName, "error", err)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"log/slog"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,8 +40,8 @@ func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
 			}
 			older := noted
 			older.K8sVersion = "v1.32.1+lke1"
-			kept.keep(t.Context(), tt.cfg, older)
-			kept.keep(t.Context(), tt.cfg, noted)
+			kept.keep(t.Context(), tt.cfg, older, "")
+			kept.keep(t.Context(), tt.cfg, noted, "")
 			if tt.edit != nil {
 				var note corev1.ConfigMap
 				if err := c.Get(t.Context(), client.ObjectKey{Namespace: "lkeplan-system", Name: recordName}, &note); err != nil {
@@ -61,5 +62,41 @@ func TestTheRecordIsOfTheClusterThatIsMeant(t *testing.T) {
 	}
 	if _, known := (record{}).cluster(t.Context(), Config{}); known {
 		t.Error("without a namespace there is a record")
+	}
+}
+
+// TestAClusterThatIsNotLKEsIsNoted: by its name, its region and the tag of its Linodes, and
+// nothing is left of what was noted of LKE.
+func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
+	c := fake.NewClientBuilder().WithScheme(scheme.Scheme).Build()
+	kept, cfg := record{client: c, namespace: "lkeplan-system"}, Config{Log: slog.New(slog.DiscardHandler)}
+	noted := func() map[string]string {
+		var note corev1.ConfigMap
+		if err := c.Get(t.Context(), client.ObjectKey{Namespace: "lkeplan-system", Name: recordName}, &note); err != nil {
+			t.Fatal(err)
+		}
+		return note.Data
+	}
+	lke := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard", K8sVersion: "1.34"}
+	own := lkeapi.Cluster{Label: "dev", Region: "us-sea", Tier: "instance"}
+	ofOwn := map[string]string{
+		"id": "", "label": "dev", "region": "us-sea", "tier": "instance", "version": "", "tag": "lkeplan-id=5f",
+	}
+	ofLKE := map[string]string{
+		"id": "77", "label": "prod", "region": "us-ord", "tier": "standard", "version": "1.34", "tag": "",
+	}
+	for _, tt := range []struct {
+		cluster lkeapi.Cluster
+		tag     string
+		want    map[string]string
+		known   bool
+	}{{own, "lkeplan-id=5f", ofOwn, false}, {lke, "", ofLKE, true}, {own, "lkeplan-id=5f", ofOwn, false}} {
+		kept.keep(t.Context(), cfg, tt.cluster, tt.tag)
+		if diff := cmp.Diff(tt.want, noted()); diff != "" {
+			t.Errorf("%s (-want +got)\n%s", tt.cluster.Label, diff)
+		}
+		if _, known := kept.cluster(t.Context(), cfg); known != tt.known {
+			t.Errorf("%s is a known cluster of LKE: %v", tt.cluster.Label, known)
+		}
 	}
 }

@@ -57,7 +57,7 @@ func (t *trying) change(ctx context.Context, base compile.Result) (plan.Plan, er
 	case t.snapshot != nil:
 		tie := compare.Tie{
 			Names: []string{t.head.Cluster.Name, base.Cluster.Name}, ID: t.head.Cluster.ID, Region: t.head.Cluster.Region,
-			Place: "snapshot " + t.run.Snapshot,
+			Instances: t.head.Cluster.Instances(), Place: "snapshot " + t.run.Snapshot,
 		}
 		return compare.RevisionsOn(ctx, base, t.head, compare.Tied(t.snapshot.View(), tie), t.prices, t.at)
 	case t.named():

@@ -38,7 +38,7 @@ func Within(ctx context.Context, call func() error) error {
 	}
 }
 
-// plain is the error of an answer that did not come, or not as it should, without what
+// plain is the error of an answer that is missing, or is not as it should be, without what
 // libraries say around it.
 func plain(err error) error {
 	if silence, ok := errors.AsType[SilenceError](err); ok {

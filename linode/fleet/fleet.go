@@ -336,7 +336,7 @@ func (f *Fleet) bind(ctx context.Context, binds []capacity.Bind, claims []capaci
 			return nil
 		}
 		claim, waited := asked[b.UID], time.Since(asked[b.UID].Created)
-		f.metrics.bound.WithLabelValues(claim.Group.Plan).Observe(waited.Seconds())
+		f.metrics.Bound(claim.Group.Plan, waited)
 		f.cfg.Log.Info("machine bound", "nodeclaim", claim.Name, "uid", b.UID, "instance", b.Instance,
 			"plan", claim.Group.Plan, "nodepool", claim.Group.NodePool, "waited", waited.Round(time.Second).String())
 		return nil

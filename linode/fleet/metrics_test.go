@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/lkeplan/lkeplan/linode/capacity"
+	"github.com/lkeplan/lkeplan/linode/census"
+	"github.com/lkeplan/lkeplan/linode/linodetest"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
@@ -37,11 +39,11 @@ func TestACensusCountsWhatNodeClaimsAreServedFrom(t *testing.T) {
 		},
 		Pools: []capacity.Pool{pool("g6-standard-4", "web", 5, 10, 11, 0), adopted, pool("g6-standard-6", "", 1, 30)},
 	})
-	want := map[string]census{
-		"g6-standard-4": {bound: 1, unowned: 1, coming: 3, waiting: 2, since: early},
-		"g6-standard-2": {unowned: 1},
+	want := census.Rows{
+		"g6-standard-4": {Bound: 1, Unowned: 1, Coming: 3, Waiting: 2, Since: early},
+		"g6-standard-2": {Unowned: 1},
 	}
-	if diff := cmp.Diff(want, got, cmp.AllowUnexported(census{})); diff != "" {
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
@@ -108,26 +110,11 @@ func TestRefusalsAreCounted(t *testing.T) {
 	}
 }
 
-// gathered are the values of metrics by their names and states; of a histogram how often
-// something was observed.
 func gathered(t *testing.T, from prometheus.Gatherer) map[string]float64 {
 	t.Helper()
-	families, err := from.Gather()
+	values, err := linodetest.Gathered(from)
 	if err != nil {
 		t.Fatal(err)
-	}
-	values := map[string]float64{}
-	for _, f := range families {
-		for _, metric := range f.GetMetric() {
-			name := f.GetName()
-			for _, label := range metric.GetLabel() {
-				if label.GetName() == "state" || label.GetName() == "reason" {
-					name += " " + label.GetValue()
-				}
-			}
-			values[name] += metric.GetGauge().GetValue() + metric.GetCounter().GetValue() +
-				float64(metric.GetHistogram().GetSampleCount())
-		}
 	}
 	return values
 }

@@ -128,7 +128,7 @@ func outcome(err error) capacity.Outcome {
 // refused acts on the class of a failed growth.
 func (f *Fleet) refused(ctx context.Context, w capacity.Work, err error, hold time.Duration, exhausted bool) {
 	class := lkeapi.ClassOf(err)
-	f.metrics.refused.WithLabelValues(w.Group.Plan, string(class)).Inc()
+	f.metrics.Refused(w.Group.Plan, string(class))
 	f.cfg.Log.Error("LKE gives no capacity", "plan", w.Group.Plan, "nodepool", w.Group.NodePool,
 		"claims", len(w.For), "class", class, "error", err)
 	switch class {
@@ -171,7 +171,7 @@ func (f *Fleet) warn(ctx context.Context, uids []string, reason, message string)
 // Unverified: that a slot without an instance can be deleted.
 func (f *Fleet) shrink(ctx context.Context, w capacity.Work) error {
 	if len(w.Starved) > 0 {
-		f.metrics.refused.WithLabelValues(w.Group.Plan, timedOut).Inc()
+		f.metrics.Refused(w.Group.Plan, timedOut)
 		f.cfg.Types.Block(w.Group.Plan, time.Now().Add(f.cfg.Timing.NoCapacity))
 		f.giveUp(ctx, w.Starved, fmt.Sprintf("LKE gave %s no machine in %s in time",
 			w.Group.Plan, f.cfg.Cluster.Region))

@@ -47,6 +47,7 @@ func (c cluster) Look(ctx context.Context) ([]machines.Claim, map[int]machines.N
 	for instance, node := range registered {
 		nodes[instance] = machines.Node{Name: node.Name, Leaving: node.Leaving, Condemned: node.Condemned}
 	}
+	c.show(list.Items)
 	go c.tag(context.WithoutCancel(ctx), list.Items)
 	return all, nodes, nil
 }
@@ -67,6 +68,14 @@ func read(nc *karpv1.NodeClaim) (machines.Claim, bool) {
 
 // Spec implements carry.Cluster.
 func (c cluster) Spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, error) {
+	spec, err := c.spec(ctx, uid)
+	if err != nil {
+		return spec, unspecifiedError{err}
+	}
+	return spec, nil
+}
+
+func (c cluster) spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, error) {
 	nc, err := nodeclaim.ByUID(ctx, c.cfg.Client, uid)
 	if err != nil {
 		return lkeapi.InstanceSpec{}, err
@@ -103,6 +112,7 @@ func (c cluster) Bind(ctx context.Context, b machines.Bind) error {
 	if err := c.claims.Bind(ctx, nc, b.Machine, order.Annotation); err != nil {
 		return err
 	}
+	c.bound(nc)
 	if err := c.renew(ctx, nc); err != nil { // it may have waited for long
 		c.cfg.Log.Warn("a machine has less time to join", "nodeclaim", nc.Name, "error", err)
 	}
@@ -179,8 +189,9 @@ func (c cluster) Keep(machine int) {
 	}
 }
 
-// refused says on a claim why its machine was not made.
+// refused counts that a claim's machine was not made, and says on the claim why.
 func (i *Instances) refused(ctx context.Context, uid string, err error) {
+	i.count(ctx, uid, err)
 	if i.news(uid, err.Error()) {
 		i.claims.Warn(ctx, uid, "MachineNotMade", err.Error())
 	}

@@ -15,7 +15,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -66,7 +65,7 @@ type Instances struct {
 	carrier *carry.Carrier
 	pools   *placement.Groups // of NodePools
 	tagging sync.Mutex        // held while tags are set
-	shown   *prometheus.GaugeVec
+	metrics *metrics
 
 	asking sync.Mutex // held while Linode is asked for a list, for all who want one
 
@@ -85,7 +84,7 @@ const callLate = 2 * time.Minute
 func New(cfg Config) *Instances {
 	i := &Instances{
 		cfg: cfg, claims: claims.Writer{Client: cfg.Client, Events: cfg.Events}, nodes: claims.NewNodes(cfg.Client),
-		told: map[string]time.Time{}, shown: newShown(),
+		told: map[string]time.Time{}, metrics: newMetrics(),
 	}
 	or := func(d, otherwise time.Duration) time.Duration {
 		if d == 0 {
@@ -226,7 +225,7 @@ func (i *Instances) listed(asked time.Time, all []lkeapi.Instance) {
 	defer i.mu.Unlock()
 	if asked.After(i.asked) {
 		i.last, i.asked = all, asked
-		i.shown.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
+		i.metrics.listed.WithLabelValues().Set(float64(asked.UnixMilli()) / 1000)
 	}
 }
 

@@ -85,7 +85,10 @@ func tied(view compare.View, cluster *kube.Cluster, head compile.Result, other s
 }
 
 func tieOf(head compile.Result, other, place string) compare.Tie {
-	tie := compare.Tie{Names: []string{head.Cluster.Name}, ID: head.Cluster.ID, Region: head.Cluster.Region, Place: place}
+	in := head.Cluster
+	tie := compare.Tie{
+		Names: []string{in.Name}, ID: in.ID, Region: in.Region, Instances: in.Instances(), Place: place,
+	}
 	if other != "" {
 		tie.Names = append(tie.Names, other)
 	}

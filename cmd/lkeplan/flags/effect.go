@@ -17,6 +17,27 @@ type Effects map[string]Effect
 type Effect struct {
 	When func(args []string) bool // nil: always
 	Else string                   // what it is for instead, after the name of the flag
+
+	also *Effect // what has to hold besides, looked at first
+}
+
+// Unless is an effect that a flag has only where something does not hold, either.
+func (e Effect) Unless(holds func(args []string) bool, instead string) Effect {
+	e.also = &Effect{When: func(args []string) bool { return !holds(args) }, Else: instead}
+	return e
+}
+
+// wrong says why the flag has no effect; "" where it has one.
+func (e Effect) wrong(args []string) string {
+	if e.also != nil {
+		if why := e.also.wrong(args); why != "" {
+			return why
+		}
+	}
+	if e.When != nil && !e.When(args) {
+		return e.Else
+	}
+	return ""
 }
 
 // Always are flags that have an effect however the command is run.
@@ -41,9 +62,8 @@ func (e Effects) And(others ...Effects) Effects {
 func (e Effects) Of(cmd *cobra.Command) {
 	cmd.PreRunE = func(cmd *cobra.Command, args []string) (err error) {
 		cmd.Flags().Visit(func(f *pflag.Flag) {
-			effect := e[f.Name]
-			if err == nil && effect.When != nil && !effect.When(args) {
-				err = fmt.Errorf("--%s %s", f.Name, effect.Else)
+			if why := e[f.Name].wrong(args); err == nil && why != "" {
+				err = fmt.Errorf("--%s %s", f.Name, why)
 			}
 		})
 		return err

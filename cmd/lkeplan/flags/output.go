@@ -44,17 +44,19 @@ func (o *Output) Add(cmd *cobra.Command) {
 // Effects are those of the flags: some are of some formats only.
 func (o *Output) Effects() Effects {
 	in := func(what string, formats ...string) Effect {
-		return Effect{func([]string) bool {
+		return Effect{When: func([]string) bool {
 			return slices.Contains(formats, o.Format.Value) ||
 				slices.ContainsFunc(o.Files, func(f outfile.File) bool { return slices.Contains(formats, f.Format) })
-		}, "is for " + what}
+		}, Else: "is for " + what}
 	}
 	text := in("text", "text")
 	effects := Always("output", "out").And(Effects{
 		"ascii": text, "width": text, "max-chars": in("markdown", "markdown"),
 		"all": in("text and markdown", "text", "markdown", "github-summary"),
 	})
-	effects["color"] = Effect{func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, text.Else}
+	effects["color"] = Effect{
+		When: func(args []string) bool { return o.Color.Value != "always" || text.When(args) }, Else: text.Else,
+	}
 	return effects
 }
 

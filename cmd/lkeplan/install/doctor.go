@@ -70,6 +70,7 @@ func NewDoctor(env *flags.Env) *cobra.Command {
 	output.Flag(cmd, "output", "o", "print the findings as `FORMAT`")
 	cmd.Flags().StringVar(&name, "cluster-name", name, "name of the cluster, for a token to look for ($CLUSTER_NAME)")
 	flags.ClusterFlags(cmd, env, &access)
+	flags.Always("output", "cluster-name", "kubeconfig", "context").Of(cmd)
 	return cmd
 }
 

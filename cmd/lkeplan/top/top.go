@@ -73,6 +73,10 @@ func New(env *flags.Env) *cobra.Command {
 	s.sort.Flag(cmd, "sort", "", "sort nodes by `KEY`")
 	cmd.Flags().BoolVar(&s.reverse, "reverse", false, "turn the order round")
 	s.output.Flag(cmd, "output", "o", "`FORMAT` of a screen that is written once")
+	flags.Always("kubeconfig", "context", "once", "catalog", "sort", "reverse", "output").And(flags.Effects{"interval": {
+		When: func([]string) bool { return !s.once && s.output.Value != "json" },
+		Else: "is for a screen that follows the cluster: leave --once and -o json out",
+	}}).Of(cmd)
 	return cmd
 }
 

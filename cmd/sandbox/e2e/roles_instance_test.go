@@ -14,10 +14,11 @@ import (
 
 // seldomInInstanceMode are rights that the scenario does not need, with what needs them.
 var seldomInInstanceMode = map[string]string{
-	" get nodeclaims ":                            "a claim that is given up, as Linode has no such plan",
-	" get nodes ":                                 "a Linode that no claim owns, before it is deleted",
-	"kube-system update secrets ":                 "a token that is used after ten minutes",
-	"kube-system get configmaps kube-root-ca.crt": "a cluster without kube-public/cluster-info",
+	" get nodeclaims ":            "a claim that is given up, as Linode has no such plan",
+	" get nodes ":                 "a Linode that no claim owns, before it is deleted",
+	"kube-system update secrets ": "a token that is used after ten minutes",
+	"lkeplan-system patch configmaps lkeplan-cluster": "a second start, for the note which cluster this is",
+	"kube-system get configmaps kube-root-ca.crt":     "a cluster without kube-public/cluster-info",
 }
 
 // TestRolesOfInstanceModeAreExact runs the part that makes nodes as the account that the

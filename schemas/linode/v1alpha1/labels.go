@@ -36,7 +36,8 @@ const (
 const AnnotationCluster = "lkeplan.dev/lke-cluster"
 
 // ConfigMapCluster is the ConfigMap, next to its Lease, in which the controller notes which
-// LKE cluster it is for: id, label, region, tier and version.
+// cluster it is for: id, label, region, tier and version. In instance mode the tier is instance,
+// there is neither id nor version, and the tag is that of the cluster's Linodes.
 const ConfigMapCluster = "lkeplan-cluster"
 
 // Finalizer keeps a LinodeNodeClass while NodeClaims use it.
