@@ -99,7 +99,8 @@ var placementGroup = Block{
 		{Name: "id", Path: "id", Kind: ID, Doc: "The group's id."},
 		{Name: "per_pool", Path: "perPool.policy", Kind: String,
 			Doc: `Makes a group for each pool of the class, with that policy: with "strict" a machine that would share a host ` +
-				`with another of its group is not made, with "flexible" it is. A group goes when its pool and the pool's nodes have.`},
+				`with another of its group is not made, with "flexible" it is. A group goes when its pool and the pool's ` +
+				`nodes have.`},
 		{Name: "compliant_only", Path: "compliant_only", Kind: Bool,
 			Doc: "Whether a machine that would break the group's rule is refused."},
 	},

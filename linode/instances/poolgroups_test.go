@@ -37,8 +37,8 @@ func apart(t *testing.T, policy string) *linodev1alpha1.LinodeNodeClass {
 	return class
 }
 
-// TestEachNodePoolHasItsOwnGroup: it takes five, whatever other NodePools of the class have, and no types are offered to
-// the one whose group is full.
+// TestEachNodePoolHasItsOwnGroup: it takes five, whatever other NodePools of the class have, and no types are offered
+// to the one whose group is full.
 func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 	class := apart(t, "strict")
 	web, batch := poolOf("web", "strict"), poolOf("batch", "strict")
@@ -49,7 +49,8 @@ func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 		if err != nil && !cloudprovider.IsInsufficientCapacityError(err) {
 			t.Error(err)
 		}
-		if err != nil && !strings.Contains(err.Error(), "the strict placement group of NodePool web has all of the 5 Linodes") {
+		const want = "the strict placement group of NodePool web has all of the 5 Linodes"
+		if err != nil && !strings.Contains(err.Error(), want) {
 			t.Error(err)
 		}
 		return err != nil
@@ -73,7 +74,8 @@ func TestEachNodePoolHasItsOwnGroup(t *testing.T) {
 			t.Errorf("nothing is offered to %s: %v", pool.Name, got)
 		}
 	}
-	if _, err := o.Order(t.Context(), claim("by-hand"), class, nil, "g6-standard-4"); !cloudprovider.IsInsufficientCapacityError(err) {
+	_, err := o.Order(t.Context(), claim("by-hand"), class, nil, "g6-standard-4")
+	if !cloudprovider.IsInsufficientCapacityError(err) {
 		t.Errorf("a claim of no NodePool: %v", err)
 	}
 }

@@ -28,8 +28,8 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 		twice("image", spec.Image != "", named.Image), twice("firewallID", spec.FirewallID != nil, named.Firewall),
 		twice("vpcID", spec.VPCID != nil, named.VPC), twice("subnetID", spec.SubnetID != nil, named.Subnet),
 		twice("placementGroup", group.ID != 0 || group.PerPool != nil, named.PlacementGroup),
-		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: perPool asks for groups besides the one of the id; "+
-			"keep one of the two"),
+		when(group.ID != 0 && group.PerPool != nil, "spec.placementGroup: perPool asks for groups besides the one of the "+
+			"id; keep one of the two"),
 		when(spec.PlacementGroup != nil && group.ID == 0 && group.PerPool == nil && named.PlacementGroup == "",
 			"spec.placementGroup: say which one: by its id, by its label in spec.select, or with perPool"),
 		when(vpc && !subnet, "spec.subnetID: the machine is to be in a VPC, and no subnet of it is named"),

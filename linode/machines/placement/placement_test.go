@@ -29,7 +29,8 @@ func TestALabelIsOfOneClusterOneNodePoolAndOnePolicy(t *testing.T) {
 			t.Errorf("%q is ours: %v", label, got)
 		}
 	}
-	for _, label := range []string{"", "lkeplan-", labels[0] + "0", labels[0][:30], labels[0][:30] + "z", labels[0][:30] + "A"} {
+	cut := labels[0][:30]
+	for _, label := range []string{"", "lkeplan-", labels[0] + "0", cut, cut + "z", cut + "A"} {
 		if ours(prod, label) {
 			t.Errorf("%q is ours", label)
 		}
