@@ -99,8 +99,8 @@ func TestAnotherPolicyIsAnotherGroup(t *testing.T) {
 	}
 }
 
-// ordered is a claim whose machine is ordered in the group of a NodePool, or in none.
-func ordered(uid string, of *order.PoolGroup) *karpv1.NodeClaim {
+// inGroup is a claim whose machine is ordered in the group of a NodePool, or in none.
+func inGroup(uid string, of *order.PoolGroup) *karpv1.NodeClaim {
 	nc := claim(uid)
 	nc.Annotations = map[string]string{order.Annotation: order.Order{Plan: "p", Image: "x", PoolGroup: of}.Encode()}
 	return nc
@@ -116,7 +116,7 @@ func TestNeededGroups(t *testing.T) {
 	i := New(Config{Live: clientWith(
 		apart(t, "strict"), apart(t, "flexible"), plain,
 		poolOf("web", "strict"), poolOf("batch", "flexible"), poolOf("rest", "plain"), poolOf("lost", "nowhere"),
-		ordered("a", &old), ordered("b", nil), claim("c"), broken,
+		inGroup("a", &old), inGroup("b", nil), claim("c"), broken,
 	)})
 	got, err := i.neededGroups(t.Context())
 	if err != nil {
@@ -149,7 +149,7 @@ func (withoutGroups) CreatePlacementGroup(
 // TestAMachineWaitsForItsGroup: without it there is nothing that it could be made from, and no token is made for it.
 // Machines of other NodePools do not wait with it.
 func TestAMachineWaitsForItsGroup(t *testing.T) {
-	nc := ordered("a", &order.PoolGroup{Pool: "web", Policy: "strict"})
+	nc := inGroup("a", &order.PoolGroup{Pool: "web", Policy: "strict"})
 	nc.Status.ProviderID = nodeclaim.PendingID("a")
 	nc.Spec.NodeClassRef = &karpv1.NodeClassReference{Group: "karpenter.k8s.linode", Kind: "LinodeNodeClass", Name: "strict"}
 	c := fake.NewClientBuilder().WithScheme(clientWith().Scheme()).WithObjects(nc).
@@ -161,7 +161,7 @@ func TestAMachineWaitsForItsGroup(t *testing.T) {
 		t.Errorf("made from %+v: %v", spec, err)
 	}
 	one, waits := read(nc)
-	nc.Annotations = ordered("a", &order.PoolGroup{Pool: "batch", Policy: "strict"}).Annotations
+	nc.Annotations = inGroup("a", &order.PoolGroup{Pool: "batch", Policy: "strict"}).Annotations
 	if other, _ := read(nc); !waits || one.Kind == other.Kind {
 		t.Errorf("claims of two NodePools have the kind %q", one.Kind)
 	}
