@@ -20,7 +20,7 @@ import (
 var dynamic = map[string]struct{ dir, names string }{
 	"problem.Reason": {"linode/lkeapi", "^Reason(TokenRefused|NoAnswer)$"},
 	"d.reason":       {"linode", "^(controlPlane|versionGone)"},
-	"o.reason":       {"linode", "^[rR]eason(NotReady|Stock|Silence)$"},
+	"o.reason":       {"linode", "^[rR]eason(NotReady|Stock|Silence|Full)$"},
 	"n.reason":       {"schemas/lkeplan/v1alpha1", "^Reason"},
 	"reason":         {}, // of Fleet.warn, and of Claims.Warn and Claims.WarnNodePool, whose callers are read
 }
