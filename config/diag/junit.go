@@ -36,10 +36,11 @@ type (
 	}
 )
 
-// A Case is one test in a report: errors fail it, and warnings are its output.
+// A Case is one test in a report: errors fail it, and warnings and notes are its output.
 type Case struct {
 	Class, Name string
 	Diagnostics []Diagnostic
+	Notes       []string
 }
 
 // JUnit writes diagnostics as the report of a test: a test case for each of
@@ -59,9 +60,10 @@ func JUnit(w io.Writer, diags []Diagnostic, files []string) error {
 		about[name] = append(about[name], d)
 	}
 	slices.Sort(names)
-	cases := []Case{{".", "directory", about[""]}}
+	cases := []Case{{Class: ".", Name: "directory", Diagnostics: about[""]}}
 	for _, name := range slices.Compact(names) {
-		cases = append(cases, Case{filepath.ToSlash(filepath.Dir(name)), filepath.Base(name), about[name]})
+		cases = append(cases, Case{Class: filepath.ToSlash(filepath.Dir(name)), Name: filepath.Base(name),
+			Diagnostics: about[name]})
 	}
 	return JUnitCases(w, "lkeplan validate", cases)
 }
@@ -92,6 +94,9 @@ func JUnitCases(w io.Writer, name string, cases []Case) error {
 
 func (c Case) junit() junitCase {
 	written := junitCase{ClassName: c.Class, Name: c.Name}
+	for _, note := range c.Notes {
+		written.Out += OneLine(note) + "\n"
+	}
 	for _, d := range c.Diagnostics {
 		place := ""
 		if d.Range != nil {

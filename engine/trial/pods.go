@@ -34,6 +34,11 @@ func (t *trying) simulate(ctx context.Context, with compile.Result) (simulate.Re
 	if err != nil {
 		return simulate.Result{}, err
 	}
+	for _, note := range found.Notes {
+		if !slices.Contains(t.outcome.Notes, note) { // the base has the same pods
+			t.outcome.Notes = append(t.outcome.Notes, note)
+		}
+	}
 	in.Workloads, in.DaemonSets, in.Budgets = found.Workloads, found.DaemonSets, found.Budgets
 	if len(in.Workloads) == 0 {
 		return simulate.Result{}, errors.New("there are no pods in what the run names, so that it would say nothing")

@@ -24,6 +24,7 @@ type Result struct {
 	Name        string            `json:"name"`
 	Status      Status            `json:"status"`
 	Diagnostics []diag.Diagnostic `json:"diagnostics"`
+	Notes       []string          `json:"notes"` // what of its pods does not count
 }
 
 // NewReport makes the report.
@@ -37,7 +38,7 @@ func NewReport(dir string, outcomes []Outcome) Report {
 		}
 		r.Runs = append(r.Runs, Result{
 			File: diag.OneLine(o.Run.Range.Filename), Line: o.Run.Range.Start.Line, Name: diag.OneLine(o.Run.Name),
-			Status: o.Status, Diagnostics: diag.New(o.Diagnostics, o.Files),
+			Status: o.Status, Diagnostics: diag.New(o.Diagnostics, o.Files), Notes: append([]string{}, o.Notes...),
 		})
 	}
 	return r
@@ -53,6 +54,9 @@ func (r Report) Text(out, errors io.Writer, color bool) error {
 			fmt.Fprintln(out, diag.Harmless(file))
 		}
 		fmt.Fprintf(out, "  %-5s  %s\n", run.Status, diag.Harmless(run.Name))
+		for _, note := range run.Notes {
+			fmt.Fprintf(out, "         %s\n", diag.Harmless(note))
+		}
 	}
 	for _, run := range r.Runs {
 		if run.Status == Passed {
@@ -72,7 +76,7 @@ func (r Report) JUnit(w io.Writer) error {
 	var cases []diag.Case
 	for _, run := range r.Runs {
 		cases = append(cases, diag.Case{
-			Class: filepath.ToSlash(run.File), Name: run.Name, Diagnostics: run.Diagnostics,
+			Class: filepath.ToSlash(run.File), Name: run.Name, Diagnostics: run.Diagnostics, Notes: run.Notes,
 		})
 	}
 	return diag.JUnitCases(w, "lkeplan test", cases)

@@ -46,6 +46,7 @@ type Outcome struct {
 	Status      Status
 	Diagnostics hcl.Diagnostics      // errors only; none where it has passed
 	Files       map[string]*hcl.File // for showing them
+	Notes       []string             // what of its pods does not count
 }
 
 // Try tries one run.
