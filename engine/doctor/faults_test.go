@@ -61,13 +61,7 @@ func TestEachListThatFails(t *testing.T) {
 		} {
 			t.Run(resource+" "+string(fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					server := &kubetest.Server{Kinds: served, Fault: func(path string) kubetest.Fault {
-						if strings.HasSuffix(path, resource) {
-							return fault
-						}
-						return kubetest.Fine
-					}}
-					cluster, err := kube.NewCluster(server.Config())
+					cluster, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
 					if err != nil {
 						t.Fatal(err)
 					}

@@ -39,6 +39,16 @@ const (
 	Later   Fault = "later"      // try again in an hour
 )
 
+// Failing is a server of which the requests of one resource, such as v1/pods, have a fault.
+func Failing(kinds map[string]string, resource string, fault Fault) *Server {
+	return &Server{Kinds: kinds, Fault: func(path string) Fault {
+		if strings.HasSuffix(path, resource) {
+			return fault
+		}
+		return Fine
+	}}
+}
+
 // Config is the client configuration for it.
 func (s *Server) Config() *rest.Config {
 	return &rest.Config{Host: "https://api.test:6443", Transport: s}

@@ -70,13 +70,7 @@ func resourceOf(t *testing.T, k follow.Kind) string {
 // failing is what is read of a cluster that answers the list of a resource in a way.
 func failing(t *testing.T, resource string, fault kubetest.Fault) (status.Lists, error) {
 	t.Helper()
-	server := &kubetest.Server{Kinds: served, Fault: func(path string) kubetest.Fault {
-		if strings.HasSuffix(path, resource) {
-			return fault
-		}
-		return kubetest.Fine
-	}}
-	cluster, err := kube.NewCluster(server.Config())
+	cluster, err := kube.NewCluster(kubetest.Failing(served, resource, fault).Config())
 	if err != nil {
 		t.Fatal(err)
 	}

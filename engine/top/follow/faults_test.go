@@ -34,13 +34,7 @@ func TestEachListThatFails(t *testing.T) {
 		for _, fault := range []kubetest.Fault{kubetest.Refused, kubetest.Success, kubetest.Other, kubetest.Hangs} {
 			t.Run(resource+" "+string(fault), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					server := &kubetest.Server{Kinds: served, Fault: func(path string) kubetest.Fault {
-						if strings.HasSuffix(path, resource) {
-							return fault
-						}
-						return kubetest.Fine
-					}}
-					text, err := screen(t, server)
+					text, err := screen(t, kubetest.Failing(served, resource, fault))
 					silence, silent := errors.AsType[bound.SilenceError](err)
 					wrong, other := errors.AsType[bound.KindError](err)
 					switch {
