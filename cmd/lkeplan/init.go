@@ -20,11 +20,13 @@ import (
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
 	"github.com/lkeplan/lkeplan/linode/catalog"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 func newInit(env *env) *cobra.Command {
 	var cluster, region string
 	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}
+	mode := flags.Choice{Value: schemas.ModeLKE, Of: []string{schemas.ModeLKE, schemas.ModeInstance}}
 	cmd := &cobra.Command{
 		Use:   "init [DIR]",
 		Short: "Write a first configuration",
@@ -32,7 +34,8 @@ func newInit(env *env) *cobra.Command {
 comments. Nothing is asked and nothing overwritten. DIR is made where it is
 missing; the working directory is taken where none is given.`,
 		Example: `  lkeplan init clusters/dev
-  lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams`,
+  lkeplan init --cluster ams --region nl-ams --tier enterprise clusters/ams
+  lkeplan init --mode instance clusters/self-run`,
 		Args: flags.OneDirectory,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir := "."
@@ -42,13 +45,22 @@ missing; the working directory is taken where none is given.`,
 			if cluster == "" {
 				cluster = baseName(dir)
 			}
-			return initialize(cmd.Context(), env, dir, starter(cluster, region, tier.Value))
+			begin := lkeStart(tier.Value)
+			if mode.Value == schemas.ModeInstance {
+				begin = instanceStart()
+			}
+			return initialize(cmd.Context(), env, dir, begin.file(cluster, region))
 		},
 	}
-	cmd.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the cluster in LKE (default: that of the directory)")
+	cmd.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the cluster, in LKE or as CLUSTER_NAME says (default: that of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
+	mode.Flag(cmd, "mode", "", "what makes nodes, the `MODE` of the controller")
 	_ = cmd.RegisterFlagCompletionFunc("region", regions) // the only error is that there is no such flag
+	flags.Always("cluster", "region", "mode").And(flags.Effects{"tier": {
+		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
+		Else: "is for clusters of LKE; leave it out with --mode instance",
+	}}).Of(cmd)
 	return cmd
 }
 
@@ -112,14 +124,38 @@ func regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCom
 	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
-// starterFile is what starter fills in.
+// starterFile is what a start fills in.
 //
 //go:embed starter.lke.hcl.tmpl
 var starterFile string
 
-// starter is the first configuration.
-func starter(cluster, region, tier string) []byte {
-	quote := func(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
-	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{tier}}", quote(tier))
+// start is what a first configuration says of who makes its machines.
+type start struct{ where, how, class string }
+
+// lkeStart is that of a cluster of LKE.
+func lkeStart(tier string) start {
+	return start{" for LKE", "tier = " + quote(tier), `# How machines are set up. Without arguments everything is as LKE does it.
+node_class "default" {}`}
+}
+
+// instanceStart is that of a cluster that somebody runs on Linodes.
+func instanceStart() start {
+	return start{"", `mode = "instance"`, `# What Linodes are made from. The image, a private one by its label, has
+# cloud-init, a container runtime and what joins the cluster: kubeadm or k3s.
+node_class "default" {
+  image_label = "kubeadm-node"
+
+  bootstrap {
+    kind = "kubeadm"
+  }
+}`}
+}
+
+// file is the first configuration of a cluster.
+func (s start) file(cluster, region string) []byte {
+	text := strings.NewReplacer("{{name}}", quote(cluster), "{{region}}", quote(region), "{{where}}", s.where,
+		"{{how}}", s.how, "{{class}}", s.class)
 	return hclwrite.Format([]byte(text.Replace(starterFile)))
 }
+
+func quote(text string) string { return string(hclwrite.TokensForValue(cty.StringVal(text)).Bytes()) }
