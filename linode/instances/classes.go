@@ -83,10 +83,29 @@ func (c *Classes) Problem(ctx context.Context, class *linodev1alpha1.LinodeNodeC
 	return "" // what was found before is not wrong because nobody answers
 }
 
-// known reports whether what a class names was found, by the words that it has now.
+// known reports whether what a class names was found, by the words and numbers that it has now:
+// a machine that is made from what it named before would count as one of the new class.
 func known(class *linodev1alpha1.LinodeNodeClass) bool {
-	return class.Status.Selected != nil &&
-		class.Status.Selected.By == ptr.Deref(class.Spec.Select, linodev1alpha1.Selection{})
+	spec, found := class.Spec, class.Status.Selected
+	by := ptr.Deref(spec.Select, linodev1alpha1.Selection{})
+	if found == nil || found.By != by || by.Image == "" && found.Image != spec.Image {
+		return false
+	}
+	group := ptr.Deref(spec.PlacementGroup, linodev1alpha1.PlacementGroup{}).ID
+	for _, one := range []struct {
+		by        string
+		is, named int
+	}{
+		{by.Firewall, found.FirewallID, ptr.Deref(spec.FirewallID, 0)},
+		{by.VPC, found.VPCID, ptr.Deref(spec.VPCID, 0)},
+		{by.Subnet, found.SubnetID, ptr.Deref(spec.SubnetID, 0)},
+		{by.PlacementGroup, found.PlacementGroupID, group},
+	} {
+		if one.by == "" && one.is != one.named {
+			return false
+		}
+	}
+	return true
 }
 
 // Settle implements linode.Rules: it writes what the class names. While Linode cannot be

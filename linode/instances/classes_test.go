@@ -185,6 +185,38 @@ func TestAClassWaitsWhereLinodeDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// TestWhatWasFoundIsOfTheClassAsItIs: what was found for other words or numbers is not known.
+func TestWhatWasFoundIsOfTheClassAsItIs(t *testing.T) {
+	const spec = `{image: a, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`
+	found := linodev1alpha1.Selected{Image: "a", FirewallID: 7, VPCID: 1, SubnetID: 2, PlacementGroupID: 3}
+	for _, tc := range []struct {
+		spec string
+		want bool
+	}{
+		{spec, true},
+		{`{image: b, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`, false},
+		{`{image: a, firewallID: 8, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`, false},
+		{`{image: a, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`, false},
+		{`{image: a, firewallID: 7, vpcID: 2, subnetID: 2, placementGroup: {id: 3}}`, false},
+		{`{image: a, firewallID: 7, vpcID: 1, subnetID: 3, placementGroup: {id: 3}}`, false},
+		{`{image: a, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {id: 4}}`, false},
+		{`{image: a, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {perPool: {policy: strict}}}`, false},
+		{`{select: {image: g}, firewallID: 7, vpcID: 1, subnetID: 2, placementGroup: {id: 3}}`, false},
+	} {
+		class := classOf(t, tc.spec)
+		class.Status.Selected = &found
+		if got := (&Orders{}).Known(class); got != tc.want {
+			t.Errorf("%s: known is %v", tc.spec, got)
+		}
+	}
+	byLabel := classOf(t, `{select: {image: g, firewall: f, vpc: v, subnet: s, placementGroup: p}}`)
+	found.By = *byLabel.Spec.Select
+	byLabel.Status.Selected = &found
+	if !(&Orders{}).Known(byLabel) {
+		t.Error("what was selected by label is not known")
+	}
+}
+
 // TestLinodeIsAskedOnceInAWhile: a class is looked at whenever one of its nodes joins.
 func TestLinodeIsAskedOnceInAWhile(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
