@@ -28,7 +28,8 @@ import (
 	"github.com/lkeplan/lkeplan/engine/release"
 )
 
-const long = `controller manages the node capacity of one LKE cluster.
+const long = `controller manages the node capacity of one cluster: of LKE, or of Linodes
+that join a cluster which you run (--mode instance).
 
 It runs inside the cluster, or outside with KUBECONFIG. The cluster's region and
 tier are asked of the Linode API.
@@ -67,7 +68,7 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	s := settings{version: release.Version()}
 	cmd := &cobra.Command{
 		Use:           "controller",
-		Short:         "Manage the node capacity of one LKE cluster",
+		Short:         "Manage the node capacity of one cluster on Linode",
 		Long:          long,
 		Args:          cobra.NoArgs,
 		Version:       s.version,
@@ -87,9 +88,9 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
-	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster ($CLUSTER_NAME)")
+	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster, or in instance mode the name of the cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
-	f.StringVar(&s.Region, "region", "", "region that the LKE cluster must be in, which is found out ($LINODE_REGION)")
+	f.StringVar(&s.Region, "region", "", "region of the cluster, which is found out on LKE ($LINODE_REGION)")
 	f.StringVar(&s.only, "only", "",
 		"do a part of the work: capacity makes nodes and has the token, gitops reconciles NodePlans (default both)")
 	f.StringVar(&s.mode, "mode", modeLKE,

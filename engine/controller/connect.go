@@ -70,6 +70,9 @@ func connect(ctx context.Context, cfg Config, kept record) (*account, error) {
 			"(My Profile, API Tokens: Kubernetes, Read/Write) and set LINODE_TOKEN to it",
 			lkeapi.ScopePools, strings.Join(a.api.Scopes(), " "))
 	}
+	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
+		return nil, err
+	}
 	kept.keep(ctx, cfg, a.cluster, "")
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	return a, nil
@@ -113,6 +116,9 @@ func connectInstances(ctx context.Context, cfg Config, kept record) (*account, e
 	}
 	a.kept = kept
 	a.cluster = lkeapi.Cluster{Label: cfg.ClusterName, Region: cfg.Region, Tier: string(catalog.Instances)}
+	if err := kept.differs(ctx, cfg, a.cluster); err != nil {
+		return nil, err
+	}
 	a.prices, a.fresh = readCatalog(ctx, cfg)
 	if _, known := a.prices.Region(cfg.Region); !known {
 		return nil, fmt.Errorf("there is no region %q on Linode's list of %s; correct LINODE_REGION", cfg.Region,

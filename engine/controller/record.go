@@ -2,6 +2,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"github.com/lkeplan/lkeplan/kube/bound"
+	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
@@ -57,21 +59,49 @@ func ownNamespace(cfg Config) string {
 	return strings.TrimSpace(string(own))
 }
 
-// cluster returns the cluster that was noted, where that is the one of the settings.
-func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster, known bool) {
+// note returns what was noted; nothing where there is no note, or it cannot be read.
+func (r record) note(ctx context.Context, cfg Config) (cluster lkeapi.Cluster) {
 	if r.client == nil {
-		return cluster, false
+		return cluster
 	}
 	var note corev1.ConfigMap
 	if err := r.client.Get(ctx, client.ObjectKey{Namespace: r.namespace, Name: recordName}, &note); err != nil {
 		if !apierrors.IsNotFound(err) {
-			cfg.Log.Warn("could not read which LKE cluster this is", "configmap", r.namespace+"/"+recordName, "error", err)
+			cfg.Log.Warn("could not read which cluster this is", "configmap", r.namespace+"/"+recordName, "error", err)
 		}
-		return cluster, false
+		return cluster
 	}
 	cluster.ID, _ = strconv.Atoi(note.Data["id"])
 	cluster.Label, cluster.Region, cluster.Tier = note.Data["label"], note.Data["region"], note.Data["tier"]
 	cluster.K8sVersion = note.Data["version"]
+	return cluster
+}
+
+// differs says what an earlier controller of the cluster had otherwise that its machines are
+// known by; nil where nothing is noted.
+func (r record) differs(ctx context.Context, cfg Config, cluster lkeapi.Cluster) error {
+	was := r.note(ctx, cfg)
+	instances := func(c lkeapi.Cluster) bool { return c.Tier == string(catalog.Instances) }
+	var what string
+	switch {
+	case was.Label == "" || was.Tier == "":
+		return nil
+	case instances(was) != instances(cluster):
+		what = "it was run in another mode than this one"
+	case instances(cluster) && was.Label != cluster.Label:
+		what = fmt.Sprintf("the cluster was called %s and not %s", was.Label, cluster.Label)
+	case instances(cluster) && was.Region != cluster.Region:
+		what = fmt.Sprintf("the cluster was in %s and not in %s", was.Region, cluster.Region)
+	default:
+		return nil
+	}
+	return fmt.Errorf("%s, by ConfigMap %s in namespace %s, and the machines that there are would be nobody's: set that "+
+		"back, or delete the ConfigMap where no NodeClaim is left", what, recordName, r.namespace)
+}
+
+// cluster returns the cluster of LKE that was noted, where that is the one of the settings.
+func (r record) cluster(ctx context.Context, cfg Config) (cluster lkeapi.Cluster, known bool) {
+	cluster = r.note(ctx, cfg)
 	whole := cluster.ID > 0 && cluster.Label != "" && cluster.Region != "" && cluster.Tier != ""
 	same := (cfg.ClusterID == 0 || cfg.ClusterID == cluster.ID) &&
 		(cfg.ClusterName == "" || cfg.ClusterName == cluster.Label)

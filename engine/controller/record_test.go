@@ -2,6 +2,7 @@ package controller
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,6 +98,38 @@ func TestAClusterThatIsNotLKEsIsNoted(t *testing.T) {
 		}
 		if _, known := kept.cluster(t.Context(), cfg); known != tt.known {
 			t.Errorf("%s is a known cluster of LKE: %v", tt.cluster.Label, known)
+		}
+	}
+}
+
+// TestAnotherLifeIsNotForgotten: machines are known by the name, the region and the mode that
+// the controller had when it made them.
+func TestAnotherLifeIsNotForgotten(t *testing.T) {
+	own := lkeapi.Cluster{Label: "prod", Region: "us-ord", Tier: "instance"}
+	lke := lkeapi.Cluster{ID: 77, Label: "prod", Region: "us-ord", Tier: "standard"}
+	renamed, moved, lkeRenamed := own, own, lke
+	renamed.Label, moved.Region, lkeRenamed.Label = "live", "us-sea", "live"
+	for name, tt := range map[string]struct {
+		was, is lkeapi.Cluster
+		want    string
+	}{
+		"the same":            {own, own, ""},
+		"the first start":     {lkeapi.Cluster{}, own, ""},
+		"another name":        {own, renamed, "the cluster was called prod and not live, by ConfigMap lkeplan-cluster"},
+		"another region":      {own, moved, "the cluster was in us-ord and not in us-sea"},
+		"LKE after Linodes":   {own, lke, "it was run in another mode"},
+		"Linodes after LKE":   {lke, own, "it was run in another mode"},
+		"renamed at LKE":      {lke, lkeRenamed, ""},
+		"the same one of LKE": {lke, lke, ""},
+	} {
+		kept := record{client: fake.NewClientBuilder().WithScheme(scheme.Scheme).Build(), namespace: "lkeplan-system"}
+		cfg := Config{Log: slog.New(slog.DiscardHandler)}
+		if tt.was.Label != "" {
+			kept.keep(t.Context(), cfg, tt.was, "")
+		}
+		err := kept.differs(t.Context(), cfg, tt.is)
+		if err == nil && tt.want != "" || err != nil && (tt.want == "" || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%s: %v; want %q", name, err, tt.want)
 		}
 	}
 }

@@ -197,6 +197,19 @@ func (i *Instances) refused(ctx context.Context, uid string, err error) {
 	}
 }
 
+// held says on claims that they stay though Linode does not know their machines.
+func (i *Instances) held(ctx context.Context, uids []string) error {
+	for _, uid := range uids {
+		if i.news(uid, "held") {
+			i.claims.Warn(ctx, uid, "MachineNotListed", fmt.Sprintf("Linode says that it has no machine of this and of %d "+
+				"more NodeClaims, whose Nodes are there: the token may be of another account, or of a user who may not see "+
+				"them; nothing is taken away. Give the controller the token of the account; where the Linodes are gone indeed, "+
+				"delete the Nodes", len(uids)-1))
+		}
+	}
+	return nil
+}
+
 // late says on a claim that its machine has had time to join and has not.
 func (i *Instances) late(ctx context.Context, nc *karpv1.NodeClaim) {
 	const within = 5 * time.Minute

@@ -47,13 +47,13 @@ func (t *Trigger) Reconcile(context.Context, ctrl.Request) (ctrl.Result, error) 
 }
 
 // Ours reports whether a Node is of a Linode of the cluster, and says what its plan type has:
-// not where its class has settings for the kubelet, which take a share of it.
+// not where its class has the kubelet or the disks take a share of it.
 func (i *Instances) Ours(node client.Object) bool {
 	if !i.cfg.Identity.IsNode(node.GetName()) {
 		return false
 	}
 	nc, err := i.claimOfNode(context.Background(), node)
-	return err == nil && nc != nil && !hasKubelet(nc)
+	return err == nil && nc != nil && plain(nc)
 }
 
 // claimOfNode is the claim of a Node's machine; nil where it has none.

@@ -46,7 +46,8 @@ func refuseLKE(ctx context.Context, from client.Reader) error {
 		return fmt.Errorf("list the Nodes: %w", err)
 	}
 	for _, node := range nodes.Items {
-		if _, ok := node.Labels["lke.linode.com/pool-id"]; ok || nodeOfLKE.MatchString(node.Name) {
+		_, labelled := node.Labels["lke.linode.com/pool-id"]
+		if labelled && nodeOfLKE.MatchString(node.Name) { // a kubelet of its own can say one of both of itself
 			return fmt.Errorf("this is a cluster of LKE, by its Node %s: its nodes reach the control plane by keys that a "+
 				"Linode of your own does not get, so instance mode is refused; use --mode lke", node.Name)
 		}

@@ -99,7 +99,7 @@ func New(cfg Config) *Instances {
 	})
 	i.carrier = carry.New(carry.Config{
 		Linode: cfg.API, Cluster: cluster{i}, Tag: cfg.Identity.Tag(), Log: cfg.Log,
-		Listed: i.listed, Refused: i.refused, Queued: i.beat,
+		Listed: i.listed, Refused: i.refused, Held: i.held, Queued: i.beat,
 		Policy: machines.Policy{
 			Cluster: cfg.Identity.Name, Keep: keep, Late: callLate,
 			Burst: 20, Window: 15 * time.Second, // the API's documented limit of new Linodes

@@ -217,8 +217,9 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 	return false, nil
 }
 
-// hasKubelet reports whether a claim's machine was ordered with settings for its kubelet.
-func hasKubelet(nc *karpv1.NodeClaim) bool {
+// plain reports whether a claim's machine was ordered as its plan type has it: without settings
+// for the kubelet, a swap disk or a smaller disk, which take a share of it.
+func plain(nc *karpv1.NodeClaim) bool {
 	o, err := order.Decode(nc.Annotations[order.Annotation])
-	return err == nil && o.Kubelet != nil
+	return err == nil && o.Kubelet == nil && o.SwapMiB == nil && o.BootMiB == nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/utils/ptr"
 
+	"github.com/lkeplan/lkeplan/linode/machines/bootstrap"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
@@ -39,6 +40,11 @@ func Problem(spec linodev1alpha1.LinodeNodeClassSpec) string {
 			"kubelet; take it out"),
 		when(spec.GuideSwapSize != nil && *spec.Swap() != *spec.GuideSwapSize, "spec.swapSize: spec.swap_size, which is the "+
 			"same, says something else; keep one of the two"),
+		when(ptr.Deref(spec.Swap(), 0) < 0, "spec.swap_size: it is less than 0"),
+		when(ptr.Deref(spec.FirewallID, 1) <= 0, "spec.firewallID: it is no number of a firewall"),
+		when(ptr.Deref(spec.VPCID, 1) <= 0, "spec.vpcID: it is no number of a VPC"),
+		when(ptr.Deref(spec.SubnetID, 1) <= 0, "spec.subnetID: it is no number of a subnet"),
+		kubeletProblem(spec.Kubelet),
 		diskBesides(spec.DataDisks),
 		diskProblem(spec.OSDisk),
 	} {
@@ -64,6 +70,13 @@ func tagProblem(tags []string) string {
 		if lower := strings.ToLower(tag); strings.HasPrefix(lower, tagOfCluster) || strings.HasPrefix(lower, tagOfName) {
 			return fmt.Sprintf("spec.tags: %q is one of lkeplan's own tags; choose another", tag)
 		}
+	}
+	return ""
+}
+
+func kubeletProblem(kubelet *linodev1alpha1.KubeletConfiguration) string {
+	if err := bootstrap.CheckKubelet(kubelet); err != nil {
+		return "spec." + strings.ReplaceAll(err.Error(), "\n", "; spec.")
 	}
 	return ""
 }

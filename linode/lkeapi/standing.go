@@ -9,13 +9,14 @@ import (
 )
 
 // Standing is how the Linode API answers of late: whether it does, and whether it
-// takes the token. Only calls for clusters count: a token may lack the right to read
-// firewalls and be good for all that nodes need. It is safe for concurrent use.
+// takes the token. Only calls for what nodes are made of count: a token may lack the right to
+// read firewalls and be good for all that nodes need. It is safe for concurrent use.
 //
 // Unverified: that a refused token is always answered with 401 or 403, and that the next
 // good answer means that it works again.
 type Standing struct {
 	scope   string
+	routes  string // the beginning of those that count
 	changed chan struct{}
 
 	mu         sync.Mutex
@@ -48,9 +49,13 @@ const (
 )
 
 // NewStanding returns the standing before the first call: all is well. The scope is the one
-// that the token has to have.
+// that the token has to have: ScopePools for the node pools of LKE, ScopeInstances for Linodes.
 func NewStanding(scope string) *Standing {
-	return &Standing{scope: scope, changed: make(chan struct{}, 1)}
+	routes := "lke/clusters"
+	if scope == ScopeInstances {
+		routes = "linode/instances"
+	}
+	return &Standing{scope: scope, routes: routes, changed: make(chan struct{}, 1)}
 }
 
 // Changed receives after the Problem has become one of another reason.
@@ -58,7 +63,7 @@ func (s *Standing) Changed() <-chan struct{} { return s.changed }
 
 // Observe takes a call into account; it is for Options.Observe.
 func (s *Standing) Observe(call Call) {
-	if !strings.HasPrefix(call.Route, "lke/clusters") {
+	if !strings.HasPrefix(call.Route, s.routes) {
 		return
 	}
 	s.mu.Lock()

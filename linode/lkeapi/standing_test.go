@@ -9,8 +9,13 @@ import (
 
 // TestStanding: only what concerns all capacity counts, for as long as it lasts.
 func TestStanding(t *testing.T) {
-	read := Call{Method: "GET", Route: "lke/clusters/{}/pools"}
-	write := Call{Method: "POST", Route: "lke/clusters/{}/pools"}
+	for scope, route := range map[string]string{ScopePools: "lke/clusters/{}/pools", ScopeInstances: "linode/instances"} {
+		t.Run(scope, func(t *testing.T) { standing(t, scope, route) })
+	}
+}
+
+func standing(t *testing.T, scope, route string) {
+	read, write := Call{Method: "GET", Route: route}, Call{Method: "POST", Route: route}
 	firewall := Call{Method: "GET", Route: "networking/firewalls/{}"}
 	as := func(call Call, class Class) Call {
 		if call.Class = class; class != ClassNone {
@@ -44,7 +49,7 @@ func TestStanding(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				s := NewStanding(ScopePools)
+				s := NewStanding(scope)
 				for _, call := range tt.calls {
 					s.Observe(call)
 				}

@@ -33,8 +33,10 @@ func (s *scene) create(d *Decision, waiting []Claim) {
 		s.memory.sent = append(s.memory.sent, s.now)
 		d.Creates = append(d.Creates, Create{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
 	}
-	for _, c := range due[len(d.Creates):] {
-		d.Queued = append(d.Queued, c.UID)
+	if s.memory.account.fails == 0 { // or they wait for room in the account, for which nothing is renewed
+		for _, c := range due[len(d.Creates):] {
+			d.Queued = append(d.Queued, c.UID)
+		}
 	}
 	d.Queue = s.policy.Window * time.Duration((len(d.Queued)+s.policy.Burst-1)/s.policy.Burst)
 }

@@ -76,6 +76,7 @@ type Decision struct {
 	Looks   []Look
 	Drains  []Drain
 	Lost    []string      // claims whose machine is gone: to be ended
+	Held    []string      // claims whose machine Linode says is gone, while so many Nodes say otherwise
 	Taken   []string      // claims whose label another Linode of the account has: to be given up, as Starved
 	Starved []string      // claims that Linode has no machine for: to be given up where a live read shows none
 	Kept    []int         // machines that no claim owns and that stay, reported once
@@ -123,6 +124,7 @@ type scene struct {
 	now    time.Time
 	listed map[int]Machine
 	named  map[string]Machine // by label
+	lost   []Claim            // whose machine is not there, as Linode says
 }
 
 // Decide compares claims with machines.
@@ -151,6 +153,7 @@ func Decide(view View, memory Memory, policy Policy, now time.Time) Decision {
 			s.lose(&d, c)
 		}
 	}
+	s.end(&d)
 	s.create(&d, waiting)
 	s.sweep(&d, owned)
 	d.PollIn = policy.Idle
@@ -204,13 +207,37 @@ func (s *scene) lose(d *Decision, c Claim) {
 	m := s.memory.missing[c.UID]
 	switch {
 	case m.absent:
-		d.Lost = append(d.Lost, c.UID)
+		s.lost = append(s.lost, c)
 		return
 	case m.underway, s.now.Sub(m.at) < lookAgain:
 		return
 	}
 	put(&s.memory.missing, c.UID, missing{at: s.now, underway: true})
 	d.Looks = append(d.Looks, Look{UID: c.UID, Machine: c.Machine})
+}
+
+// end ends the claims that have lost their machine. Where that is so of many whose Nodes are
+// there, or of all, Linode is rather asked for another account, or by a user who may not see
+// them: they are held until it lists them again or the Nodes go.
+func (s *scene) end(d *Decision) {
+	inhabited := func(c Claim) bool {
+		node, there := s.Nodes[c.Machine]
+		return there && !node.Leaving
+	}
+	alive := 0
+	for _, c := range s.lost {
+		if inhabited(c) {
+			alive++
+		}
+	}
+	hold := alive > few || alive > 1 && len(s.listed) == 0
+	for _, c := range s.lost {
+		if hold && inhabited(c) {
+			d.Held = append(d.Held, c.UID)
+		} else {
+			d.Lost = append(d.Lost, c.UID)
+		}
+	}
 }
 
 // deleteAgain is the time between two calls that delete one machine.

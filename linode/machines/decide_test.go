@@ -125,6 +125,55 @@ func TestAMachineIsLost(t *testing.T) {
 	s.want("it is not", s.sees(time.Second, view), "a lost")
 }
 
+// TestMachinesOfManyNodesAreHeld: an account that knows none of them is rather another one, and
+// what has no Node any more is lost.
+func TestMachinesOfManyNodesAreHeld(t *testing.T) {
+	for _, tc := range []struct {
+		name              string
+		gone, nodes, left int // machines that are not there, those of them with a Node, machines that are listed
+		held              int
+	}{
+		{"a few of many", 3, 3, 1, 0}, {"more than a few", 4, 4, 1, 4}, {"all of two", 2, 2, 0, 2}, {"the only one", 1, 1, 0, 0},
+		{"their Nodes are gone", 5, 0, 1, 0}, {"most of their Nodes are", 5, 3, 1, 0},
+	} {
+		s, view := begin(t), View{Nodes: map[int]Node{}}
+		for i := range tc.gone + tc.left {
+			uid := fmt.Sprint("c", i)
+			view.Claims = append(view.Claims, has(uid, i+1))
+			if i < tc.nodes || i >= tc.gone {
+				view.Nodes[i+1] = Node{Name: uid}
+			}
+			if i >= tc.gone {
+				view.Machines = append(view.Machines, of(uid, i+1))
+			}
+		}
+		s.sees(0, view)
+		for i := range tc.gone {
+			s.memory.Looked(Look{UID: fmt.Sprint("c", i), Machine: i + 1}, false, true, s.now)
+		}
+		view.Asked = s.now.Add(time.Second)
+		d := Decide(view, s.memory, modelPolicy, view.Asked)
+		if len(d.Held) != tc.held || len(d.Lost) != tc.gone-tc.held {
+			t.Errorf("%s: %v are held and %v lost", tc.name, d.Held, d.Lost)
+		}
+	}
+}
+
+// TestRoomInTheAccountIsNotWaitedForLikeTheRate: no claim has its time again while the account
+// may not have more.
+func TestRoomInTheAccountIsNotWaitedForLikeTheRate(t *testing.T) {
+	s, a, b := begin(t), waits("a"), waits("b")
+	s.sees(0, View{Claims: []Claim{a}})
+	s.memory.Made(a, 0, NoRoom, modelPolicy, s.now)
+	for range 8 {
+		s.now = s.now.Add(5 * time.Second)
+		d := Decide(View{Claims: []Claim{a, b}, Asked: s.now}, s.memory, modelPolicy, s.now)
+		if s.memory = d.Memory; len(d.Queued) > 0 {
+			t.Errorf("%v are said to wait for the rate", d.Queued)
+		}
+	}
+}
+
 // TestWhatNobodyOwns goes after two looks and ten minutes, and with its Node drained.
 func TestWhatNobodyOwns(t *testing.T) {
 	s := begin(t)

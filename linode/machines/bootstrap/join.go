@@ -59,7 +59,7 @@ func (j Join) check() error {
 	wrong := []error{
 		valid("node", j.Node, validation.IsDNS1123Subdomain(j.Node)),
 		form("region", j.Region, nameForm), form("plan type", j.PlanType, nameForm),
-		checkTaints(j.Taints), checkKubelet(j.Kubelet),
+		checkTaints(j.Taints), CheckKubelet(j.Kubelet),
 	}
 	if !tokenForm.MatchString(j.Token) { // it is a secret: not shown
 		wrong = append(wrong, errors.New("the token is not <6 characters>.<16 characters> of a-z and 0-9"))

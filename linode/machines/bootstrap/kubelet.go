@@ -103,9 +103,9 @@ func pairs(m map[string]string, between string) string {
 	return strings.Join(all, ",")
 }
 
-// checkKubelet reports what a kubelet would not start with. What is in a flag is separated by
+// CheckKubelet reports what a kubelet would not start with, each with its field. What is in a flag is separated by
 // commas, so that nothing else may have one.
-func checkKubelet(k *settings) error {
+func CheckKubelet(k *settings) error {
 	if k == nil {
 		return nil
 	}
@@ -134,6 +134,9 @@ func checkKubelet(k *settings) error {
 		if n != nil && *n < 0 {
 			wrong = append(wrong, fmt.Errorf("kubelet.%s: %d is less than 0", field, *n))
 		}
+	}
+	if k.MaxPods != nil && *k.MaxPods == 0 {
+		wrong = append(wrong, errors.New("kubelet.maxPods: a node without pods is none"))
 	}
 	slices.SortStableFunc(wrong, func(a, b error) int { return cmp.Compare(fmt.Sprint(a), fmt.Sprint(b)) })
 	return errors.Join(wrong...)

@@ -70,6 +70,9 @@ type Config struct {
 	Listed func(asked time.Time, all []lkeapi.Instance)
 	// Refused is told why the machine of a claim was not made; nil for nobody.
 	Refused func(ctx context.Context, uid string, err error)
+	// Held is told which claims are held though Linode says that their machines are gone; nil for
+	// nobody.
+	Held func(ctx context.Context, uids []string) error
 	// Queued is told which claims wait for the rate limit of new Linodes, and for nothing else;
 	// nil for nobody.
 	Queued func(ctx context.Context, uids []string) error
@@ -102,6 +105,9 @@ func New(cfg Config) *Carrier {
 	}
 	if cfg.Refused == nil {
 		cfg.Refused = func(context.Context, string, error) {}
+	}
+	if cfg.Held == nil {
+		cfg.Held = func(context.Context, []string) error { return nil }
 	}
 	if cfg.Queued == nil {
 		cfg.Queued = func(context.Context, []string) error { return nil }
@@ -180,6 +186,9 @@ func (c *Carrier) Step(ctx context.Context) (time.Duration, error) {
 		c.once(ctx, "say which claims wait for the rate limit", func(ctx context.Context) error {
 			return c.cfg.Queued(ctx, d.Queued)
 		})
+	}
+	if len(d.Held) > 0 {
+		c.once(ctx, "say which claims are held", func(ctx context.Context) error { return c.cfg.Held(ctx, d.Held) })
 	}
 	c.begin(ctx, view, d)
 	return d.PollIn, nil
