@@ -12,6 +12,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/install"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/nodeplan"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/simulate"
+	"github.com/lkeplan/lkeplan/cmd/lkeplan/starter"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/status"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/test"
 	"github.com/lkeplan/lkeplan/cmd/lkeplan/top"
@@ -53,7 +54,7 @@ Karpenter, says what a change does to nodes and to the bill, and applies it.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	flags.Group(root, "Write and check:",
-		newInit(env), newFmt(env), newValidate(env), newRender(env), test.New(env), newConsole(env), newGraph(env),
+		starter.New(env), newFmt(env), newValidate(env), newRender(env), test.New(env), newConsole(env), newGraph(env),
 		newExplain(env))
 	flags.Group(root, "Compare and apply:",
 		newDiff(env), newPlan(env), newShow(env), newApply(env), newSnapshot(env),

@@ -1,4 +1,6 @@
-package main
+// Package starter is the command init, which writes a first configuration. It reads nothing but
+// whether there is one already.
+package starter
 
 import (
 	"context"
@@ -23,7 +25,8 @@ import (
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
-func newInit(env *env) *cobra.Command {
+// New returns the command.
+func New(env *flags.Env) *cobra.Command {
 	var cluster, region string
 	tier := flags.Choice{Value: "standard", Of: []string{"standard", "enterprise"}}
 	mode := flags.Choice{Value: schemas.ModeLKE, Of: []string{schemas.ModeLKE, schemas.ModeInstance}}
@@ -73,7 +76,7 @@ func baseName(dir string) string {
 }
 
 // initialize writes the configuration, once it has been found to be valid.
-func initialize(ctx context.Context, env *env, dir string, src []byte) error {
+func initialize(ctx context.Context, env *flags.Env, dir string, src []byte) error {
 	present, err := configured(dir)
 	if err != nil {
 		return err
