@@ -89,7 +89,7 @@ func newImport(env *env) *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("tier", "mode")
 	_ = cmd.MarkFlagFilename("terraform")
 	_ = cmd.MarkFlagDirname("out-dir") // the only error is that there is no such flag
-	_ = cmd.RegisterFlagCompletionFunc("region", regions)
+	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions)
 	asks := flags.Effect{
 		When: func([]string) bool { return len(i.from) == 0 }, Else: "is not for --from: no cluster is asked",
 	}

@@ -21,7 +21,6 @@ import (
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/files"
-	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/schemas"
 )
 
@@ -59,7 +58,7 @@ missing; the working directory is taken where none is given.`,
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	mode.Flag(cmd, "mode", "", "what makes nodes, the `MODE` of the controller")
-	_ = cmd.RegisterFlagCompletionFunc("region", regions) // the only error is that there is no such flag
+	_ = cmd.RegisterFlagCompletionFunc("region", flags.Regions) // the only error is that there is no such flag
 	flags.Always("cluster", "region", "mode").And(flags.Effects{"tier": {
 		When: func([]string) bool { return mode.Value == schemas.ModeLKE },
 		Else: "is for clusters of LKE; leave it out with --mode instance",
@@ -115,16 +114,6 @@ func configured(dir string) (string, error) {
 		}
 	}
 	return "", nil
-}
-
-// regions completes --region.
-func regions(*cobra.Command, []string, string) (names []string, _ cobra.ShellCompDirective) {
-	if known, err := catalog.Embedded(); err == nil {
-		for _, region := range known.Regions() {
-			names = append(names, cobra.CompletionWithDesc(region.ID, region.Label))
-		}
-	}
-	return names, cobra.ShellCompDirectiveNoFileComp
 }
 
 // starterFile is what a start fills in.
