@@ -1,6 +1,7 @@
 cluster {
   name   = "sandbox"
   region = "us-ord"
+  mode   = "instance"
 }
 
 node_class "default" {
