@@ -88,7 +88,8 @@ func newCommand(getenv func(string) string, stderr io.Writer) *cobra.Command {
 	}
 	f := cmd.Flags()
 	f.StringVar(&s.LinodeURL, "linode-url", getenv("LINODE_URL"), "Linode API ($LINODE_URL)")
-	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"), "label of the LKE cluster, or in instance mode the name of the cluster ($CLUSTER_NAME)")
+	f.StringVar(&s.ClusterName, "cluster-name", getenv("CLUSTER_NAME"),
+		"label of the LKE cluster, or in instance mode the name of the cluster ($CLUSTER_NAME)")
 	f.IntVar(&s.ClusterID, "cluster-id", 0, "number of the LKE cluster ($LKE_CLUSTER_ID)")
 	f.StringVar(&s.Region, "region", "", "region of the cluster, which is found out on LKE ($LINODE_REGION)")
 	f.StringVar(&s.only, "only", "",

@@ -57,7 +57,8 @@ func (s settings) findings() []Finding {
 			"set LINODE_REGION (region) to the one that the cluster is in, such as us-ord"})
 	}
 	if s.id != "" {
-		found = append(found, Finding{Fail, of, "the controller does not start with LKE_CLUSTER_ID, which names a cluster of LKE",
+		found = append(found, Finding{Fail, of,
+			"the controller does not start with LKE_CLUSTER_ID, which names a cluster of LKE",
 			"take LKE_CLUSTER_ID (settings.clusterID) away, or KARPENTER_MODE (settings.mode)"})
 	}
 	if len(found) > 1 {
@@ -76,6 +77,9 @@ func (p Patient) way(ctx context.Context, s settings) []Finding {
 	switch {
 	case err != nil:
 		return unknown(of, err)
+	case s.endpoint != "" && info == nil && !p.isK3s(ctx):
+		return []Finding{{Warn, of, "machines are told " + s.endpoint + ", and there is no ConfigMap kube-public/cluster-info: " +
+			"classes that join by kubeadm make none", "kubeadm init phase bootstrap-token, where there are such classes"}}
 	case s.endpoint != "":
 		return []Finding{{OK, of, "machines are told " + s.endpoint, ""}}
 	case info == nil:
@@ -92,11 +96,7 @@ const bootstrappers = "system:bootstrappers:kubeadm:default-node-token"
 // any cannot be asked: who has set it up for them has bound their group.
 func (p Patient) tokens(ctx context.Context) []Finding {
 	const of = "bootstrap tokens"
-	info, _, err := p.Cluster.Server(ctx)
-	if err != nil {
-		return unknown(of, err)
-	}
-	if strings.Contains(info.GitVersion, "+k3s") {
+	if p.isK3s(ctx) {
 		return []Finding{{OK, of, "k3s takes them itself", ""}}
 	}
 	bindings, err := p.Cluster.List(ctx, "rbac.authorization.k8s.io/v1", "ClusterRoleBinding")
@@ -111,6 +111,12 @@ func (p Patient) tokens(ctx context.Context) []Finding {
 	}
 	text := "the ClusterRoleBinding " + manifest.Name(bindings[at]) + " lets machines ask for certificates"
 	return []Finding{{OK, of, text, ""}}
+}
+
+// isK3s reports whether the API server says that it is k3s's.
+func (p Patient) isK3s(ctx context.Context) bool {
+	info, _, err := p.Cluster.Server(ctx)
+	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }
 
 // bootstraps reports whether a binding lets machines with bootstrap tokens ask for

@@ -70,8 +70,8 @@ func (p Patient) linodes(ctx context.Context, name string) []Finding {
 		}
 	}
 	if about.Level == OK && len(lacks) > 0 {
-		about = Finding{Warn, of, "the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready",
-			token}
+		about = Finding{Warn, of,
+			"the token lacks " + strings.Join(lacks, " and ") + ": classes that name such things are not ready", token}
 	}
 	text := fmt.Sprintf("the account has %d with the tag %s", len(all), tag)
 	return []Finding{about, {OK, "Linodes", text, ""}}

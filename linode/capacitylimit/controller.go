@@ -92,7 +92,7 @@ func (c *Controller) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 	if err := c.client.List(ctx, &pools, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list the NodePools: %w", err)
 	}
-	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, hasOwn) {
+	if len(list.Items)+len(c.known) == 0 && c.enforcer.unlimited() && !slices.ContainsFunc(pools.Items, limitedOrReached) {
 		return ctrl.Result{}, nil // nothing to count all NodeClaims for at each change of one
 	}
 	tally, err := c.enforcer.Show(ctx)

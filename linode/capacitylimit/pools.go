@@ -31,8 +31,8 @@ func limited(pool karpv1.NodePool) bool {
 	return len(pool.Spec.Limits) > 0 && !(capped && nodes.IsZero())
 }
 
-// hasOwn reports whether a NodePool has limits of its own, or says that it has.
-func hasOwn(pool karpv1.NodePool) bool { return limited(pool) || reached(&pool) }
+// limitedOrReached reports whether a NodePool has limits of its own, or says that it has.
+func limitedOrReached(pool karpv1.NodePool) bool { return limited(pool) || reached(&pool) }
 
 // reached reports whether a NodePool says that it is at its limit.
 func reached(pool *karpv1.NodePool) bool {
@@ -52,10 +52,12 @@ var poolChanges = predicate.Or[client.Object](predicate.GenerationChangedPredica
 
 // ownLimits has each NodePool say whether it is at the limits in its spec, and reports
 // whether those of any refuse it the cheapest node.
-func (c *Controller) ownLimits(ctx context.Context, tally limits.Tally, pools []karpv1.NodePool) (bind bool, err error) {
+func (c *Controller) ownLimits(
+	ctx context.Context, tally limits.Tally, pools []karpv1.NodePool,
+) (bind bool, err error) {
 	for i := range pools {
 		pool := &pools[i]
-		if !hasOwn(*pool) || !pool.DeletionTimestamp.IsZero() {
+		if !limitedOrReached(*pool) || !pool.DeletionTimestamp.IsZero() {
 			continue
 		}
 		var full string

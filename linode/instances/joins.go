@@ -32,7 +32,7 @@ type Joins struct {
 // userData is what the machine of a claim reads when it boots. Its token is good for 20
 // minutes at least, and the same whenever it is asked for.
 func (j Joins) userData(ctx context.Context, nc *karpv1.NodeClaim, node string, o order.Order) ([]byte, error) {
-	server, ca, err := j.way(ctx)
+	server, ca, err := j.way(ctx, o.Bootstrap.Kind)
 	if err != nil {
 		return nil, err
 	}
@@ -81,19 +81,23 @@ func (j Joins) template(ctx context.Context, b linodev1alpha1.Bootstrap) (string
 }
 
 // way is where the API server is, and by which certificates it is known. kubeadm writes both
-// into cluster-info; clusters without it have the certificates in each namespace.
-func (j Joins) way(ctx context.Context) (server string, ca []byte, err error) {
+// into cluster-info, and joins by nothing else; clusters without it have the certificates in
+// each namespace.
+func (j Joins) way(ctx context.Context, kind string) (server string, ca []byte, err error) {
 	var info corev1.ConfigMap
 	err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-public", Name: "cluster-info"}, &info)
 	switch {
 	case err == nil:
 		server, ca, err = readInfo(info.Data["kubeconfig"])
+	case apierrors.IsNotFound(err) && kind == linodev1alpha1.BootstrapKubeadm:
+		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info, by which kubeadm " +
+			"joins; make it: kubeadm init phase bootstrap-token")
 	case apierrors.IsNotFound(err) && j.Endpoint != "":
 		err = j.Live.Get(ctx, client.ObjectKey{Namespace: "kube-system", Name: "kube-root-ca.crt"}, &info)
 		ca = []byte(info.Data["ca.crt"])
 	case apierrors.IsNotFound(err):
-		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info, as kubeadm makes; " +
-			"set CLUSTER_ENDPOINT to its address, such as https://10.0.0.2:6443")
+		return "", nil, errors.New("where the API server is: there is no ConfigMap kube-public/cluster-info; set " +
+			"CLUSTER_ENDPOINT to its address, such as https://10.0.0.2:6443")
 	}
 	if err != nil {
 		return "", nil, fmt.Errorf("where the API server is: %w", err)

@@ -2,6 +2,7 @@ package instances
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -55,21 +56,25 @@ func (o *Orders) Order(
 		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("LinodeNodeClass %q gives each NodePool a "+
 			"placement group, and the NodeClaim is of no NodePool", class.Name))
 	}
-	full, err := o.groups.full(ctx, o.client, is, string(nc.UID))
-	if err != nil {
+	if why, err := o.full(ctx, is, string(nc.UID)); err != nil {
 		return nil, err
-	}
-	if full {
-		return nil, cloudprovider.NewInsufficientCapacityError(fmt.Errorf("%s has all of the %d Linodes that it takes",
-			is.Group(), is.PlacementGroupMax))
+	} else if why != "" {
+		return nil, cloudprovider.NewInsufficientCapacityError(errors.New(why))
 	}
 	return map[string]string{order.Annotation: is.Encode()}, nil
 }
 
 // Full is linode's Full: a placement group takes few.
-func (o *Orders) Full(ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool) (string, error) {
-	is := orderOf(class, pool, "")
-	full, err := o.groups.full(ctx, o.client, is, "")
+func (o *Orders) Full(
+	ctx context.Context, class *linodev1alpha1.LinodeNodeClass, pool *karpv1.NodePool,
+) (why string, err error) {
+	return o.full(ctx, orderOf(class, pool, ""), "")
+}
+
+// full says why there is no room for a machine of an order; "" where there is, which a claim
+// then has.
+func (o *Orders) full(ctx context.Context, is order.Order, uid string) (why string, err error) {
+	full, err := o.groups.full(ctx, o.client, is, uid)
 	if err != nil || !full {
 		return "", err
 	}

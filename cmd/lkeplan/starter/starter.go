@@ -54,7 +54,8 @@ missing; the working directory is taken where none is given.`,
 			return initialize(cmd.Context(), env, dir, begin.file(cluster, region))
 		},
 	}
-	cmd.Flags().StringVar(&cluster, "cluster", "", "`NAME` of the cluster, in LKE or as CLUSTER_NAME says (default: that of the directory)")
+	cmd.Flags().StringVar(&cluster, "cluster", "",
+		"`NAME` of the cluster, in LKE or as CLUSTER_NAME says (default: that of the directory)")
 	cmd.Flags().StringVar(&region, "region", "us-ord", "Linode `REGION` of the cluster")
 	tier.Flag(cmd, "tier", "", "the `TIER` of LKE")
 	mode.Flag(cmd, "mode", "", "what makes nodes, the `MODE` of the controller")
@@ -126,8 +127,9 @@ type start struct{ where, how, class string }
 
 // lkeStart is that of a cluster of LKE.
 func lkeStart(tier string) start {
-	return start{" for LKE", "tier = " + quote(tier), `# How machines are set up. Without arguments everything is as LKE does it.
-node_class "default" {}`}
+	const class = `# How machines are set up. Without arguments everything is as LKE does it.
+node_class "default" {}`
+	return start{" for LKE", "tier = " + quote(tier), class}
 }
 
 // instanceStart is that of a cluster that somebody runs on Linodes.
