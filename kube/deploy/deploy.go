@@ -24,7 +24,7 @@ func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, er
 	rules, bindings := map[string][]rbacv1.PolicyRule{}, []rbacv1.RoleBinding{}
 	names := []string{"rbac.yaml", "controller.yaml", "gitops.yaml"}
 	if instances {
-		names = append(names, "instance.yaml") // a role in it takes the place of one before
+		names = append(names, "instance.yaml")
 	}
 	for _, name := range names {
 		raw, err := manifests.ReadFile(name)

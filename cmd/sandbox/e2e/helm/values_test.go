@@ -43,7 +43,7 @@ func TestValues(t *testing.T) {
 			[]string{`{name: KARPENTER_MODE, value: "instance"}`, `{name: LINODE_REGION, value: "us-ord"}`,
 				`{name: CLUSTER_ENDPOINT, value: "https://10.0.0.2:6443"}`, "kind: CiliumClusterwideNetworkPolicy",
 				"'system:serviceaccount:lkeplan-system:karpenter'"},
-			[]string{"LKE_CLUSTER_ID", "[lkeplan-cluster]\n    verbs: [get, patch]", "kind: Tier"},
+			[]string{"LKE_CLUSTER_ID", "kind: Tier"},
 		},
 		"calico": {
 			[]string{`{name: KARPENTER_MODE, value: "instance"}`, "kind: Tier", "kind: GlobalNetworkPolicy"},
