@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -46,6 +47,8 @@ func TestSandboxPlaysNodes(t *testing.T) {
 	createDeployment(t, client)
 	pool := makePool(t, report)
 	eventually(t, 30*time.Second, func() error { return nodeJoined(t.Context(), client) })
+	eventually(t, 30*time.Second, func() error { return podRuns(t.Context(), client) })
+	unready(t, client)
 	eventually(t, 30*time.Second, func() error { return podRuns(t.Context(), client) })
 
 	linodeCall(t, report, http.MethodDelete, pool, "")
@@ -116,11 +119,31 @@ func podRuns(ctx context.Context, client kubernetes.Interface) error {
 		return err
 	}
 	for _, pod := range pods.Items {
-		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" {
+		if pod.Status.Phase == corev1.PodRunning && pod.Spec.NodeName != "" && podReady(&pod).Status == corev1.ConditionTrue {
 			return nil
 		}
 	}
-	return fmt.Errorf("none of %d pods runs", len(pods.Items))
+	return fmt.Errorf("none of %d pods runs and is ready", len(pods.Items))
+}
+
+// podReady returns the condition of a pod that runs.
+func podReady(pod *corev1.Pod) *corev1.PodCondition {
+	at := slices.IndexFunc(pod.Status.Conditions, func(c corev1.PodCondition) bool { return c.Type == corev1.PodReady })
+	return &pod.Status.Conditions[at]
+}
+
+// unready does to the pod what the node lifecycle controller does to one that was bound
+// before it had seen that the pod's node is ready.
+func unready(t *testing.T, client kubernetes.Interface) {
+	t.Helper()
+	pods, err := client.CoreV1().Pods("demo").List(t.Context(), metav1.ListOptions{})
+	if err != nil || len(pods.Items) != 1 {
+		t.Fatalf("pods %v, %v", pods, err)
+	}
+	podReady(&pods.Items[0]).Status = corev1.ConditionFalse
+	if _, err := client.CoreV1().Pods("demo").UpdateStatus(t.Context(), &pods.Items[0], metav1.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // makePool makes a pool of one node and returns its path.

@@ -98,7 +98,7 @@ func (s *sandbox) until(what string, within time.Duration, holds func(state) boo
 		}
 		if time.Now().After(deadline) {
 			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", patience*within, what, now,
-				s.kube("", "get", "pods,nodes,nodeclaims", "-A", "-o", "wide"),
+				s.kube("", "get", "pods,nodes,nodeclaims,poddisruptionbudgets", "-A", "-o", "wide"),
 				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
 		}
 		time.Sleep(200 * time.Millisecond)

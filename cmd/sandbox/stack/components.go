@@ -1,6 +1,7 @@
 package stack
 
 import (
+	_ "embed"
 	"fmt"
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/binaries"
@@ -22,6 +23,11 @@ const (
 // to 50) protect a shared API server; here they would only make a burst of pods
 // slow.
 const apiRate = "1000"
+
+// podReadyAgain is a stage that KWOK does not come with.
+//
+//go:embed pod-ready-again.yaml
+var podReadyAgain []byte
 
 // component says how one process is started and how it is known to work.
 type component struct {

@@ -143,7 +143,8 @@ func (l *launch) spawn(c component) error {
 			return err
 		}
 	}
-	w := wiring{layout: where, port: l.stack.port, stages: l.assets(binaries.Stages()), audit: l.config.Audit}
+	w := wiring{layout: where, port: l.stack.port, audit: l.config.Audit,
+		stages: append(l.assets(binaries.Stages()), where.podReadyAgain())}
 	// Nothing of the user's settings, proxies above all, reaches a component.
 	// A sandbox is short: memory costs it less than to collect garbage.
 	env := []string{"HOME=" + where.home(), "TMPDIR=" + where.home(), "PATH=/usr/bin:/bin", "GOGC=400"}

@@ -34,6 +34,7 @@ func (l layout) home() string                { return l.path("home") }
 func (l layout) simulator() string           { return l.path("simulator.json") }
 func (l layout) artifacts() string           { return l.path("artifacts") }
 func (l layout) auditPolicy() string         { return l.path("audit.json") }
+func (l layout) podReadyAgain() string       { return l.path("pod-ready-again.yaml") }
 func (l layout) auditLog() string            { return l.log("audit") }
 
 func (l layout) pki(name string) string { return l.path("pki", name) }
@@ -60,7 +61,7 @@ func (l layout) furnish() error {
 // clear removes the sandbox's entries, but not its logs, its state and its lock.
 func (l layout) clear() error {
 	for _, entry := range []string{l.kubeconfig(), l.etcdData(), l.home(), l.simulator(), l.artifacts(), l.auditPolicy(),
-		l.path("pki")} {
+		l.podReadyAgain(), l.path("pki")} {
 		if err := os.RemoveAll(entry); err != nil {
 			return err
 		}

@@ -195,6 +195,9 @@ func (c Config) furnish(l layout, all users) error {
 	if err := os.WriteFile(l.tokens(), []byte(all.tokenFile()), 0o600); err != nil {
 		return err
 	}
+	if err := os.WriteFile(l.podReadyAgain(), podReadyAgain, 0o600); err != nil {
+		return err
+	}
 	if err := os.WriteFile(l.auditPolicy(), []byte(auditPolicy), 0o600); err != nil {
 		return err
 	}
