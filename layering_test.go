@@ -53,6 +53,8 @@ var rules = []rule{
 		why: "what a machine reads follows from what its caller says"},
 	{from: "linode/machines/token", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/machines/bootstrap"},
 		why: "tokens are made and revoked in the cluster, whatever reads them"},
+	{from: "linode/machines/certificate", forbidden: []string{"linode/lkeapi", "linode/fleet", "linode/machines/bootstrap"},
+		why: "whose certificate it is follows from the request and the NodeClaim"},
 	{from: "linode/nodeclaim", forbidden: []string{
 		"linode/lkeapi", "linode/catalog", "linode/instancetype", "linode/fleet", "linode/earlybind",
 	}, why: "what a NodeClaim says is read from the NodeClaim alone"},

@@ -17,6 +17,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/earlybind"
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/instances"
+	"github.com/lkeplan/lkeplan/linode/machines/certificate"
 	"github.com/lkeplan/lkeplan/linode/machines/token"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
@@ -113,6 +114,7 @@ func instanceMode(ctx context.Context, mgr manager.Manager, cfg Config, linodes 
 		controllers: []controller.Controller{
 			instances.NewTrigger(machines),
 			instances.NewRejoiner(machines),
+			certificate.NewApprover(c, claims.Writer{Client: c, Events: events}, identity.Node),
 			token.NewController(tokens, live),
 			earlybind.NewDisowner(c, identity.IsNode),
 		},

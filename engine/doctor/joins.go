@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lkeplan/lkeplan/linode/machines/token"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -89,11 +90,8 @@ func (p Patient) way(ctx context.Context, s settings) []Finding {
 	return []Finding{{OK, of, "machines are told what the ConfigMap kube-public/cluster-info says", ""}}
 }
 
-// bootstrappers is the group of machines that have no certificate yet, as kubeadm names it.
-const bootstrappers = "system:bootstrappers:kubeadm:default-node-token"
-
-// tokens looks whether machines can join by bootstrap tokens. Whether the API server takes
-// any cannot be asked: who has set it up for them has bound their group.
+// tokens looks whether machines can join by bootstrap tokens, and what else these are good
+// for. Whether the API server takes any cannot be asked.
 func (p Patient) tokens(ctx context.Context) []Finding {
 	const of = "bootstrap tokens"
 	if p.isK3s(ctx) {
@@ -103,15 +101,24 @@ func (p Patient) tokens(ctx context.Context) []Finding {
 	if err != nil {
 		return unknown(of, err)
 	}
-	at := slices.IndexFunc(bindings, bootstraps)
-	if at < 0 {
-		return []Finding{{Warn, of, "no ClusterRoleBinding gives system:node-bootstrapper to the group " + bootstrappers +
-			": machines get no certificate", "kubeadm init phase bootstrap-token, and start the API server with " +
-			"--enable-bootstrap-token-auth; classes with bootstrap custom may do without"}}
+	all := []string{token.Group, "system:bootstrappers", "system:authenticated"} // that each such token is in
+	for _, b := range bindings {
+		if role := manifest.Text(b, "roleRef", "name"); role == approvesAny && binds(b, all...) {
+			return []Finding{{Warn, of, fmt.Sprintf("the ClusterRoleBinding %s has the certificate of any Node approved for "+
+				"whoever has the token of a machine", manifest.Name(b)), "bind " + approvesAny + " to the group of your own " +
+				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
+		}
 	}
-	text := "the ClusterRoleBinding " + manifest.Name(bindings[at]) + " lets machines ask for certificates"
-	return []Finding{{OK, of, text, ""}}
+	if !slices.ContainsFunc(bindings, func(b map[string]any) bool { return binds(b, token.Group) }) {
+		return []Finding{{Fail, of, "no ClusterRoleBinding lets the group " + token.Group + " ask for certificates: " +
+			"no machine joins", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
+	}
+	return []Finding{{OK, of, "machines may ask for certificates, and each gets that of its own Node", ""}}
 }
+
+// approvesAny is the ClusterRole whose bearers have each request for the certificate of a
+// kubelet approved by kube-controller-manager.
+const approvesAny = "system:certificates.k8s.io:certificatesigningrequests:nodeclient"
 
 // isK3s reports whether the API server says that it is k3s's.
 func (p Patient) isK3s(ctx context.Context) bool {
@@ -119,15 +126,12 @@ func (p Patient) isK3s(ctx context.Context) bool {
 	return err == nil && strings.Contains(info.GitVersion, "+k3s")
 }
 
-// bootstraps reports whether a binding lets machines with bootstrap tokens ask for
-// certificates.
-func bootstraps(binding map[string]any) bool {
+// binds reports whether a binding is for one of those groups.
+func binds(binding map[string]any, groups ...string) bool {
 	subjects, _ := manifest.Lookup(binding, "subjects")
 	all, _ := subjects.([]any)
-	return manifest.Text(binding, "roleRef", "name") == "system:node-bootstrapper" &&
-		slices.ContainsFunc(all, func(s any) bool {
-			subject, _ := s.(map[string]any)
-			name := manifest.Text(subject, "name")
-			return manifest.Text(subject, "kind") == "Group" && (name == bootstrappers || name == "system:bootstrappers")
-		})
+	return slices.ContainsFunc(all, func(s any) bool {
+		subject, _ := s.(map[string]any)
+		return manifest.Text(subject, "kind") == "Group" && slices.Contains(groups, manifest.Text(subject, "name"))
+	})
 }

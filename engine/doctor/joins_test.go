@@ -13,13 +13,16 @@ func deployment(container string) string {
 
 const (
 	clusterInfo = `{metadata: {namespace: kube-public, name: cluster-info}}`
-	ofKubeadm   = `{metadata: {name: "kubeadm:kubelet-bootstrap"}, roleRef: {name: "system:node-bootstrapper"},
+	mayAsk      = `{metadata: {name: lkeplan-machines}, roleRef: {name: lkeplan-machines},
+		subjects: [{kind: Group, name: "system:bootstrappers:lkeplan"}]}`
+	ofKubeadm = `{metadata: {name: "kubeadm:node-autoapprove-bootstrap"},
+		roleRef: {name: "system:certificates.k8s.io:certificatesigningrequests:nodeclient"},
 		subjects: [{kind: Group, name: "system:bootstrappers:kubeadm:default-node-token"}]}`
 )
 
 // TestWhatMachinesNeedToJoin is looked at in instance mode, whoever says that it is that.
 func TestWhatMachinesNeedToJoin(t *testing.T) {
-	good := ward{"ConfigMap": {clusterInfo}, "ClusterRoleBinding": {ofKubeadm},
+	good := ward{"ConfigMap": {clusterInfo}, "ClusterRoleBinding": {ofKubeadm, mayAsk},
 		"Deployment": {deployment(`env: [{name: KARPENTER_MODE, value: instance}, {name: CLUSTER_NAME, value: prod},
 			{name: LINODE_REGION, value: us-ord}]`)}}
 	with := func(kind string, objects ...string) ward {
@@ -56,8 +59,11 @@ func TestWhatMachinesNeedToJoin(t *testing.T) {
 			want: []string{"", "warn: machines are told https://10.0.0.2:6443, and there is no ConfigMap", ""}},
 		"no cluster-info of k3s": {given: Patient{Endpoint: "https://10.0.0.2:6443"}, in: with("ConfigMap"),
 			version: "v1.33.1+k3s1", want: []string{"", "", ""}},
-		"nobody may bootstrap": {in: with("ClusterRoleBinding", strings.Replace(ofKubeadm, "Group", "User", 1)),
-			want: []string{"", "", "warn: no ClusterRoleBinding gives system:node-bootstrapper"}},
+		"machines may not ask": {in: with("ClusterRoleBinding", ofKubeadm, strings.Replace(mayAsk, "Group", "User", 1)),
+			want: []string{"", "", "fail: no ClusterRoleBinding lets the group system:bootstrappers:lkeplan ask"}},
+		"any token gets the certificate of any Node": {
+			in:   with("ClusterRoleBinding", mayAsk, strings.Replace(ofKubeadm, ":kubeadm:default-node-token", "", 1)),
+			want: []string{"", "", "warn: the ClusterRoleBinding kubeadm:node-autoapprove-bootstrap has the certificate of any"}},
 		"k3s needs no binding": {in: with("ClusterRoleBinding"), version: "v1.33.1+k3s1", want: []string{"", "", ""}},
 	}
 	for name, tt := range tests {

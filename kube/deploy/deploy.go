@@ -48,6 +48,9 @@ func Needed(instances bool) (map[string][]authorizationv1.ResourceAttributes, er
 	needed := map[string][]authorizationv1.ResourceAttributes{}
 	for _, b := range bindings {
 		for _, subject := range b.Subjects {
+			if subject.Kind != rbacv1.ServiceAccountKind {
+				continue // machines that join
+			}
 			for _, rule := range rules[b.RoleRef.Kind+" "+b.RoleRef.Name] {
 				needed[subject.Name] = append(needed[subject.Name], rights(rule, b.Namespace)...)
 			}

@@ -89,7 +89,7 @@ func (c cluster) spec(ctx context.Context, uid string) (lkeapi.InstanceSpec, err
 			return lkeapi.InstanceSpec{}, err
 		}
 	}
-	text, err := c.cfg.Joins.userData(ctx, nc, machines.Label(c.cfg.Identity.Name, uid), o)
+	text, err := c.cfg.Joins.userData(ctx, nc, c.cfg.Identity.Node(uid), o)
 	if err != nil {
 		return lkeapi.InstanceSpec{}, err
 	}
@@ -128,7 +128,7 @@ func (c cluster) InUse(ctx context.Context, machine int, label string) (owned, i
 	for k := range list.Items {
 		nc := &list.Items[k]
 		owned = owned || nodeclaim.InstanceOf(nc.Status.ProviderID) == machine ||
-			machines.Label(c.cfg.Identity.Name, string(nc.UID)) == label
+			c.cfg.Identity.Node(string(nc.UID)) == label
 	}
 	var node corev1.Node
 	err = c.cfg.Live.Get(ctx, client.ObjectKey{Name: label}, &node)
@@ -161,7 +161,7 @@ func (c cluster) GiveUp(ctx context.Context, uid string, why carry.Reason) error
 	if live.UID != nc.UID || !nodeclaim.IsPending(live.Status.ProviderID) || !live.DeletionTimestamp.IsZero() {
 		return nil
 	}
-	reason := fmt.Sprintf("another Linode of the account is called %s", machines.Label(c.cfg.Identity.Name, uid))
+	reason := fmt.Sprintf("another Linode of the account is called %s", c.cfg.Identity.Node(uid))
 	if why == carry.Starved {
 		plan := nodeclaim.PlanOf(nc)
 		c.cfg.Types.Block(plan, time.Now().Add(c.cfg.Timing.NoCapacity))

@@ -70,6 +70,9 @@ func (id Identity) Tag() string {
 // NameTag is the tag by which people find them.
 func (id Identity) NameTag() string { return tagOfName + id.Name }
 
+// Node is the label of the machine of a claim, and the name of its Node.
+func (id Identity) Node(uid string) string { return machines.Label(id.Name, uid) }
+
 // IsNode reports whether a Node of that name can be of one of the cluster's Linodes.
 func (id Identity) IsNode(name string) bool { return machines.Ours(id.Name, name) }
 

@@ -21,7 +21,7 @@ import (
 // Orders are linode's Orders of machines that are Linodes of their own.
 type Orders struct {
 	client client.Client
-	kubelets
+	offers
 	groups groups
 }
 
@@ -31,7 +31,7 @@ func NewOrders(c client.Client) *Orders { return &Orders{client: c} }
 // Known implements linode.Orders: what the class names was looked up.
 func (o *Orders) Known(class *linodev1alpha1.LinodeNodeClass) bool { return known(class) }
 
-// Offer implements linode.Orders: the settings of the class's kubelet count, and none is
+// Offer implements linode.Orders: what the class's kubelet and disks take counts, and none is
 // available while its placement group is full.
 func (o *Orders) Offer(
 	ctx context.Context, name string, pool *karpv1.NodePool, types []*cloudprovider.InstanceType,
@@ -44,7 +44,7 @@ func (o *Orders) Offer(
 	if err != nil {
 		return nil, err
 	}
-	return o.kubelets.offer(&class, full, types), nil
+	return o.offers.of(&class, full, types), nil
 }
 
 // Order implements linode.Orders.
@@ -102,30 +102,31 @@ func (o *Orders) Drifted(context.Context, *karpv1.NodeClaim, *linodev1alpha1.Lin
 	return "", nil
 }
 
-// kubelets remember the types as nodes of classes have them: Karpenter computes what is
+// offers remember the types as nodes of classes have them: Karpenter computes what is
 // allocatable once for each pointer.
-type kubelets struct {
+type offers struct {
 	mu   sync.Mutex
 	made map[string]variants // by class
 }
 
 // variants are the types of a class at one moment, by the types that they were made from.
 type variants struct {
-	hash          string
+	by            string // the order, without a plan type
 	types, hidden map[*cloudprovider.InstanceType]*cloudprovider.InstanceType
 }
 
-func (k *kubelets) offer(
+func (k *offers) of(
 	class *linodev1alpha1.LinodeNodeClass, full bool, types []*cloudprovider.InstanceType,
 ) []*cloudprovider.InstanceType {
-	if class.Spec.Kubelet == nil && !full {
+	is := order.For(class, "")
+	if !full && is.Plain() {
 		return types
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	v, known := k.made[class.Name]
-	if hash := class.Hash(); !known || v.hash != hash || len(v.types) > 4*len(types) || len(v.hidden) > 4*len(types) {
-		v = variants{hash, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{},
+	if by := is.Encode(); !known || v.by != by || len(v.types) > 4*len(types) || len(v.hidden) > 4*len(types) {
+		v = variants{by, map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{},
 			map[*cloudprovider.InstanceType]*cloudprovider.InstanceType{}}
 	}
 	if k.made == nil {
@@ -139,19 +140,18 @@ func (k *kubelets) offer(
 	offered := make([]*cloudprovider.InstanceType, len(types))
 	for n, it := range types {
 		if of[it] == nil {
-			of[it] = variant(it, class.Spec.Kubelet, hide)
+			of[it] = variant(it, is, hide)
 		}
 		offered[n] = of[it]
 	}
 	return offered
 }
 
-func variant(it *cloudprovider.InstanceType, kubelet *linodev1alpha1.KubeletConfiguration, hide bool,
-) *cloudprovider.InstanceType {
-	if kubelet == nil {
-		kubelet = &linodev1alpha1.KubeletConfiguration{}
-	}
-	with := instancetype.WithKubelet(it, kubelet)
+// variant is a type as the machines of an order have it, which is another one than the type
+// itself in any case.
+func variant(it *cloudprovider.InstanceType, is order.Order, hide bool) *cloudprovider.InstanceType {
+	kubelet := ptr.Deref(is.Kubelet, linodev1alpha1.KubeletConfiguration{})
+	with := instancetype.WithKubelet(instancetype.WithDisks(it, is.BootMiB, is.SwapMiB), &kubelet)
 	if hide {
 		with.Offerings = slices.Clone(with.Offerings)
 		for k, offering := range with.Offerings {
@@ -222,9 +222,8 @@ func (g *groups) full(ctx context.Context, c client.Client, o order.Order, uid s
 	return false, nil
 }
 
-// plain reports whether a claim's machine was ordered as its plan type has it: without settings
-// for the kubelet, a swap disk or a smaller disk, which take a share of it.
+// plain reports whether a claim's machine was ordered as its plan type has it.
 func plain(nc *karpv1.NodeClaim) bool {
 	o, err := order.Decode(nc.Annotations[order.Annotation])
-	return err == nil && o.Kubelet == nil && o.SwapMiB == nil && o.BootMiB == nil
+	return err == nil && o.Plain()
 }

@@ -2,6 +2,7 @@ package instances
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -137,6 +138,40 @@ func TestKubeletsTakeTheirShare(t *testing.T) {
 		if cpu, pods := free.Cpu().MilliValue(), offered[k].Capacity.Pods().Value(); cpu != 3900 || pods != 40 {
 			t.Errorf("%d mCPU and %d pods", cpu, pods)
 		}
+	}
+}
+
+// TestDisksTakeTheirShare: pods are promised no more of a machine's disk than the class leaves.
+func TestDisksTakeTheirShare(t *testing.T) {
+	const gib = 1 << 30
+	tests := map[string]struct {
+		spec string
+		want func(whole int64) int64 // of what the plan type has
+	}{
+		"a swap disk":             {`{image: x, swap_size: 4096}`, func(whole int64) int64 { return whole - 4*gib }},
+		"no swap disk":            {`{image: x, swap_size: 0}`, func(whole int64) int64 { return whole }},
+		"a small disk":            {`{image: x, osDisk: {size: 20Gi}}`, func(int64) int64 { return 20 * gib * 983 / 1000 }},
+		"a disk that is large":    {`{image: x, osDisk: {size: 20Ti}}`, func(whole int64) int64 { return whole }},
+		"more swap than there is": {`{image: x, swap_size: 4194304}`, func(int64) int64 { return 0 }},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			class := classOf(t, tt.spec)
+			o, types := NewOrders(clientWith(class)), typesOf(t).List()
+			offered, err := o.Offer(t.Context(), "default", nil, types)
+			if err != nil {
+				t.Fatal(err)
+			}
+			k := slices.IndexFunc(types, func(it *cloudprovider.InstanceType) bool { return it.Name == "g6-standard-4" })
+			want := tt.want(types[k].Capacity.StorageEphemeral().Value())
+			if got := offered[k].Capacity.StorageEphemeral().Value(); got != want {
+				t.Errorf("%d bytes, want %d", got, want)
+			}
+			free := offered[k].Allocatable() // a tenth is kept back
+			if got := free.StorageEphemeral().Value(); got < want*9/10-1024 || got > want*9/10 {
+				t.Errorf("%d bytes for pods, want %d", got, want*9/10)
+			}
+		})
 	}
 }
 

@@ -2,6 +2,7 @@ package instancetype
 
 import (
 	"context"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -9,6 +10,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -55,11 +57,35 @@ func (o *Observer) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if err := o.client.Get(ctx, req.NamespacedName, &node); err != nil {
 		return ctrl.Result{}, client.IgnoreNotFound(err)
 	}
-	if o.complete(&node) {
-		version := minor(node.Status.NodeInfo.KubeletVersion)
-		o.types.Record(node.Labels[corev1.LabelInstanceTypeStable], version, resourcesOf(node.Status))
+	if !o.complete(&node) {
+		return ctrl.Result{}, nil
+	}
+	plan, err := o.planOf(ctx, &node)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	reports := resourcesOf(node.Status)
+	if plan != "" && !o.types.Record(plan, minor(node.Status.NodeInfo.KubeletVersion), reports) {
+		log.FromContext(ctx).Info("a node reports what its plan type cannot have; plans go by the price list", "node", node.Name,
+			"plan", plan, "memory", reports.Capacity.MemoryBytes, "storage", reports.Capacity.EphemeralBytes)
 	}
 	return ctrl.Result{}, nil
+}
+
+// planOf is the plan type of a Node's NodeClaim; "" where it has none. What the Node itself is
+// labelled with, its kubelet may have written.
+func (o *Observer) planOf(ctx context.Context, node *corev1.Node) (string, error) {
+	var list karpv1.NodeClaimList
+	err := o.client.List(ctx, &list, client.MatchingFields{"status.providerID": node.Spec.ProviderID})
+	if err != nil {
+		return "", fmt.Errorf("list the NodeClaims with provider id %s: %w", node.Spec.ProviderID, err)
+	}
+	for _, claim := range list.Items {
+		if claim.Status.NodeName == node.Name {
+			return claim.Labels[corev1.LabelInstanceTypeStable], nil
+		}
+	}
+	return "", nil
 }
 
 // resourcesOf reads what a node reports of itself.

@@ -206,13 +206,15 @@ func (t *Set) SetVersion(version string) {
 
 // Record records what a node of a plan type reports of itself under a minor
 // version of Kubernetes. Of several nodes the smallest counts: they differ by a
-// little. Devices are ignored, because their plugins may not be installed.
-func (t *Set) Record(plan, version string, reports catalog.NodeResources) {
+// little. Devices are ignored, because their plugins may not be installed, and so is a report
+// that differs by more than nodes do: one kubelet must not speak for all nodes to come. It
+// returns false for such a report.
+func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, known := t.plans[plan]
-	if !known || reports.Allocatable.MemoryBytes <= 0 || reports.Capacity.MemoryBytes > int64(p.MemoryMiB)<<20 {
-		return
+	if !known || reports.Capacity.MemoryBytes > int64(p.MemoryMiB)<<20 || !believable(reports, expected(p)) {
+		return false
 	}
 	at := observation{plan, version}
 	if before, again := t.reported[at]; again {
@@ -222,9 +224,21 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) {
 	if newer(version, t.version) {
 		t.version = version // the cluster was upgraded
 		t.rebuild(slices.Collect(maps.Keys(t.plans))...)
-		return
+		return true
 	}
 	t.rebuild(plan)
+	return true
+}
+
+// believable reports whether a node can have what it reports, where its plan type promises so
+// much. Firmware, kernel and file system take less than a fifth of memory and disk; what an
+// image's own kubelet reserves of them is taken for less than half.
+func believable(reports, promise catalog.NodeResources) bool {
+	enough := func(has, promised, percent int64) bool { return has >= promised*percent/100 }
+	return enough(reports.Capacity.MemoryBytes, promise.Capacity.MemoryBytes, 80) &&
+		enough(reports.Capacity.EphemeralBytes, promise.Capacity.EphemeralBytes, 80) &&
+		enough(reports.Allocatable.MemoryBytes, promise.Allocatable.MemoryBytes, 50) &&
+		enough(reports.Allocatable.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50)
 }
 
 // resources is what Karpenter plans with for a node of a plan type: what its nodes

@@ -145,6 +145,7 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 			ts.Record(plan, "1.36", reports(3800000))
 		}, 3800000},
 		{"more than the plan has is a mistake", func(ts *Set) { ts.Record(plan, "1.35", reports(5<<20)) }, unseen},
+		{"less than the plan can have is no report", func(ts *Set) { ts.Record(plan, "1.35", reports(3000000)) }, unseen},
 		{"another plan's node", func(ts *Set) { ts.Record("g6-standard-4", "1.35", reports(3919624)) }, unseen},
 	}
 	for _, tt := range tests {

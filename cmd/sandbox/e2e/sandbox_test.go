@@ -21,6 +21,7 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/lkesim"
+	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // The programs that the tests run: of this release, and of the one before.
@@ -132,6 +133,20 @@ func (s *sandbox) installCRDs() {
 	s.t.Helper()
 	s.kube("", "apply", "-f", "../../../schemas/crd/")
 	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
+	if s.env["KARPENTER_MODE"] == schemas.ModeInstance {
+		s.kube(ofMachines(s.t), "apply", "-f", "-")
+	}
+}
+
+// ofMachines is the part of what is installed that gives machines their rights.
+func ofMachines(t testing.TB) string {
+	var rights []string
+	for doc := range strings.SplitSeq(file(t, "../../../../kube/deploy/instance.yaml"), "\n---\n") {
+		if strings.Contains(doc, "name: lkeplan-machines") {
+			rights = append(rights, doc)
+		}
+	}
+	return strings.Join(rights, "\n---\n")
 }
 
 // controller is a running controller.

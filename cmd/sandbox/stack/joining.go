@@ -41,11 +41,13 @@ func (c *checker) letJoin(ctx context.Context) error {
 		_, err := rbac.ClusterRoleBindings().Create(ctx, binding, metav1.CreateOptions{})
 		errs = append(errs, unlessThere(err))
 	}
-	role, binding := readers()
-	_, err = rbac.Roles(role.Namespace).Create(ctx, role, metav1.CreateOptions{})
-	errs = append(errs, unlessThere(err))
-	_, err = rbac.RoleBindings(role.Namespace).Create(ctx, binding, metav1.CreateOptions{})
-	return errors.Join(append(errs, unlessThere(err))...)
+	for _, r := range readers() {
+		_, err = rbac.Roles(r.role.Namespace).Create(ctx, r.role, metav1.CreateOptions{})
+		errs = append(errs, unlessThere(err))
+		_, err = rbac.RoleBindings(r.role.Namespace).Create(ctx, r.binding, metav1.CreateOptions{})
+		errs = append(errs, unlessThere(err))
+	}
+	return errors.Join(errs...)
 }
 
 // unlessThere is nil for what is there: the last try made it.
@@ -103,16 +105,33 @@ func clusterBindings() []*rbacv1.ClusterRoleBinding {
 	return all
 }
 
-// readers let anybody read cluster-info.
-func readers() (*rbacv1.Role, *rbacv1.RoleBinding) {
-	meta := metav1.ObjectMeta{Namespace: metav1.NamespacePublic, Name: "kubeadm:bootstrap-signer-clusterinfo"}
-	role := &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
-		APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: []string{"cluster-info"},
-		Verbs: []string{"get"},
-	}}}
-	return role, &rbacv1.RoleBinding{
-		ObjectMeta: meta,
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
-		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: "system:anonymous"}},
+// reader lets somebody read ConfigMaps of a namespace.
+type reader struct {
+	role    *rbacv1.Role
+	binding *rbacv1.RoleBinding
+}
+
+// readers let anybody read cluster-info, and machines the settings of the cluster.
+func readers() []reader {
+	of := func(namespace, name string, who rbacv1.Subject, maps ...string) reader {
+		meta := metav1.ObjectMeta{Namespace: namespace, Name: name}
+		who.APIGroup = rbacv1.GroupName
+		return reader{
+			&rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{{
+				APIGroups: []string{""}, Resources: []string{"configmaps"}, ResourceNames: maps, Verbs: []string{"get"},
+			}}},
+			&rbacv1.RoleBinding{
+				ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: name},
+				Subjects: []rbacv1.Subject{who},
+			},
+		}
+	}
+	anybody := rbacv1.Subject{Kind: rbacv1.UserKind, Name: "system:anonymous"}
+	machines := rbacv1.Subject{Kind: rbacv1.GroupKind, Name: bootstrappers}
+	return []reader{
+		of(metav1.NamespacePublic, "kubeadm:bootstrap-signer-clusterinfo", anybody, "cluster-info"),
+		of(metav1.NamespaceSystem, "kubeadm:nodes-kubeadm-config", machines, "kubeadm-config"),
+		of(metav1.NamespaceSystem, "kubeadm:kubelet-config", machines, "kubelet-config"),
+		of(metav1.NamespaceSystem, "kube-proxy", machines, "kube-proxy"),
 	}
 }

@@ -33,7 +33,7 @@ func (k *Kubelet) certify(ctx context.Context) error {
 		return err
 	}
 	if k.join.Unready {
-		if err := k.isFree(ctx, client); err != nil {
+		if err := errors.Join(k.maySetUp(ctx, client), k.isFree(ctx, client)); err != nil {
 			return err
 		}
 	}
@@ -58,6 +58,18 @@ func (k *Kubelet) certify(ctx context.Context) error {
 	k.say(Certificate, "waits for "+name+" to be approved and signed")
 	k.certificate, err = csr.WaitForCertificate(ctx, client, name, uid)
 	return err
+}
+
+// maySetUp refuses to join where the token may not read what kubeadm reads of a cluster before
+// it asks for a certificate. What it says is not played, so it need not be there.
+func (k *Kubelet) maySetUp(ctx context.Context, client kubernetes.Interface) error {
+	for _, name := range []string{"kubeadm-config", "kubelet-config", "kube-proxy"} {
+		_, err := client.CoreV1().ConfigMaps(metav1.NamespaceSystem).Get(ctx, name, metav1.GetOptions{})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("read the settings of the cluster: %w", err)
+		}
+	}
+	return nil
 }
 
 // isFree refuses to join under the name of a Node that is ready, as kubeadm does.

@@ -70,7 +70,7 @@ func events() handler.EventHandler {
 			case !isWas || !isIs:
 			case was.UID != is.UID: // deleted and made again, which was not seen
 				revoke(was, q)
-			case nodeclaim.Managed(is) && done(is) && !done(was):
+			case nodeclaim.Managed(is) && Spent(is) && !Spent(was):
 				revoke(is, q)
 			}
 		},
@@ -114,7 +114,7 @@ func (c *Controller) living(ctx context.Context) (map[string]bool, error) {
 	}
 	alive := map[string]bool{}
 	for i := range list.Items {
-		if !done(&list.Items[i]) {
+		if !Spent(&list.Items[i]) {
 			alive[string(list.Items[i].UID)] = true
 		}
 	}

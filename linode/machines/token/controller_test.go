@@ -70,7 +70,7 @@ func TestSweepDeletesWhatIsLeftOver(t *testing.T) {
 			"waits": claim, "registered": registered, "going": going, "gone": claim,
 		}[name]()
 		nc.Name, nc.UID = name, types.UID(name)
-		s := wanted(nc, idsOf(name)[0], "0123456789abcdef", start)
+		s := wanted(nc, IDs(name)[0], "0123456789abcdef", start)
 		objects = append(objects, s)
 		if name != "gone" {
 			objects = append(objects, nc)
@@ -81,7 +81,7 @@ func TestSweepDeletesWhatIsLeftOver(t *testing.T) {
 	}
 	strange := foreign(0) // has our label, and not a name that we would give it
 	strange.Name, strange.Labels = "bootstrap-token-aaaaaa", map[string]string{Label: "gone"}
-	elsewhere := wanted(claim(), idsOf(uid)[0], "0123456789abcdef", start)
+	elsewhere := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start)
 	elsewhere.Namespace = "default"
 	c := cluster(interceptor.Funcs{}, append(objects, strange, elsewhere, foreign(1))...)
 	for _, s := range []*corev1.Secret{strange, elsewhere, foreign(1)} {
@@ -133,7 +133,7 @@ func TestSweepThatDoesNotKnowDeletesNothing(t *testing.T) {
 		t.Errorf("%v, left %v", err, secrets(t, c))
 	}
 	deleted, err := New(c, c).Sweep(t.Context(), func(ctx context.Context) (map[string]bool, error) {
-		s := secrets(t, c)[prefix+idsOf(uid)[0]]
+		s := secrets(t, c)[prefix+IDs(uid)[0]]
 		return nil, c.Update(ctx, &s)
 	})
 	if err == nil || len(deleted) > 0 || len(secrets(t, c)) != 1 {

@@ -15,6 +15,8 @@ import (
 	"fmt"
 	"math/big"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/awslabs/operatorpkg/status"
@@ -28,6 +30,11 @@ import (
 
 // Label is on the Secret of a NodeClaim, whose UID is its value.
 const Label = "lkeplan.dev/nodeclaim"
+
+// Group is the group of those who present such a token. It may ask for certificates, and
+// nobody approves them but package certificate: the group that kubeadm makes for its tokens
+// gets that of any Node.
+const Group = "system:bootstrappers:lkeplan"
 
 const (
 	namespace = metav1.NamespaceSystem
@@ -55,7 +62,7 @@ func New(reader client.Reader, writer client.Writer) *Tokens { return &Tokens{re
 // least. Whoever asks gets the same one for as long as its Secret is there. A claim that is
 // going or whose Node has registered gets none.
 func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
-	if done(claim) {
+	if Spent(claim) {
 		return "", fmt.Errorf("token of NodeClaim %s: it needs none, as it is going or has registered", claim.Name)
 	}
 	const tries = 5 // each ends because somebody else has written meanwhile
@@ -76,7 +83,7 @@ func (t *Tokens) Ensure(ctx context.Context, claim *karpv1.NodeClaim, now time.T
 // name, from when somebody else had the first.
 func (t *Tokens) ensureOnce(ctx context.Context, claim *karpv1.NodeClaim, now time.Time) (string, error) {
 	free := ""
-	for _, id := range idsOf(string(claim.UID)) {
+	for _, id := range IDs(string(claim.UID)) {
 		s, err := t.get(ctx, id)
 		switch {
 		case apierrors.IsNotFound(err):
@@ -151,7 +158,7 @@ func wanted(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.S
 		"token-id": id, "token-secret": secret,
 		"expiration":                     now.Add(lasts).UTC().Format(time.RFC3339),
 		"usage-bootstrap-authentication": "true", "usage-bootstrap-signing": "true",
-		"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+		"auth-extra-groups": Group,
 		"description":       "lkeplan: for the machine of NodeClaim " + claim.Name,
 	} {
 		data[key] = []byte(value)
@@ -170,7 +177,7 @@ func wanted(claim *karpv1.NodeClaim, id, secret string, now time.Time) *corev1.S
 // Revoke deletes the Secret of a claim, if it has one.
 func (t *Tokens) Revoke(ctx context.Context, uid string) error {
 	var failed []error
-	for _, id := range idsOf(uid) {
+	for _, id := range IDs(uid) {
 		s, err := t.get(ctx, id)
 		if err == nil && owner(s) == uid {
 			err = t.delete(ctx, s)
@@ -255,7 +262,7 @@ func owner(s *corev1.Secret) string {
 
 // named reports whether the Secret of a claim may have a name.
 func named(name, uid string) bool {
-	for _, id := range idsOf(uid) {
+	for _, id := range IDs(uid) {
 		if name == prefix+id {
 			return true
 		}
@@ -263,16 +270,23 @@ func named(name, uid string) bool {
 	return false
 }
 
-// done reports whether a claim needs no token any more.
-func done(claim *karpv1.NodeClaim) bool {
+// IsOf reports whether an account is the one that Kubernetes gives to the token of a claim.
+func IsOf(account, uid string) bool {
+	id, is := strings.CutPrefix(account, "system:bootstrap:")
+	return is && slices.Contains(IDs(uid), id)
+}
+
+// Spent reports whether a claim needs no token any more: it is going, or its Node has
+// registered.
+func Spent(claim *karpv1.NodeClaim) bool {
 	return !claim.DeletionTimestamp.IsZero() ||
 		claim.StatusConditions(status.WithObservedOnly()).Get(karpv1.ConditionTypeRegistered).IsTrue()
 }
 
 const characters = "0123456789abcdefghijklmnopqrstuvwxyz"
 
-// idsOf are the ids that the token of a claim may have, in the order in which they are tried.
-func idsOf(uid string) (all []string) {
+// IDs are the ids that the token of a claim may have, in the order in which they are tried.
+func IDs(uid string) (all []string) {
 	for n := range names {
 		sum := sha256.Sum256(fmt.Appendf(nil, "%s/%d", uid, n))
 		rest, base := new(big.Int).SetBytes(sum[:]), big.NewInt(int64(len(characters)))

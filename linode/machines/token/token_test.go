@@ -54,7 +54,7 @@ func going() *karpv1.NodeClaim {
 // foreign is a Secret of somebody else under one of the claim's names.
 func foreign(n int) *corev1.Secret {
 	return &corev1.Secret{
-		ObjectMeta: metav1.ObjectMeta{Name: prefix + idsOf(uid)[n], Namespace: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: prefix + IDs(uid)[n], Namespace: namespace},
 		Type:       corev1.SecretTypeBootstrapToken, Data: map[string][]byte{"token-secret": []byte("0123456789abcdef")},
 	}
 }
@@ -161,7 +161,7 @@ func TestOthersKeepTheirSecrets(t *testing.T) {
 				if err == nil || !strings.Contains(err.Error(), "NodeClaim general-x7k2p: all names") {
 					t.Errorf("token %s, %v", token, err)
 				}
-			case err != nil || token[:6] != idsOf(uid)[n]:
+			case err != nil || token[:6] != IDs(uid)[n]:
 				t.Errorf("token %s, %v", token, err)
 			}
 			if err := New(c, c).Revoke(t.Context(), uid); err != nil {
@@ -196,7 +196,7 @@ func TestSecretWithoutATokenIsMadeAnew(t *testing.T) {
 		"no data":     func(s *corev1.Secret) { s.Data = nil },
 	} {
 		t.Run(name, func(t *testing.T) {
-			id := idsOf(uid)[0]
+			id := IDs(uid)[0]
 			s := wanted(claim(), id, "0123456789abcdef", start)
 			spoil(s)
 			c := cluster(interceptor.Funcs{}, s)
@@ -214,11 +214,11 @@ func TestWhatElseIsWrongWithASecretIsPutRight(t *testing.T) {
 			continue
 		}
 		for _, value := range []string{"", "nonsense", "2126-11-01T12:00:00Z"} {
-			s := wanted(claim(), idsOf(uid)[0], "0123456789abcdef", start)
+			s := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start)
 			s.Data[key] = []byte(value)
 			c := cluster(interceptor.Funcs{}, s)
 			ensured(t, c, start)
-			want := wanted(claim(), idsOf(uid)[0], "0123456789abcdef", start).Data
+			want := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start).Data
 			if d := cmp.Diff(want, secrets(t, c)[s.Name].Data); d != "" {
 				t.Errorf("%s was %q: -want +got\n%s", key, value, d)
 			}
@@ -229,8 +229,8 @@ func TestWhatElseIsWrongWithASecretIsPutRight(t *testing.T) {
 // TestTwoLeadersHaveOneToken lets a second one do all that it does right before each call of
 // the first that writes.
 func TestTwoLeadersHaveOneToken(t *testing.T) {
-	spoilt := wanted(claim(), idsOf(uid)[0], "abc", start)
-	old := wanted(claim(), idsOf(uid)[0], "0123456789abcdef", start.Add(-15*time.Minute))
+	spoilt := wanted(claim(), IDs(uid)[0], "abc", start)
+	old := wanted(claim(), IDs(uid)[0], "0123456789abcdef", start.Add(-15*time.Minute))
 	for name, before := range map[string][]client.Object{
 		"nothing": nil, "a Secret without a token": {spoilt}, "an old Secret": {old},
 	} {
@@ -341,14 +341,14 @@ func TestRevokedTokenIsGone(t *testing.T) {
 func TestIDsAreThoseOfTokens(t *testing.T) {
 	seen := map[string]bool{}
 	for i := range 1000 {
-		for _, id := range idsOf(fmt.Sprint(i)) {
+		for _, id := range IDs(fmt.Sprint(i)) {
 			if len(id) != 6 || strings.Trim(id, characters) != "" || seen[id] {
 				t.Fatalf("%q", id)
 			}
 			seen[id] = true
 		}
 	}
-	if d := cmp.Diff(idsOf(uid), idsOf(string(types.UID(uid)))); d != "" {
+	if d := cmp.Diff(IDs(uid), IDs(string(types.UID(uid)))); d != "" {
 		t.Error(d)
 	}
 }

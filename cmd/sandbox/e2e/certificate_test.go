@@ -1,0 +1,86 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
+	"github.com/lkeplan/lkeplan/linode/machines/token"
+)
+
+// TestATokenIsForOneNode: whoever has the token of a machine that boots gets the certificate of
+// no other Node by it, of none that there is and of none that there is not. The machine itself
+// joins.
+func TestATokenIsForOneNode(t *testing.T) {
+	t.Parallel()
+	s := startSandbox(t, "--mode", "instance", "--join-delay", "20s")
+	s.installCRDs()
+	s.startController()
+	s.run("lkeplan", "apply", "--yes", "testdata/instances")
+	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.scale(4)
+	var secret corev1.Secret
+	s.eventually("there is a token", time.Minute, func() error {
+		var secrets corev1.SecretList
+		err := s.client.List(t.Context(), &secrets, client.InNamespace("kube-system"), client.HasLabels{token.Label})
+		if err == nil && len(secrets.Items) != 1 {
+			err = fmt.Errorf("%d tokens", len(secrets.Items))
+		}
+		if err == nil {
+			secret = secrets.Items[0]
+		}
+		return err
+	})
+	j := &joining{sandbox: s, api: s.apiServer(), good: kubelet.Token{
+		ID: string(secret.Data["token-id"]), Secret: string(secret.Data["token-secret"]),
+	}}
+	s.signs(j.good, true)
+	for _, join := range []kubelet.Join{j.join("system"), j.join("another")} {
+		for how, userData := range map[string][]byte{"kubeadm": join.Kubeadm(), "k3s": join.K3s()} {
+			got := s.refusedTo(userData)
+			if got.Step != kubelet.Certificate || !strings.Contains(got.Problem, "denied") {
+				t.Errorf("somebody who poses as Node %s with %s: %+v", join.Name, how, got)
+			}
+		}
+	}
+	s.eventually("the NodeClaim says that somebody else has its token", time.Minute, func() error {
+		if !s.told("NodeClaim", "CertificateDenied", `alone: it asks for that of "system:node:`) {
+			return fmt.Errorf("there is no such event")
+		}
+		return nil
+	})
+	s.until("the machine itself joins", time.Minute, func(now state) bool { return now.running == 4 && now.joined() })
+	s.kube("", "delete", "deployment", "inflate")
+	s.until("nothing is left", 2*time.Minute, state.empty)
+}
+
+// refusedTo is what somebody with a machine elsewhere is told who joins with these user data.
+func (s *sandbox) refusedTo(userData []byte) kubelet.Status {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(s.t.Context(), patience*30*time.Second)
+	defer cancel()
+	told := make(chan kubelet.Status, 1)
+	thief := kubelet.Kubelet{Machine: kubelet.Machine{Linode: 1, Version: "v1.36.0", UserData: userData}}
+	thief.Report = func(now kubelet.Status) {
+		if now.Tries > 0 || now.Joins > 0 {
+			select {
+			case told <- now:
+			default:
+			}
+		}
+	}
+	go thief.Run(ctx, nil)
+	select {
+	case got := <-told:
+		return got
+	case <-ctx.Done():
+		s.t.Fatal("nobody has answered whoever has a token")
+		return kubelet.Status{}
+	}
+}
