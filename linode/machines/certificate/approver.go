@@ -53,11 +53,11 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 	if err := a.client.List(ctx, &all); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list NodeClaims: %w", err)
 	}
-	claim, node := Holder(&r, all.Items), ""
+	claim, node := holder(&r, all.Items), ""
 	if claim != nil {
 		node = a.nodeOf(string(claim.UID))
 	}
-	refused := Refuse(&r, claim, node)
+	refused := refuse(&r, claim, node)
 	r.Status.Conditions = append(r.Status.Conditions, answer(node, refused))
 	if err := a.client.SubResource("approval").Update(ctx, &r); err != nil {
 		if apierrors.IsConflict(err) || apierrors.IsNotFound(err) { // somebody has answered it meanwhile

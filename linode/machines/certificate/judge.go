@@ -23,8 +23,8 @@ func ours(r *certificatesv1.CertificateSigningRequest) bool {
 	return slices.Contains(r.Spec.Groups, token.Group) && len(r.Status.Conditions) == 0
 }
 
-// Holder is the claim whose token made a request; nil where there is none of them.
-func Holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
+// holder is the claim whose token made a request; nil where there is none of them.
+func holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeClaim) *karpv1.NodeClaim {
 	for i := range claims {
 		if token.IsOf(r.Spec.Username, string(claims[i].UID)) {
 			return &claims[i]
@@ -33,9 +33,9 @@ func Holder(r *certificatesv1.CertificateSigningRequest, claims []karpv1.NodeCla
 	return nil
 }
 
-// Refuse says why a request is denied that was made with the token of a claim, whose Node is
+// refuse says why a request is denied that was made with the token of a claim, whose Node is
 // to have a name; nil where it is approved. The claim is nil where the token is of none.
-func Refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
+func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim, node string) error {
 	switch {
 	case claim == nil:
 		return fmt.Errorf("%s is the token of no NodeClaim", r.Spec.Username)

@@ -123,7 +123,7 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 			if tt.claim != nil {
 				tt.claim(&claim)
 			}
-			err := Refuse(r, Holder(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
+			err := refuse(r, holder(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
 			if said := ""; err != nil {
 				if said = err.Error(); tt.want == "" || !strings.Contains(said, tt.want) {
 					t.Errorf("refused: %s; want %q", said, tt.want)
