@@ -18,6 +18,7 @@ import (
 
 	"github.com/go-logr/logr"
 	appsv1 "k8s.io/api/apps/v1"
+	certificatesv1 "k8s.io/api/certificates/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -49,6 +50,7 @@ import (
 	"github.com/lkeplan/lkeplan/linode/fleet"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
+	"github.com/lkeplan/lkeplan/linode/machines/certificate"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -170,7 +172,8 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 			return options.ToContext(logr.NewContext(context.Background(), logger), cfg.Karpenter.options())
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
-			&coordinationv1.Lease{}: {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+			&certificatesv1.CertificateSigningRequest{}: {Transform: certificate.Lean},
+			&coordinationv1.Lease{}:                     {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
 		}},
 		// The lock has a client of its own, so that a burst of work never costs the lease.
 		LeaderElection:                      cfg.LeaderElect,

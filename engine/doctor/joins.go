@@ -109,12 +109,17 @@ func (p Patient) tokens(ctx context.Context) []Finding {
 				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}
 		}
 	}
-	if !slices.ContainsFunc(bindings, func(b map[string]any) bool { return binds(b, token.Group) }) {
+	if !slices.ContainsFunc(bindings, func(b map[string]any) bool {
+		return manifest.Text(b, "roleRef", "name") == asking && binds(b, token.Group)
+	}) {
 		return []Finding{{Fail, of, "no ClusterRoleBinding lets the group " + token.Group + " ask for certificates: " +
 			"no machine joins", "helm upgrade, or kubectl apply -f kube/deploy/instance.yaml of that release"}}
 	}
-	return []Finding{{OK, of, "machines may ask for certificates, and each gets that of its own Node", ""}}
+	return []Finding{{OK, of, "machines may ask for certificates", ""}}
 }
+
+// asking is the ClusterRole of machines that have no certificate yet.
+const asking = "lkeplan-machines"
 
 // approvesAny is the ClusterRole whose bearers have each request for the certificate of a
 // kubelet approved by kube-controller-manager.

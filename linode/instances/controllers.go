@@ -56,7 +56,9 @@ func (i *Instances) Ours(node client.Object) bool {
 	return err == nil && nc != nil && plain(nc)
 }
 
-// claimOfNode is the claim of a Node's machine; nil where it has none.
+// claimOfNode is the claim of a Node's machine; nil where it has none, or where the Node has
+// another name than its machine gives it: a kubelet writes the provider id itself, and could
+// name another's machine.
 func (i *Instances) claimOfNode(ctx context.Context, o client.Object) (*karpv1.NodeClaim, error) {
 	node, ok := o.(*corev1.Node)
 	if !ok || node.Spec.ProviderID == "" {
@@ -64,7 +66,7 @@ func (i *Instances) claimOfNode(ctx context.Context, o client.Object) (*karpv1.N
 	}
 	var list karpv1.NodeClaimList
 	err := i.cfg.Client.List(ctx, &list, client.MatchingFields{"status.providerID": node.Spec.ProviderID})
-	if err != nil || len(list.Items) == 0 {
+	if err != nil || len(list.Items) == 0 || i.cfg.Identity.Node(string(list.Items[0].UID)) != node.Name {
 		return nil, err
 	}
 	return &list.Items[0], nil

@@ -213,7 +213,7 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	p, known := t.plans[plan]
-	if !known || reports.Capacity.MemoryBytes > int64(p.MemoryMiB)<<20 || !believable(reports, expected(p)) {
+	if !known || !believable(reports, p) {
 		return false
 	}
 	at := observation{plan, version}
@@ -230,15 +230,17 @@ func (t *Set) Record(plan, version string, reports catalog.NodeResources) bool {
 	return true
 }
 
-// believable reports whether a node can have what it reports, where its plan type promises so
-// much. Firmware, kernel and file system take less than a fifth of memory and disk; what an
-// image's own kubelet reserves of them is taken for less than half.
-func believable(reports, promise catalog.NodeResources) bool {
-	enough := func(has, promised, percent int64) bool { return has >= promised*percent/100 }
-	return enough(reports.Capacity.MemoryBytes, promise.Capacity.MemoryBytes, 80) &&
-		enough(reports.Capacity.EphemeralBytes, promise.Capacity.EphemeralBytes, 80) &&
-		enough(reports.Allocatable.MemoryBytes, promise.Allocatable.MemoryBytes, 50) &&
-		enough(reports.Allocatable.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50)
+// believable reports whether a node of a plan type can have what it reports: no more than the
+// plan, and no more for pods than in all. Firmware, kernel and file system take less than a
+// fifth of memory and disk; what an image's own kubelet reserves of them is taken for less than
+// half.
+func believable(reports catalog.NodeResources, plan catalog.Plan) bool {
+	all, free, promise := reports.Capacity, reports.Allocatable, expected(plan)
+	within := func(has, promised, percent, most int64) bool { return has >= promised*percent/100 && has <= most }
+	return within(all.MemoryBytes, promise.Capacity.MemoryBytes, 80, int64(plan.MemoryMiB)<<20) &&
+		within(all.EphemeralBytes, promise.Capacity.EphemeralBytes, 80, int64(plan.DiskMiB)<<20) &&
+		within(free.MemoryBytes, promise.Allocatable.MemoryBytes, 50, all.MemoryBytes) &&
+		within(free.EphemeralBytes, promise.Allocatable.EphemeralBytes, 50, all.EphemeralBytes)
 }
 
 // resources is what Karpenter plans with for a node of a plan type: what its nodes

@@ -146,6 +146,16 @@ func TestNodesTellWhatPlansHold(t *testing.T) {
 		}, 3800000},
 		{"more than the plan has is a mistake", func(ts *Set) { ts.Record(plan, "1.35", reports(5<<20)) }, unseen},
 		{"less than the plan can have is no report", func(ts *Set) { ts.Record(plan, "1.35", reports(3000000)) }, unseen},
+		{"more disk than the plan has", func(ts *Set) {
+			r := reports(3919624)
+			r.Capacity.EphemeralBytes <<= 10
+			ts.Record(plan, "1.35", r)
+		}, unseen},
+		{"more for pods than there is", func(ts *Set) {
+			r := reports(3919624)
+			r.Allocatable.MemoryBytes <<= 10
+			ts.Record(plan, "1.35", r)
+		}, unseen},
 		{"another plan's node", func(ts *Set) { ts.Record("g6-standard-4", "1.35", reports(3919624)) }, unseen},
 	}
 	for _, tt := range tests {

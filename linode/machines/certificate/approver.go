@@ -3,6 +3,7 @@ package certificate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -40,6 +41,20 @@ func (a *Approver) Register(_ context.Context, mgr ctrl.Manager) error {
 		WithEventFilter(predicate.NewPredicateFuncs(isOurs)).Complete(a)
 }
 
+// Lean drops from a request what no answer needs, before a cache keeps it: whoever has a token,
+// or is a Node, may make as many as the API server takes.
+func Lean(o any) (any, error) {
+	if r, ok := o.(*certificatesv1.CertificateSigningRequest); ok {
+		r.ManagedFields, r.Status.Certificate = nil, nil
+		if !ours(r) {
+			r.Spec.Request = nil
+		} else if len(r.Spec.Request) > largest {
+			r.Spec.Request = slices.Clone(r.Spec.Request[:largest+1]) // still too large
+		}
+	}
+	return o, nil
+}
+
 // Reconcile answers one request.
 func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
 	var r certificatesv1.CertificateSigningRequest
@@ -50,7 +65,7 @@ func (a *Approver) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, nil
 	}
 	var all karpv1.NodeClaimList
-	if err := a.client.List(ctx, &all); err != nil {
+	if err := a.client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
 		return ctrl.Result{}, fmt.Errorf("list NodeClaims: %w", err)
 	}
 	claim, node := holder(&r, all.Items), ""

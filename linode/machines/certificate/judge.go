@@ -11,6 +11,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"slices"
+	"strings"
 
 	certificatesv1 "k8s.io/api/certificates/v1"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -51,9 +52,25 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 	return nil
 }
 
+// largest is how many bytes a request may have: that of a kubelet has some 400, with an RSA key
+// 1,600. Together with what quoted cuts off, an event about it fits.
+const largest = 4096
+
+// quoted is what somebody else has written, so short that it can be told.
+func quoted(text string) string {
+	const most = 150
+	if len(text) > most {
+		text = text[:most] + "..."
+	}
+	return fmt.Sprintf("%q", text)
+}
+
 // isKubelet says why a request is not for the certificate of a Node's kubelet, as kubelets ask
 // for it.
 func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
+	if len(r.Spec.Request) > largest {
+		return fmt.Errorf("it is larger than the %d bytes that one of a kubelet has", largest)
+	}
 	block, rest := pem.Decode(r.Spec.Request)
 	if block == nil || len(rest) > 0 {
 		return fmt.Errorf("there is not one request in it")
@@ -65,9 +82,9 @@ func isKubelet(r *certificatesv1.CertificateSigningRequest, node string) error {
 	named := len(asked.DNSNames) + len(asked.EmailAddresses) + len(asked.IPAddresses) + len(asked.URIs)
 	switch {
 	case asked.Subject.CommonName != "system:node:"+node:
-		return fmt.Errorf("it asks for that of %q", asked.Subject.CommonName)
+		return fmt.Errorf("it asks for that of %s", quoted(asked.Subject.CommonName))
 	case !slices.Equal(asked.Subject.Organization, []string{"system:nodes"}):
-		return fmt.Errorf("it asks for the groups %q", asked.Subject.Organization)
+		return fmt.Errorf("it asks for the groups %s", quoted(strings.Join(asked.Subject.Organization, ", ")))
 	case named > 0:
 		return fmt.Errorf("it asks for other names besides")
 	case !slices.Contains(r.Spec.Usages, certificatesv1.UsageClientAuth):

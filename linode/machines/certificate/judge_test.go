@@ -74,8 +74,12 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 		"another Node": {request: subject("system:node:prod-2", "system:nodes"),
 			want: `token of NodeClaim a is for the certificate of Node prod-1 alone: it asks for that of "system:node:prod-2"`},
 		"an administrator": {request: subject("system:node:prod-1", "system:nodes", "system:masters"),
-			want: `it asks for the groups ["system:nodes" "system:masters"]`},
-		"no group": {request: subject("system:node:prod-1"), want: "it asks for the groups []"},
+			want: `it asks for the groups "system:nodes, system:masters"`},
+		"no group": {request: subject("system:node:prod-1"), want: `it asks for the groups ""`},
+		"a name that fits no event": {request: subject("system:node:"+strings.Repeat("é", 500), "system:nodes"),
+			want: `..."`},
+		"a large request": {request: subject("system:node:"+strings.Repeat("a", largest), "system:nodes"),
+			want: "it is larger than the 4096 bytes"},
 		"a name of DNS besides": {
 			request: besides(func(c *x509.CertificateRequest) { c.DNSNames = []string{"kubernetes"} }),
 			want:    "it asks for other names",
@@ -125,7 +129,10 @@ func TestOnlyTheOwnNodeIsApproved(t *testing.T) {
 			}
 			err := refuse(r, holder(r, []karpv1.NodeClaim{{ObjectMeta: metav1.ObjectMeta{UID: "uid-b"}}, claim}), "prod-1")
 			if said := ""; err != nil {
-				if said = err.Error(); tt.want == "" || !strings.Contains(said, tt.want) {
+				if said = err.Error(); len(said) > 1000 {
+					t.Errorf("no event takes %d bytes", len(said))
+				}
+				if tt.want == "" || !strings.Contains(said, tt.want) {
 					t.Errorf("refused: %s; want %q", said, tt.want)
 				}
 			} else if tt.want != "" {
@@ -148,5 +155,27 @@ func TestOthersRequestsAreLeftAlone(t *testing.T) {
 	r.Status.Conditions = []certificatesv1.CertificateSigningRequestCondition{{Type: certificatesv1.CertificateDenied}}
 	if ours(r) {
 		t.Error("a request that has an answer gets another")
+	}
+}
+
+// TestACacheKeepsWhatAnAnswerNeeds, and of requests that are not for lkeplan next to nothing.
+func TestACacheKeepsWhatAnAnswerNeeds(t *testing.T) {
+	tests := map[string]struct {
+		groups []string
+		size   int
+		want   int // bytes of the request
+	}{
+		"of a machine":                {[]string{token.Group}, 400, 400},
+		"of a machine, and too large": {[]string{token.Group}, 1 << 20, largest + 1},
+		"of somebody else":            {[]string{"system:nodes"}, 400, 0},
+	}
+	for name, tt := range tests {
+		r := &certificatesv1.CertificateSigningRequest{}
+		r.Spec.Groups, r.Spec.Request, r.Status.Certificate = tt.groups, make([]byte, tt.size), []byte("signed")
+		kept, err := Lean(r)
+		if err != nil || len(r.Spec.Request) != tt.want || r.Status.Certificate != nil ||
+			kept != any(r) {
+			t.Errorf("%s: %d bytes of the request, %q, %v", name, len(r.Spec.Request), r.Status.Certificate, err)
+		}
 	}
 }
