@@ -173,7 +173,9 @@ func newManager(cfg Config, leading *lease) (manager.Manager, error) {
 		},
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			&certificatesv1.CertificateSigningRequest{}: {Transform: certificate.Lean},
-			&coordinationv1.Lease{}:                     {Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"})},
+			&coordinationv1.Lease{}: {
+				Field: fields.SelectorFromSet(fields.Set{"metadata.namespace": "kube-node-lease"}),
+			},
 		}},
 		// The lock has a client of its own, so that a burst of work never costs the lease.
 		LeaderElection:                      cfg.LeaderElect,

@@ -101,9 +101,9 @@ func (p Patient) tokens(ctx context.Context) []Finding {
 	if err != nil {
 		return unknown(of, err)
 	}
-	all := []string{token.Group, "system:bootstrappers", "system:authenticated"} // that each such token is in
+	groupsOfAToken := []string{token.Group, "system:bootstrappers", "system:authenticated"}
 	for _, b := range bindings {
-		if role := manifest.Text(b, "roleRef", "name"); role == approvesAny && binds(b, all...) {
+		if role := manifest.Text(b, "roleRef", "name"); role == approvesAny && binds(b, groupsOfAToken...) {
 			return []Finding{{Warn, of, fmt.Sprintf("the ClusterRoleBinding %s has the certificate of any Node approved for "+
 				"whoever has the token of a machine", manifest.Name(b)), "bind " + approvesAny + " to the group of your own " +
 				"tokens, such as kubeadm's system:bootstrappers:kubeadm:default-node-token"}}

@@ -52,11 +52,11 @@ func refuse(r *certificatesv1.CertificateSigningRequest, claim *karpv1.NodeClaim
 	return nil
 }
 
-// largest is how many bytes a request may have: that of a kubelet has some 400, with an RSA key
-// 1,600. Together with what quoted cuts off, an event about it fits.
+// largest is how many bytes a request may have. That of a kubelet has well under half as many,
+// with an RSA key too.
 const largest = 4096
 
-// quoted is what somebody else has written, so short that it can be told.
+// quoted is what somebody else has written, cut so that it fits an event, which takes 1,024 bytes.
 func quoted(text string) string {
 	const most = 150
 	if len(text) > most {
