@@ -3,6 +3,8 @@ package e2e
 import (
 	"bytes"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -31,6 +33,11 @@ var (
 )
 
 func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := chooseTests(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(2)
+	}
 	code := m.Run()
 	built.Remove()
 	previous.Remove()
