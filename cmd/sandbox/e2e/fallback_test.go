@@ -12,37 +12,6 @@ import (
 	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
-// TestWithoutCapacityTheNextPlanIsTried: LKE has no capacity for the cheapest plan
-// type that fits. The same NodeClaims get the next one.
-func TestWithoutCapacityTheNextPlanIsTried(t *testing.T) {
-	t.Parallel()
-	s := startSandbox(t)
-	s.installCRDs()
-	s.startController()
-	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
-	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
-	s.kube(workload("any", 3), "apply", "-f", "-")
-	up := s.until("the pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
-	for _, n := range up.nodes {
-		if plan := n.Labels[corev1.LabelInstanceTypeStable]; plan != "g6-dedicated-4" {
-			t.Errorf("node %s is a %s", n.Name, plan)
-		}
-	}
-	if up.linode.Made != 3 || len(up.claims) != 3 {
-		t.Errorf("%d instances were made and there are %d NodeClaims, want 3 of each", up.linode.Made, len(up.claims))
-	}
-	tried := s.poolsAskedFor() // three of the first, one of the first, three of the next
-	if len(tried) != 3 || !strings.Contains(tried[0].Body, "g6-standard-4") ||
-		!strings.Contains(tried[1].Body, "g6-standard-4") || !strings.Contains(tried[2].Body, "g6-dedicated-4") {
-		t.Fatalf("pools were asked for by %+v", tried)
-	}
-	if took := tried[2].At.Sub(tried[0].At); took > 5*time.Second {
-		t.Errorf("the next plan was tried after %s", took)
-	} else {
-		t.Logf("the next plan was tried after %s", took)
-	}
-}
-
 // TestCapacityThatComesBackIsUsedAgain: while LKE has no capacity for the cheapest
 // plan type, the pod gets a node of the next one. When there is capacity again, and
 // the offering is available again, Karpenter consolidates to the cheaper node.

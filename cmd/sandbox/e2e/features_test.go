@@ -72,14 +72,14 @@ func TestABufferKeepsItsNodes(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.startController("--feature-gates", "CapacityBuffer")
+	c := s.startController("--feature-gates", "CapacityBuffer")
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
 	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })
-	s.never("one of them goes, or another comes", 35*time.Second, func(now state) bool {
+	s.never("one of them goes, or another comes", func(now state) bool {
 		return len(now.claims) != 2 || now.linode.Made != 2
-	})
+	}, c.disruption(), c.provisioning())
 	s.kube("", "delete", "capacitybuffer", "spare")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 }

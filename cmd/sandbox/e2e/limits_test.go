@@ -39,13 +39,13 @@ func TestNoBurstGoesBeyondALimit(t *testing.T) {
 		return now.linode.Live >= 4
 	})
 	second.kill()
-	s.startController()
+	third := s.startController()
 	s.until("each pool is at its limit", time.Minute, func(now state) bool {
 		return within(t, now, 3) == 15 && now.running == 15 && now.matched()
 	})
-	s.never("there is one node more", 12*time.Second, func(now state) bool {
+	s.never("there is one node more", func(now state) bool {
 		return within(t, now, 3) > 15 || now.linode.Made != 15
-	})
+	}, third.provisioning())
 	for _, name := range limited[:4] {
 		s.full(name)
 	}

@@ -3,7 +3,10 @@ package e2e
 import (
 	"net"
 	"net/http"
+	"os"
+	"strconv"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -66,10 +69,10 @@ func TestATokenIsRevokedAndWorksAgain(t *testing.T) {
 	if !s.told("LinodeNodeClass", "TokenRefused", "give the controller a token with the scope lke:read_write") {
 		t.Error("no event of the class says so")
 	}
-	s.never("something is taken away, or the class is ready", 10*time.Second, func(now state) bool {
+	s.never("something is taken away, or the class is ready", func(now state) bool {
 		_, ready := s.answers()
 		return ready || now.running < 4 || len(now.nodes) != len(before.nodes)
-	})
+	}, s.refusals())
 	s.clearFaults()
 	s.until("the token works again", 90*time.Second, func(state) bool {
 		reason, ready := s.answers()
@@ -112,20 +115,30 @@ func TestAStartWhileLinodeIsDown(t *testing.T) {
 		reason, ready := s.answers()
 		return len(now.claims) == 3 && reason == "NoAnswer" && ready
 	})
-	s.never("the controller ends, or takes something away", 10*time.Second, func(now state) bool {
+	s.never("the controller ends, or takes something away", func(now state) bool {
 		return len(second.ended) > 0 || len(now.nodes) != 1 || now.running != 1
-	})
+	}, s.refusals(), second.disruption())
 	s.clearFaults()
 	s.until("all pods run", time.Minute, func(now state) bool { return now.running == 3 && now.matched() })
 }
 
-// freeAddress is an address that nobody listens on.
+// lastPort is the last port that freeAddress has returned.
+var lastPort atomic.Int32
+
+// freeAddress is an address that nothing listens on. Its port is below those that the
+// kernel gives to clients and to listeners that ask for any, so that no test takes another's
+// between the answer and its use.
 func freeAddress(t testing.TB) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	const first, ports = 12000, 20000
+	for range ports {
+		port := first + (os.Getpid()*37+int(lastPort.Add(1)))%ports
+		address := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
+		if l, err := net.Listen("tcp", address); err == nil {
+			l.Close()
+			return address
+		}
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no port is free")
+	return ""
 }

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"io"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -126,35 +125,23 @@ func reportTimes(b *testing.B, name string, took []time.Duration) {
 	b.ReportMetric(took[len(took)*99/100].Seconds(), "s-"+name+"-p99")
 }
 
-// requests is how many requests the API server has had from anybody, and from the
-// controller whose metrics are served at the address.
-func (s *sandbox) requests(metrics string) (all, ours float64) {
+// requests is how many requests the API server has had from anybody, and from a controller.
+func (s *sandbox) requests(c *controller) (all, ours float64) {
 	s.t.Helper()
-	all = sum(s.t, strings.NewReader(s.kube("", "get", "--raw", "/metrics")), "apiserver_request_total{")
-	return all, s.metric(metrics, "rest_client_requests_total{")
+	text := strings.NewReader(s.kube("", "get", "--raw", "/metrics"))
+	return sum(valuesOf(s.t, text, "apiserver_request_total{")), sum(c.series("rest_client_requests_total{"))
 }
 
 // requeued is how often Karpenter has tried a NodeClaim again, which its own rate
 // limit of ten a second may delay.
-func (s *sandbox) requeued(metrics string) float64 {
-	s.t.Helper()
+func (c *controller) requeued() float64 {
+	c.t.Helper()
 	const reconciled = `controller_runtime_reconcile_total{controller="nodeclaim.lifecycle",result=`
-	return s.metric(metrics, reconciled+`"requeue"`) + s.metric(metrics, reconciled+`"error"`)
+	return sum(c.series(reconciled+`"requeue"`)) + sum(c.series(reconciled+`"error"`))
 }
 
-// metric adds up the controller's metrics whose lines begin so.
-func (s *sandbox) metric(address, prefix string) float64 {
-	s.t.Helper()
-	resp, err := http.Get("http://" + address + "/metrics")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	return sum(s.t, resp.Body, prefix)
-}
-
-// sum adds up the metrics whose lines begin so.
-func sum(t testing.TB, text io.Reader, prefix string) (total float64) {
+// valuesOf are the values of the metrics whose lines begin so.
+func valuesOf(t testing.TB, text io.Reader, prefix string) (values []float64) {
 	t.Helper()
 	lines := bufio.NewScanner(text)
 	lines.Buffer(nil, 1<<20)
@@ -166,10 +153,17 @@ func sum(t testing.TB, text io.Reader, prefix string) (total float64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		total += value
+		values = append(values, value)
 	}
 	if err := lines.Err(); err != nil {
 		t.Fatal(err)
+	}
+	return values
+}
+
+func sum(values []float64) (total float64) {
+	for _, v := range values {
+		total += v
 	}
 	return total
 }

@@ -172,7 +172,7 @@ func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
 
 	s.until("some nodes have gone", 2*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) <= 15 })
 	c.kill()
-	s.startController()
+	c = s.startController()
 	s.until("half of its nodes have gone", 2*time.Minute, func(now state) bool { return len(nodesOf(now, "old")) <= 10 })
 
 	// A revert keeps what is left of it.
@@ -188,7 +188,8 @@ func TestARemovedPoolGivesUpItsNodesFirst(t *testing.T) {
 	if len(kept) < 4 {
 		t.Errorf("only %d of the nodes are left that the revert was to keep", len(kept))
 	}
-	s.never("a node goes after the revert", 15*time.Second, func(now state) bool { return !maps.Equal(nodesOf(now, "old"), kept) })
+	s.never("a node goes after the revert", func(now state) bool { return !maps.Equal(nodesOf(now, "old"), kept) },
+		s.reconciliation("fleet"), c.disruption())
 
 	s.source("fleet", pruned("new"))
 	s.untilPlan("fleet", "it gives up its nodes again", isPruning)
@@ -213,7 +214,7 @@ func TestPodsWithoutAnotherPlaceKeepTheirPool(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
 	s.installCRDs()
-	s.startController()
+	c := s.startController()
 	s.source("fleet", pruned("old", "new"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
@@ -225,9 +226,9 @@ func TestPodsWithoutAnotherPlaceKeepTheirPool(t *testing.T) {
 	s.untilPlan("fleet", "it says which pods have no other place", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return isPruning(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "fits no other pool and no other node")
 	})
-	s.never("a node goes", 25*time.Second, func(now state) bool {
+	s.never("a node goes", func(now state) bool {
 		return !maps.Equal(nodesOf(now, "old"), nodesOf(before, "old")) || now.running != 3
-	})
+	}, s.reconciliation("fleet"), c.disruption())
 	s.kube("", "patch", "deployment", "inflate", "--type=json", "-p", `[{"op":"remove","path":"/spec/template/spec/nodeSelector"}]`)
 	s.until("the pods that may go elsewhere are there", 2*time.Minute, func(now state) bool {
 		return now.running == 3 && len(nodesOf(now, "old")) == 0 && now.matched()

@@ -63,9 +63,9 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	})
 	s.kube("", "annotate", "nodeplan", "fleet", "reconcile.fluxcd.io/requestedAt="+time.Now().Format(time.RFC3339Nano))
 	s.untilPlan("fleet", "the same revision is reconciled", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.never("a node is replaced for a new release", 45*time.Second, func(now state) bool {
+	s.never("a node is replaced for a new release", func(now state) bool {
 		return len(drifting(now)) > 0 || now.linode.Made != nodes || now.linode.Deleted != 0
-	})
+	}, s.reconciliation("fleet"), capacity.disruption())
 	after := claimNames(s.state())
 	for name, was := range claimNames(up) {
 		if is := after[name]; is != was {

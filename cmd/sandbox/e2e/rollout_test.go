@@ -49,7 +49,9 @@ func isProving(np *lkeplanv1alpha1.NodePlan) bool {
 
 // isRolledBack checks that a revision is taken back: its nodes are there as they were, no
 // pod was gone for a moment, and an event sets the status of the commit.
-func (s *sandbox) isRolledBack(first *lkeplanv1alpha1.NodePlan, before state, pods *fewest, says ...string) {
+func (s *sandbox) isRolledBack(
+	c *controller, first *lkeplanv1alpha1.NodePlan, before state, pods *fewest, says ...string,
+) {
 	s.t.Helper()
 	np := s.untilWithin("fleet", "the revision is rolled back", 3*time.Minute, because(lkeplanv1alpha1.ReasonRolledBack))
 	mustContain(s.t, conditions.GetMessage(np, meta.ReadyCondition), says...)
@@ -70,11 +72,11 @@ func (s *sandbox) isRolledBack(first *lkeplanv1alpha1.NodePlan, before state, po
 	if !told {
 		s.t.Errorf("no event tells of revision %s", tried)
 	}
-	s.never("a node or a pod goes after the rollback", 20*time.Second, func(now state) bool {
+	s.never("a node or a pod goes after the rollback", func(now state) bool {
 		was, is := nodesOf(before, "web"), nodesOf(now, "web")
 		maps.DeleteFunc(is, func(name string, _ bool) bool { return !was[name] })
 		return !maps.Equal(was, is) || now.running < 3
-	})
+	}, s.reconciliation("fleet"), c.disruption())
 	if n := pods.fewest(); n < 3 {
 		s.t.Errorf("at one moment %d pods were ready, and 3 have to be", n)
 	}
@@ -96,8 +98,8 @@ func TestNodesThatNeverJoinHaveTheirRevisionTakenBack(t *testing.T) {
 	s.untilPlan("fleet", "it proves itself", isProving)
 	s.until("a machine is made that does not join", time.Minute, func(now state) bool { return now.linode.Live == 4 })
 	c.kill()
-	s.startController()
-	s.isRolledBack(first, before, pods, "NodePool web did not prove it within 40s", "has not joined")
+	c = s.startController()
+	s.isRolledBack(c, first, before, pods, "NodePool web did not prove it within 40s", "has not joined")
 	if now := s.state(); now.linode.Live > 4 {
 		t.Errorf("more than one machine was made for a revision that does not prove itself: %s", now)
 	}
@@ -106,33 +108,22 @@ func TestNodesThatNeverJoinHaveTheirRevisionTakenBack(t *testing.T) {
 	s.untilPlan("fleet", "the next revision proves itself", isProving)
 }
 
-// TestATaintThatNoPodToleratesIsTakenBack: no new node is made, and none goes.
-func TestATaintThatNoPodToleratesIsTakenBack(t *testing.T) {
-	t.Parallel()
-	s := startSandbox(t)
-	_, before := s.startProving()
-	pods, first := s.watchPods(), s.nodePlan("fleet")
-	s.source("fleet", webFleet("", "  taints = [\"dedicated=nobody:NoSchedule\"]\n"))
-	s.untilPlan("fleet", "it proves itself", isProving)
-	s.isRolledBack(first, before, pods, "NodePool web did not prove it within 40s", "0 of 1 new nodes good; 1 not made")
-}
-
 // TestARevisionWaitsForCapacity: Linode has none, which no revision is taken back for. When
 // it has, the revision proves itself, and the rest of it is applied.
 func TestARevisionWaitsForCapacity(t *testing.T) {
 	t.Parallel()
 	s := startSandbox(t)
-	_, before := s.startProving("--unavailable-offerings-ttl", "10s")
+	c, before := s.startProving("--unavailable-offerings-ttl", "10s")
 	pods := s.watchPods()
 	s.inject(`{"no_capacity": "refuse"}`)
 	s.source("fleet", webFleet("", "  labels = { tier = \"web\" }\n"))
 	s.untilPlan("fleet", "it says that Linode has no capacity", func(np *lkeplanv1alpha1.NodePlan) bool {
 		return isProving(np) && strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), "Linode has no capacity")
 	})
-	s.never("it gives up, or a node goes", 60*time.Second, func(now state) bool {
+	s.never("the revision is rolled back, or a node goes", func(now state) bool {
 		waits := conditions.GetReason(s.nodePlan("fleet"), meta.ReadyCondition) == lkeplanv1alpha1.ReasonProving
 		return !waits || !maps.Equal(nodesOf(before, "web"), alive(now)) || now.running < 3
-	})
+	}, s.reconciliation("fleet"), c.disruption())
 	if n := pods.fewest(); n < 3 {
 		t.Errorf("at one moment %d pods were ready, and 3 have to be", n)
 	}

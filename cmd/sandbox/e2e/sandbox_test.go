@@ -162,6 +162,8 @@ type controller struct {
 	cmd   *exec.Cmd
 	log   journal
 	ended chan error
+	// metrics is where it serves its metrics.
+	metrics string
 }
 
 // startController runs the controller and ends it, cleanly, with the test. When
@@ -182,9 +184,9 @@ func (s *sandbox) runController(args ...string) (*controller, error) {
 
 // runProgram runs a controller of any release.
 func (s *sandbox) runProgram(path string, args ...string) (*controller, error) {
-	c := &controller{t: s.t, ended: make(chan error, 1)}
+	c := &controller{t: s.t, ended: make(chan error, 1), metrics: freeAddress(s.t)}
 	c.cmd = s.command(path, nil,
-		append([]string{"--metrics-bind-address", "0", "--health-probe-bind-address", "0"}, args...)...)
+		append([]string{"--metrics-bind-address", c.metrics, "--health-probe-bind-address", "0"}, args...)...)
 	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
 	if err := c.cmd.Start(); err != nil {
 		return nil, err

@@ -105,7 +105,7 @@ func TestSettlingIsTrue(t *testing.T) {
 
 	s.kube(writeSettled(t, dir, "Never", 1), "apply", "-f", "-")
 	s.until("all pods wait", time.Minute, func(now state) bool { return now.pending == said.Head.Asked })
-	s.startController()
+	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", dir)
 	mixed := func(plans []simulate.Plan, pods int) func(state) bool {
 		return func(now state) bool {
@@ -130,9 +130,9 @@ func TestSettlingIsTrue(t *testing.T) {
 		t.Fatalf("nodes by pool and plan type (-simulated +there)\n%s\n%s", diff,
 			tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 60))
 	}
-	s.never("more nodes go", 40*time.Second, func(now state) bool {
+	s.never("more nodes go", func(now state) bool {
 		return !gocmp.Equal(mixOf(now), mixSaid(said.Head.Settled.Plans))
-	})
+	}, c.disruption())
 }
 
 // half has every second pod of each node be the first to leave, as in simulate: which of

@@ -42,6 +42,12 @@ func (s state) matched() bool {
 	return len(s.nodes) == len(s.claims) && len(s.claims) == s.linode.Slots && s.linode.Slots == s.linode.Live
 }
 
+// deleting reports whether a node or a NodeClaim is marked as deleted.
+func (s state) deleting() bool {
+	return slices.ContainsFunc(s.nodes, func(n corev1.Node) bool { return !n.DeletionTimestamp.IsZero() }) ||
+		slices.ContainsFunc(s.claims, func(nc karpv1.NodeClaim) bool { return !nc.DeletionTimestamp.IsZero() })
+}
+
 // state lists what exists. An API server that is short of processors may not answer in
 // time: it is asked again, for a minute.
 func (s *sandbox) state() state {
@@ -102,15 +108,5 @@ func (s *sandbox) until(what string, within time.Duration, holds func(state) boo
 				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
 		}
 		time.Sleep(200 * time.Millisecond)
-	}
-}
-
-// never polls the state for a while, and fails the test when it holds.
-func (s *sandbox) never(what string, during time.Duration, holds func(state) bool) {
-	s.t.Helper()
-	for deadline := time.Now().Add(during); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		if now := s.state(); holds(now) {
-			s.t.Fatalf("%s, which must not happen: %s", what, now)
-		}
 	}
 }

@@ -35,11 +35,11 @@ func TestNodesOfTheExistingProviderStay(t *testing.T) {
 	s.kube("", append([]string{"annotate", "nodeclaims", "--all", "lkeplan.dev/group-"}, foreign...)...)
 	s.kube("", append([]string{"annotate", "linodenodeclass", "default", "lkeplan.dev/lke-cluster-"}, foreign...)...)
 
-	s.startController()
-	s.never("a node goes, comes or drifts", 40*time.Second, func(now state) bool {
+	after := s.startController()
+	s.never("a node goes, comes or drifts", func(now state) bool {
 		return now.linode.Made != up.linode.Made || !now.matched() || now.running != 2 || len(drifting(now)) > 0 ||
 			!sameClaims(now.claims, up.claims)
-	})
+	}, after.disruption())
 	mustContain(t, s.run("lkeplan", "import", "--cluster", "sandbox", "--out-dir", t.TempDir()+"/sandbox"),
 		"applying this changes nothing and replaces no node")
 

@@ -126,7 +126,6 @@ var tests = map[string][]tiered{
 	tierNightly: {
 		{name: "TestABufferKeepsItsNodes", takes: 60 * time.Second},
 		{name: "TestABurstMakesWhatItNeeds/enterprise", takes: 60 * time.Second},
-		{name: "TestAChangeWaitsForItsWindow", takes: 130 * time.Second},
 		{name: "TestACommitMovesAPoolThroughFlux", takes: 40 * time.Second},
 		{name: "TestADirectoryOfAnotherClusterIsRefused", takes: 20 * time.Second},
 		{name: "TestAForeignPoolFreezesNothing", takes: 60 * time.Second},
@@ -142,7 +141,6 @@ var tests = map[string][]tiered{
 		{name: "TestARevisionWaitsForCapacity", takes: 100 * time.Second},
 		{name: "TestAServerTakesWhatArgoCDApplies", takes: 20 * time.Second},
 		{name: "TestAStartWhileLinodeIsDown", takes: 60 * time.Second},
-		{name: "TestATaintThatNoPodToleratesIsTakenBack", takes: 80 * time.Second},
 		{name: "TestATokenIsForOneNode", takes: 60 * time.Second},
 		{name: "TestATokenIsRevokedAndWorksAgain", takes: 90 * time.Second},
 		{name: "TestAWrongPoolStallsNoOther", takes: 60 * time.Second},
@@ -176,7 +174,6 @@ var tests = map[string][]tiered{
 		{name: "TestLeavingWithTheNodes", takes: 60 * time.Second},
 		{name: "TestLinodesAreConsolidatedAndExpire", takes: 220 * time.Second},
 		{name: "TestLinodesOfItsOwnAreMadeAndDeletedOnce", takes: 300 * time.Second},
-		{name: "TestMachinesThatLKECountsAndNeverListsAreTakenFromTheNextPlan", takes: 270 * time.Second},
 		{name: "TestNeighbouringReleasesWorkTogether", takes: 60 * time.Second},
 		{name: "TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed", takes: 40 * time.Second},
 		{name: "TestNodePlansShareNothingAndWait", takes: 40 * time.Second},
@@ -185,7 +182,6 @@ var tests = map[string][]tiered{
 		{name: "TestPodsOfAllKindsGetNodes", takes: 30 * time.Second},
 		{name: "TestPodsWithoutAnotherPlaceKeepTheirPool", takes: 80 * time.Second},
 		{name: "TestPruneDeletesWhatItAppliedAndNothingElse", takes: 20 * time.Second},
-		{name: "TestRoomForSomeTakesTheRestFromTheNextPlan", takes: 30 * time.Second},
 		{name: "TestTemplatePlansAndApplies", takes: 30 * time.Second},
 		{name: "TestTheAPIServerTakesWhatTheChartMakes", takes: 20 * time.Second},
 		{name: "TestTheCatalogueIsReadFromTheAPI", takes: 20 * time.Second},
@@ -198,7 +194,6 @@ var tests = map[string][]tiered{
 		{name: "TestVersionsOfNodesMoveByGitOnly/enterprise", takes: 100 * time.Second},
 		{name: "TestVersionsOfNodesMoveByGitOnly/standard", takes: 100 * time.Second},
 		{name: "TestWhyAgreesWithTheScheduler", takes: 300 * time.Second},
-		{name: "TestWithoutCapacityTheNextPlanIsTried", takes: 40 * time.Second},
 	},
 }
 

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -82,12 +83,25 @@ func TestLeavingWithTheNodes(t *testing.T) {
 	mustContain(t, said, "LinodeNodeClass default", "NodePlan        default/fleet", "together")
 	s.kube("", "wait", "--for=delete", "crd/nodeclaims.karpenter.sh", "--timeout=20s")
 	s.withoutCRDs()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(200 * time.Millisecond) {
-		nodes := strings.Fields(s.kube("", "get", "nodes", "-o", "name"))
-		pods := strings.Fields(s.kube("", "get", "pods", "-o", "name", "--field-selector=status.phase=Running"))
-		if len(nodes) != 4 || len(pods) != 4 || s.stats().Live != 4 {
-			t.Fatalf("left are %v, %v, and %d machines", nodes, pods, s.stats().Live)
+	// Nothing runs that could still delete something, but for Kubernetes itself, which would
+	// have marked it as deleted.
+	var left corev1.NodeList
+	var pods corev1.PodList
+	if err := errors.Join(s.client.List(t.Context(), &left), s.client.List(t.Context(), &pods)); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range left.Items {
+		if !n.DeletionTimestamp.IsZero() {
+			t.Errorf("node %s is being deleted", n.Name)
 		}
+	}
+	for _, p := range pods.Items {
+		if !p.DeletionTimestamp.IsZero() || p.Status.Phase != corev1.PodRunning {
+			t.Errorf("pod %s is %s, deleted: %v", p.Name, p.Status.Phase, p.DeletionTimestamp)
+		}
+	}
+	if len(left.Items) != 4 || len(pods.Items) != 4 || s.stats().Live != 4 {
+		t.Fatalf("left are %d nodes, %d pods and %d machines", len(left.Items), len(pods.Items), s.stats().Live)
 	}
 }
 

@@ -37,7 +37,7 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 			t.Parallel()
 			s := startSandbox(t, "--tier", tt.tier, "--kubernetes-version", tt.old, "--list-delay", "1s")
 			s.installCRDs()
-			s.startController()
+			c := s.startController()
 			before := versioned(t, tt.tier, tt.written)
 			s.run("lkeplan", "apply", "--yes", before)
 			s.kube(workload("a", 2)+"\n---\n"+workload("b", 2), "apply", "-f", "-")
@@ -55,8 +55,8 @@ func TestVersionsOfNodesMoveByGitOnly(t *testing.T) {
 			})
 			mustContain(t, spaced(s.run("lkeplan", "diff", "--base", "live", before)),
 				append(tt.said, "by Linode; apply leaves it so", "No changes.")...)
-			s.never("a node is replaced for an upgrade of the control plane", 30*time.Second,
-				func(now state) bool { return now.linode.Made != 4 || len(drifting(now)) > 0 })
+			s.never("a node is replaced for an upgrade of the control plane",
+				func(now state) bool { return now.linode.Made != 4 || len(drifting(now)) > 0 }, c.disruption())
 
 			after := versioned(t, tt.tier, tt.next)
 			mustContain(t, spaced(s.ends(3, "diff", "--base", "live", after)),
