@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"encoding/json"
-	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -12,17 +11,6 @@ import (
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// lkeplan runs the command line with a kubeconfig, and returns its output and exit code.
-func (s *sandbox) lkeplan(kubeconfig string, args ...string) (said string, code int) {
-	s.t.Helper()
-	cmd := s.command(bin(s.t, "lkeplan"), map[string]string{"KUBECONFIG": kubeconfig}, args...)
-	out, err := cmd.CombinedOutput()
-	if _, exited := err.(*exec.ExitError); err != nil && !exited {
-		s.t.Fatalf("lkeplan %s: %v", strings.Join(args, " "), err)
-	}
-	return string(out), cmd.ProcessState.ExitCode()
-}
 
 // people makes accounts of the namespace: an author who may write NodePlans and their
 // status, and not approve; and one who may approve.

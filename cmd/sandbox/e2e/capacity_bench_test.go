@@ -161,18 +161,6 @@ func onePod(n int) *corev1.Pod {
 // systemNode is a node that every cluster has: LKE's own pods run there.
 const systemNode = "system"
 
-// addSystemNode gives the cluster its system node, which is full. Without any node
-// kube-scheduler assumes an error of its own: it retries the pod after up to ten
-// seconds, and not when a node joins.
-func (s *sandbox) addSystemNode() {
-	s.t.Helper()
-	s.kube(`{"apiVersion":"v1","kind":"Node",
-		"metadata":{"name":"`+systemNode+`","annotations":{"kwok.x-k8s.io/node":"fake"}},
-		"spec":{"taints":[{"key":"CriticalAddonsOnly","effect":"NoSchedule"}]},
-		"status":{"capacity":{"cpu":"1","memory":"1Gi","pods":"10"},"allocatable":{"cpu":"1","memory":"1Gi","pods":"10"}}}`,
-		"apply", "-f", "-")
-}
-
 // firstWrite is the time of the first call that changes something.
 func (s *sandbox) firstWrite() time.Time {
 	s.t.Helper()

@@ -1,20 +1,15 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
-	"github.com/lkeplan/lkeplan/linode/lkeapi"
 	"github.com/lkeplan/lkeplan/linode/nodeclaim"
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestMachinesAndClaimsThatOthersTakeAway: one node is deleted in Cloud Manager, the
@@ -70,20 +65,6 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	}
 }
 
-// journal is why nodes of a class went, by their NodeClaims.
-func (s *sandbox) journal(class string) map[string]string {
-	s.t.Helper()
-	var found linodev1alpha1.LinodeNodeClass
-	if err := json.Unmarshal([]byte(s.kube("", "get", "linodenodeclass", class, "-o", "json")), &found); err != nil {
-		s.t.Fatal(err)
-	}
-	reasons := map[string]string{}
-	for _, g := range found.Status.Gone {
-		reasons[g.NodeClaim] = strings.TrimSpace(g.Reason + " " + g.Message)
-	}
-	return reasons
-}
-
 // forget writes the pending id over the machine of a NodeClaim, as Karpenter does where
 // its cache lags, and waits until the machine is stored again: the next poll is a minute
 // away.
@@ -96,55 +77,4 @@ func (s *sandbox) forget(nc karpv1.NodeClaim) {
 			return c.Name == nc.Name && c.Status.ProviderID == nc.Status.ProviderID
 		})
 	})
-}
-
-// lose lets the host of a NodeClaim's machine die.
-func (s *sandbox) lose(nc karpv1.NodeClaim) {
-	s.t.Helper()
-	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/instances/"+strings.TrimPrefix(nc.Status.ProviderID,
-		"linode://")+"/lose", "", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("lose the instance of %s: %s", nc.Name, resp.Status)
-	}
-}
-
-// linodeAPI is Cloud Manager: another client of the same account.
-func (s *sandbox) linodeAPI() *lkeapi.Client {
-	s.t.Helper()
-	api, err := lkeapi.New(s.env["LINODE_URL"], s.env["LINODE_TOKEN"], lkeapi.Options{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return api
-}
-
-func (s *sandbox) clusterID() int {
-	s.t.Helper()
-	id, err := strconv.Atoi(s.env["LKE_CLUSTER_ID"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return id
-}
-
-// cloudManager makes a call that Cloud Manager makes.
-func (s *sandbox) cloudManager(method, path, body string) {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), method, s.env["LINODE_URL"]+path, strings.NewReader(body))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	req.Header.Set("Authorization", "Bearer "+s.env["LINODE_TOKEN"])
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("%s %s: %s", method, path, resp.Status)
-	}
 }

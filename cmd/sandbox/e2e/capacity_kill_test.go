@@ -62,28 +62,3 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 		})
 	}
 }
-
-// hung counts the Linode calls that got no answer because of a fault.
-func (s *sandbox) hung() (n int) {
-	s.t.Helper()
-	for _, call := range s.calls() {
-		if call.Fault == "hang" {
-			n++
-		}
-	}
-	return n
-}
-
-// clearFaults removes the faults of inject.
-func (s *sandbox) clearFaults() {
-	s.t.Helper()
-	req, err := http.NewRequestWithContext(s.t.Context(), http.MethodDelete, s.env["LINODE_URL"]+"/simulator/faults", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp.Body.Close()
-}

@@ -2,8 +2,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
-	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -85,46 +83,6 @@ func TestCallsThatAreDoneLateOrDoLess(t *testing.T) {
 	}
 }
 
-// late has the next call of that kind done late, and forgets other faults and calls.
-func (s *sandbox) late(method, path string) {
-	s.t.Helper()
-	s.clearFaults()
-	s.inject(fmt.Sprintf(`{"method":%q,"path":%q,"count":1,"status":504,"late":%q}`, method, path, lateBy))
-	s.resetStats()
-}
-
-// hit reports whether the late call was sent.
-func (s *sandbox) hit() bool {
-	for _, call := range s.calls() {
-		if call.Fault == "done later" {
-			return true
-		}
-	}
-	return false
-}
-
-func (s *sandbox) puts() (n int) {
-	for _, call := range s.calls() {
-		if call.Method == http.MethodPut {
-			n++
-		}
-	}
-	return n
-}
-
-func (s *sandbox) scale(pods int) {
-	s.t.Helper()
-	s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(pods))
-}
-
-// whole waits until all pods run, on no more nodes than they need, each with its claim.
-func (s *sandbox) whole(what string, pods int) state {
-	s.t.Helper()
-	return s.until(fmt.Sprintf("after %s %d pods run", what, pods), 3*time.Minute, func(now state) bool {
-		return now.running == pods && now.pending == 0 && now.matched() && len(now.nodes) == pods/4
-	})
-}
-
 // loseFirst has the host die of the next machine that is bound and has not joined. The time
 // between is short, so it watches.
 func (s *sandbox) loseFirst() {
@@ -145,10 +103,4 @@ func (s *sandbox) loseFirst() {
 		}
 	}
 	s.t.Fatal("no machine was bound that had not joined")
-}
-
-// recycleAll is the button of Cloud Manager.
-func (s *sandbox) recycleAll() {
-	s.t.Helper()
-	s.cloudManager(http.MethodPost, "/v4/lke/clusters/"+s.env["LKE_CLUSTER_ID"]+"/recycle", "")
 }

@@ -13,20 +13,6 @@ import (
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 )
 
-// helm runs Helm on the sandbox.
-func (s *sandbox) helm(args ...string) string {
-	s.t.Helper()
-	h, err := helm.New(s.t.TempDir(), "KUBECONFIG="+s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	out, err := h.Run(s.t.Context(), args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return out
-}
-
 // TestTheAPIServerTakesWhatTheChartMakes, with all kinds of values, and what kustomize
 // makes of kube/deploy. Nothing that it does not know is in it.
 func TestTheAPIServerTakesWhatTheChartMakes(t *testing.T) {
@@ -111,13 +97,6 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	s.chartController()
 	s.kube("", "scale", "deployment", "any", "--replicas=0")
 	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
-}
-
-// chartController starts the controller as the account that the chart has made.
-func (s *sandbox) chartController() *controller {
-	s.t.Helper()
-	return s.startController("--leader-elect", "true", "--leader-election-namespace", "lkeplan-system", "--only",
-		"capacity", "--kubeconfig", s.account("lkeplan-system", controllerAccount))
 }
 
 func names(of state) (all []string) {

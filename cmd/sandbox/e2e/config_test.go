@@ -11,16 +11,6 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// run runs one of our programs in the sandbox and returns what it printed.
-func (s *sandbox) run(name string, args ...string) string {
-	s.t.Helper()
-	out, err := s.command(bin(s.t, name), nil, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
 // TestApplyIsRepeatableAndNeverTakesOver: a second apply changes nothing, and a value
 // that another field manager set is shown and kept.
 func TestApplyIsRepeatableAndNeverTakesOver(t *testing.T) {

@@ -9,19 +9,6 @@ import (
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
 
-// edit changes a pool as kubectl edit does.
-func (s *sandbox) edit(pool, change string) {
-	s.t.Helper()
-	s.kube("", "patch", "nodepool", pool, "--type=merge", "--field-manager=kubectl-edit", "-p", change)
-}
-
-// setBack reports whether an event says that an edit was corrected.
-func (s *sandbox) setBack(what string) bool {
-	s.t.Helper()
-	return strings.Contains(s.kube("", "get", "events", "--field-selector", "reason=DriftCorrected"),
-		what+" by kubectl-edit, and is set back")
-}
-
 // TestEditsAreLeftWhereTheNodePlanSaysSo: a field in driftIgnore keeps its edited
 // value, whatever the source says later, and the status names its manager. The same
 // field of another pool, and another field of the same pool, are corrected, and an

@@ -1,15 +1,11 @@
 package e2e
 
 import (
-	"encoding/json"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"github.com/lkeplan/lkeplan/linode/lkesim"
 )
 
 // TestCapacityThatComesBackIsUsedAgain: while LKE has no capacity for the cheapest
@@ -41,42 +37,4 @@ func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 	if pause := tried[2].At.Sub(tried[0].At); pause < ttl {
 		t.Errorf("the plan without capacity was tried again after %s, want not before %s", pause, ttl)
 	}
-}
-
-// poolsAskedFor returns the calls so far that asked for a new pool.
-func (s *sandbox) poolsAskedFor() (asked []lkesim.Call) {
-	s.t.Helper()
-	for _, call := range s.calls() {
-		if call.Method == http.MethodPost && strings.HasSuffix(call.Path, "/pools") {
-			asked = append(asked, call)
-		}
-	}
-	return asked
-}
-
-// inject adds faults to the simulated LKE.
-func (s *sandbox) inject(fault string) {
-	s.t.Helper()
-	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/faults", "application/json", strings.NewReader(fault))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode != http.StatusOK {
-		s.t.Fatalf("inject %s: %s", fault, resp.Status)
-	}
-}
-
-// calls returns the Linode calls so far.
-func (s *sandbox) calls() (calls []lkesim.Call) {
-	s.t.Helper()
-	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/calls")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&calls); err != nil {
-		s.t.Fatal(err)
-	}
-	return calls
 }

@@ -3,15 +3,10 @@ package e2e
 import (
 	"fmt"
 	"slices"
-	"sync"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
-	"k8s.io/client-go/kubernetes/scheme"
-	"k8s.io/client-go/tools/clientcmd"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	"github.com/lkeplan/lkeplan/linode/lkeapi"
@@ -108,40 +103,6 @@ func initialized(now state) (n int) {
 		}
 	}
 	return n
-}
-
-// watchNodes records the taints of each Node when it is first seen.
-func (s *sandbox) watchNodes() func() map[string][]corev1.Taint {
-	s.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	w, err := c.Watch(s.t.Context(), &corev1.NodeList{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var mu sync.Mutex
-	seen := map[string][]corev1.Taint{}
-	go func() {
-		for ev := range w.ResultChan() {
-			if node, ok := ev.Object.(*corev1.Node); ok && ev.Type == watch.Added {
-				mu.Lock()
-				seen[node.Name] = node.Spec.Taints
-				mu.Unlock()
-			}
-		}
-	}()
-	return func() map[string][]corev1.Taint {
-		mu.Lock()
-		defer mu.Unlock()
-		w.Stop()
-		return seen
-	}
 }
 
 // poolByHand makes a node pool that lkeplan does not own, and returns the name of its

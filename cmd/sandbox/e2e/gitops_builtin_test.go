@@ -6,8 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	utiljson "k8s.io/apimachinery/pkg/util/json"
-
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/argo"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
@@ -57,15 +55,6 @@ func TestExamplesWithoutFluxOrArgoCD(t *testing.T) {
 		t.Errorf("the NodePlan names the ConfigMap %s, which has no digest in its name", name)
 	}
 	s.approveLikeArgoCD()
-}
-
-// live reads an object, in the examples' namespace if it is namespaced.
-func (s *sandbox) live(name string) (obj map[string]any) {
-	s.t.Helper()
-	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-fleet", "get", name, "-o", "json")), &obj); err != nil {
-		s.t.Fatal(err)
-	}
-	return obj
 }
 
 // approveLikeArgoCD deletes a pool, which has to be approved, and approves it with the
@@ -123,14 +112,4 @@ func (s *sandbox) approveLikeArgoCD() {
 	}
 	s.kube("", "wait", "nodepool/batch", "--for=delete", "--timeout=60s")
 	s.kube("", "-n", "lkeplan-fleet", "wait", "nodeplan/prod", "--for=condition=Ready", "--timeout=60s")
-}
-
-// patch merges a change into an object, as Argo CD's server does.
-func (s *sandbox) patch(name string, change map[string]any) {
-	s.t.Helper()
-	raw, err := json.Marshal(change)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.kube("", "-n", "lkeplan-fleet", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
 }

@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/lkeplan/lkeplan/examples/guidetest"
@@ -37,24 +34,4 @@ func TestGuidesInASandbox(t *testing.T) {
 			guidetest.Runner{Env: s.shell(), Sandbox: true}.Run(t, "../../../examples", guide.name)
 		})
 	}
-}
-
-// shell is the environment of a person's shell, in which lkeplan and kubectl are there
-// and talk to the sandbox.
-func (s *sandbox) shell() (env []string) {
-	s.t.Helper()
-	programs := s.t.TempDir()
-	for name, path := range map[string]string{"kubectl": s.kubectl, "lkeplan": bin(s.t, "lkeplan")} {
-		if err := os.Symlink(path, filepath.Join(programs, name)); err != nil {
-			s.t.Fatal(err)
-		}
-	}
-	cmd := s.command("sh", nil)
-	for _, variable := range cmd.Env {
-		if path, ok := strings.CutPrefix(variable, "PATH="); ok {
-			variable = "PATH=" + programs + string(filepath.ListSeparator) + path
-		}
-		env = append(env, variable)
-	}
-	return append(env, "LC_ALL=C.UTF-8")
 }

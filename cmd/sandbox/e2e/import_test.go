@@ -8,7 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
 
 // TestImportedObjectsDoNotDiffer: objects from various manifests that kubectl applied
@@ -58,28 +57,6 @@ func TestImportedObjectsDoNotDiffer(t *testing.T) {
 			t.Errorf("the pool %s has changed", name)
 		}
 	}
-}
-
-// unchanged fails the test if the diff with the cluster is not empty.
-func (s *sandbox) unchanged(dir string) {
-	s.t.Helper()
-	out := s.run("lkeplan", "diff", "--base", "live", "--detailed-exitcode", dir)
-	if !strings.Contains(out, "No changes.") {
-		s.t.Errorf("the diff with the cluster is not empty:\n%s", out)
-	}
-}
-
-func (s *sandbox) poolsByName() map[string]*karpv1.NodePool {
-	s.t.Helper()
-	var list karpv1.NodePoolList
-	if err := s.client.List(s.t.Context(), &list); err != nil {
-		s.t.Fatal(err)
-	}
-	pools := map[string]*karpv1.NodePool{}
-	for i := range list.Items {
-		pools[list.Items[i].Name] = &list.Items[i]
-	}
-	return pools
 }
 
 // TestTakenOverFieldsAreOurs: after a takeover from kubectl and from another applier,

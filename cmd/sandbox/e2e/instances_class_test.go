@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -129,22 +128,4 @@ func (s *sandbox) nodeIsAsItsClassSays(n corev1.Node) {
 		!tainted(n.Spec.Taints, "example.com/own") {
 		s.t.Errorf("it allows %v of %v; labels %v, taints %v", n.Status.Allocatable, n.Status.Capacity, n.Labels, n.Spec.Taints)
 	}
-}
-
-// furnish gives the account images and the like.
-func (s *sandbox) furnish(has assets.Set) {
-	s.t.Helper()
-	s.linodeCall(http.MethodPost, "/simulator/assets", has, nil)
-}
-
-// linodeFor is the Linode of a claim as the simulator knows it.
-func (s *sandbox) linodeFor(nc karpv1.NodeClaim) linodes.Linode {
-	s.t.Helper()
-	for _, l := range s.linodes() {
-		if fmt.Sprintf("linode://%d", l.ID) == nc.Status.ProviderID {
-			return l
-		}
-	}
-	s.t.Fatalf("there is no Linode of NodeClaim %s, which says %s", nc.Name, nc.Status.ProviderID)
-	return linodes.Linode{}
 }

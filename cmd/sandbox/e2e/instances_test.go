@@ -11,7 +11,6 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/watch"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
@@ -106,36 +105,10 @@ func (s *sandbox) watchBindings() func() (bound int, early []string) {
 	}
 }
 
-// follow watches objects until the test ends.
-func (s *sandbox) follow(list client.ObjectList, see func(client.Object)) {
-	s.t.Helper()
-	seen, err := s.client.Watch(s.t.Context(), list)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	go func() {
-		for e := range seen.ResultChan() {
-			if o, ok := e.Object.(client.Object); ok && e.Type != watch.Deleted {
-				see(o)
-			}
-		}
-	}()
-}
-
 // joined reports whether each NodeClaim has its Linode and its ready node.
 func (s state) joined() bool {
 	s.linode.Slots = s.linode.Live // there is none
 	return s.matched()
-}
-
-// noTokens is an error while a bootstrap token of a NodeClaim is there.
-func (s *sandbox) noTokens() error {
-	var secrets corev1.SecretList
-	err := s.client.List(s.t.Context(), &secrets, client.InNamespace("kube-system"), client.HasLabels{"lkeplan.dev/nodeclaim"})
-	if err == nil && len(secrets.Items) > 0 {
-		err = fmt.Errorf("%d tokens are left", len(secrets.Items))
-	}
-	return err
 }
 
 // TestLinodesOfItsOwnAreMadeAndDeletedOnce: the process is killed during calls that hang, once
@@ -220,14 +193,4 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 		return len(now.nodes)+len(now.claims) == 0 && now.linode.Live == all
 	})
 	s.eventually("no token is left", time.Minute, s.noTokens)
-}
-
-// linodeOf is the Linode of a claim, as the simulated API shows it.
-func (s *sandbox) linodeOf(nc karpv1.NodeClaim) (l struct {
-	Tags  []string `json:"tags"`
-	Image string   `json:"image"`
-}) {
-	s.t.Helper()
-	s.linodeCall(http.MethodGet, "/v4/linode/instances/"+strings.TrimPrefix(nc.Status.ProviderID, "linode://"), nil, &l)
-	return l
 }

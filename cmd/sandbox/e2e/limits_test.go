@@ -2,11 +2,9 @@ package e2e
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
@@ -101,22 +99,6 @@ func (s *sandbox) full(name string) {
 		return s.hasEvent("Pod", name+"-", "CapacityLimit "+name+" ") &&
 			s.hasEvent("NodePool", name, "CapacityLimit "+name+" ")
 	})
-}
-
-// hasEvent reports whether an object of the kind has an event with the text.
-func (s *sandbox) hasEvent(kind, name, text string) bool {
-	s.t.Helper()
-	var events corev1.EventList
-	if err := s.client.List(s.t.Context(), &events); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
-			strings.Contains(e.Message, text) {
-			return true
-		}
-	}
-	return false
 }
 
 // workload is a Deployment of which each pod needs a node of the pool.

@@ -10,42 +10,9 @@ import (
 	"testing"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// answers is what the class default says of the Linode API: the reason of its
-// condition, and whether the class is ready.
-func (s *sandbox) answers() (reason string, ready bool) {
-	s.t.Helper()
-	var class linodev1alpha1.LinodeNodeClass
-	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
-		s.t.Fatal(err)
-	}
-	if c := class.StatusConditions().Get(linodev1alpha1.ConditionLinodeAnswers); c != nil {
-		reason = c.Reason
-	}
-	return reason, class.StatusConditions().Root().IsTrue()
-}
-
-// told reports whether an event about an object has the reason, and the text in its
-// message.
-func (s *sandbox) told(kind, reason, text string) bool {
-	s.t.Helper()
-	var events corev1.EventList
-	if err := s.client.List(s.t.Context(), &events); err != nil {
-		s.t.Fatal(err)
-	}
-	for _, e := range events.Items {
-		if e.InvolvedObject.Kind == kind && e.Reason == reason && strings.Contains(e.Message, text) {
-			return true
-		}
-	}
-	return false
-}
 
 // TestATokenIsRevokedAndWorksAgain: for as long as it is refused, the class is not
 // ready and says why, pods hear of it, and nothing is taken away. Then the pods get

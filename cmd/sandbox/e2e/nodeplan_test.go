@@ -1,53 +1,15 @@
 package e2e
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// nodePlan returns a NodePlan as it is now.
-func (s *sandbox) nodePlan(name string) *lkeplanv1alpha1.NodePlan {
-	s.t.Helper()
-	np := &lkeplanv1alpha1.NodePlan{}
-	if err := s.client.Get(s.t.Context(), client.ObjectKey{Namespace: "default", Name: name}, np); err != nil {
-		s.t.Fatal(err)
-	}
-	return np
-}
-
-// untilPlan polls a NodePlan until it holds.
-func (s *sandbox) untilPlan(name, what string, holds func(*lkeplanv1alpha1.NodePlan) bool) *lkeplanv1alpha1.NodePlan {
-	s.t.Helper()
-	return s.untilWithin(name, what, time.Minute, holds)
-}
-
-// untilWithin polls a NodePlan until it holds, for as long as that may take.
-func (s *sandbox) untilWithin(
-	name, what string, within time.Duration, holds func(*lkeplanv1alpha1.NodePlan) bool,
-) *lkeplanv1alpha1.NodePlan {
-	s.t.Helper()
-	started := time.Now()
-	for {
-		np := s.nodePlan(name)
-		if holds(np) {
-			return np
-		}
-		if time.Since(started) > patience*within {
-			raw, _ := json.MarshalIndent(np.Status, "", " ")
-			s.t.Fatalf("timed out after %s waiting until %s; the status is:\n%s", patience*within, what, raw)
-		}
-		time.Sleep(200 * time.Millisecond)
-	}
-}
 
 // because reports whether the current spec of a NodePlan is reconciled, and its Ready
 // condition has the reason.
@@ -57,12 +19,6 @@ func because(reason string) func(*lkeplanv1alpha1.NodePlan) bool {
 		return np.Status.ObservedGeneration == np.Generation && !working &&
 			conditions.GetReason(np, meta.ReadyCondition) == reason
 	}
-}
-
-// source writes the HCL of a ConfigMap.
-func (s *sandbox) source(name, text string) {
-	s.t.Helper()
-	s.kube(configMap("default", name, text), "apply", "--server-side", "-f", "-")
 }
 
 // fleet is a configuration of pools.
@@ -162,10 +118,4 @@ func TestANodePlanKeepsTheClusterAsItsSourceSays(t *testing.T) {
 func awaitsApproval(np *lkeplanv1alpha1.NodePlan) bool {
 	return because(lkeplanv1alpha1.ReasonGuarded)(np) && np.Status.Plan != nil &&
 		strings.Contains(conditions.GetMessage(np, meta.ReadyCondition), np.Status.Plan.Digest)
-}
-
-// approve approves the plan with which a NodePlan waits, as people do.
-func (s *sandbox) approve(name string, flags ...string) {
-	s.t.Helper()
-	s.ends(0, append([]string{"nodeplan", "approve", "-n", "default", "--yes", name}, flags...)...)
 }

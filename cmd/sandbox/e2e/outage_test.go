@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -13,45 +12,6 @@ import (
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
 )
-
-// keepController runs the controller until the test ends, and restarts it as the
-// kubelet does, with a growing delay. It returns how often the controller has ended.
-func (s *sandbox) keepController(args ...string) *atomic.Int32 {
-	s.t.Helper()
-	var ended atomic.Int32
-	current, err := s.runController(args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	stop, stopped := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(stopped)
-		for pause := time.Duration(0); err == nil; pause = max(2*pause, 10*time.Second) {
-			select {
-			case <-stop:
-				current.stop()
-				return
-			case <-current.ended:
-				ended.Add(1)
-				s.t.Logf("the controller has ended, and is started again in %s:\n%s", pause, tail(current.log.String(), 2))
-			}
-			select {
-			case <-stop:
-				return
-			case <-time.After(pause):
-				current, err = s.runController(args...)
-			}
-		}
-	}()
-	s.t.Cleanup(func() {
-		close(stop)
-		<-stopped
-		if err != nil {
-			s.t.Errorf("start the controller again: %v", err)
-		}
-	})
-	return &ended
-}
 
 // stoppedFor stops a process of the sandbox (SIGSTOP) for a while.
 func (s *sandbox) stoppedFor(name string, d time.Duration) {
@@ -130,17 +90,4 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 			t.Errorf("node %s is gone", n.Name)
 		}
 	}
-}
-
-// deleted are the delete requests for some resources.
-func (s *sandbox) deleted(resources ...string) (names []string) {
-	s.t.Helper()
-	for _, r := range s.audited() {
-		if r.ObjectRef != nil && (r.Verb == "delete" || r.Verb == "deletecollection") &&
-			slices.Contains(resources, r.ObjectRef.Resource) {
-			names = append(names, r.ObjectRef.Resource+" "+r.ObjectRef.Name)
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
 }

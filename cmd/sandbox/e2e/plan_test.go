@@ -1,11 +1,8 @@
 package e2e
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -14,23 +11,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
-	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 )
-
-// ends runs lkeplan, and fails the test if it exits with another code.
-func (s *sandbox) ends(code int, args ...string) string {
-	s.t.Helper()
-	out, err := s.command(bin(s.t, "lkeplan"), nil, args...).CombinedOutput()
-	got := 0
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		got = exit.ExitCode()
-	}
-	if got != code {
-		s.t.Fatalf("lkeplan %s exited with %d, want %d:\n%s", strings.Join(args, " "), got, code, out)
-	}
-	return string(out)
-}
 
 // pooled writes a directory of pools with 4 CPUs, and something more.
 func pooled(t testing.TB, more string, pools ...string) string {
@@ -45,21 +26,6 @@ func pooled(t testing.TB, more string, pools ...string) string {
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// pools are the names of the NodePools, sorted.
-func (s *sandbox) pools() []string {
-	s.t.Helper()
-	var list karpv1.NodePoolList
-	if err := s.client.List(s.t.Context(), &list); err != nil {
-		s.t.Fatal(err)
-	}
-	names := make([]string, 0, len(list.Items))
-	for _, p := range list.Items {
-		names = append(names, p.Name)
-	}
-	slices.Sort(names)
-	return names
 }
 
 func mustContain(t testing.TB, text string, parts ...string) {
@@ -118,49 +84,6 @@ func TestASavedPlanIsCarriedOutExactlyOrNotAtAll(t *testing.T) {
 	mustContain(t, s.ends(0, "apply", "--wait", "none", plan), "0 created, 40 changed, 1 unchanged")
 	mustContain(t, s.ends(0, "diff", "--base", "plan:"+plan, heavier), "No changes")
 	mustContain(t, s.ends(2, "diff", "--detailed-exitcode", "--base", "plan:"+plan, dir), "40 to update")
-}
-
-// killAfter starts lkeplan and kills it when it has written some lines.
-func (s *sandbox) killAfter(lines int, args ...string) {
-	s.t.Helper()
-	cmd := s.command(bin(s.t, "lkeplan"), nil, args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	for read := bufio.NewScanner(out); lines > 0 && read.Scan(); lines-- {
-	}
-	cmd.Process.Kill()
-	cmd.Wait()
-}
-
-// interrupted runs lkeplan, interrupts it when it has written a text, and returns what
-// it said.
-func (s *sandbox) interrupted(when string, args ...string) string {
-	s.t.Helper()
-	cmd := s.command(bin(s.t, "lkeplan"), nil, args...)
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	var said strings.Builder
-	cmd.Stderr = &said
-	if err := cmd.Start(); err != nil {
-		s.t.Fatal(err)
-	}
-	for read := bufio.NewScanner(out); read.Scan(); {
-		if strings.Contains(read.Text(), when) {
-			cmd.Process.Signal(os.Interrupt)
-		}
-	}
-	var exit *exec.ExitError
-	if err := cmd.Wait(); !errors.As(err, &exit) || exit.ExitCode() != 1 {
-		s.t.Errorf("interrupted, it ends with %v", err)
-	}
-	return said.String()
 }
 
 // rewrite replaces text in the directory's file.

@@ -239,14 +239,3 @@ func (s *sandbox) predict(args ...string) (effects map[string]string, nodes map[
 	}
 	return effects, nodes
 }
-
-// reader returns the kubeconfig of an account that may only list pools, classes and
-// claims.
-func (s *sandbox) reader() string {
-	s.t.Helper()
-	s.kube("", "create", "serviceaccount", "reader")
-	s.kube("", "create", "clusterrole", "reader", "--verb=list",
-		"--resource=nodepools.karpenter.sh,nodeclaims.karpenter.sh,linodenodeclasses.karpenter.k8s.linode")
-	s.kube("", "create", "clusterrolebinding", "reader", "--clusterrole=reader", "--serviceaccount=default:reader")
-	return s.account("default", "reader")
-}

@@ -14,9 +14,6 @@ import (
 	"github.com/fluxcd/pkg/apis/meta"
 	"github.com/fluxcd/pkg/runtime/conditions"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
 
 	lkeplanv1alpha1 "github.com/lkeplan/lkeplan/schemas/lkeplan/v1alpha1"
@@ -27,41 +24,6 @@ type fewest struct {
 	mu    sync.Mutex
 	ready map[string]bool
 	least int
-}
-
-// watchPods counts the pods of the namespace default from now on.
-func (s *sandbox) watchPods() *fewest {
-	s.t.Helper()
-	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	set, err := kubernetes.NewForConfig(cfg)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	pods := set.CoreV1().Pods("default")
-	list, err := pods.List(s.t.Context(), metav1.ListOptions{})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	f := &fewest{ready: map[string]bool{}}
-	for i := range list.Items {
-		f.see(&list.Items[i], false)
-	}
-	f.least = len(f.ready)
-	seen, err := pods.Watch(s.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	go func() {
-		for e := range seen.ResultChan() {
-			if pod, ok := e.Object.(*corev1.Pod); ok {
-				f.see(pod, e.Type == "DELETED")
-			}
-		}
-	}()
-	return f
 }
 
 func (f *fewest) see(pod *corev1.Pod, gone bool) {

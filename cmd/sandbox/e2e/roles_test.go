@@ -1,20 +1,16 @@
 package e2e
 
 import (
-	"bufio"
 	"encoding/json"
 	"maps"
 	"net/http"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	rbacv1 "k8s.io/api/rbac/v1"
-	"k8s.io/client-go/tools/clientcmd"
-	"k8s.io/client-go/tools/clientcmd/api"
 	"sigs.k8s.io/yaml"
 )
 
@@ -148,23 +144,6 @@ func configMap(namespace, name, text string) string {
 	return string(raw)
 }
 
-// account returns the kubeconfig of a service account.
-func (s *sandbox) account(namespace, name string) string {
-	s.t.Helper()
-	cfg, err := clientcmd.LoadFromFile(s.env["KUBECONFIG"])
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for _, user := range cfg.AuthInfos {
-		*user = api.AuthInfo{Token: strings.TrimSpace(s.kube("", "create", "token", name, "-n", namespace))}
-	}
-	path := filepath.Join(s.t.TempDir(), name)
-	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
-		s.t.Fatal(err)
-	}
-	return path
-}
-
 // request is a request in the API server's audit log.
 type request struct {
 	Verb             string
@@ -211,30 +190,6 @@ func right(account, verb, group, resource string) string {
 		resource += "." + group
 	}
 	return account + ": " + verb + " " + resource
-}
-
-// audited are the requests in the audit log so far.
-func (s *sandbox) audited() []request {
-	s.t.Helper()
-	log, err := os.Open(filepath.Join(s.dir, "logs", "audit.log"))
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer log.Close()
-	var all []request
-	lines := bufio.NewScanner(log)
-	lines.Buffer(nil, 1<<20)
-	for lines.Scan() {
-		var r request
-		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
-			s.t.Fatal(err)
-		}
-		all = append(all, r)
-	}
-	if err := lines.Err(); err != nil || len(all) == 0 {
-		s.t.Fatalf("read the audit log: %d requests, %v", len(all), err)
-	}
-	return all
 }
 
 // granted are the rights that kube/deploy/ binds, each with the role that has it.

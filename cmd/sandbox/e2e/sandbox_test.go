@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,8 +21,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/cmd/sandbox/e2e/programs"
 	"github.com/lkeplan/lkeplan/linode"
-	"github.com/lkeplan/lkeplan/linode/lkesim"
-	"github.com/lkeplan/lkeplan/schemas"
 )
 
 // The programs that the tests run: of this release, and of the one before.
@@ -50,8 +47,18 @@ func bin(t testing.TB, name string) string {
 	return built.Path(t, name)
 }
 
-// sandbox is a running sandbox that belongs to one test.
+// sandbox is a running sandbox that belongs to one test. Its helpers are methods of its
+// parts; what only one test does with it stands next to that test.
 type sandbox struct {
+	*core
+	cloud
+	cluster
+	commands
+	nodePlans
+}
+
+// core is what all parts of a sandbox need: where it is, and how to reach it.
+type core struct {
 	t       testing.TB
 	dir     string
 	env     map[string]string
@@ -66,7 +73,8 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 	quick := []string{"--instance-delay", "1s", "--join-delay", "2s", "--ccm-delay", "500ms", "--delete-delay", "500ms",
 		"--node-gone-delay", "500ms"}
 	linode.Register()
-	s := &sandbox{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
+	c := &core{t: t, dir: filepath.Join(t.TempDir(), "sandbox")}
+	s := &sandbox{c, cloud{c}, cluster{cloud{c}}, commands{c}, nodePlans{commands{c}}}
 	up := exec.Command(bin(t, "sandbox"), slices.Concat([]string{"up", "--dir", s.dir, "--output", "json"}, quick,
 		flags)...)
 	up.Stderr = os.Stderr // the first build takes minutes and says so
@@ -101,7 +109,7 @@ func startSandbox(t testing.TB, flags ...string) *sandbox {
 // command returns a program that runs with the environment of the sandbox;
 // overrides replace or, where empty, remove variables. Directories of testdata are
 // copied, so that no plan depends on the history of this repository.
-func (s *sandbox) command(path string, overrides map[string]string, args ...string) *exec.Cmd {
+func (s *core) command(path string, overrides map[string]string, args ...string) *exec.Cmd {
 	args = slices.Clone(args)
 	for i, arg := range args {
 		if info, err := os.Stat(arg); err == nil && info.IsDir() && strings.HasPrefix(arg, "testdata/") {
@@ -124,7 +132,7 @@ func (s *sandbox) command(path string, overrides map[string]string, args ...stri
 }
 
 // kube runs kubectl with input, and fails the test when it fails.
-func (s *sandbox) kube(input string, args ...string) string {
+func (s *core) kube(input string, args ...string) string {
 	s.t.Helper()
 	cmd := s.command(s.kubectl, nil, args...)
 	cmd.Stdin = strings.NewReader(input)
@@ -133,16 +141,6 @@ func (s *sandbox) kube(input string, args ...string) string {
 		s.t.Fatalf("kubectl %s: %v\n%s", strings.Join(args, " "), err, out)
 	}
 	return string(out)
-}
-
-// installCRDs installs the CRDs as the documentation says.
-func (s *sandbox) installCRDs() {
-	s.t.Helper()
-	s.kube("", "apply", "-f", "../../../schemas/crd/")
-	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
-	if s.env["KARPENTER_MODE"] == schemas.ModeInstance {
-		s.kube(ofMachines(s.t), "apply", "-f", "-")
-	}
 }
 
 // ofMachines is the part of what is installed that gives machines their rights.
@@ -164,35 +162,6 @@ type controller struct {
 	ended chan error
 	// metrics is where it serves its metrics.
 	metrics string
-}
-
-// startController runs the controller and ends it, cleanly, with the test. When
-// the test fails its log is shown.
-func (s *sandbox) startController(args ...string) *controller {
-	s.t.Helper()
-	c, err := s.runController(args...)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	s.t.Cleanup(c.stop)
-	return c
-}
-
-func (s *sandbox) runController(args ...string) (*controller, error) {
-	return s.runProgram(bin(s.t, "controller"), args...)
-}
-
-// runProgram runs a controller of any release.
-func (s *sandbox) runProgram(path string, args ...string) (*controller, error) {
-	c := &controller{t: s.t, ended: make(chan error, 1), metrics: freeAddress(s.t)}
-	c.cmd = s.command(path, nil,
-		append([]string{"--metrics-bind-address", c.metrics, "--health-probe-bind-address", "0"}, args...)...)
-	c.cmd.Stdout, c.cmd.Stderr = &c.log, &c.log
-	if err := c.cmd.Start(); err != nil {
-		return nil, err
-	}
-	go func() { c.ended <- c.cmd.Wait() }()
-	return c, nil
 }
 
 // kill ends the controller without a warning.
@@ -273,31 +242,6 @@ func (j *journal) String() string {
 func tail(text string, lines int) string {
 	all := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.Join(all[max(0, len(all)-lines):], "\n")
-}
-
-// stats asks the simulator what it counted.
-func (s *sandbox) stats() lkesim.Stats {
-	s.t.Helper()
-	resp, err := http.Get(s.env["LINODE_URL"] + "/simulator/stats")
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	var stats lkesim.Stats
-	if err := json.NewDecoder(resp.Body).Decode(&stats); err != nil {
-		s.t.Fatal(err)
-	}
-	return stats
-}
-
-// resetStats sets the simulator's counters to zero.
-func (s *sandbox) resetStats() {
-	s.t.Helper()
-	resp, err := http.Post(s.env["LINODE_URL"]+"/simulator/reset", "", nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	resp.Body.Close()
 }
 
 // file reads a file of testdata.

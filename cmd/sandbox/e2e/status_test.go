@@ -143,41 +143,6 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.untilCondition("linodenodeclass/default", "LinodeAnswers=False", "token")
 }
 
-// untilCondition waits until an object has a condition, such as Ready=True, whose message has a text.
-func (s *sandbox) untilCondition(object, condition, text string) {
-	s.t.Helper()
-	const each = `jsonpath={range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}`
-	s.until(object+" says "+condition, toldWithin, func(state) bool {
-		return slices.ContainsFunc(strings.Split(s.kube("", "get", object, "-o", each), "\n"), func(line string) bool {
-			return strings.HasPrefix(line, condition+" ") && strings.Contains(line, text)
-		})
-	})
-}
-
-// relabel changes the template of a pool, so that its nodes are to be replaced.
-func (s *sandbox) relabel(pool string) {
-	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p",
-		`{"spec":{"template":{"metadata":{"labels":{"example.com/color":"blue"}}}}}`)
-}
-
-// asViewer runs lkeplan with the rights of an account.
-func (s *sandbox) asViewer(viewer string, args ...string) string {
-	s.t.Helper()
-	out, err := s.command(bin(s.t, "lkeplan"), map[string]string{"KUBECONFIG": viewer}, args...).CombinedOutput()
-	if err != nil {
-		s.t.Fatalf("lkeplan %s: %v\n%s", strings.Join(args, " "), err, out)
-	}
-	return string(out)
-}
-
-func (s *sandbox) status(viewer string) (found status.Status) {
-	s.t.Helper()
-	if err := json.Unmarshal([]byte(s.asViewer(viewer, "status", "-o", "json")), &found); err != nil {
-		s.t.Fatal(err)
-	}
-	return found
-}
-
 // waits reports whether the pods of a Deployment wait for a reason.
 func waits(deployment, reason string) func(status.Status) bool {
 	return func(found status.Status) bool {
@@ -198,15 +163,4 @@ func says(pool string, what status.What, text string) func(status.Status) bool {
 			})
 		})
 	}
-}
-
-// waitingPod is a pod of a Deployment that has no node.
-func (s *sandbox) waitingPod(deployment string) string {
-	s.t.Helper()
-	names := strings.Fields(s.kube("", "get", "pods", "-l", "app="+deployment, "--field-selector", "status.phase=Pending",
-		"-o", "name"))
-	if len(names) == 0 {
-		s.t.Fatalf("no pod of %s waits", deployment)
-	}
-	return "default/" + strings.TrimPrefix(names[0], "pod/")
 }

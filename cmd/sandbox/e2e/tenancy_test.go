@@ -13,7 +13,7 @@ import (
 
 // tries runs kubectl with a kubeconfig and returns its output, and whether it was
 // refused.
-func (s *sandbox) tries(kubeconfig, input string, args ...string) (said string, refused bool) {
+func (s *core) tries(kubeconfig, input string, args ...string) (said string, refused bool) {
 	s.t.Helper()
 	cmd := s.command(s.kubectl, map[string]string{"KUBECONFIG": kubeconfig}, args...)
 	cmd.Stdin = strings.NewReader(input)

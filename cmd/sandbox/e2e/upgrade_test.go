@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,10 +10,7 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
-
-	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 )
 
 // TestVersionsOfNodesMoveByGitOnly: somebody upgrades the control plane through the
@@ -108,22 +104,6 @@ node_class "default" {}
 		t.Fatal(err)
 	}
 	return dir
-}
-
-// upgrade upgrades the control plane, as Cloud Manager does.
-func (s *sandbox) upgrade(version string) {
-	s.t.Helper()
-	s.cloudManager(http.MethodPut, "/v4beta/lke/clusters/"+s.env["LKE_CLUSTER_ID"],
-		fmt.Sprintf(`{"k8s_version":%q}`, version))
-}
-
-// class is the class default.
-func (s *sandbox) class() (class linodev1alpha1.LinodeNodeClass) {
-	s.t.Helper()
-	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
-		s.t.Fatal(err)
-	}
-	return class
 }
 
 // kubelets counts the nodes of each version.

@@ -198,13 +198,6 @@ func (s *sandbox) heldNodesStay(viewer string) {
 	})
 }
 
-// nodeOf is the node of a pool that has one.
-func (s *sandbox) nodeOf(pool string) string {
-	s.t.Helper()
-	name := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool="+pool, "-o", "name"))
-	return strings.TrimPrefix(name, "node/")
-}
-
 // untilAnswered asks why of the pods of all situations.
 func (s *sandbox) untilAnswered(viewer string) {
 	for _, one := range slices.Concat(refusals, placings) {
@@ -222,15 +215,6 @@ func (s *sandbox) untilAnswered(viewer string) {
 				s.asViewer(viewer, "why", "pod", pod))
 		}
 	}
-}
-
-// viewer is an account with the rights of statusRights.
-func (s *sandbox) viewer() string {
-	s.t.Helper()
-	s.kube(statusRights, "apply", "-f", "-")
-	s.kube("", "create", "serviceaccount", "viewer", "-n", "default")
-	s.kube("", "create", "clusterrolebinding", "status", "--clusterrole=status", "--serviceaccount=default:viewer")
-	return s.account("default", "viewer")
 }
 
 // runsOn fails the test if the pod of a Deployment does not run on a node of a pool, and of
@@ -255,17 +239,4 @@ func (s *sandbox) runsOn(deployment, pool, plan string) {
 			s.t.Errorf("pod %s runs on a %s of pool %s, and not on a %s of pool %s", pod.Name, is, on, plan, pool)
 		}
 	}
-}
-
-// toldOf reports whether a pod of a Deployment that waits has an event with a reason.
-func (s *sandbox) toldOf(deployment, reason string) bool {
-	s.t.Helper()
-	var events corev1.EventList
-	if err := s.client.List(s.t.Context(), &events); err != nil {
-		s.t.Fatal(err)
-	}
-	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
-		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") &&
-			e.Reason == reason && strings.HasPrefix(e.Message, "Failed to schedule pod")
-	})
 }

@@ -1,0 +1,514 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/watch"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
+	"k8s.io/client-go/tools/clientcmd/api"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	karpv1 "sigs.k8s.io/karpenter/pkg/apis/v1"
+
+	"github.com/lkeplan/lkeplan/linode/lkesim/kubelet"
+	"github.com/lkeplan/lkeplan/schemas"
+	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
+)
+
+// cluster is what the API server has: objects, events, the audit log, and what all of it is together with the Linodes.
+type cluster struct{ cloud }
+
+// state lists what exists. An API server that is short of processors may not answer in
+// time: it is asked again, for a minute.
+func (s cluster) state() state {
+	s.t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(200 * time.Millisecond) {
+		now, err := s.look()
+		if err == nil {
+			return now
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatal(err)
+		}
+	}
+}
+
+func (s cluster) look() (state, error) {
+	ctx, cancel := context.WithTimeout(s.t.Context(), 20*time.Second)
+	defer cancel()
+	var nodes corev1.NodeList
+	var claims karpv1.NodeClaimList
+	var pods corev1.PodList
+	for _, list := range []client.ObjectList{&nodes, &claims, &pods} {
+		if err := s.client.List(ctx, list); err != nil {
+			return state{}, err
+		}
+	}
+	nodes.Items = slices.DeleteFunc(nodes.Items, func(n corev1.Node) bool { return n.Name == systemNode })
+	now := state{nodes: nodes.Items, claims: claims.Items, linode: s.stats()}
+	for _, p := range pods.Items {
+		if p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp.IsZero() {
+			now.running++
+		} else {
+			now.pending++
+		}
+	}
+	return now, nil
+}
+
+// until polls the state until it holds, and fails the test with the last state when the
+// time is up: within, on a machine of its own.
+func (s cluster) until(what string, within time.Duration, holds func(state) bool) state {
+	s.t.Helper()
+	started := time.Now()
+	deadline := started.Add(patience * within)
+	for {
+		now := s.state()
+		if holds(now) {
+			s.t.Logf("after %s: %s", time.Since(started).Round(100*time.Millisecond), what)
+			return now
+		}
+		if time.Now().After(deadline) {
+			s.t.Fatalf("timed out after %s waiting until %s; last seen: %s\n%s\n%s", patience*within, what, now,
+				s.kube("", "get", "pods,nodes,nodeclaims,poddisruptionbudgets", "-A", "-o", "wide"),
+				tail(s.kube("", "get", "events", "-A", "--sort-by=.lastTimestamp"), 40))
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+// never polls the state, and fails the test if it holds before each of the rounds has come
+// twice more: something that looked twice and did nothing does nothing later either. The
+// first of the two may have begun before the call.
+func (s cluster) never(what string, holds func(state) bool, of ...rounds) {
+	s.t.Helper()
+	if len(of) == 0 {
+		s.t.Fatalf("never %q: no rounds to wait for", what)
+	}
+	started := time.Now()
+	for _, r := range of {
+		for range 2 {
+			before := r.count()
+			if r.next != nil {
+				r.next()
+			}
+			for deadline := time.Now().Add(patience * time.Minute); r.count() <= before; time.Sleep(200 * time.Millisecond) {
+				if now := s.state(); holds(now) {
+					s.t.Fatalf("%s, which must not happen: %s", what, now)
+				}
+				if time.Now().After(deadline) {
+					s.t.Fatalf("timed out waiting for another round of %s, in which it must not happen that %s", r.what, what)
+				}
+			}
+		}
+	}
+	if now := s.state(); holds(now) {
+		s.t.Fatalf("%s, which must not happen: %s", what, now)
+	}
+	s.t.Logf("for %s it did not happen that %s", time.Since(started).Round(100*time.Millisecond), what)
+}
+
+// eventually polls until there is no error, and fails the test with the last one when the
+// time is up: within, on a machine of its own.
+func (s cluster) eventually(what string, within time.Duration, holds func() error) {
+	s.t.Helper()
+	deadline := time.Now().Add(patience * within)
+	for err := holds(); err != nil; err = holds() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("timed out after %s waiting until %s: %v", patience*within, what, err)
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+}
+
+func (s cluster) poolsByName() map[string]*karpv1.NodePool {
+	s.t.Helper()
+	var list karpv1.NodePoolList
+	if err := s.client.List(s.t.Context(), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	pools := map[string]*karpv1.NodePool{}
+	for i := range list.Items {
+		pools[list.Items[i].Name] = &list.Items[i]
+	}
+	return pools
+}
+
+// pools are the names of the NodePools, sorted.
+func (s cluster) pools() []string {
+	s.t.Helper()
+	var list karpv1.NodePoolList
+	if err := s.client.List(s.t.Context(), &list); err != nil {
+		s.t.Fatal(err)
+	}
+	names := make([]string, 0, len(list.Items))
+	for _, p := range list.Items {
+		names = append(names, p.Name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// class is the class default.
+func (s cluster) class() (class linodev1alpha1.LinodeNodeClass) {
+	s.t.Helper()
+	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
+		s.t.Fatal(err)
+	}
+	return class
+}
+
+// told reports whether an event about an object has the reason, and the text in its
+// message.
+func (s cluster) told(kind, reason, text string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.InvolvedObject.Kind == kind && e.Reason == reason && strings.Contains(e.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// hasEvent reports whether an object of the kind has an event with the text.
+func (s cluster) hasEvent(kind, name, text string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	for _, e := range events.Items {
+		if e.InvolvedObject.Kind == kind && strings.HasPrefix(e.InvolvedObject.Name, name) &&
+			strings.Contains(e.Message, text) {
+			return true
+		}
+	}
+	return false
+}
+
+// toldOf reports whether a pod of a Deployment that waits has an event with a reason.
+func (s cluster) toldOf(deployment, reason string) bool {
+	s.t.Helper()
+	var events corev1.EventList
+	if err := s.client.List(s.t.Context(), &events); err != nil {
+		s.t.Fatal(err)
+	}
+	return slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+		return e.InvolvedObject.Kind == "Pod" && strings.HasPrefix(e.InvolvedObject.Name, deployment+"-") &&
+			e.Reason == reason && strings.HasPrefix(e.Message, "Failed to schedule pod")
+	})
+}
+
+// account returns the kubeconfig of a service account.
+func (s *core) account(namespace, name string) string {
+	s.t.Helper()
+	cfg, err := clientcmd.LoadFromFile(s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	for _, user := range cfg.AuthInfos {
+		*user = api.AuthInfo{Token: strings.TrimSpace(s.kube("", "create", "token", name, "-n", namespace))}
+	}
+	path := filepath.Join(s.t.TempDir(), name)
+	if err := clientcmd.WriteToFile(*cfg, path); err != nil {
+		s.t.Fatal(err)
+	}
+	return path
+}
+
+// nodeOf is the node of a pool that has one.
+func (s cluster) nodeOf(pool string) string {
+	s.t.Helper()
+	name := strings.TrimSpace(s.kube("", "get", "nodes", "-l", "karpenter.sh/nodepool="+pool, "-o", "name"))
+	return strings.TrimPrefix(name, "node/")
+}
+
+// journal is why nodes of a class went, by their NodeClaims.
+func (s cluster) journal(class string) map[string]string {
+	s.t.Helper()
+	var found linodev1alpha1.LinodeNodeClass
+	if err := json.Unmarshal([]byte(s.kube("", "get", "linodenodeclass", class, "-o", "json")), &found); err != nil {
+		s.t.Fatal(err)
+	}
+	reasons := map[string]string{}
+	for _, g := range found.Status.Gone {
+		reasons[g.NodeClaim] = strings.TrimSpace(g.Reason + " " + g.Message)
+	}
+	return reasons
+}
+
+// audited are the requests in the audit log so far.
+func (s cluster) audited() []request {
+	s.t.Helper()
+	log, err := os.Open(filepath.Join(s.dir, "logs", "audit.log"))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer log.Close()
+	var all []request
+	lines := bufio.NewScanner(log)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var r request
+		if err := json.Unmarshal(lines.Bytes(), &r); err != nil {
+			s.t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if err := lines.Err(); err != nil || len(all) == 0 {
+		s.t.Fatalf("read the audit log: %d requests, %v", len(all), err)
+	}
+	return all
+}
+
+// deleted are the delete requests for some resources.
+func (s cluster) deleted(resources ...string) (names []string) {
+	s.t.Helper()
+	for _, r := range s.audited() {
+		if r.ObjectRef != nil && (r.Verb == "delete" || r.Verb == "deletecollection") &&
+			slices.Contains(resources, r.ObjectRef.Resource) {
+			names = append(names, r.ObjectRef.Resource+" "+r.ObjectRef.Name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// watchPods counts the pods of the namespace default from now on.
+func (s cluster) watchPods() *fewest {
+	s.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	set, err := kubernetes.NewForConfig(cfg)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	pods := set.CoreV1().Pods("default")
+	list, err := pods.List(s.t.Context(), metav1.ListOptions{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	f := &fewest{ready: map[string]bool{}}
+	for i := range list.Items {
+		f.see(&list.Items[i], false)
+	}
+	f.least = len(f.ready)
+	seen, err := pods.Watch(s.t.Context(), metav1.ListOptions{ResourceVersion: list.ResourceVersion})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		for e := range seen.ResultChan() {
+			if pod, ok := e.Object.(*corev1.Pod); ok {
+				f.see(pod, e.Type == "DELETED")
+			}
+		}
+	}()
+	return f
+}
+
+// follow watches objects until the test ends.
+func (s cluster) follow(list client.ObjectList, see func(client.Object)) {
+	s.t.Helper()
+	seen, err := s.client.Watch(s.t.Context(), list)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	go func() {
+		for e := range seen.ResultChan() {
+			if o, ok := e.Object.(client.Object); ok && e.Type != watch.Deleted {
+				see(o)
+			}
+		}
+	}()
+}
+
+// watchNodes records the taints of each Node when it is first seen.
+func (s cluster) watchNodes() func() map[string][]corev1.Taint {
+	s.t.Helper()
+	cfg, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	c, err := client.NewWithWatch(cfg, client.Options{Scheme: scheme.Scheme})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	w, err := c.Watch(s.t.Context(), &corev1.NodeList{})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var mu sync.Mutex
+	seen := map[string][]corev1.Taint{}
+	go func() {
+		for ev := range w.ResultChan() {
+			if node, ok := ev.Object.(*corev1.Node); ok && ev.Type == watch.Added {
+				mu.Lock()
+				seen[node.Name] = node.Spec.Taints
+				mu.Unlock()
+			}
+		}
+	}()
+	return func() map[string][]corev1.Taint {
+		mu.Lock()
+		defer mu.Unlock()
+		w.Stop()
+		return seen
+	}
+}
+
+// answers is what the class default says of the Linode API: the reason of its
+// condition, and whether the class is ready.
+func (s cluster) answers() (reason string, ready bool) {
+	s.t.Helper()
+	var class linodev1alpha1.LinodeNodeClass
+	if err := s.client.Get(s.t.Context(), client.ObjectKey{Name: "default"}, &class); err != nil {
+		s.t.Fatal(err)
+	}
+	if c := class.StatusConditions().Get(linodev1alpha1.ConditionLinodeAnswers); c != nil {
+		reason = c.Reason
+	}
+	return reason, class.StatusConditions().Root().IsTrue()
+}
+
+// addSystemNode gives the cluster its system node, which is full. Without any node
+// kube-scheduler assumes an error of its own: it retries the pod after up to ten
+// seconds, and not when a node joins.
+func (s cluster) addSystemNode() {
+	s.t.Helper()
+	s.kube(`{"apiVersion":"v1","kind":"Node",
+		"metadata":{"name":"`+systemNode+`","annotations":{"kwok.x-k8s.io/node":"fake"}},
+		"spec":{"taints":[{"key":"CriticalAddonsOnly","effect":"NoSchedule"}]},
+		"status":{"capacity":{"cpu":"1","memory":"1Gi","pods":"10"},"allocatable":{"cpu":"1","memory":"1Gi","pods":"10"}}}`,
+		"apply", "-f", "-")
+}
+
+// apiServer is where the API server is and which authority it has, and no credentials.
+func (s cluster) apiServer() *rest.Config {
+	s.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", s.env["KUBECONFIG"])
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return &rest.Config{Host: config.Host, TLSClientConfig: rest.TLSClientConfig{CAData: config.CAData}}
+}
+
+// installCRDs installs the CRDs as the documentation says.
+func (s cluster) installCRDs() {
+	s.t.Helper()
+	s.kube("", "apply", "-f", "../../../schemas/crd/")
+	s.kube("", "wait", "--for=condition=Established", "--timeout=90s", "crd", "--all")
+	if s.env["KARPENTER_MODE"] == schemas.ModeInstance {
+		s.kube(ofMachines(s.t), "apply", "-f", "-")
+	}
+}
+
+func (s cluster) scale(pods int) {
+	s.t.Helper()
+	s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(pods))
+}
+
+// whole waits until all pods run, on no more nodes than they need, each with its claim.
+func (s cluster) whole(what string, pods int) state {
+	s.t.Helper()
+	return s.until(fmt.Sprintf("after %s %d pods run", what, pods), 3*time.Minute, func(now state) bool {
+		return now.running == pods && now.pending == 0 && now.matched() && len(now.nodes) == pods/4
+	})
+}
+
+// untilCondition waits until an object has a condition, such as Ready=True, whose message has a text.
+func (s cluster) untilCondition(object, condition, text string) {
+	s.t.Helper()
+	const each = `jsonpath={range .status.conditions[*]}{.type}={.status} {.message}{"\n"}{end}`
+	s.until(object+" says "+condition, toldWithin, func(state) bool {
+		return slices.ContainsFunc(strings.Split(s.kube("", "get", object, "-o", each), "\n"), func(line string) bool {
+			return strings.HasPrefix(line, condition+" ") && strings.Contains(line, text)
+		})
+	})
+}
+
+// relabel changes the template of a pool, so that its nodes are to be replaced.
+func (s cluster) relabel(pool string) {
+	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p",
+		`{"spec":{"template":{"metadata":{"labels":{"example.com/color":"blue"}}}}}`)
+}
+
+// noTokens is an error while a bootstrap token of a NodeClaim is there.
+func (s cluster) noTokens() error {
+	var secrets corev1.SecretList
+	err := s.client.List(s.t.Context(), &secrets, client.InNamespace("kube-system"), client.HasLabels{"lkeplan.dev/nodeclaim"})
+	if err == nil && len(secrets.Items) > 0 {
+		err = fmt.Errorf("%d tokens are left", len(secrets.Items))
+	}
+	return err
+}
+
+// bootstrapToken makes a token that is good for so long.
+func (s cluster) bootstrapToken(id string, good time.Duration) kubelet.Token {
+	s.t.Helper()
+	token := kubelet.Token{ID: id, Secret: "0123456789abcdef"}
+	secret := tokenSecret(token)
+	secret.StringData = map[string]string{
+		"token-id": id, "token-secret": token.Secret, "expiration": time.Now().Add(good).UTC().Format(time.RFC3339),
+		"usage-bootstrap-signing": "true", "usage-bootstrap-authentication": "true",
+		"auth-extra-groups": "system:bootstrappers:kubeadm:default-node-token",
+	}
+	if err := s.client.Create(s.t.Context(), secret); err != nil {
+		s.t.Fatal(err)
+	}
+	return token
+}
+
+// signs waits until cluster-info is signed with a token, or is not any more.
+func (s cluster) signs(token kubelet.Token, want bool) {
+	s.t.Helper()
+	s.eventually("cluster-info is signed with the tokens that there are", 10*time.Second, func() error {
+		var info corev1.ConfigMap
+		key := client.ObjectKey{Namespace: metav1.NamespacePublic, Name: "cluster-info"}
+		err := s.client.Get(s.t.Context(), key, &info)
+		if signed := info.Data["jws-kubeconfig-"+token.ID] != ""; err == nil && signed != want {
+			err = fmt.Errorf("with %s: %v", token.ID, signed)
+		}
+		return err
+	})
+}
+
+// live reads an object, in the examples' namespace if it is namespaced.
+func (s cluster) live(name string) (obj map[string]any) {
+	s.t.Helper()
+	if err := utiljson.Unmarshal([]byte(s.kube("", "-n", "lkeplan-fleet", "get", name, "-o", "json")), &obj); err != nil {
+		s.t.Fatal(err)
+	}
+	return obj
+}
+
+// patch merges a change into an object, as Argo CD's server does.
+func (s cluster) patch(name string, change map[string]any) {
+	s.t.Helper()
+	raw, err := json.Marshal(change)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.kube("", "-n", "lkeplan-fleet", "patch", name, "--type=merge", "--field-manager=argocd-server", "-p", string(raw))
+}
