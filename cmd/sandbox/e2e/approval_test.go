@@ -195,7 +195,7 @@ func TestAnApprovalIsForSoManyNodes(t *testing.T) {
 	s.source("fleet", fleet(none, "a", "b"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(workload("b", 1), "apply", "-f", "-")
+	s.applyAll(workload("b", 1))
 	s.until("a pod runs", time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
 	s.source("fleet", fleet(none, "a"))
 	s.untilPlan("fleet", "its node waits for approval", awaitsApproval)

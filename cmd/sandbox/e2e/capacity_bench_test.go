@@ -67,14 +67,14 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	s.addSystemNode()
 	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(b, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(b, "inflate.yaml"))
 	s.until("the controller is at rest", time.Minute, func(s state) bool { return len(s.nodes) == 0 })
 	s.resetStats()
 	seen := s.watch()
 	all, ours := s.requests(c)
 	began := c.used(b)
 	started := time.Now()
-	s.kube("", "scale", "deployment", "inflate", "--replicas", strconv.Itoa(pods))
+	s.scale(pods)
 	most := 0
 	up := s.until("all pods run", boot+10*time.Minute, func(s state) bool {
 		most = max(most, len(s.claims))
@@ -95,7 +95,7 @@ func measure(b *testing.B, pods int, boot time.Duration, s *sandbox) {
 	peak := c.used(b)
 	b.ReportMetric(float64(peak.rss)/(1<<20), "MiB")
 	b.ReportMetric((peak.cpu - began.cpu).Seconds(), "cpu-s")
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	down := s.until("nothing is left", 10*time.Minute, state.empty)
 	b.ReportMetric(float64(down.linode.Calls-up.linode.Calls)/float64(nodes), "calls/node-down")
 }

@@ -23,8 +23,8 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "16")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(16)
 	up := s.until("16 pods run on 4 nodes", time.Minute, func(now state) bool {
 		return now.running == 16 &&
 			now.matched()
@@ -58,7 +58,7 @@ func TestMachinesAndClaimsThatOthersTakeAway(t *testing.T) {
 			return strings.HasPrefix(s.journal("default")[nc.Name], "Lost ")
 		})
 	}
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	down := s.until("nothing is left", 2*time.Minute, state.empty)
 	if down.linode.Made != down.linode.Deleted {
 		t.Errorf("%d instances were made and %d deleted", down.linode.Made, down.linode.Deleted)

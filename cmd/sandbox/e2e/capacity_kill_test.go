@@ -19,7 +19,7 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 			s.installCRDs()
 			c := s.startController()
 			s.run("lkeplan", "apply", "--yes", "testdata/four")
-			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+			s.applyAll(file(t, "inflate.yaml"))
 			// A process that has just begun makes new pools: a PUT of the last one may still come.
 			steps := []struct {
 				pods                             int
@@ -38,7 +38,7 @@ func TestTheControllerMayBeKilledAtEachCall(t *testing.T) {
 					s.inject(fmt.Sprintf(`[{"method":%q,"path":%q,"count":1,"hang":true}]`, step.first, step.firstPath))
 				}
 				hung := s.hung()
-				s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(step.pods))
+				s.scale(step.pods)
 				for kill := range kills {
 					s.until(fmt.Sprintf("%s hangs, for time %d", step.first, kill+1), 2*time.Minute,
 						func(state) bool { return s.hung() > hung+kill })

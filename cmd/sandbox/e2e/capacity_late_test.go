@@ -24,7 +24,7 @@ func TestCallsThatAreDoneLateOrDoLess(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 
 	s.late("POST", "/lke/clusters/*/pools")
 	s.scale(4)

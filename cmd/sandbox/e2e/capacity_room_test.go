@@ -24,7 +24,7 @@ func TestARestoreWithoutNodeClaimsKeepsTheNodes(t *testing.T) {
 	s.installCRDs()
 	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(20)
 	up := s.whole("the scale-up", 20)
 

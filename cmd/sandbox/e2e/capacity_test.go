@@ -19,8 +19,8 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 			s.installCRDs()
 			s.startController()
 			s.kube(strings.ReplaceAll(file(t, "guide.yaml"), "VERSION", version), "apply", "-f", "-")
-			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-			s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+			s.applyAll(file(t, "inflate.yaml"))
+			s.scale(5)
 			up := s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
 
 			victim := up.nodes[0]
@@ -34,11 +34,11 @@ func TestTheGuideWorksAsWritten(t *testing.T) {
 				return s.running == 5 && s.matched()
 			})
 
-			s.kube("", "scale", "deployment", "inflate", "--replicas", "1")
+			s.scale(1)
 			s.until("consolidation has found the cheapest node for one pod", 2*time.Minute, func(s state) bool {
 				return s.running == 1 && s.matched() && len(s.nodes) == 1 && s.linode.HourlyCost < up.linode.HourlyCost
 			})
-			s.kube("", "delete", "deployment", "inflate")
+			s.deleteDeployments("inflate")
 			s.until("consolidation has removed the last node", 90*time.Second, state.empty)
 		})
 	}
@@ -71,7 +71,7 @@ func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
 	s.resetStats()
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	scale := []string{"scale", "deployment", "inflate", "--replicas", "100"}
 	seen.recording.begin("kubectl "+strings.Join(scale, " "), s.kube("", scale...))
 	most, began := 0, time.Now()
@@ -93,7 +93,7 @@ func burst(t *testing.T, s *sandbox) (seen burstSeen) {
 			t.Errorf("node %s has zone %q", n.Name, n.Labels[corev1.LabelTopologyZone])
 		}
 	}
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	down := s.until("nothing is left", 2*time.Minute, state.empty)
 	if down.linode.Made != 25 || down.linode.Deleted != 25 {
 		t.Errorf("%d instances were made and %d deleted, want 25 of each", down.linode.Made, down.linode.Deleted)

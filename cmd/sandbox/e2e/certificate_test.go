@@ -22,7 +22,7 @@ func TestATokenIsForOneNode(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(4)
 	var secret corev1.Secret
 	s.eventually("there is a token", time.Minute, func() error {
@@ -54,7 +54,7 @@ func TestATokenIsForOneNode(t *testing.T) {
 		return nil
 	})
 	s.until("the machine itself joins", time.Minute, func(now state) bool { return now.running == 4 && now.joined() })
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 }
 

@@ -60,7 +60,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	mustContain(t, said, "STATUS: deployed", "lkeplan doctor")
 	first := s.chartController()
 	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
-	s.kube(workload("any", 2), "apply", "-f", "-")
+	s.applyAll(workload("any", 2))
 	before := s.until("pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
 
 	column := func() string {
@@ -76,7 +76,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	}
 	first.stop()
 	second := s.chartController()
-	s.kube("", "scale", "deployment", "any", "--replicas=4")
+	s.scaleTo("any", 4)
 	after := s.until("more pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
 	for _, name := range names(before) {
 		if !slices.Contains(names(after), name) {
@@ -95,7 +95,7 @@ func TestTheChartComesAndGoes(t *testing.T) {
 	// The same chart goes on where it has stopped.
 	s.helm(append([]string{"install", "lkeplan", helm.Chart}, values...)...)
 	s.chartController()
-	s.kube("", "scale", "deployment", "any", "--replicas=0")
+	s.scaleTo("any", 0)
 	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
 }
 

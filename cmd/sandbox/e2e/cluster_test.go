@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,10 +14,14 @@ import (
 	"sync"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/kubernetes/scheme"
@@ -424,9 +430,79 @@ func (s cluster) installCRDs() {
 	}
 }
 
+// scale sets the number of pods of the Deployment inflate.
 func (s cluster) scale(pods int) {
 	s.t.Helper()
-	s.kube("", "scale", "deployment", "inflate", "--replicas", fmt.Sprint(pods))
+	s.scaleTo("inflate", pods)
+}
+
+// scaleTo sets the number of pods of a Deployment.
+func (s cluster) scaleTo(deployment string, pods int) {
+	s.t.Helper()
+	s.merge("deployment", deployment, fmt.Sprintf(`{"spec":{"replicas":%d}}`, pods))
+}
+
+// kinds are what merge calls them by.
+var kinds = map[string]schema.GroupVersionKind{
+	"deployment":      appsv1.SchemeGroupVersion.WithKind("Deployment"),
+	"nodepool":        {Group: "karpenter.sh", Version: "v1", Kind: "NodePool"},
+	"linodenodeclass": {Group: "karpenter.k8s.linode", Version: "v1", Kind: "LinodeNodeClass"},
+	"capacitylimit":   {Group: "lkeplan.dev", Version: "v1alpha1", Kind: "CapacityLimit"},
+}
+
+// merge patches an object, as kubectl patch --type=merge does.
+func (s cluster) merge(kind, name, patch string) {
+	s.t.Helper()
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(kinds[kind])
+	obj.SetName(name)
+	if kind == "deployment" {
+		obj.SetNamespace(metav1.NamespaceDefault)
+	}
+	err := s.client.Patch(s.t.Context(), obj, client.RawPatch(types.MergePatchType, []byte(patch)),
+		client.FieldOwner("kubectl-patch"))
+	if err != nil {
+		s.t.Fatalf("patch %s %s: %v", kind, name, err)
+	}
+}
+
+// deleteDeployments deletes Deployments of the namespace default, and with them their pods.
+func (s cluster) deleteDeployments(names ...string) {
+	s.t.Helper()
+	for _, name := range names {
+		err := s.client.Delete(s.t.Context(), &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
+			Namespace: metav1.NamespaceDefault, Name: name,
+		}}, client.PropagationPolicy(metav1.DeletePropagationBackground))
+		if err != nil {
+			s.t.Fatalf("delete Deployment %s: %v", name, err)
+		}
+	}
+}
+
+// applyAll applies manifests of workloads in the namespace default.
+func (s cluster) applyAll(manifests string) {
+	s.t.Helper()
+	docs := yaml.NewYAMLOrJSONDecoder(strings.NewReader(manifests), 4096)
+	for {
+		obj := &unstructured.Unstructured{}
+		switch err := docs.Decode(obj); {
+		case errors.Is(err, io.EOF):
+			return
+		case err != nil:
+			s.t.Fatalf("%v:\n%s", err, manifests)
+		}
+		if len(obj.Object) == 0 {
+			continue
+		}
+		if obj.GetNamespace() == "" {
+			obj.SetNamespace(metav1.NamespaceDefault)
+		}
+		err := s.client.Apply(s.t.Context(), client.ApplyConfigurationFromUnstructured(obj), client.FieldOwner("kubectl"),
+			client.ForceOwnership)
+		if err != nil {
+			s.t.Fatalf("apply %s %s: %v", obj.GetKind(), obj.GetName(), err)
+		}
+	}
 }
 
 // whole waits until all pods run, on no more nodes than they need, each with its claim.
@@ -450,7 +526,7 @@ func (s cluster) untilCondition(object, condition, text string) {
 
 // relabel changes the template of a pool, so that its nodes are to be replaced.
 func (s cluster) relabel(pool string) {
-	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p",
+	s.merge("nodepool", pool,
 		`{"spec":{"template":{"metadata":{"labels":{"example.com/color":"blue"}}}}}`)
 }
 

@@ -71,11 +71,11 @@ func TestNodeClassSaysWhatIsWrongAndStaysWhileItIsUsed(t *testing.T) {
 	}
 
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "1")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(1)
 	s.until("the pod runs", time.Minute, func(s state) bool { return s.running == 1 && s.matched() })
 	s.kube("", "delete", "linodenodeclass", "default", "--wait=false")
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("the node is gone", time.Minute, func(now state) bool {
 		var class linodev1alpha1.LinodeNodeClass
 		err := s.client.Get(context.Background(), client.ObjectKey{Name: "default"}, &class)

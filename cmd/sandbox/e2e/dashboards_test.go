@@ -73,7 +73,7 @@ func (s *sandbox) eventful() {
 	s.kube(workload("c", 1)+"\n---\n"+strings.Replace(workload("huge", 1), `"cpu":"3"`, `"cpu":"300"`, 1), "apply", "-f", "-")
 	s.until("LKE has refused", time.Minute, func(state) bool { return len(s.poolsAskedFor()) > 2 })
 	s.clearFaults()
-	s.kube("", "delete", "deployment", "c", "huge")
+	s.deleteDeployments("c", "huge")
 
 	s.source("fleet", strings.Replace(pools, "limits       =", "labels       = { tier = \"web\" }\n  limits       =", 1))
 	s.until("they are replaced", 2*time.Minute, func(now state) bool {

@@ -18,7 +18,7 @@ func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 	s.installCRDs()
 	s.startController("--unavailable-offerings-ttl", ttl.String())
 	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
-	s.kube("", "patch", "nodepool", "any", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"5s"}}}`)
+	s.merge("nodepool", "any", `{"spec":{"disruption":{"consolidateAfter":"5s"}}}`)
 	on := func(plan string) func(state) bool {
 		return func(now state) bool {
 			return now.running == 1 && now.matched() && len(now.nodes) == 1 &&
@@ -26,7 +26,7 @@ func TestCapacityThatComesBackIsUsedAgain(t *testing.T) {
 		}
 	}
 	s.inject(`{"no_capacity":"refuse","plan":"g6-standard-4"}`)
-	s.kube(workload("any", 1), "apply", "-f", "-")
+	s.applyAll(workload("any", 1))
 	s.until("the pod runs on the next plan", time.Minute, on("g6-dedicated-4"))
 	s.clearFaults()
 	s.until("the pod runs on the cheapest plan", 2*time.Minute, on("g6-standard-4"))

@@ -25,7 +25,7 @@ func TestOptionalFeatures(t *testing.T) {
 	byHand := s.poolByHand()
 	s.run("lkeplan", "apply", "--yes", "testdata/fallback")
 	s.kube(file(t, "features.yaml"), "apply", "-f", "-")
-	s.kube(workload("any", 1), "apply", "-f", "-")
+	s.applyAll(workload("any", 1))
 
 	up := s.until("a pod runs, one is spared for, and a static pool has its node", time.Minute, func(now state) bool {
 		return now.running == 1 && len(of(now, "any")) == 2 && len(of(now, "fixed")) == 1 && initialized(now) == 3
@@ -69,7 +69,7 @@ func TestABufferKeepsItsNodes(t *testing.T) {
 	s.installCRDs()
 	c := s.startController("--feature-gates", "CapacityBuffer")
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube("", "patch", "nodepool", "four", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.merge("nodepool", "four", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.kube(file(t, "buffer.yaml"), "apply", "-f", "-")
 	s.until("two nodes are there", time.Minute, func(now state) bool { return len(now.nodes) == 2 && now.matched() })
 	s.never("one of them goes, or another comes", func(now state) bool {

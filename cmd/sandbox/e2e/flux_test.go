@@ -69,7 +69,7 @@ func TestACommitBecomesNodesThroughFlux(t *testing.T) {
 	main, more := fleet("", "general"), fleetPools("spare", "other")
 	first := f.repo.replace(map[string]string{"main.lke.hcl": main, "more.lke.hcl": more})
 	f.kube(strings.ReplaceAll(gitRepositoryAndNodePlan, "URL", f.repo.url), "apply", "-f", "-")
-	f.kube(workload("general", 2), "apply", "-f", "-")
+	f.applyAll(workload("general", 2))
 	np := f.reached(first, lkeplanv1alpha1.ReasonSucceeded)
 	if want := "main@sha1:" + first; np.Status.LastAppliedRevision != want || len(np.Status.Inventory) != 4 {
 		t.Errorf("applied %s, want %s; inventory %v", np.Status.LastAppliedRevision, want, np.Status.Inventory)
@@ -178,7 +178,7 @@ func (f *fluxed) suspends(main string) {
 	commit := f.push(heavier)
 	f.kube("", "wait", "gitrepository/fleet", "--timeout=30s",
 		"--for=jsonpath={.status.artifact.revision}=main@sha1:"+commit)
-	f.kube("", "scale", "deployment", "general", "--replicas", "3")
+	f.scaleTo("general", 3)
 	f.until("a pod gets its node while the NodePlan is suspended", time.Minute,
 		func(now state) bool { return now.running == 3 && now.matched() })
 	if weight := f.kube("", "get", "nodepool", "general", "-o", "jsonpath={.spec.weight}"); weight != "10" {

@@ -49,11 +49,11 @@ func holdings(now time.Time) []holding {
 		{
 			pool: "taint", kind: "NodePool", karpenter: "No allowed disruptions",
 			hold: func(s *sandbox, _ string) {
-				s.kube("", "patch", "nodepool", "taint", "--type=merge", "-p", fmt.Sprintf(
+				s.merge("nodepool", "taint", fmt.Sprintf(
 					`{"spec":{"disruption":{"budgets":[{"nodes":"0","schedule":%q,"duration":"3h"}]}}}`, schedule))
 			},
 			release: func(s *sandbox, _ string) {
-				s.kube("", "patch", "nodepool", "taint", "--type=merge", "-p",
+				s.merge("nodepool", "taint",
 					`{"spec":{"disruption":{"budgets":[{"nodes":"1"}]}}}`)
 			},
 			says: "lets none of its 1 node go at \"0 ",

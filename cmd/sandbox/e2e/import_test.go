@@ -137,7 +137,7 @@ func TestTakeoverIsRefusedWhereValuesDiffer(t *testing.T) {
 	s.kube("", "apply", "-f", "testdata/manifests/01-class-empty.yaml", "-f", "testdata/manifests/05-pool-on-demand.yaml")
 	dir := filepath.Join(t.TempDir(), "cluster")
 	s.run("lkeplan", "import", "--cluster", "sandbox", "--region", "us-ord", "--out-dir", dir)
-	s.kube("", "patch", "nodepool", "on-demand", "--type=merge", "-p", `{"spec":{"weight":11}}`)
+	s.merge("nodepool", "on-demand", `{"spec":{"weight":11}}`)
 	out, err := s.command(bin(t, "lkeplan"), nil, "takeover", dir).CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "pool.on_demand: spec.weight") {
 		t.Errorf("takeover said %v:\n%s", err, out)

@@ -17,7 +17,7 @@ func TestEachCallOfInstanceModeMayFail(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(4)
 	settled := func(what string, pods int) state {
 		return s.until(fmt.Sprintf("%s: %d pods run", what, pods), 2*time.Minute, func(now state) bool {
@@ -36,7 +36,7 @@ func TestEachCallOfInstanceModeMayFail(t *testing.T) {
 		} {
 			s.inject("{" + call + "," + how + `,"count":3}`)
 		}
-		s.kube("", "patch", "linodenodeclass", "default", "--type=merge", "-p",
+		s.merge("linodenodeclass", "default",
 			fmt.Sprintf(`{"spec":{"tags":["team=web","round=%d"]}}`, pods))
 		pods = 16 - pods // 12, 4, 12 ...
 		s.scale(pods)
@@ -51,7 +51,7 @@ func TestEachCallOfInstanceModeMayFail(t *testing.T) {
 		})
 		s.clearFaults()
 	}
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 	s.eventually("no token is left", 30*time.Second, s.noTokens)
 }
@@ -64,7 +64,7 @@ func TestLinodesAreConsolidatedAndExpire(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1"), "apply", "-f", "-")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(8)
 	up := s.until("8 pods run", time.Minute, func(now state) bool { return now.running == 8 && now.joined() })
 	s.scale(1)
@@ -72,7 +72,7 @@ func TestLinodesAreConsolidatedAndExpire(t *testing.T) {
 		return now.running == 1 && now.joined() && len(now.nodes) == 1 && now.linode.HourlyCost < up.linode.HourlyCost
 	})
 
-	s.kube("", "patch", "nodepool", "default", "--type=merge", "-p",
+	s.merge("nodepool", "default",
 		`{"spec":{"template":{"spec":{"expireAfter":"90s"}},"disruption":{"budgets":[{"nodes":"100%"}]}}}`)
 	seen := map[string]bool{}
 	old := func(now state) bool {
@@ -87,6 +87,6 @@ func TestLinodesAreConsolidatedAndExpire(t *testing.T) {
 	if gone := slices.Collect(maps.Values(s.journal("default"))); !slices.Contains(gone, "Expired") {
 		t.Errorf("the journal says %v", gone)
 	}
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("nothing is left", 3*time.Minute, state.empty)
 }

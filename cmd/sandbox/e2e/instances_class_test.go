@@ -25,13 +25,13 @@ func TestTheGuidesClassesWorkInInstanceMode(t *testing.T) {
 	s.startController()
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1alpha1"), "apply", "-f", "-")
 	s.kube(strings.ReplaceAll(file(t, "guide-instance.yaml"), "VERSION", "v1"), "apply", "-f", "-")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.scale(5)
 	before := s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.joined() })
 	if l := s.linodeFor(before.claims[0]); l.Image != "linode/ubuntu22.04" || l.BackupsEnabled {
 		t.Errorf("it is made as %+v", l)
 	}
-	s.kube("", "patch", "nodepool", "default", "--type=merge", "-p",
+	s.merge("nodepool", "default",
 		`{"spec":{"template":{"spec":{"nodeClassRef":{"name":"custom-instance"}}},"disruption":{"budgets":[{"nodes":"100%"}]}}}`)
 	after := s.until("nodes of the other class have replaced the first", 4*time.Minute, func(now state) bool {
 		return now.running == 5 && now.joined() && len(now.claims) > 0 && !slices.ContainsFunc(now.claims,

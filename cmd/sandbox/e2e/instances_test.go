@@ -27,8 +27,8 @@ func TestABurstOfLinodesOfItsOwn(t *testing.T) {
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
 	s.resetStats()
 	tooEarly := s.watchBindings()
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "100")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(100)
 	most := 0
 	up := s.until("100 pods run", 2*time.Minute, func(s state) bool {
 		most = max(most, len(s.claims))
@@ -41,7 +41,7 @@ func TestABurstOfLinodesOfItsOwn(t *testing.T) {
 		t.Errorf("of %d pods these were bound before their node was ready for them: %v", bound, early)
 	}
 	s.eventually("no token is left", 30*time.Second, s.noTokens)
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	down := s.until("nothing is left", 2*time.Minute, state.empty)
 	if down.linode.Made != 25 || down.linode.Deleted != 25 {
 		t.Errorf("%d Linodes were made and %d deleted, want 25 of each", down.linode.Made, down.linode.Deleted)
@@ -122,7 +122,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	s.installCRDs()
 	c := s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+	s.applyAll(file(t, "inflate.yaml"))
 	s.linodeCall(http.MethodPost, "/v4/linode/instances", map[string]any{
 		"region": "us-ord", "type": "g6-standard-1", "label": "sandbox-0123456789abcdef0123", "tags": []string{"lkeplan-cluster=sandbox"},
 	}, nil)
@@ -172,7 +172,7 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	})
 	before = whole("the loss of a Linode", 4)
 
-	s.kube("", "patch", "linodenodeclass", "default", "--type=merge", "-p", `{"spec":{"tags":["team=other"]}}`)
+	s.merge("linodenodeclass", "default", `{"spec":{"tags":["team=other"]}}`)
 	s.eventually("the Linode has its new tags", 90*time.Second, func() error {
 		tags := s.linodeOf(before.claims[0]).Tags
 		if !slices.Contains(tags, "team=other") || slices.Contains(tags, "team=web") || len(tags) != 3 {
@@ -183,12 +183,12 @@ func TestLinodesOfItsOwnAreMadeAndDeletedOnce(t *testing.T) {
 	if after := whole("a change of tags", 4); after.claims[0].Name != before.claims[0].Name {
 		t.Error("new tags have replaced a node")
 	}
-	s.kube("", "patch", "linodenodeclass", "default", "--type=merge", "-p", `{"spec":{"image":"linode/debian12"}}`)
+	s.merge("linodenodeclass", "default", `{"spec":{"image":"linode/debian12"}}`)
 	s.until("another image has replaced the node", 5*time.Minute, func(now state) bool {
 		return now.running == 4 && now.pending == 0 && len(now.claims) == 1 && now.claims[0].Name != before.claims[0].Name &&
 			nodeclaim.InstanceOf(now.claims[0].Status.ProviderID) != 0 && s.linodeOf(now.claims[0]).Image == "linode/debian12"
 	})
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("only what somebody else has made is left", 3*time.Minute, func(now state) bool {
 		return len(now.nodes)+len(now.claims) == 0 && now.linode.Live == all
 	})

@@ -47,11 +47,11 @@ func TestNoBurstGoesBeyondALimit(t *testing.T) {
 	for _, name := range limited[:4] {
 		s.full(name)
 	}
-	s.kube("", "patch", "capacitylimit", "nodes", "--type=merge", "-p", `{"spec":{"nodes":6}}`)
-	s.kube("", "patch", "capacitylimit", "cpu", "--type=merge", "-p", `{"spec":{"cpu":"24"}}`)
-	s.kube("", "patch", "capacitylimit", "memory", "--type=merge", "-p", `{"spec":{"memory":"48Gi"}}`)
-	s.kube("", "patch", "capacitylimit", "cost", "--type=merge", "-p", `{"spec":{"monthlyCost":"288"}}`)
-	s.kube("", "patch", "nodepool", "own", "--type=merge", "-p", `{"spec":{"limits":{"nodes":"6"}}}`)
+	s.merge("capacitylimit", "nodes", `{"spec":{"nodes":6}}`)
+	s.merge("capacitylimit", "cpu", `{"spec":{"cpu":"24"}}`)
+	s.merge("capacitylimit", "memory", `{"spec":{"memory":"48Gi"}}`)
+	s.merge("capacitylimit", "cost", `{"spec":{"monthlyCost":"288"}}`)
+	s.merge("nodepool", "own", `{"spec":{"limits":{"nodes":"6"}}}`)
 	up := s.until("all pods run", time.Minute, func(now state) bool {
 		within(t, now, 6)
 		return now.running == 30 && now.matched()

@@ -23,12 +23,12 @@ func TestATokenIsRevokedAndWorksAgain(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "4")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(4)
 	before := s.until("four pods run", time.Minute, func(now state) bool { return now.running == 4 && now.matched() })
 
 	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
+	s.scale(8)
 	s.until("the class says that the token is refused", 90*time.Second, func(state) bool {
 		reason, ready := s.answers()
 		return reason == "TokenRefused" && !ready
@@ -60,7 +60,7 @@ func TestAStartWhileLinodeIsDown(t *testing.T) {
 	s.source("fleet", fleet("", "general"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(workload("general", 1), "apply", "-f", "-")
+	s.applyAll(workload("general", 1))
 	s.until("a pod runs", time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
 	first.stop()
 
@@ -77,7 +77,7 @@ func TestAStartWhileLinodeIsDown(t *testing.T) {
 	})
 	s.source("fleet", fleet("", "general", "another"))
 	s.until("the NodePlan's new pool is applied", time.Minute, func(state) bool { return len(s.pools()) == 2 })
-	s.kube("", "scale", "deployment", "general", "--replicas", "3")
+	s.scaleTo("general", 3)
 	s.until("NodeClaims wait, and the class says why", time.Minute, func(now state) bool {
 		reason, ready := s.answers()
 		return len(now.claims) == 3 && reason == "NoAnswer" && ready

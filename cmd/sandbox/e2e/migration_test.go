@@ -20,8 +20,8 @@ func TestAMigrationKeepsNodesUntilOthersAreThere(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "3")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(3)
 	s.until("the pods run on a node of the old pool", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched() && onlyIn(now, "four")
 	})

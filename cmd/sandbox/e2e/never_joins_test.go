@@ -36,7 +36,7 @@ func TestAClaimWhoseTokenIsBadEnds(t *testing.T) {
 			s.installCRDs()
 			s.startController()
 			s.run("lkeplan", "apply", "--yes", "testdata/instances")
-			s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
+			s.applyAll(file(t, "inflate.yaml"))
 			s.scale(4)
 			var label string
 			s.eventually("a Linode boots", time.Minute, func() error {
@@ -65,7 +65,7 @@ func TestAClaimWhoseTokenIsBadEnds(t *testing.T) {
 			})
 			t.Logf("the machine says %+v", s.linodes()[label].Join)
 			s.endsWithAReason(first)
-			s.kube("", "delete", "deployment", "inflate")
+			s.deleteDeployments("inflate")
 			s.until("nothing is left", 3*time.Minute, state.empty)
 			s.eventually("no token is left", time.Minute, s.noTokens)
 		})

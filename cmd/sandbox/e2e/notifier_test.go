@@ -240,7 +240,7 @@ func TestFluxNotifies(t *testing.T) {
 	// A revision that does not prove itself is a failure when it is taken back, and nothing before.
 	s.kube("", "patch", "nodeplan", "fleet", "--type=merge", "-p",
 		`{"spec":{"rollout":{"stable":"3s","timeout":"20s","onFailure":"Rollback"}}}`)
-	s.kube(workload("a", 1), "apply", "-f", "-")
+	s.applyAll(workload("a", 1))
 	s.until("a pod runs", time.Minute, func(now state) bool { return now.running == 1 && now.matched() })
 	tainted := repo.commit(path, strings.Replace(fleet("", "a", "b", "c"), "weight       = 10\n",
 		"weight       = 10\n  taints       = [\"dedicated=nobody:NoSchedule\"]\n", 1))

@@ -36,7 +36,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 	ended := s.keepController("--leader-elect", "true", "--leader-election-namespace", "kube-system")
 	s.source("fleet", fleet("", "general", "old"))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet")+"  retryInterval: 1s\n", "apply", "-f", "-")
-	s.kube(workload("general", 2), "apply", "-f", "-")
+	s.applyAll(workload("general", 2))
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
 	before := s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
 	general := s.poolsByName()["general"].UID
@@ -81,7 +81,7 @@ func TestAMinuteWithoutTheAPIServer(t *testing.T) {
 		t.Errorf("deleted: %v, want only the pool old", got)
 	}
 
-	s.kube("", "scale", "deployment", "general", "--replicas", "3")
+	s.scaleTo("general", 3)
 	after := s.until("a new pod gets its node", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched()
 	})

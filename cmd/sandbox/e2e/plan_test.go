@@ -137,8 +137,8 @@ func TestARollIsForetoldAndFollowed(t *testing.T) {
 	s.startController()
 	dir := pooled(t, "", "web")
 	s.ends(0, "apply", "--yes", dir)
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(5)
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
 	s.kube(`{"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "inflate"},
 		"spec": {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "inflate"}}}}`, "apply", "-f", "-")

@@ -192,7 +192,7 @@ func TestPredictionIsTrue(t *testing.T) {
 		return true
 	})
 	// The pool that was changed last is marked after all others were reconciled.
-	s.kube("", "patch", "nodepool", "weight", "--type=merge", "-p",
+	s.merge("nodepool", "weight",
 		`{"spec":{"template":{"metadata":{"labels":{"example.com/last":"1"}}}}}`)
 	s.until("the last change is marked", time.Minute, func(now state) bool { return drifted(now)["weight"] })
 	drift["weight"] = true

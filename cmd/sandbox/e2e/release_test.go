@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -33,8 +32,8 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	s.source("fleet", releaseFleet)
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is applied", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", strconv.Itoa(4*few))
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(4 * few)
 	up := s.until("all nodes are there", 5*time.Minute, func(now state) bool {
 		return now.running == 4*few && now.matched() && len(now.nodes) == few
 	})
@@ -43,7 +42,7 @@ func TestANewReleaseRollsNothing(t *testing.T) {
 	s.until("the next release stands by", 30*time.Second, func(state) bool {
 		return standsBy(capacity) && standsBy(gitops)
 	})
-	s.kube("", "scale", "deployment", "inflate", "--replicas", strconv.Itoa(4*nodes))
+	s.scale(4 * nodes)
 	s.until("more nodes are asked for", time.Minute, func(now state) bool { return len(now.claims) > few })
 	oldGitOps.stop()
 	oldCapacity.stop()

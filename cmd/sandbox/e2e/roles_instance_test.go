@@ -35,8 +35,8 @@ func TestRolesOfInstanceModeAreExact(t *testing.T) {
 	s.kube(templated, "apply", "-f", "-")
 	s.kube("", "wait", "linodenodeclass/templated", "--for=condition=Ready", "--timeout=60s")
 	s.run("lkeplan", "apply", "--yes", "testdata/instances")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(8)
 	s.until("8 pods run on two nodes", 2*time.Minute, func(s state) bool {
 		return s.running == 8 && len(s.nodes) == 2 && s.joined()
 	})
@@ -46,7 +46,7 @@ func TestRolesOfInstanceModeAreExact(t *testing.T) {
 		"ok    way to the API server", "ok    bootstrap tokens: machines may ask for certificates",
 		"the account lkeplan-system/lkeplan-controller has all",
 		"ok    Linodes: the account has 2 with the tag lkeplan-cluster=sandbox")
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 
 	log := s.audited()

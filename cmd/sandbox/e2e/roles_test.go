@@ -97,7 +97,7 @@ func (s *sandbox) walk() {
 		"namespace: lkeplan-fleet").Replace(nodePlanOfConfigMap)+
 		"  rollout: {stable: 3s, timeout: 90s}\n  deletionPolicy: Delete\n  variablesFrom: [{kind: Secret, name: values}]\n", "apply", "-f", "-")
 	s.kube("", append(in, "wait", "nodeplan/fleet", "--for=condition=Ready", "--timeout=40s")...)
-	s.kube(workload("general", 2), "apply", "-f", "-")
+	s.applyAll(workload("general", 2))
 	s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
 
 	// A change that rolls, and an object that is pruned.
@@ -112,7 +112,7 @@ func (s *sandbox) walk() {
 		}
 		return now.running == 2 && now.matched() && len(s.pools()) == 1
 	})
-	s.kube("", "delete", "deployment", "general")
+	s.deleteDeployments("general")
 	s.kube("", append(in, "delete", "nodeplan", "fleet", "--wait=false")...) // a buffer keeps a node
 	s.kube("", append(in, "wait", "nodeplan/fleet",
 		`--for=jsonpath={.status.conditions[?(@.type=="Ready")].reason}=ApprovalPending`, "--timeout=40s")...)

@@ -34,7 +34,7 @@ func (s *sandbox) startProving(args ...string) (*controller, state) {
 	s.source("fleet", webFleet("", ""))
 	s.kube(strings.ReplaceAll(nodePlanThatProves, "NAME", "fleet"), "apply", "-f", "-")
 	s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(workload("web", 3), "apply", "-f", "-")
+	s.applyAll(workload("web", 3))
 	return c, s.until("three pods run on three nodes", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched() && len(now.nodes) == 3
 	})

@@ -76,13 +76,13 @@ var refusals = []situation{
 	{
 		name: "capped", pool: four, base: "CPU 3", pod: "CPU 3", says: "one more such node fits with 8 CPUs",
 		helps: func(s *sandbox) {
-			s.kube("", "patch", "capacitylimit", "capped", "--type=merge", "-p", `{"spec":{"cpu":"8"}}`)
+			s.merge("capacitylimit", "capped", `{"spec":{"cpu":"8"}}`)
 		},
 	},
 	{
 		name: "dear", pool: four, base: "CPU 3", pod: "CPU 3", says: "one more such node fits with $96 a month",
 		helps: func(s *sandbox) {
-			s.kube("", "patch", "capacitylimit", "dear", "--type=merge", "-p", `{"spec":{"monthlyCost":"96.00"}}`)
+			s.merge("capacitylimit", "dear", `{"spec":{"monthlyCost":"96.00"}}`)
 		},
 	},
 	{
@@ -101,7 +101,7 @@ var refusals = []situation{
 		pod: "CPU 1\n" + strings.ReplaceAll(fmt.Sprintf(affinityTo, "podAntiAffinity", "apart-base"),
 			"kubernetes.io/hostname", "topology.kubernetes.io/zone"),
 		says:  "be apart from other pods, by topology.kubernetes.io/zone",
-		helps: func(s *sandbox) { s.kube("", "delete", "deployment", "apart-base") },
+		helps: func(s *sandbox) { s.deleteDeployments("apart-base") },
 	},
 	{
 		name: "near", pool: four, pod: "CPU 1\n" + fmt.Sprintf(affinityTo, "podAffinity", "near-base"),
@@ -126,13 +126,13 @@ var refusals = []situation{
 	{
 		name: "class", pool: four, pod: "CPU 1", says: "it is not ready: spec.firewallID: only LKE Enterprise",
 		helps: func(s *sandbox) {
-			s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":null}}`)
+			s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":null}}`)
 		},
 	},
 	{
 		name: "static", pool: four + "\n  replicas = 0", pod: "CPU 1", says: "it has a fixed number of nodes",
 		helps: func(s *sandbox) {
-			s.kube("", "patch", "nodepool", "static", "--type=merge", "-p", `{"spec":{"replicas":1}}`)
+			s.merge("nodepool", "static", `{"spec":{"replicas":1}}`)
 		},
 	},
 	{
@@ -169,14 +169,14 @@ var placings = []situation{
 // podHas sets fields of the pods of a Deployment.
 func podHas(name, fields string) func(s *sandbox) {
 	return func(s *sandbox) {
-		s.kube("", "patch", "deployment", name, "--type=merge", "-p", `{"spec":{"template":{"spec":{`+fields+`}}}}`)
+		s.merge("deployment", name, `{"spec":{"template":{"spec":{`+fields+`}}}}`)
 	}
 }
 
 // nodesHave sets a label of the nodes of a pool.
 func nodesHave(pool, key, value string) func(s *sandbox) {
 	return func(s *sandbox) {
-		s.kube("", "patch", "nodepool", pool, "--type=merge", "-p",
+		s.merge("nodepool", pool,
 			fmt.Sprintf(`{"spec":{"template":{"metadata":{"labels":{%q:%q}}}}}`, key, value))
 	}
 }
@@ -184,19 +184,19 @@ func nodesHave(pool, key, value string) func(s *sandbox) {
 // poolAllows has a pool make nodes of a class of plan types only.
 func poolAllows(pool, class string) func(s *sandbox) {
 	return func(s *sandbox) {
-		s.kube("", "patch", "nodepool", pool, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"template":{"spec":{"requirements":[
+		s.merge("nodepool", pool, fmt.Sprintf(`{"spec":{"template":{"spec":{"requirements":[
 			{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]},
 			{"key":"karpenter.k8s.linode/instance-class","operator":"In","values":[%q]}]}}}}`, class))
 	}
 }
 
 func (s *sandbox) limits(pool, limits string) {
-	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p", `{"spec":{"limits":{`+limits+`}}}`)
+	s.merge("nodepool", pool, `{"spec":{"limits":{`+limits+`}}}`)
 }
 
 // minValues has a pool of plan types with 4 CPUs want so many of them to choose from.
 func (s *sandbox) minValues(pool string, n int) {
-	s.kube("", "patch", "nodepool", pool, "--type=merge", "-p", fmt.Sprintf(`{"spec":{"template":{"spec":{"requirements":[
+	s.merge("nodepool", pool, fmt.Sprintf(`{"spec":{"template":{"spec":{"requirements":[
 		{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]},
 		{"key":"karpenter.k8s.linode/instance-class","operator":"In","values":["standard","dedicated"]},
 		{"key":"karpenter.k8s.linode/instance-cpu","operator":"In","values":["4"]},

@@ -57,14 +57,14 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		tells   func(status.Status) bool
 		event   [3]string // kind, reason and text of one that says it, too
 	}{
-		{"the limit of a pool", func() { s.kube("", "scale", "deployment", "own", "--replicas=2") },
+		{"the limit of a pool", func() { s.scaleTo("own", 2) },
 			waits("own", "pool own: it is at its limit: 1 of 1 nodes"),
 			[3]string{"Pod", "CapacityLimitReached", "NodePool own"}},
-		{"a CapacityLimit", func() { s.kube("", "scale", "deployment", "capped", "--replicas=2") },
+		{"a CapacityLimit", func() { s.scaleTo("capped", 2) },
 			waits("capped", "CapacityLimit cap has no room"), [3]string{"Pod", "CapacityLimitReached", "CapacityLimit cap"}},
 		{"no stock", func() {
 			s.inject(`{"no_capacity":"refuse","plan":"g6-standard-6"}`)
-			s.kube(workload("stock", 1), "apply", "-f", "-")
+			s.applyAll(workload("stock", 1))
 		}, waits("stock", "pool stock: Linode has no machines in us-ord of g6-standard-6"),
 			[3]string{"Pod", "PlanTypeOutOfStock", "of g6-standard-6"}},
 		{"no fitting plan", func() {
@@ -72,8 +72,8 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 		}, waits("small", "no instance type has enough resources"),
 			[3]string{"Pod", "FailedScheduling", "no instance type has enough resources"}},
 		{"a class that is not ready", func() {
-			s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
-			s.kube(workload("refused", 1), "apply", "-f", "-")
+			s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":7}}`)
+			s.applyAll(workload("refused", 1))
 		}, waits("refused", "spec.firewallID: only LKE Enterprise"),
 			[3]string{"Pod", "NodePoolNotReady", "spec.firewallID: only LKE Enterprise"}},
 		{"a PodDisruptionBudget", func() { s.relabel("guarded") },
@@ -124,7 +124,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	t.Log("\n" + text)
 
 	s.inject(`{"path":"/lke/**","status":503,"body":"<html>down for maintenance</html>"}`)
-	s.kube(workload("fine", 1), "apply", "-f", "-")
+	s.applyAll(workload("fine", 1))
 	down := waits("fine", "the Linode API does not answer as it should")
 	s.until("status tells of an API that is down", toldWithin, func(state) bool { return down(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {
@@ -134,7 +134,7 @@ func TestStatusTellsWhatWaits(t *testing.T) {
 	s.clearFaults()
 
 	s.inject(`{"path":"/lke/**","status":401,"body":"Invalid Token"}`)
-	s.kube("", "scale", "deployment", "fine", "--replicas=2")
+	s.scaleTo("fine", 2)
 	refused := waits("fine", "the Linode API refuses the controller's token")
 	s.until("status tells of a token that is refused", toldWithin, func(state) bool { return refused(s.status(viewer)) })
 	s.until("so does an event on the pod", time.Minute, func(state) bool {

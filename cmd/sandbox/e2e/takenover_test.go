@@ -18,7 +18,7 @@ func TestNodesOfTheExistingProviderStay(t *testing.T) {
 	s.installCRDs()
 	before := s.startController()
 	s.kube("", "apply", "-f", "../../../examples/moving-in/pools.yaml")
-	s.kube(workload("general", 2), "apply", "-f", "-")
+	s.applyAll(workload("general", 2))
 	up := s.until("two pods run", time.Minute, func(now state) bool { return now.running == 2 && now.matched() })
 	before.kill()
 	pools, err := s.linodeAPI().Pools(t.Context(), s.clusterID())
@@ -43,12 +43,12 @@ func TestNodesOfTheExistingProviderStay(t *testing.T) {
 	mustContain(t, s.run("lkeplan", "import", "--cluster", "sandbox", "--out-dir", t.TempDir()+"/sandbox"),
 		"applying this changes nothing and replaces no node")
 
-	s.kube("", "scale", "deployment", "general", "--replicas", "3")
+	s.scaleTo("general", 3)
 	s.until("the third pod has a node of its own", time.Minute, func(now state) bool {
 		return now.running == 3 && now.matched() && now.linode.Pools == len(pools)+1
 	})
-	s.kube("", "patch", "nodepool", "general", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
-	s.kube("", "delete", "deployment", "general")
+	s.merge("nodepool", "general", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.deleteDeployments("general")
 	s.until("nothing is left", 2*time.Minute, state.empty)
 }
 

@@ -25,8 +25,8 @@ func TestTopShowsWhatRuns(t *testing.T) {
 	s.installCRDs()
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "10")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(10)
 	up := s.until("10 pods run", 2*time.Minute, func(s state) bool { return s.running == 10 && s.matched() })
 
 	s.kube(topRights, "apply", "-f", "-")

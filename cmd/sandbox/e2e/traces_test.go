@@ -84,7 +84,7 @@ func TestTracesShowTheWayFromACommitToANode(t *testing.T) {
 	s.source("fleet", webFleet("", ""))
 	s.kube(strings.ReplaceAll(nodePlanOfConfigMap, "NAME", "fleet"), "apply", "-f", "-")
 	first := s.untilPlan("fleet", "it is ready", because(lkeplanv1alpha1.ReasonSucceeded))
-	s.kube(workload("web", 2), "apply", "-f", "-")
+	s.applyAll(workload("web", 2))
 	before := s.until("two pods run on two nodes", time.Minute, func(now state) bool {
 		return now.running == 2 && now.matched() && len(now.nodes) == 2
 	})

@@ -123,7 +123,7 @@ func TestLeavingCanBeTakenBack(t *testing.T) {
 		}
 		return now.matched() && slices.Equal(names(now), before)
 	})
-	s.kube("", "delete", "deployment", "a", "b")
+	s.deleteDeployments("a", "b")
 	s.until("the nodes go as always", 2*time.Minute, func(now state) bool { return now.empty() })
 }
 

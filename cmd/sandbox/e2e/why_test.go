@@ -98,7 +98,7 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 	s.run("lkeplan", "apply", "--yes", "--prune", situationsConfig(t, func(name string) bool {
 		return name != "condemned"
 	}))
-	s.kube("", "patch", "linodenodeclass", "broken", "--type=merge", "-p", `{"spec":{"firewallID":7}}`)
+	s.merge("linodenodeclass", "broken", `{"spec":{"firewallID":7}}`)
 	s.minValues("choice", 3)
 	s.until("pools say what is wrong", time.Minute, func(state) bool {
 		found := s.status(viewer)
@@ -147,8 +147,8 @@ func TestWhyAgreesWithTheScheduler(t *testing.T) {
 
 	s.heldNodesStay(viewer)
 	name := s.nodeOf("size")
-	s.kube("", "delete", "deployment", "size")
-	s.kube("", "patch", "nodepool", "size", "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
+	s.deleteDeployments("size")
+	s.merge("nodepool", "size", `{"spec":{"disruption":{"consolidateAfter":"0s"}}}`)
 	s.until("the node is gone, and why says why it went", 2*time.Minute, func(now state) bool {
 		if slices.ContainsFunc(now.nodes, func(n corev1.Node) bool { return n.Name == name }) {
 			return false
@@ -168,7 +168,7 @@ func (s *sandbox) heldNodesStay(viewer string) {
 	for _, one := range holdings(time.Now().UTC()) {
 		names[one.pool] = s.nodeOf(one.pool)
 		one.hold(s, names[one.pool])
-		s.kube("", "patch", "nodepool", one.pool, "--type=merge", "-p", `{"spec":{"disruption":{"consolidateAfter":"0s"},
+		s.merge("nodepool", one.pool, `{"spec":{"disruption":{"consolidateAfter":"0s"},
 			"template":{"spec":{"requirements":[
 				{"key":"karpenter.sh/capacity-type","operator":"In","values":["on-demand"]},
 				{"key":"karpenter.k8s.linode/instance-class","operator":"In","values":["standard"]},

@@ -113,8 +113,8 @@ func TestWorkflowsPlanApplyAndSnapshot(t *testing.T) {
 	}
 
 	// Nodes, and a pull request that counts them.
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "5")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(5)
 	s.until("5 pods run", time.Minute, func(s state) bool { return s.running == 5 && s.matched() })
 	for range 2 {
 		d.job("snapshot.yml", "snapshot", "", ci.Result{})

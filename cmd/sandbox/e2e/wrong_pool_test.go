@@ -93,8 +93,8 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 	}
 	s.startController()
 	s.run("lkeplan", "apply", "--yes", "testdata/four")
-	s.kube(file(t, "inflate.yaml"), "apply", "-f", "-")
-	s.kube("", "scale", "deployment", "inflate", "--replicas", "8")
+	s.applyAll(file(t, "inflate.yaml"))
+	s.scale(8)
 	ours := func(now state) bool { // without the foreign slot
 		for _, n := range now.nodes {
 			if n.Labels["karpenter.sh/initialized"] != "true" || !n.DeletionTimestamp.IsZero() {
@@ -114,7 +114,7 @@ func TestAForeignPoolFreezesNothing(t *testing.T) {
 		}
 		return now.running == 8 && ours(now)
 	})
-	s.kube("", "delete", "deployment", "inflate")
+	s.deleteDeployments("inflate")
 	s.until("nothing of ours is left", 2*time.Minute, func(now state) bool {
 		return len(now.nodes)+len(now.claims) == 0 && now.linode.Slots == 1 && now.linode.Pools == 1
 	})
