@@ -3,41 +3,85 @@
 GO      ?= go
 BIN     := $(CURDIR)/bin
 SANDBOX := $(BIN)/sandbox
-TIMEOUT ?= 70m
+TIMEOUT ?= 30m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 4
-# RACE=-race has the unit tests of packages with goroutines look for data races; make
-# check does. The other packages are slower with it, and have no races to find; tests of
-# engine/compile and engine/confine bound time and memory, which it takes a lot of.
-RACE       ?=
-GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
+# make check runs one of six parts of the nightly tests, from 0 to 5: .ci/slice chooses it if
+# SLICE does not. A part is of the end-to-end tests, and what PART_N names. What takes too long
+# for make check is only in make nightly: the long model, fuzzing, settling, joining.
+SLICE  ?=
+PART_0 := day
+PART_1 := cost
+PART_2 := releases
+PART_3 := notification
+PART_4  = $(BROWSER)
+BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
+# Packages with goroutines, which may have data races. Tests of engine/compile and
+# engine/confine bound time and memory, which the race detector takes a lot of.
+GOROUTINES = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test check model demo bench compare regression notification settling joining image release-dry-run site \
-  browser lint generate generated fuzz help
+.PHONY: build unit race test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost releases \
+  demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
+  lint generate generated fuzz help
 
 build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
 	$(GO) build -C cmd/sandbox -o $(BIN)/ .
 
 unit: ## run the unit tests: no control plane, what did not change is not run again
-	$(GO) test $(RACE) -timeout $(TIMEOUT) $(GOROUTINES)
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(GOROUTINES))")
-	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
+	$(GO) test -timeout $(TIMEOUT) ./...
+	$(GO) test -C cmd/sandbox -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
 
-test: unit build ## run all tests, the end-to-end tests in a sandbox included
+race: ## run the unit tests of packages with goroutines under the race detector
+	$(GO) test -race -timeout $(TIMEOUT) $(GOROUTINES)
+
+test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes
+	@.ci/steps unit programs e2e-gate sandboxes
+
+nightly: ## run the tests that are too long for each push; of these, make regression takes hours and is not in it
+	@FUZZTIME=$${FUZZTIME:-15s} .ci/steps -k programs e2e-nightly long releases fuzz $(BROWSER)
+
+check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
+	@slice=$$(SLICE=$(SLICE) .ci/slice) && .ci/steps lint generated unit race programs e2e-gate sandboxes slice-$$slice
+
+programs: build
 	$(SANDBOX) build flux
-	$(GO) test ./linode/fleet -run '^TestADay$$' -args -hours 24
-	$(GO) test ./engine/compile -run '^TestCost$$' -args -every 1
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) -parallel $(SANDBOXES) ./e2e
-	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . ./release $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
 
-check: ## run what CI runs: lint, whether generated files are up to date, all tests, data races
-	$(MAKE) lint generated
-	$(MAKE) test RACE=-race
+E2E = $(GO) test -C cmd/sandbox -v -parallel $(SANDBOXES)
 
-model: ## have the model of capacity take a million steps, about five minutes
-	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
+e2e-gate:
+	$(E2E) -timeout $(TIMEOUT) ./e2e -args -tier gate
+
+e2e-nightly:
+	$(E2E) -timeout 60m ./e2e -args -tier nightly
+
+slice-%:
+	$(E2E) -timeout $(TIMEOUT) ./e2e -args -tier nightly -slice $*/6
+	$(if $(PART_$*),$(MAKE) $(PART_$*))
+
+sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's chart
+	$(GO) test -C cmd/sandbox -timeout $(TIMEOUT) . $$($(GO) list -C cmd/sandbox ./e2e/... | grep -v '/e2e$$')
+
+long: # together: all but the models wait more than they work
+	$(MAKE) -j4 notification settling joining models
+
+models: model day cost
+
+day:
+	$(GO) test ./linode/fleet -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24
+
+cost:
+	$(GO) test ./engine/compile -run '^TestCost$$' -v -timeout $(TIMEOUT) -args -every 1
+
+releases: # compiles everything again, as a release does
+	$(GO) test -C cmd/sandbox -v -timeout $(TIMEOUT) ./release
+
+no-browser:
+	@echo "The pages of the site are not opened: there is no Chromium."
+
+cache-key: # of the programs of a sandbox, for caches of CI systems
+	@{ $(GO) version; cat cmd/sandbox/binaries/*.go cmd/sandbox/binaries/modules/*; } | git hash-object --stdin
 
 demo: build ## show the whole path in a sandbox: commit, pods, nodes, and nothing left
 	$(GO) build -C cmd/sandbox -o $(BIN)/ ./demo
@@ -89,14 +133,13 @@ lint: ## check formatting and imports, vet, and run staticcheck
 
 generate: ## rewrite what is generated: deep copies, CRDs, schemas, the reference, kube/deploy
 	$(GO) generate ./schemas/...
-	$(GO) test -run "^TestPublishedSchema$$" ./engine/report -update
-	$(GO) test -run "^(TestReference|TestPictureOfDiff)$$" ./cmd/lkeplan -update
-	$(GO) test -run "^TestNodePlanReference$$" ./schemas/crd -update
-	$(GO) test -run "^TestMetricsReference$$" ./engine/controller -update
-	$(GO) test -run "^TestTheChart" ./kube -update
-	$(GO) test -C cmd/sandbox -run "^TestDeployIsTheChart$$" ./e2e/helm -update
+	$(GO) test -vet=off -run "^(TestPublishedSchema|TestReference|TestPictureOfDiff|TestNodePlanReference|TestMetricsReference|TestTheChart.*)$$" \
+	  ./engine/report ./cmd/lkeplan ./schemas/crd ./engine/controller ./kube -update
+	$(GO) test -C cmd/sandbox -vet=off -run "^TestDeployIsTheChart$$" ./e2e/helm -update
 
-generated: generate
+# The other files are compared by the tests that make generate runs; make test has them.
+generated: ## check that the files are up to date that no test compares: deep copies and CRDs
+	$(GO) generate ./schemas/...
 	@git diff --exit-code -- schemas kube || \
 	  { echo "Generated files are out of date: run make generate and commit what it changes." >&2; exit 1; }
 

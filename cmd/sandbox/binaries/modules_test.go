@@ -1,8 +1,6 @@
 package binaries
 
 import (
-	"maps"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -66,61 +64,6 @@ func TestStagingVersions(t *testing.T) {
 			t.Errorf("%s is replaced by %s %s, want %s of itself", r.Old.Path, r.New.Path, r.New.Version, want)
 		}
 	}
-}
-
-// apart are modules that a control plane has in another version than lkeplan, and why.
-// Little of what they have in common needs one of these.
-var apart = map[string]string{
-	"k8s.io/cloud-provider":                 "Karpenter requires an earlier one than a control plane has",
-	"k8s.io/csi-translation-lib":            "the same",
-	"k8s.io/dynamic-resource-allocation":    "the same",
-	"dario.cat/mergo":                       "kwok requires a later one",
-	"go.opentelemetry.io/otel/sdk":          "the same",
-	"google.golang.org/genproto/googleapis": "the same",
-	"google.golang.org/grpc":                "the same",
-}
-
-// TestSharedVersions: what a control plane has in common with lkeplan is of the same
-// version, so that it is compiled once; one module that differs has all compiled again that
-// needs it.
-func TestSharedVersions(t *testing.T) {
-	raw, err := os.ReadFile("../../../go.mod")
-	if err != nil {
-		t.Fatal(err)
-	}
-	ours := versions(t, raw)
-	for _, m := range ControlPlane() {
-		mod, _, err := m.source()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for path, version := range versions(t, mod) {
-			excused := slices.ContainsFunc(slices.Collect(maps.Keys(apart)), func(p string) bool {
-				return path == p || strings.HasPrefix(path, p+"/")
-			})
-			if ours[path] != "" && ours[path] != version && !excused {
-				t.Errorf("%s.mod has %s %s, and lkeplan %s: all that needs it is compiled twice", m.Name, path, version,
-					ours[path])
-			}
-		}
-	}
-}
-
-// versions are those that a go.mod chooses.
-func versions(t *testing.T, mod []byte) map[string]string {
-	t.Helper()
-	parsed, err := modfile.Parse("go.mod", mod, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]string{}
-	for _, r := range parsed.Require {
-		all[r.Mod.Path] = r.Mod.Version
-	}
-	for _, r := range parsed.Replace {
-		all[r.Old.Path] = r.New.Version
-	}
-	return all
 }
 
 func TestVersions(t *testing.T) {
