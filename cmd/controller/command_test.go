@@ -88,7 +88,8 @@ func TestBadFlagsGetOneLine(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(strings.Join(tt.args, " "), func(t *testing.T) {
 			var stderr bytes.Buffer
-			code := run(context.Background(), tt.args, func(key string) string { return tt.env[key] }, &stderr)
+			args := append([]string{}, tt.args...) // nil would be those of the test itself
+			code := run(context.Background(), args, func(key string) string { return tt.env[key] }, &stderr)
 			if code != 1 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
 				t.Errorf("status %d, want 1 and one line with %q:\n%s", code, tt.want, stderr.String())
 			}

@@ -44,7 +44,8 @@ func TestTheTableKnowsWhatHasAnEffectInWhichMode(t *testing.T) {
 		spec := map[string]any{}
 		set := func(path string, value any) {
 			keys := strings.Split(path, ".")
-			manifest.Ensure(spec, keys[:len(keys)-1]...)[keys[len(keys)-1]] = value
+			last := len(keys) - 1
+			manifest.Ensure(spec, keys[:last]...)[keys[last]] = runtime.DeepCopyJSONValue(value) // set writes into it
 		}
 		for _, other := range strings.Fields(needed[name]) {
 			set(paths[other], samples[other])

@@ -14,7 +14,8 @@
 // Three things a list cannot say, and what is done instead:
 //
 //   - That a machine is gone: a list may lack one that is there. A claim's machine is lost,
-//     and a claim that ends has none any more, when Linode was asked for that very machine.
+//     and a claim that ends has none any more, when Linode was asked for that very machine,
+//     or for its label where the machine is not known or may not be the only one.
 //   - That a call will not be done any more: one without an answer counts as under way for
 //     Policy.Late. A claim that ends waits for that, as its machine could still come.
 //   - That nobody needs a machine: one that no claim owns is deleted when two lists have
@@ -248,35 +249,35 @@ const deleteAgain = 10 * time.Second
 func (s *scene) release(d *Decision, c Claim, machine int) {
 	e := s.memory.ending[c.UID]
 	label := Label(s.policy.Cluster, c.UID)
-	if m, ok := s.named[label]; ok && m.ID != machine {
-		machine = m.ID // made late, after its predecessor was deleted
+	m, shown := s.named[label]
+	if shown && m.ID != machine {
+		machine, e.late = m.ID, true // made late, after its predecessor was deleted
 	}
-	_, shown := s.named[label]
 	ask := s.memory.asked[c.UID]
 	settled := !ask.underway && !s.Asked.Before(ask.doneBy)
 	deleted := machine == 0 || s.memory.deleted[machine]
-	if deleted && !shown && settled && s.Asked.After(e.at) {
-		s.vanish(d, c, ask.unanswered == 0)
-		return
-	}
-	if machine != 0 && (!deleted || shown) {
+	switch {
+	case deleted && !shown && settled && s.Asked.After(e.at):
+		e = s.vanish(d, c, e, machine != 0 && ask.unanswered == 0 && !e.late)
+	case machine != 0 && (!deleted || shown):
 		s.delete(d, Delete{Machine: machine, Label: label})
 	}
+	s.memory.ending[c.UID] = e
 }
 
-// vanish ends a claim without a machine. Where a call that makes one was not answered, a
-// list that lacks it is not enough: Linode is asked for the label.
-func (s *scene) vanish(d *Decision, c Claim, sure bool) {
-	e := s.memory.ending[c.UID]
+// vanish ends a claim without a machine. Unless one machine is all that it can have had, a
+// list that lacks it is not enough: Linode is asked for the label. After a restart, and for a
+// claim that was away, this process does not know what was asked before.
+func (s *scene) vanish(d *Decision, c Claim, e ending, one bool) ending {
 	switch {
-	case sure, e.absent:
+	case one, e.absent:
 		e.gone = true
 	case e.looking.underway, s.now.Sub(e.looking.at) < lookAgain:
 	default:
 		e.looking = attempt{at: s.now, underway: true}
 		d.Looks = append(d.Looks, Look{UID: c.UID, Label: Label(s.policy.Cluster, c.UID)})
 	}
-	s.memory.ending[c.UID] = e
+	return e
 }
 
 func (s *scene) delete(d *Decision, order Delete) {

@@ -111,6 +111,62 @@ func TestAClaimEndsWithEachOfItsMachines(t *testing.T) {
 	}
 }
 
+// TestUnlistedMachineDoesNotEndItsClaim: a list may lack a machine that is there. Linode is asked
+// for the label unless one machine is all that the claim can have had, and is gone.
+func TestUnlistedMachineDoesNotEndItsClaim(t *testing.T) {
+	look := Look{UID: "a", Label: Label(modelPolicy.Cluster, "a")}
+	lists := func(c Claim, all ...Machine) View { return View{Claims: []Claim{c}, Machines: all} }
+	unlisted, stored := lists(waits("a")), lists(has("a", 7))
+	released := func() *tale { // after a restart, or a claim that was away
+		s := begin(t)
+		s.memory.Release("a", s.now)
+		return s
+	}
+	ends := func(what string, s *tale, view View, want bool) {
+		t.Helper()
+		s.want(what, s.sees(time.Second, view))
+		if got := s.memory.Release("a", s.now); got != want {
+			t.Errorf("%s: the claim has ended: %v, want %v", what, got, want)
+		}
+	}
+
+	s := released()
+	s.want("a machine that is not stored", s.sees(time.Second, lists(waits("a"), of("a", 7))), "delete 7")
+	s.memory.Deleted(Delete{Machine: 7}, Unknown, s.now)
+	s.want("it is not listed", s.sees(time.Second, unlisted), "look for 0 of a")
+	s.memory.Looked(look, true, true, s.now)
+	ends("it is there", s, unlisted, false)
+	s.want("again", s.sees(10*time.Second, unlisted), "look for 0 of a")
+	s.memory.Looked(look, false, true, s.now)
+	ends("it is gone", s, unlisted, true)
+
+	s = released()
+	s.want("none was ever listed", s.sees(time.Second, unlisted), "look for 0 of a")
+
+	s = released()
+	s.want("a machine that is stored", s.sees(time.Second, stored), "delete 7")
+	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+	ends("it was the only one", s, stored, true)
+
+	s = released()
+	s.sees(time.Second, stored)
+	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+	s.want("another of its label", s.sees(time.Second, lists(has("a", 7), of("a", 8))), "delete 8")
+	s.memory.Deleted(Delete{Machine: 8}, Unknown, s.now)
+	s.want("that is not listed", s.sees(time.Second, stored), "look for 0 of a")
+
+	s = begin(t)
+	s.sees(0, unlisted)
+	s.memory.Made(waits("a"), 0, Unknown, modelPolicy, s.now)
+	s.sees(5*time.Second, unlisted)
+	s.memory.Made(waits("a"), 7, Done, modelPolicy, s.now)
+	s.memory.Release("a", s.now)
+	s.sees(time.Second, stored)
+	s.memory.Deleted(Delete{Machine: 7}, Done, s.now)
+	ends("a call without an answer may be done", s, stored, false)
+	s.want("it was", s.sees(modelPolicy.Late, stored), "look for 0 of a")
+}
+
 // TestAMachineIsLost when Linode says so of that very machine.
 func TestAMachineIsLost(t *testing.T) {
 	s, view := begin(t), View{Claims: []Claim{has("a", 7)}}

@@ -45,6 +45,7 @@ type assignment struct {
 // ending is a claim that was released.
 type ending struct {
 	at      time.Time
+	late    bool    // a list has shown a machine beside the one that was known
 	looking attempt // for a machine of its label
 	absent  bool    // there is none
 	gone    bool

@@ -55,12 +55,12 @@ type world struct {
 type subject struct {
 	Claim
 	released bool
-	askers   map[*process]bool // those that have sent a create for it
 }
 
 type linode struct {
 	Machine
 	ours bool
+	late *process // that has asked for it, where it was made later
 }
 
 // effect is a call that is done later.
@@ -147,7 +147,7 @@ func (w *world) ask() {
 	w.next++
 	uid := fmt.Sprint("uid-", w.next)
 	kind := []string{"a", "b", "c"}[w.rng.IntN(3)]
-	w.claims[uid] = &subject{Claim: Claim{UID: uid, Kind: kind, Created: w.now}, askers: map[*process]bool{}}
+	w.claims[uid] = &subject{Claim: Claim{UID: uid, Kind: kind, Created: w.now}}
 }
 
 // part has a claim end: Karpenter drains its Node, and says some time later that its
@@ -278,11 +278,11 @@ func (w *world) decide(p *process) {
 }
 
 // end has a claim end, which must have no machine, and none to come. What another process
-// has asked for may come: it is swept.
+// has asked for may come later: it is swept.
 func (w *world) end(p *process, c *subject) {
 	label := Label(modelPolicy.Cluster, c.UID)
 	for _, l := range w.account {
-		if l.Label == label && (len(c.askers) == 0 || len(c.askers) == 1 && c.askers[p]) {
+		if l.Label == label && (l.late == nil || l.late == p) {
 			w.fail("claim %s ended, and its Linode %d is there", c.UID, l.ID)
 		}
 	}
@@ -313,7 +313,6 @@ func (w *world) create(p *process, order Create) {
 		w.fail("%d creates within %s", len(p.sent), modelPolicy.Window)
 	}
 	c := w.claims[order.UID]
-	c.askers[p] = true
 	answer := func(id int, o Outcome) { p.memory.Made(c.Claim, id, o, modelPolicy, w.now) }
 	switch {
 	case !w.stock[c.Kind]:
@@ -323,16 +322,19 @@ func (w *world) create(p *process, order Create) {
 		answer(0, []Outcome{NoRoom, Busy, Refused}[w.rng.IntN(3)])
 		return
 	}
-	do := func() { w.add(order.Label, true) }
 	switch fate := w.rng.IntN(100); {
 	case w.faults && fate < 8: // never done
 		answer(0, Unknown)
 	case w.faults && fate < 20:
 		in := time.Duration(w.rng.IntN(int(modelPolicy.Late.Seconds()))) * time.Second
-		w.late = append(w.late, effect{at: w.now.Add(in), label: order.Label, by: p, do: do})
+		w.late = append(w.late, effect{at: w.now.Add(in), label: order.Label, by: p, do: func() {
+			if id := w.add(order.Label, true); id != 0 {
+				w.account[id].late = p
+			}
+		}})
 		answer(0, Unknown)
 	case w.faults && fate < 26:
-		do()
+		w.add(order.Label, true)
 		answer(0, Unknown)
 	default:
 		if id := w.add(order.Label, true); id != 0 {
@@ -367,16 +369,20 @@ func (w *world) delete(p *process, order Delete) {
 	if _, inhabited := w.nodes[order.Machine]; inhabited {
 		w.fail("Linode %d is deleted with its pods", order.Machine)
 	}
-	do := func() { w.remove(order.Machine) }
+	after := func(d time.Duration) {
+		do := func() { w.remove(order.Machine) }
+		w.late = append(w.late, effect{at: w.now.Add(d), by: p, do: do})
+		p.memory.Deleted(order, Unknown, w.now)
+	}
 	switch fate := w.rng.IntN(100); {
+	case label == "":
+		p.memory.Deleted(order, Done, w.now)
 	case w.faults && fate < 10:
 		p.memory.Deleted(order, Busy, w.now)
 	case w.faults && fate < 15:
-		w.late = append(w.late, effect{at: w.now.Add(time.Minute), by: p, do: do})
-		p.memory.Deleted(order, Unknown, w.now)
-	default:
-		do()
-		p.memory.Deleted(order, Done, w.now)
+		after(time.Minute)
+	default: // Linode takes a while
+		after(15 * time.Second)
 	}
 }
 

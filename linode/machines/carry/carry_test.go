@@ -44,9 +44,9 @@ func TestASlowPlanHoldsUpNoOther(t *testing.T) {
 		if err := w.sim.Inject(lkesim.Fault{Method: "POST", Path: "/linode/instances", Count: 2, Hang: true}); err != nil {
 			t.Fatal(err)
 		}
-		w.start(time.Time{})
-		w.add("slow-1", "a")
+		w.add("slow-1", "a") // before the first look: their calls are the first two
 		w.add("slow-2", "a")
+		w.start(time.Time{})
 		time.Sleep(3 * time.Second)
 		w.add("quick", "b")
 		w.processes[0].carrier.Wake()
