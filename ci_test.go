@@ -20,10 +20,8 @@ func TestCI(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/ci",
 		Setup: func(env *testscript.Env) error {
-			for _, name := range []string{"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
-				"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com"} {
-				env.Vars = append(env.Vars, name)
-			}
+			env.Vars = append(env.Vars, "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@example.com",
+				"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@example.com")
 			return os.CopyFS(filepath.Join(env.WorkDir, ".ci"), os.DirFS(scripts))
 		},
 	})
