@@ -44,7 +44,8 @@ PART_4  = $(BROWSER)
 BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
 
 check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
-	@slice=$$(SLICE=$(SLICE) .ci/slice) && RACE=-race .ci/steps lint generated unit programs e2e-gate sandboxes slice-$$slice
+	@slice=$$(SLICE=$(SLICE) .ci/slice) && \
+	  RACE=-race .ci/steps lint generated unit programs e2e-gate sandboxes slice-$$slice
 
 programs: build
 	$(SANDBOX) build flux

@@ -96,7 +96,8 @@ func disagreements(chosen, excused map[string]map[string]string) []string {
 			has = append(has, version+" in "+strings.Join(slices.Sorted(slices.Values(of[version])), ", "))
 		}
 		problems = append(problems, fmt.Sprintf("%s is %s: all that imports it is compiled for each; "+
-			"raise it with go get %s@%s (CONTRIBUTING.md, \"Versions of modules\")", path, strings.Join(has, " and "), path, latest))
+			"raise it with go get %s@%s (CONTRIBUTING.md, \"Versions of modules\")",
+			path, strings.Join(has, " and "), path, latest))
 	}
 	for file, modules := range excused {
 		for path := range modules {
