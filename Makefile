@@ -6,6 +6,32 @@ SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 30m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 4
+# RACE=-race has the unit tests of packages with goroutines look for data races; make
+# check does. The other packages are slower with it, and have no races to find; tests of
+# engine/compile and engine/confine bound time and memory, which it takes a lot of.
+RACE       ?=
+GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
+
+.DEFAULT_GOAL := build
+.PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost releases \
+  demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
+  lint generate generated fuzz help
+
+build: ## build lkeplan, controller and sandbox into bin/
+	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
+	$(GO) build -C cmd/sandbox -o $(BIN)/ .
+
+unit: ## run the unit tests: no control plane, what did not change is not run again
+	$(GO) test $(RACE) -timeout $(TIMEOUT) $(GOROUTINES)
+	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(GOROUTINES))")
+	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
+
+test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes
+	@.ci/steps unit programs e2e-gate sandboxes
+
+nightly: ## run the tests that are too long for each push; of these, make regression takes hours and is not in it
+	@FUZZTIME=$${FUZZTIME:-15s} .ci/steps -k programs e2e-nightly long releases fuzz $(BROWSER)
+
 # make check runs one of six parts of the nightly tests, from 0 to 5: .ci/slice chooses it if
 # SLICE does not. A part is of the end-to-end tests, and what PART_N names. What takes too long
 # for make check is only in make nightly: the long model, fuzzing, settling, joining.
@@ -16,34 +42,10 @@ PART_2 := releases
 PART_3 := notification
 PART_4  = $(BROWSER)
 BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
-# Packages with goroutines, which may have data races. Tests of engine/compile and
-# engine/confine bound time and memory, which the race detector takes a lot of.
-GOROUTINES = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
-
-.DEFAULT_GOAL := build
-.PHONY: build unit race test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost releases \
-  demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
-  lint generate generated fuzz help
-
-build: ## build lkeplan, controller and sandbox into bin/
-	$(GO) build -o $(BIN)/ ./cmd/lkeplan ./cmd/controller
-	$(GO) build -C cmd/sandbox -o $(BIN)/ .
-
-unit: ## run the unit tests: no control plane, what did not change is not run again
-	$(GO) test -timeout $(TIMEOUT) ./...
-	$(GO) test -C cmd/sandbox -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
-
-race: ## run the unit tests of packages with goroutines under the race detector
-	$(GO) test -race -timeout $(TIMEOUT) $(GOROUTINES)
-
-test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes
-	@.ci/steps unit programs e2e-gate sandboxes
-
-nightly: ## run the tests that are too long for each push; of these, make regression takes hours and is not in it
-	@FUZZTIME=$${FUZZTIME:-15s} .ci/steps -k programs e2e-nightly long releases fuzz $(BROWSER)
 
 check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
-	@slice=$$(SLICE=$(SLICE) .ci/slice) && .ci/steps lint generated unit race programs e2e-gate sandboxes slice-$$slice
+	@slice=$$(SLICE=$(SLICE) .ci/slice) && \
+	  RACE=-race .ci/steps lint generated unit programs e2e-gate sandboxes slice-$$slice
 
 programs: build
 	$(SANDBOX) build flux
@@ -67,6 +69,9 @@ long: # together: all but the models wait more than they work
 	$(MAKE) -j4 notification settling joining models
 
 models: model day cost
+
+model: ## have the model of capacity take a million steps, about five minutes
+	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
 
 day:
 	$(GO) test ./linode/fleet -run '^TestADay$$' -v -timeout $(TIMEOUT) -args -hours 24

@@ -21,6 +21,9 @@ var apart = map[string]map[string]string{
 		"k8s.io/csi-translation-lib":         "Karpenter requires an earlier one; little needs it",
 		"k8s.io/dynamic-resource-allocation": "Karpenter requires an earlier one; little needs it",
 	},
+	"tools.mod": {
+		"github.com/fsnotify/fsnotify": "controller-tools requires a later one; only gotestsum imports it",
+	},
 	"cmd/sandbox/binaries/modules/flux.mod": {
 		"github.com/opencontainers/go-digest": "source-controller replaces it; little needs it",
 	},
@@ -93,7 +96,8 @@ func disagreements(chosen, excused map[string]map[string]string) []string {
 			has = append(has, version+" in "+strings.Join(slices.Sorted(slices.Values(of[version])), ", "))
 		}
 		problems = append(problems, fmt.Sprintf("%s is %s: all that imports it is compiled for each; "+
-			"raise it with go get %s@%s (CONTRIBUTING.md, \"Versions of modules\")", path, strings.Join(has, " and "), path, latest))
+			"raise it with go get %s@%s (CONTRIBUTING.md, \"Versions of modules\")",
+			path, strings.Join(has, " and "), path, latest))
 	}
 	for file, modules := range excused {
 		for path := range modules {

@@ -16,7 +16,9 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-const controllerGen = "sigs.k8s.io/controller-tools/cmd/controller-gen@v0.21.0"
+// controllerTools is the module of controller-gen, which tools.mod requires: next to the other
+// modules of this project, most of it is compiled already.
+const controllerTools = "sigs.k8s.io/controller-tools"
 
 func main() {
 	log.SetFlags(0)
@@ -47,7 +49,17 @@ func crdsOf(dir string, packages ...string) ([]*apiextensionsv1.CustomResourceDe
 		return nil, err
 	}
 	defer os.RemoveAll(out)
-	args := []string{"run", controllerGen, "object", "crd", "output:crd:dir=" + out}
+	tools := "-modfile=" + filepath.Join("..", "..", "tools.mod")
+	list := exec.Command("go", "list", tools, "-m", "-f", "{{.Version}}", controllerTools)
+	list.Dir, list.Stderr = dir, os.Stderr
+	version, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("find the version of controller-gen: %w", err)
+	}
+	// Its CRDs say its version, which it takes for that of this module otherwise.
+	stamp := fmt.Sprintf("-ldflags=-X %s/pkg/version.version=%s", controllerTools, bytes.TrimSpace(version))
+	args := []string{"run", tools, stamp, controllerTools + "/cmd/controller-gen", "object", "crd",
+		"output:crd:dir=" + out}
 	for _, pkg := range packages {
 		args = append(args, "paths="+pkg)
 	}

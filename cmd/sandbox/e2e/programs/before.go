@@ -27,7 +27,7 @@ func Before(names ...string) *Release {
 			return "", err
 		}
 		bin := filepath.Join(dir, "bin")
-		args := []string{"build", "-C", dir, "-buildvcs=false", "-o", bin + string(filepath.Separator)}
+		args := []string{"build", "-C", dir, "-buildvcs=false", stripped, "-o", bin + string(filepath.Separator)}
 		for _, name := range names {
 			args = append(args, "./cmd/"+name)
 		}
