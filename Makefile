@@ -6,11 +6,14 @@ SANDBOX := $(BIN)/sandbox
 TIMEOUT ?= 30m
 # How many sandboxes the end-to-end tests run at a time: they wait more than they work.
 SANDBOXES ?= 4
-# RACE=-race has the unit tests of packages with goroutines look for data races; make
-# check does. The other packages are slower with it, and have no races to find; tests of
-# engine/compile and engine/confine bound time and memory, which it takes a lot of.
+# RACE=-race has the unit tests look for data races, as make check does, in packages that
+# have goroutines, channels or locks in their code or tests. The others are slower with it,
+# and have no races to find. BOUND have tests that bound time and memory, of which it takes
+# a lot.
 RACE       ?=
-GOROUTINES  = $(shell $(GO) list ./engine/... ./kube/... ./linode/... ./cmd/controller | grep -v -e engine/compile$$ -e engine/confine$$)
+BOUND       = ./engine/compile ./engine/confine
+CONCURRENT  = $(or $(filter-out $(BOUND),$(shell $(GO) run concurrent.go)),$(error no package has goroutines))
+OTHERS      = $(or $(shell $(GO) run concurrent.go -others),$(error each package has goroutines)) $(BOUND)
 
 .DEFAULT_GOAL := build
 .PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost releases \
@@ -22,8 +25,8 @@ build: ## build lkeplan, controller and sandbox into bin/
 	$(GO) build -C cmd/sandbox -o $(BIN)/ .
 
 unit: ## run the unit tests: no control plane, what did not change is not run again
-	$(GO) test $(RACE) -timeout $(TIMEOUT) $(GOROUTINES)
-	$(GO) test -timeout $(TIMEOUT) $$($(GO) list ./... | grep -vxF "$$(printf '%s\n' $(GOROUTINES))")
+	$(if $(RACE),$(GO) test $(RACE) -timeout $(TIMEOUT) $(CONCURRENT))
+	$(GO) test -timeout $(TIMEOUT) $(if $(RACE),$(OTHERS),./...)
 	$(GO) test -C cmd/sandbox $(RACE) -short -timeout $(TIMEOUT) $$($(GO) list -C cmd/sandbox ./... | grep -v /e2e)
 
 test: ## run the tests of each push: unit tests, and the gate of the end-to-end tests in sandboxes

@@ -51,12 +51,10 @@ func TestEventsAreDocumented(t *testing.T) {
 			return true
 		})
 	}
-	for dir := range goList(t, ".", "{{.Dir}}", "sigs.k8s.io/karpenter/pkg/events") {
-		karpenters := events{constants: map[string]string{}}
-		karpenters.know("", parse(t, filepath.Join(dir, "reason.go")))
-		for _, reason := range karpenters.constants {
-			scan.reasons[reason] = true
-		}
+	karpenters := events{constants: map[string]string{}}
+	karpenters.know("", parse(t, filepath.Join(packagesOf(t, ".")["sigs.k8s.io/karpenter/pkg/events"].Dir, "reason.go")))
+	for _, reason := range karpenters.constants {
+		scan.reasons[reason] = true
 	}
 	page, err := os.ReadFile("kube/observability/events.md")
 	if err != nil {

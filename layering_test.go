@@ -4,12 +4,15 @@ package lkeplan_test
 
 import (
 	"bytes"
-	"iter"
+	"encoding/json"
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -152,13 +155,17 @@ var linkedByOthers = map[string]string{
 // that an import breaks.
 func TestLayering(t *testing.T) {
 	for _, dir := range modules {
-		for pkg, deps := range goList(t, dir, "{{.ImportPath}}{{range .Deps}} {{.}}{{end}}", "./...") {
-			pkg = strings.TrimPrefix(pkg, module)
+		packages := packagesOf(t, dir)
+		for path, p := range packages {
+			if p.DepOnly {
+				continue
+			}
+			pkg, deps := strings.TrimPrefix(path, module), packages.deps(path)
 			for _, r := range rules {
 				if !r.covers(pkg) {
 					continue
 				}
-				if broken := r.broken(strings.Fields(deps)); len(broken) > 0 {
+				if broken := r.broken(deps); len(broken) > 0 {
 					t.Errorf("%s must not link %s: %s", pkg, strings.Join(broken, ", "), r.why)
 				}
 			}
@@ -169,11 +176,20 @@ func TestLayering(t *testing.T) {
 // TestProgramsLinkNoTestLibrary: who installs a program downloads, builds and trusts all
 // that it links. What only tests need is required in the module of cmd/sandbox.
 func TestProgramsLinkNoTestLibrary(t *testing.T) {
-	for pkg, imports := range goList(t, ".", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "-deps", "./cmd/...") {
+	packages := packagesOf(t, ".")
+	linked := map[string]bool{}
+	for path := range packages {
+		if under(path, module+"cmd") {
+			for _, pkg := range append(packages.deps(path), path) {
+				linked[pkg] = true
+			}
+		}
+	}
+	for pkg := range linked {
 		if linkedByOthers[pkg] != "" || isTestLibrary(pkg) {
 			continue
 		}
-		for imported := range strings.FieldsSeq(imports) {
+		for _, imported := range packages[pkg].Imports {
 			if isTestLibrary(imported) {
 				t.Errorf("%s imports %s, which only tests may", pkg, imported)
 			}
@@ -184,9 +200,9 @@ func TestProgramsLinkNoTestLibrary(t *testing.T) {
 // TestOnePackageKnowsOpenTelemetry: libraries of Kubernetes link it everywhere, so that it is
 // imports that count.
 func TestOnePackageKnowsOpenTelemetry(t *testing.T) {
-	for pkg, imports := range goList(t, ".", "{{.ImportPath}}{{range .Imports}} {{.}}{{end}}", "./...") {
-		for imported := range strings.FieldsSeq(imports) {
-			if under(imported, "go.opentelemetry.io") && pkg != module+"engine/trace/otlp" {
+	for pkg, p := range packagesOf(t, ".") {
+		for _, imported := range p.Imports {
+			if !p.DepOnly && under(imported, "go.opentelemetry.io") && pkg != module+"engine/trace/otlp" {
 				t.Errorf("%s imports %s: spans are gathered as engine/trace has them, and only engine/trace/otlp sends them",
 					pkg, imported)
 			}
@@ -198,25 +214,62 @@ func isTestLibrary(pkg string) bool {
 	return slices.ContainsFunc(testLibraries, func(library string) bool { return under(pkg, library) })
 }
 
-// goList lists packages of the module in a directory, each on a line of the format: what
-// comes before the first space, and the rest.
-func goList(t *testing.T, dir, format string, args ...string) iter.Seq2[string, string] {
-	t.Helper()
+// listed are packages by their import path: those of a module, and all that they link.
+type listed map[string]struct {
+	ImportPath, Name, Dir, Doc string
+	DepOnly                    bool // it is not of the module
+	GoFiles, Imports           []string
+}
+
+// listings has each module listed once: it takes seconds.
+var listings = map[string]func() (listed, error){
+	".":           sync.OnceValues(func() (listed, error) { return list(".") }),
+	"cmd/sandbox": sync.OnceValues(func() (listed, error) { return list("cmd/sandbox") }),
+}
+
+func list(dir string) (listed, error) {
 	var stderr strings.Builder
-	cmd := exec.Command("go", slices.Concat([]string{"list", "-f", format}, args)...)
+	cmd := exec.Command("go", "list", "-deps", "-json=ImportPath,Name,Dir,Doc,DepOnly,GoFiles,Imports", "./...")
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	out, err := cmd.Output()
 	if err != nil {
-		t.Fatalf("go list in %s: %v\n%s", dir, err, &stderr)
+		return nil, fmt.Errorf("go list in %s: %w\n%s", dir, err, &stderr)
 	}
-	return func(yield func(string, string) bool) {
-		for line := range strings.Lines(string(out)) {
-			first, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
-			if !yield(first, rest) {
-				return
+	packages := listed{}
+	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); {
+		p := packages[""]
+		if err := decoder.Decode(&p); err != nil {
+			return nil, err
+		}
+		packages[p.ImportPath] = p
+	}
+	return packages, nil
+}
+
+func packagesOf(t *testing.T, dir string) listed {
+	t.Helper()
+	packages, err := listings[dir]()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return packages
+}
+
+// deps are all packages that one links, without itself.
+func (l listed) deps(path string) []string {
+	seen := map[string]bool{path: true}
+	var walk func(path string)
+	walk = func(path string) {
+		for _, imported := range l[path].Imports {
+			if !seen[imported] {
+				seen[imported] = true
+				walk(imported)
 			}
 		}
 	}
+	walk(path)
+	delete(seen, path)
+	return slices.Sorted(maps.Keys(seen))
 }
 
 func (r rule) covers(pkg string) bool {
@@ -240,13 +293,14 @@ func under(path, prefix string) bool { return path == prefix || strings.HasPrefi
 // a place for. Packages of nothing but tests need no comment.
 func TestNoPackageIsCalledAfterNothing(t *testing.T) {
 	for _, dir := range modules {
-		for path, rest := range goList(t, dir, "{{.ImportPath}} {{.Name}} {{len .GoFiles}} {{.Doc}}", "./...") {
-			name, rest, _ := strings.Cut(rest, " ")
-			files, comment, _ := strings.Cut(rest, " ")
-			if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, name) {
-				t.Errorf("%s: the name %s says nothing", path, name)
+		for path, p := range packagesOf(t, dir) {
+			if p.DepOnly {
+				continue
 			}
-			if comment == "" && files != "0" {
+			if slices.Contains([]string{"util", "utils", "common", "helpers", "helper", "misc", "shared"}, p.Name) {
+				t.Errorf("%s: the name %s says nothing", path, p.Name)
+			}
+			if p.Doc == "" && len(p.GoFiles) > 0 {
 				t.Errorf("%s has no package comment", path)
 			}
 		}
@@ -275,11 +329,13 @@ func TestTopLevel(t *testing.T) {
 func TestNoPackageIsTooLarge(t *testing.T) {
 	const most = 2500 // lines of production code, comments included
 	for _, dir := range modules {
-		for pkg, rest := range goList(t, dir, "{{.ImportPath}} {{.Dir}}{{range .GoFiles}} {{.}}{{end}}", "./...") {
-			files := strings.Fields(rest)
+		for pkg, p := range packagesOf(t, dir) {
+			if p.DepOnly {
+				continue
+			}
 			lines := 0
-			for _, name := range files[1:] {
-				text, err := os.ReadFile(filepath.Join(files[0], name))
+			for _, name := range p.GoFiles {
+				text, err := os.ReadFile(filepath.Join(p.Dir, name))
 				if err != nil {
 					t.Fatal(err)
 				}

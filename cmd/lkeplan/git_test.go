@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -35,29 +37,84 @@ func (p printed) protects() bool {
 	return false
 }
 
-// ran runs a comparison in a shell, after a command that an error has advised.
-func ran(t *testing.T, at sourcetest.Place, path, before string, args ...string) (p printed) {
+// every is as in engine/compile: a shell and a process for each take half a minute.
+var every = flag.Int("every", 15, "one of so many situations of Git is compared by the program in a shell; 1 is all")
+
+// ofProcess are the situations that depend on what only a process has: the working
+// directory, or an environment that git or a typed command reads or changes.
+var ofProcess = []string{"from_elsewhere", "git_dir_alone", "git_dir_other", "hook", "other_owner"}
+
+// A comparing runs a comparison in a situation, after a command of a shell that an error
+// has advised; "" for none.
+type comparing func(t *testing.T, at sourcetest.Place, before string, args ...string) printed
+
+// inShell runs the program in the working directory of the situation. The path is PATH,
+// "" for that of the situation.
+func inShell(path string) comparing {
+	return func(t *testing.T, at sourcetest.Place, before string, args ...string) printed {
+		t.Helper()
+		script := `exec lkeplan "$@"`
+		if before != "" {
+			script = "{ " + before + "; } >&2 && " + script
+		}
+		cmd := typed(at, script, append(args, "-o", "json", at.Dir)...)
+		if path != "" {
+			cmd.Env = append(cmd.Env, "PATH="+path)
+		}
+		var stdout, stderr bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &stdout, &stderr
+		return read(t, ended(t, cmd), stdout.String(), stderr.String())
+	}
+}
+
+// inProcess runs the command here, where PATH and HOME are those of the test.
+func inProcess(t *testing.T, at sourcetest.Place, before string, args ...string) printed {
 	t.Helper()
-	script := `exec lkeplan "$@"`
-	if before != "" {
-		script = "{ " + before + "; } >&2 && " + script
-	}
 	var stdout, stderr bytes.Buffer
-	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, append(args, "-o", "json", at.Dir)...)...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = at.Work, &stdout, &stderr
-	cmd.Env = at.Env
-	if path != "" {
-		cmd.Env = append(cmd.Env, "PATH="+path)
+	if before != "" {
+		cmd := typed(at, before)
+		cmd.Stdout, cmd.Stderr = &stderr, &stderr
+		if code := ended(t, cmd); code != 0 {
+			return printed{code: code, stderr: stderr.String()}
+		}
 	}
-	var exit *exec.ExitError
-	if err := cmd.Run(); errors.As(err, &exit) {
-		p.code = exit.ExitCode()
-	} else if err != nil {
+	getenv := func(name string) (value string) {
+		for _, pair := range at.Env {
+			if set, found := strings.CutPrefix(pair, name+"="); found {
+				value = set
+			}
+		}
+		return value
+	}
+	code := run(t.Context(), append(args, "-o", "json", filepath.Join(at.Work, at.Dir)), &env{
+		Stdin: strings.NewReader(""), Stdout: &stdout, Stderr: &stderr,
+		Getenv: getenv, Environ: func() []string { return at.Env },
+	})
+	return read(t, code, stdout.String(), stderr.String())
+}
+
+func typed(at sourcetest.Place, script string, args ...string) *exec.Cmd {
+	cmd := exec.Command("sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Dir, cmd.Env = at.Work, slices.Clone(at.Env)
+	return cmd
+}
+
+// ended runs a command and returns its exit code.
+func ended(t *testing.T, cmd *exec.Cmd) int {
+	t.Helper()
+	err := cmd.Run()
+	if _, exited := errors.AsType[*exec.ExitError](err); err != nil && !exited {
 		t.Fatal(err)
 	}
-	if p.stderr = stderr.String(); stdout.Len() > 0 {
-		if err := json.Unmarshal(stdout.Bytes(), &p.report); err != nil {
-			t.Fatalf("%v\n%s\n%s", err, stdout.String(), p.stderr)
+	return cmd.ProcessState.ExitCode()
+}
+
+func read(t *testing.T, code int, stdout, stderr string) printed {
+	t.Helper()
+	p := printed{code: code, stderr: stderr}
+	if stdout != "" {
+		if err := json.Unmarshal([]byte(stdout), &p.report); err != nil {
+			t.Fatalf("%v\n%s\n%s", err, stdout, stderr)
 		}
 	}
 	return p
@@ -83,47 +140,95 @@ func snapshot(t *testing.T) string {
 // base. What an error says to type is typed, and has to help. Without git the library
 // reads less, and never something else.
 func TestTheBaseIsRightOrAnErrorSaysWhatToType(t *testing.T) {
-	cluster, bare := snapshot(t), withoutGit(t)
-	var read atomic.Int32
-	t.Run("situations", func(t *testing.T) {
-		for _, s := range sourcetest.All(t, "../../testdata/git") {
+	situations := sourcetest.All(t, "../../testdata/git")
+	for _, name := range ofProcess {
+		if !slices.ContainsFunc(situations, func(s sourcetest.Situation) bool { return s.Name == name }) {
+			t.Errorf("there is no situation %s", name)
+		}
+	}
+	places := make([]sourcetest.Place, len(situations))
+	each := func(t *testing.T, test func(t *testing.T, n int, s sourcetest.Situation)) {
+		for n, s := range situations {
 			t.Run(s.Name, func(t *testing.T) {
 				t.Parallel()
-				at := s.Make(t)
-				change := append([]string{"diff"}, s.Args...)
-				prune := []string{"diff", "--base", "snapshot:" + cluster, "--prune", "--cluster", "sandbox"}
-				if len(s.Args) > 1 {
-					prune = append(prune, "--guards", s.Args[1])
-				}
-				if readsRight(t, s, at, ran(t, at, bare, "", change...)) {
-					read.Add(1)
-				}
-				command := ""
-				for _, args := range [][]string{change, prune} {
-					p := ran(t, at, "", "", args...)
-					if s.Error == "" {
-						settled(t, s, at, p)
-						continue
-					}
-					if p.code != 1 || !regexp.MustCompile(s.Error).MatchString(p.stderr) {
-						t.Errorf("exit code %d, want an error like %q:\n%s", p.code, s.Error, p.stderr)
-					}
-					if command, _ = sourcetest.Advice(p.stderr); command == "" && s.Why != "" {
-						t.Errorf("the error does not say what to type:\n%s", p.stderr)
-					}
-				}
-				if s.Error == "" || s.Why == "" || command == "" {
-					return
-				}
-				t.Log("typed:", command)
-				settled(t, s, at, ran(t, at, "", command, change...))
-				settled(t, s, at, ran(t, at, "", command+" || true", prune...))
+				test(t, n, s)
 			})
 		}
+	}
+	root := t.TempDir()
+	if !t.Run("make", func(t *testing.T) {
+		each(t, func(t *testing.T, n int, s sourcetest.Situation) { places[n] = s.Make(in{t, root, s.Name}) })
+	}) {
+		return
+	}
+	cluster, bare := snapshot(t), withoutGit(t)
+	t.Setenv("HOME", t.TempDir()) // git has no configuration of whose machine this is
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	change := func(s sourcetest.Situation) []string { return append([]string{"diff"}, s.Args...) }
+	of := func(n int, s sourcetest.Situation, path string) comparing {
+		if n%*every == 0 || slices.Contains(ofProcess, s.Name) {
+			return inShell(path)
+		}
+		return inProcess
+	}
+
+	var right atomic.Int32
+	t.Run("without git", func(t *testing.T) {
+		t.Setenv("PATH", bare)
+		each(t, func(t *testing.T, n int, s sourcetest.Situation) {
+			if readsRight(t, s, places[n], of(n, s, bare)(t, places[n], "", change(s)...)) {
+				right.Add(1)
+			}
+		})
 	})
-	if n := read.Load(); n < 25 {
+	if n := right.Load(); n < 25 {
 		t.Errorf("without git only %d situations are read", n)
 	}
+
+	t.Run("with git", func(t *testing.T) {
+		each(t, func(t *testing.T, n int, s sourcetest.Situation) {
+			at, ran, change := places[n], of(n, s, ""), change(s)
+			prune := []string{"diff", "--base", "snapshot:" + cluster, "--prune", "--cluster", "sandbox"}
+			if len(s.Args) > 1 {
+				prune = append(prune, "--guards", s.Args[1])
+			}
+			command := ""
+			for _, args := range [][]string{change, prune} {
+				p := ran(t, at, "", args...)
+				if s.Error == "" {
+					settled(t, s, at, p)
+					continue
+				}
+				if p.code != 1 || !regexp.MustCompile(s.Error).MatchString(p.stderr) {
+					t.Errorf("exit code %d, want an error like %q:\n%s", p.code, s.Error, p.stderr)
+				}
+				if command, _ = sourcetest.Advice(p.stderr); command == "" && s.Why != "" {
+					t.Errorf("the error does not say what to type:\n%s", p.stderr)
+				}
+			}
+			if s.Error == "" || s.Why == "" || command == "" {
+				return
+			}
+			t.Log("typed:", command)
+			settled(t, s, at, ran(t, at, command, change...))
+			settled(t, s, at, ran(t, at, command+" || true", prune...))
+		})
+	})
+}
+
+// in is a test whose directory outlives it.
+type in struct {
+	testing.TB
+	root, name string
+}
+
+// TempDir implements testing.TB.
+func (i in) TempDir() string {
+	dir := filepath.Join(i.root, i.name)
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		i.Fatal(err)
+	}
+	return dir
 }
 
 // settled checks a comparison with the right base.

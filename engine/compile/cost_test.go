@@ -45,7 +45,7 @@ func TestCost(t *testing.T) {
 	}
 }
 
-var every = flag.Int("every", 8, "TestCost takes one of so many hostile directories; 1 is all")
+var every = flag.Int("every", 16, "TestCost takes one of so many hostile directories; 1 is all")
 
 // mostText is what messages may have in sum, in bytes, in any format.
 const mostText = 2 << 20

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +31,8 @@ type Situation struct {
 	Why, Error string
 	// New tells that the base does not have the directory, whose own guards judge.
 	New bool
+
+	usual string // the directory with the origin that most scripts begin with
 }
 
 // All reads the situations of a directory.
@@ -68,6 +71,10 @@ func All(t testing.TB, dir string) (all []Situation) {
 			t.Fatalf("%s does not say what has to come of it", name)
 		}
 		all = append(all, s)
+	}
+	usual, _ := Situation{Name: "the usual origin"}.run(t, "origin")
+	for i := range all {
+		all[i].usual = usual
 	}
 	return all
 }
@@ -125,10 +132,15 @@ const gitConfig = `[user]
 	email = t@example.com
 [init]
 	defaultBranch = main
+	templateDir =
 [protocol "file"]
 	allow = always
 [advice]
 	detachedHead = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
 `
 
 // prelude is the beginning of each script. It makes the repository that others are
@@ -140,6 +152,10 @@ after() { mkdir -p "$1"; cp "$W/after.hcl" "$1/main.lke.hcl"; }
 save() { git -C "$1" add -A; git -C "$1" commit -qm "${2:-change}"; }
 right() { git -C "$1" rev-parse "$2^{commit}" > "$W/right"; }
 origin() {
+  if [ $# = 0 ] && [ -n "${USUAL:-}" ]; then
+    cp -R "$USUAL/origin" origin; cp "$USUAL/right" .
+    return
+  fi
   git init -q -b "${1:-main}" ${2:-} origin
   git -C origin config uploadpack.allowFilter true
   git -C origin config uploadpack.allowAnySHA1InWant true
@@ -174,6 +190,24 @@ checkout() { # REFERENCE DEPTH
 // Make makes the situation.
 func (s Situation) Make(t testing.TB) Place {
 	t.Helper()
+	dir, env := s.run(t, s.setup)
+	text := func(name string) string {
+		data, _ := os.ReadFile(filepath.Join(dir, name)) // most scripts say the usual
+		return strings.TrimSpace(string(data))
+	}
+	for _, pair := range s.env {
+		pair = strings.ReplaceAll(pair, "$W", dir)
+		pair = strings.ReplaceAll(pair, "$RIGHT", text("right"))
+		pair = strings.ReplaceAll(pair, "$HEAD", text("head"))
+		env = append(env, pair)
+	}
+	return Place{Work: filepath.Join(dir, cmp.Or(text("work"), "clone")), Dir: cmp.Or(text("dir"), "clusters/prod"),
+		Right: text("right"), Env: env}
+}
+
+// run runs a script in a new directory, with the environment that it returns.
+func (s Situation) run(t testing.TB, script string) (dir string, env []string) {
+	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -188,24 +222,13 @@ func (s Situation) Make(t testing.TB) Place {
 			t.Fatal(err)
 		}
 	}
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
-	cmd := exec.Command("sh", "-c", prelude+s.setup)
-	cmd.Dir, cmd.Env = dir, env
+	env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(dir, "home"), "GIT_CONFIG_NOSYSTEM=1", "LC_ALL=C"}
+	cmd := exec.Command("sh", "-c", prelude+script)
+	cmd.Dir, cmd.Env = dir, append(slices.Clone(env), "USUAL="+s.usual)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("make %s: %v\n%s", s.Name, err, out)
 	}
-	text := func(name string) string {
-		data, _ := os.ReadFile(filepath.Join(dir, name)) // most scripts say the usual
-		return strings.TrimSpace(string(data))
-	}
-	for _, pair := range s.env {
-		pair = strings.ReplaceAll(pair, "$W", dir)
-		pair = strings.ReplaceAll(pair, "$RIGHT", text("right"))
-		pair = strings.ReplaceAll(pair, "$HEAD", text("head"))
-		env = append(env, pair)
-	}
-	return Place{Work: filepath.Join(dir, cmp.Or(text("work"), "clone")), Dir: cmp.Or(text("dir"), "clusters/prod"),
-		Right: text("right"), Env: env}
+	return dir, env
 }
 
 var (
