@@ -16,7 +16,7 @@ CONCURRENT  = $(or $(filter-out $(BOUND),$(shell $(GO) run concurrent.go)),$(err
 OTHERS      = $(or $(shell $(GO) run concurrent.go -others),$(error each package has goroutines)) $(BOUND)
 
 .DEFAULT_GOAL := build
-.PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost releases \
+.PHONY: build unit test nightly check programs e2e-gate e2e-nightly sandboxes long models model day cost drawn mutations releases \
   demo bench compare regression notification settling joining image release-dry-run site browser no-browser cache-key \
   lint generate generated fuzz help
 
@@ -44,6 +44,7 @@ PART_1 := cost
 PART_2 := releases
 PART_3 := notification
 PART_4  = $(BROWSER)
+PART_5 := drawn
 BROWSER = $(if $(shell command -v chromium chromium-browser google-chrome headless-shell 2>&1),browser,no-browser)
 
 check: ## run what CI runs: lint, generated files, make test, data races, and a sixth of make nightly
@@ -71,7 +72,7 @@ sandboxes: # tests of the sandbox, of the examples for CI systems and of Helm's 
 long: # together: all but the models wait more than they work
 	$(MAKE) -j4 notification settling joining models
 
-models: model day cost
+models: model day cost drawn mutations
 
 model: ## have the model of capacity take a million steps, about five minutes
 	$(GO) test ./linode/capacity -timeout 90m -run '^TestEveryClaim' -v -args -steps 1000000
@@ -81,6 +82,15 @@ day:
 
 cost:
 	$(GO) test ./engine/compile -run '^TestCost$$' -v -timeout $(TIMEOUT) -args -every 1
+
+drawn: # all cases of which the unit tests draw a part
+	$(GO) test ./engine/simulate -v -timeout $(TIMEOUT) -args -worlds 400
+	$(GO) test ./config -run '^FuzzLoad$$' -v -timeout $(TIMEOUT) -args -every 1
+	$(GO) test ./cmd/lkeplan -run '^TestTheBaseIsRight' -v -timeout $(TIMEOUT) -args -every 1
+	$(GO) test ./linode/fleet -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
+
+mutations: # bugs that the unit tests must find
+	$(GO) test -run '^TestMutations$$' -v -timeout 60m . -args -mutate .
 
 releases: # compiles everything again, as a release does
 	$(GO) test -C cmd/sandbox -v -timeout $(TIMEOUT) ./release
