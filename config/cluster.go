@@ -117,32 +117,20 @@ func (all *compilation) inherit(cluster Cluster) {
 			}
 			for i := range o.instances {
 				object := &o.instances[i].object
-				c.report(all.mark(object, cluster)...)
+				all.mark(object, cluster)
 				all.inheritVersion(object, cluster.KubernetesVersion)
 			}
 		}
 	}
 }
 
-// mark writes the mode on a class, which its hash heeds.
-func (all *compilation) mark(o *Object, cluster Cluster) hcl.Diagnostics {
-	const path = "metadata.annotations." + schemas.AnnotationMode
-	mode := ""
+// mark writes the mode on a class, which its hash heeds. A configuration cannot: the key is
+// lkeplan's.
+func (all *compilation) mark(o *Object, cluster Cluster) {
 	if cluster.Instances() {
-		mode = schemas.ModeInstance
+		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode] = schemas.ModeInstance
+		o.Origins.Set("metadata.annotations."+schemas.AnnotationMode, all.modeFrom)
 	}
-	if written, _ := manifest.Map(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode].(string); written != "" {
-		if written == mode {
-			return nil
-		}
-		return hcl.Diagnostics{o.Origins.Find(path).Error("Annotation of lkeplan's own", fmt.Sprintf("lkeplan sets the annotation %s, "+
-			"by mode of the cluster block. Take it out.", schemas.AnnotationMode))}
-	}
-	if mode != "" {
-		manifest.Ensure(o.Manifest, "metadata", "annotations")[schemas.AnnotationMode] = mode
-		o.Origins.Set(path, all.modeFrom)
-	}
-	return nil
 }
 
 func (all *compilation) inheritVersion(o *Object, version string) {

@@ -57,6 +57,9 @@ func Object(table schemas.Block, block *hcl.Block, scope *eval.Scope) Result {
 	// Whoever applies no field owns nothing of the object, and the API server
 	// forgets who applied it.
 	place{fields: object}.sub("spec")
+	if !d.diags.HasErrors() {
+		d.checkReserved(object)
+	}
 	if !d.diags.HasErrors() && hasEndless(object) {
 		d.checkEndless(originsOf(slices.Clone(d.origins)), "", object)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/hcl/v2"
 	"github.com/zclconf/go-cty/cty"
 
+	"github.com/lkeplan/lkeplan/config/diag"
 	"github.com/lkeplan/lkeplan/config/meter"
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -44,6 +45,9 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 		case path == "apiVersion" || path == "kind" || path == "metadata.name":
 			d.problem(part, "Field cannot be set",
 				fmt.Sprintf("%s is what the object is known by. Use the block type and the argument name.", path))
+		case !writable(path):
+			d.problem(part, "Field cannot be set", fmt.Sprintf("%s is not for a configuration to write: the argument "+
+				"manifest takes fields of spec, metadata.labels and metadata.annotations. Remove it.", path))
 		case ok:
 			d.merge(table, at.sub(key), nested, part)
 		case fields[key] == nil:
@@ -55,6 +59,37 @@ func (d *decoder) merge(table schemas.Block, at place, fields map[string]any, sr
 			at.fields[key] = fields[key]
 			d.origins = slices.DeleteFunc(d.origins, func(p placed) bool { return strings.HasPrefix(p.path, path+".") })
 			d.locate(path, part.origin())
+		}
+	}
+}
+
+// writable reports whether manifest can set a field, or fields below it. What else an object
+// has decides who deletes it, and when: its owners, its finalizers, its status.
+func writable(path string) bool {
+	if path == "metadata" || path == "spec" || strings.HasPrefix(path, "spec.") {
+		return true
+	}
+	for _, part := range annotated {
+		if path == part || strings.HasPrefix(path, part+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// annotated are the maps of an object whose keys may belong to programs.
+var annotated = []string{"metadata.labels", "metadata.annotations"}
+
+// checkReserved looks for labels and annotations of the object that belong to Karpenter,
+// Kubernetes or lkeplan: they say what these programs have done, and have them do more.
+func (d *decoder) checkReserved(object map[string]any) {
+	at := originsOf(slices.Clone(d.origins))
+	for _, part := range annotated {
+		for _, key := range slices.Sorted(maps.Keys(manifest.Map(object, strings.Split(part, ".")...))) {
+			if owner := schemas.ReservedFor(key); owner != "" {
+				d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, key, owner),
+					at.Find(part+"."+key).Range))
+			}
 		}
 	}
 }

@@ -1,5 +1,5 @@
 node_class "web" {
   metadata {
-    annotations = { "lkeplan.dev/node-mode" = "instance" } # want: Annotation of lkeplan's own: lkeplan sets the annotation lkeplan.dev/node-mode, by mode of the cluster block. Take it out.
+    annotations = { "lkeplan.dev/node-mode" = "instance" } # want: Reserved key: metadata.annotations sets lkeplan.dev/node-mode, which belongs to lkeplan. Remove it.
   }
 }

@@ -1,0 +1,32 @@
+package schemas
+
+import "strings"
+
+// reserved are the domains whose labels and annotations on objects are for programs to write,
+// and who writes them. A subdomain belongs to the same program.
+var reserved = []struct{ domain, owner string }{
+	{"lkeplan.dev", "lkeplan"},
+	{"karpenter.sh", "Karpenter"},
+	{"karpenter.k8s.linode", "Karpenter"},
+	{"kubernetes.io", "Kubernetes"},
+	{"k8s.io", "Kubernetes"},
+}
+
+// forEveryone is the domain of Kubernetes whose labels are for everyone to write: they say
+// which application an object is a part of.
+const forEveryone = "app.kubernetes.io"
+
+// ReservedFor returns the program that a key of an object's labels or annotations belongs to;
+// "" if a configuration can write it.
+func ReservedFor(key string) string {
+	domain, _, prefixed := strings.Cut(key, "/")
+	if !prefixed || domain == forEveryone {
+		return ""
+	}
+	for _, r := range reserved {
+		if domain == r.domain || strings.HasSuffix(domain, "."+r.domain) {
+			return r.owner
+		}
+	}
+	return ""
+}
