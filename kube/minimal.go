@@ -57,7 +57,7 @@ func (r *rules) reduce(obj, part, want map[string]any) {
 	for _, key := range slices.Sorted(maps.Keys(part)) {
 		value := part[key]
 		delete(part, key)
-		if same(r.defaulted(obj), want) {
+		if (shape{at: r.structure}).same(r.defaulted(obj), want) {
 			continue
 		}
 		part[key] = value

@@ -3,12 +3,93 @@ package kube
 import (
 	"fmt"
 	"slices"
+	"strings"
 
+	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/runtime"
+	"sigs.k8s.io/structured-merge-diff/v6/fieldpath"
 
 	"github.com/lkeplan/lkeplan/schemas"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
+
+// shape is what the CRD of a kind says of the values at one place of an object, which
+// decides how two of them compare; the zero shape if it says nothing. All comparisons of
+// objects ask it: what is "the same" is not sent, and what is not sent is no change.
+type shape struct {
+	at   *structuralschema.Structural
+	path string // without indexes: spec.template.spec.requirements
+}
+
+// shapeOf is the shape of a whole object. Of a kind without a CRD of ours nothing is known.
+func shapeOf(obj map[string]any) shape {
+	validator, err := BuiltinValidator()
+	if err != nil {
+		return shape{}
+	}
+	rules, err := validator.rulesOf(obj)
+	if err != nil {
+		return shape{}
+	}
+	return shape{at: rules.structure}
+}
+
+// field is the shape of a field of a map.
+func (s shape) field(name string) shape {
+	of := shape{path: strings.TrimPrefix(s.path+"."+name, ".")}
+	if s.at == nil {
+		return of
+	}
+	if property, ok := s.at.Properties[name]; ok {
+		of.at = &property
+	} else if more := s.at.AdditionalProperties; more != nil {
+		of.at = more.Structural
+	}
+	return of
+}
+
+// down is the shape at the end of a path.
+func (s shape) down(path fieldpath.Path) shape {
+	for _, step := range path {
+		if step.FieldName != nil {
+			s = s.field(*step.FieldName)
+		} else {
+			s = s.element()
+		}
+	}
+	return s
+}
+
+// element is the shape of an element of a list.
+func (s shape) element() shape {
+	if s.at == nil {
+		return shape{path: s.path}
+	}
+	return shape{s.at.Items, s.path}
+}
+
+// amount reports whether values are amounts: 1 and 1000m are the same of a limit, and not of
+// a label.
+func (s shape) amount() bool { return s.at != nil && s.at.XIntOrString }
+
+// set reports whether the order of a list has no meaning. It has one unless the CRD says that
+// the list is a set, or Karpenter reads it as one.
+func (s shape) set() bool {
+	if s.at != nil && s.at.XListType != nil && *s.at.XListType != "atomic" {
+		return true
+	}
+	return slices.Contains(karpenterSets, s.path)
+}
+
+// karpenterSets are lists that Karpenter's CRDs call atomic and Karpenter v1.14.1 reads as
+// sets: its scheduler and its hash of a template ignore their order, and of budgets the
+// smallest counts.
+var karpenterSets = []string{
+	"spec.template.spec.requirements", "spec.template.spec.requirements.values",
+	"spec.template.spec.taints", "spec.template.spec.startupTaints", "spec.disruption.budgets",
+	"spec.requirements", "spec.requirements.values",
+}
 
 // Spelled returns a desired object in the spelling of the live one, nil where
 // there is none: an apply of it changes only what it has to, and is in conflict
@@ -17,7 +98,7 @@ import (
 // A node class whose spec is left out, where there is one, has no tags: the API server
 // makes null of a spec that loses its last field, and refuses that.
 func Spelled(desired, live map[string]any) map[string]any {
-	spelled := spelledAs(desired, live).(map[string]any)
+	spelled := shapeOf(desired).spelledAs(desired, live).(map[string]any)
 	there := manifest.Map(live, "spec")
 	if manifest.Kind(desired) == schemas.NodeClass.Object.Kind && len(there) > 0 && len(manifest.Map(spelled,
 		"spec")) == 0 {
@@ -26,12 +107,10 @@ func Spelled(desired, live map[string]any) map[string]any {
 	return spelled
 }
 
-// spelledAs is Spelled for any value: where both mean the same, in another order
-// or with a number for text, the live value is returned. The API server would
-// take the one for a change of the other, and for a conflict with whoever wrote
-// it. Order has no meaning in these lists: Karpenter takes requirements, taints
-// and budgets for sets, and Linode tags and keys.
-func spelledAs(desired, live any) any {
+// spelledAs is Spelled for any value: if both mean the same, the live value is returned. The
+// API server would take the one for a change of the other, and for a conflict with who wrote
+// it.
+func (s shape) spelledAs(desired, live any) any {
 	switch w := desired.(type) {
 	case map[string]any:
 		l, _ := live.(map[string]any) // none, or another kind of thing
@@ -39,16 +118,16 @@ func spelledAs(desired, live any) any {
 		for key, value := range w {
 			fields[key] = value
 			if there, ok := l[key]; ok {
-				fields[key] = spelledAs(value, there)
+				fields[key] = s.field(key).spelledAs(value, there)
 			}
 		}
 		return fields
 	case []any:
 		if l, ok := live.([]any); ok {
-			return listedAs(w, l)
+			return s.listedAs(w, l)
 		}
-	case string:
-		if n, ok := live.(int64); ok && fmt.Sprint(n) == w {
+	default:
+		if s.same(desired, live) {
 			return live
 		}
 	}
@@ -56,52 +135,70 @@ func spelledAs(desired, live any) any {
 }
 
 // listedAs is spelledAs for lists.
-func listedAs(desired, live []any) any {
-	if sameSet(desired, live) {
+func (s shape) listedAs(desired, live []any) any {
+	if s.same(desired, live) {
 		return runtime.DeepCopyJSONValue(live)
 	}
 	list := make([]any, len(desired))
 	for i, w := range desired {
 		list[i] = w
-		if at := slices.IndexFunc(live, func(l any) bool { return same(w, l) }); at >= 0 {
+		if at := slices.IndexFunc(live, func(l any) bool { return s.element().same(w, l) }); at >= 0 {
 			list[i] = runtime.DeepCopyJSONValue(live[at])
 		}
 	}
 	return list
 }
 
-// same reports whether two values mean the same: empty fields are as good as
-// none, and lists are sets.
-func same(a, b any) bool {
+// same reports whether two values mean the same. In an element of a list, an empty field is
+// as good as none.
+func (s shape) same(a, b any) bool {
 	switch x := a.(type) {
 	case map[string]any:
 		y, ok := b.(map[string]any)
-		return ok && covers(x, y) && covers(y, x)
+		return ok && s.covers(x, y) && s.covers(y, x)
 	case []any:
 		y, ok := b.([]any)
-		return ok && sameSet(x, y)
+		switch {
+		case !ok:
+			return false
+		case s.set():
+			return s.subset(x, y) && s.subset(y, x)
+		}
+		return slices.EqualFunc(x, y, s.element().same)
 	}
 	switch b.(type) {
 	case map[string]any, []any:
 		return false
 	}
-	return a == b || fmt.Sprint(a) == fmt.Sprint(b)
+	_, text := a.(string)
+	if _, alike := b.(string); text == alike && fmt.Sprint(a) == fmt.Sprint(b) { // 1 may be int64 or float64
+		return true
+	}
+	if !s.amount() || a == nil || b == nil {
+		return false
+	}
+	x, err := resource.ParseQuantity(fmt.Sprint(a))
+	if err != nil {
+		return false
+	}
+	y, err := resource.ParseQuantity(fmt.Sprint(b))
+	return err == nil && x.Cmp(y) == 0
 }
 
-// covers reports whether b says whatever a does.
-func covers(a, b map[string]any) bool {
+// covers reports whether b has each field that a has.
+func (s shape) covers(a, b map[string]any) bool {
 	for key, value := range a {
-		if !empty(value) && !same(value, b[key]) {
+		if !empty(value) && !s.field(key).same(value, b[key]) {
 			return false
 		}
 	}
 	return true
 }
 
-func sameSet(a, b []any) bool { return subset(a, b) && subset(b, a) }
-
-func subset(a, b []any) bool {
-	missing := func(x any) bool { return !slices.ContainsFunc(b, func(y any) bool { return same(x, y) }) }
+func (s shape) subset(a, b []any) bool {
+	missing := func(x any) bool {
+		return !slices.ContainsFunc(b, func(y any) bool { return s.element().same(x, y) })
+	}
 	return !slices.ContainsFunc(a, missing)
 }
 

@@ -32,28 +32,44 @@ func whole(v any) any {
 	return v
 }
 
-// TestSpelled: what both say is said as it is there, and all else as it is
-// wished.
+// TestSpelled: what both say is said as it is there, and all else as it is wished. What both
+// say follows from the CRD.
 func TestSpelled(t *testing.T) {
+	const pool, class = "{apiVersion: karpenter.sh/v1, kind: NodePool, ", "{apiVersion: karpenter.k8s.linode/v1, kind: LinodeNodeClass, "
+	limits := func(of string) string { return pool + "spec: {limits: " + of + "}}" }
+	labels := func(of string) string { return pool + "spec: {template: {metadata: {labels: " + of + "}}}}" }
+	template := func(of string) string { return pool + "spec: {template: {spec: " + of + "}}}" }
+	kubelet := func(of string) string { return class + "spec: {kubelet: " + of + "}}" }
+	unknown := func(of string) string { return "{kind: Unknown, spec: " + of + "}" }
 	tests := []struct{ name, wish, live, want string }{
-		{"a number for text", `limits: {cpu: "10", memory: 1Gi}`, `limits: {cpu: 10, memory: 1024Mi}`,
-			`limits: {cpu: 10, memory: 1Gi}`},
-		{"another number", `limits: {cpu: "10"}`, `limits: {cpu: 20}`, `limits: {cpu: "10"}`},
-		{"text that is no number", `labels: {a: "010"}`, `labels: {a: 10}`, `labels: {a: "010"}`},
-		{"another order", `list: [a, b]`, `list: [b, a]`, `list: [b, a]`},
-		{"an element more", `list: [a, b, c]`, `list: [b, a]`, `list: [a, b, c]`},
-		{"an element less", `list: [a]`, `list: [b, a]`, `list: [a]`},
-		{"elements in another order within", `list: [{key: x, values: [a, b]}, {key: z}]`,
-			`list: [{key: y}, {key: x, values: [b, a]}]`, `list: [{key: x, values: [b, a]}, {key: z}]`},
-		{"empty fields of an element", `taints: [{key: a}]`, `taints: [{key: a, value: ""}]`,
-			`taints: [{key: a, value: ""}]`},
-		{"a repetition", `list: [a]`, `list: [a, a]`, `list: [a, a]`},
-		{"another kind of thing", `a: {b: c}`, `a: [b]`, `a: {b: c}`},
-		{"not there", `a: b`, `{}`, `a: b`},
-		{"a node class without a spec", `kind: LinodeNodeClass`, `spec: {diskEncryption: enabled}`,
-			`{kind: LinodeNodeClass, spec: {tags: []}}`},
-		{"a node class that never had one", `kind: LinodeNodeClass`, `{}`, `kind: LinodeNodeClass`},
-		{"another kind without a spec", `kind: A`, `spec: {a: b}`, `kind: A`},
+		{"amounts", limits(`{cpu: "10", memory: 1Gi}`), limits(`{cpu: 10, memory: 1024Mi}`), limits(`{cpu: 10, memory: 1024Mi}`)},
+		{"another amount", limits(`{cpu: "10"}`), limits(`{cpu: 20}`), limits(`{cpu: "10"}`)},
+		{"an amount that is none", limits(`{cpu: "ten"}`), limits(`{cpu: "ten "}`), limits(`{cpu: "ten"}`)},
+		{"a label that reads as an amount", labels(`{release: "1.1"}`), labels(`{release: "1.10"}`), labels(`{release: "1.1"}`)},
+		{"a label with another unit", labels(`{n: "1k"}`), labels(`{n: "1000"}`), labels(`{n: "1k"}`)},
+		{"a label of the object", pool + `metadata: {labels: {n: "1"}}}`, pool + `metadata: {labels: {n: "1.0"}}}`,
+			pool + `metadata: {labels: {n: "1"}}}`},
+		{"text of a kubelet", kubelet(`{kubeReserved: {memory: 1Gi}}`), kubelet(`{kubeReserved: {memory: 1024Mi}}`),
+			kubelet(`{kubeReserved: {memory: 1Gi}}`)},
+		{"order of name servers", kubelet(`{clusterDNS: [10.0.0.1, 10.0.0.2]}`), kubelet(`{clusterDNS: [10.0.0.2, 10.0.0.1]}`),
+			kubelet(`{clusterDNS: [10.0.0.1, 10.0.0.2]}`)},
+		{"a set by its schema", class + `spec: {tags: [a, b]}}`, class + `spec: {tags: [b, a]}}`, class + `spec: {tags: [b, a]}}`},
+		{"an element more", class + `spec: {tags: [a, b, c]}}`, class + `spec: {tags: [b, a]}}`, class + `spec: {tags: [a, b, c]}}`},
+		{"an element less", class + `spec: {tags: [a]}}`, class + `spec: {tags: [b, a]}}`, class + `spec: {tags: [a]}}`},
+		{"a set of Karpenter", template(`{requirements: [{key: x, values: [a, b]}, {key: z}]}`),
+			template(`{requirements: [{key: y}, {key: x, values: [b, a]}]}`),
+			template(`{requirements: [{key: x, values: [b, a]}, {key: z}]}`)},
+		{"empty fields of an element", template(`{taints: [{key: a}]}`), template(`{taints: [{key: a, value: ""}]}`),
+			template(`{taints: [{key: a, value: ""}]}`)},
+		{"a repetition in a set", template(`{taints: [{key: a}]}`), template(`{taints: [{key: a}, {key: a}]}`),
+			template(`{taints: [{key: a}, {key: a}]}`)},
+		{"order of a kind without a CRD", unknown(`{list: [a, b]}`), unknown(`{list: [b, a]}`), unknown(`{list: [a, b]}`)},
+		{"amounts of a kind without a CRD", unknown(`{limits: {cpu: "1"}}`), unknown(`{limits: {cpu: 1}}`), unknown(`{limits: {cpu: "1"}}`)},
+		{"another kind of thing", unknown(`{a: {b: c}}`), unknown(`{a: [b]}`), unknown(`{a: {b: c}}`)},
+		{"not there", `{a: b}`, `{}`, `{a: b}`},
+		{"a node class without a spec", class + `}`, class + `spec: {diskEncryption: enabled}}`, class + `spec: {tags: []}}`},
+		{"a node class that never had one", class + `}`, class + `}`, class + `}`},
+		{"another kind without a spec", `{kind: A}`, `{kind: A, spec: {a: b}}`, `{kind: A}`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

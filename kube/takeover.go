@@ -59,10 +59,10 @@ func (v *Validator) Takeover(live, desired map[string]any) (Takeover, error) {
 	if err != nil {
 		return Takeover{}, err
 	}
-	given := ours.set
+	given, whole := ours.set, shapeOf(desired)
 	for path := range full.set.Difference(ours.set).All() {
 		want, has := at(defaulted, path)
-		if there, ok := at(live, path); ok && has && same(want, there) {
+		if there, ok := at(live, path); ok && has && whole.down(path).same(want, there) {
 			given = given.Union(fieldpath.NewSet(path))
 		}
 	}

@@ -40,7 +40,8 @@ type ender interface {
 // deletes what is left over, pools before their classes. It reports each step, and
 // stops at the first that fails; to run it again is to go on there. It returns the
 // objects that are being deleted.
-// Where others have set fields, nothing is applied.
+// If others have set fields, or the plan does not name all that would change, nothing is
+// applied.
 func Run(ctx context.Context, to executor, found compare.Comparison,
 	report func(Progress)) (deleted []map[string]any, err error) {
 	contested := ""
@@ -51,6 +52,9 @@ func Run(ctx context.Context, to executor, found compare.Comparison,
 	}
 	if contested != "" {
 		return nil, fmt.Errorf("others have set other values; nothing was applied:%s", contested)
+	}
+	if err := found.Judged(); err != nil {
+		return nil, err
 	}
 	if err := objects(ctx, to, found.Targets, report); err != nil {
 		return nil, err

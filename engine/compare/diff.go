@@ -2,15 +2,18 @@ package compare
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/lkeplan/lkeplan/config"
 	"github.com/lkeplan/lkeplan/engine/compile"
 	"github.com/lkeplan/lkeplan/engine/plan"
 	"github.com/lkeplan/lkeplan/engine/plan/price"
+	"github.com/lkeplan/lkeplan/kube"
 	"github.com/lkeplan/lkeplan/linode"
 	"github.com/lkeplan/lkeplan/linode/catalog"
 	"github.com/lkeplan/lkeplan/linode/instancetype"
+	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // Revisions says what going from base to head does, at the prices of a catalogue, and
@@ -18,16 +21,42 @@ import (
 // without errors; one that is empty is a directory that is not there.
 func Revisions(base, head compile.Result, prices *catalog.Catalog, now time.Time) (plan.Plan, error) {
 	linode.Register()
-	return plan.Diff(stateOf(base, prices, now), stateOf(head, prices, now))
+	return plan.Diff(statesOf(base, head, prices, now))
 }
 
 // RevisionsAmong is Revisions on nodes that no cluster has: simulated ones.
 func RevisionsAmong(base, head compile.Result, nodes []plan.Node, prices *catalog.Catalog, now time.Time) (plan.Plan,
 	error) {
 	linode.Register()
-	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
+	before, after := statesOf(base, head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
 	return plan.Diff(before, after)
+}
+
+// statesOf are the states before and after a change of a configuration.
+func statesOf(base, head compile.Result, prices *catalog.Catalog, now time.Time) (before, after plan.State) {
+	head.Objects = Spelled(head.Objects, base.Objects)
+	return stateOf(base, prices, now), stateOf(head, prices, now)
+}
+
+// Spelled returns the objects of head as kube.Spelled says those of base: package plan
+// compares values to the letter.
+func Spelled(head, base []config.Object) []config.Object {
+	before := make(map[manifest.Key]map[string]any, len(base))
+	for _, o := range base {
+		before[o.Key()] = o.Defaulted
+	}
+	return spelledAs(head, before)
+}
+
+func spelledAs(objects []config.Object, before map[manifest.Key]map[string]any) []config.Object {
+	objects = slices.Clone(objects)
+	for i, o := range objects {
+		if there := before[o.Key()]; there != nil {
+			objects[i].Defaulted = kube.Spelled(o.Defaulted, there)
+		}
+	}
+	return objects
 }
 
 func stateOf(c compile.Result, prices *catalog.Catalog, now time.Time) plan.State {

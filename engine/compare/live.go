@@ -73,13 +73,13 @@ func Live(ctx context.Context, head compile.Result, cluster View, opts LiveOptio
 		return Comparison{}, err
 	}
 	live := index(objects)
-	drift, err := plan.Drifts(opts.Base.Objects, head.Objects, live, kube.FieldManager)
+	drift, err := plan.Drifts(opts.Base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager)
 	if err != nil {
 		return Comparison{}, err
 	}
 	if without, found := Without(head, drift, opts.Ignore); found {
 		head = without
-		if drift, err = plan.Drifts(opts.Base.Objects, head.Objects, live, kube.FieldManager); err != nil {
+		if drift, err = plan.Drifts(opts.Base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager); err != nil {
 			return Comparison{}, err
 		}
 	}
@@ -145,7 +145,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return plan.Plan{}, err
 	}
-	before, after := stateOf(base, prices, now), stateOf(head, prices, now)
+	before, after := statesOf(base, head, prices, now)
 	before.Nodes, after.Nodes = nodes, nodes
 	before.Others, after.Others = undeclared(objects, nodes, before), undeclared(objects, nodes, before, after)
 	live := index(objects)
@@ -153,7 +153,7 @@ func RevisionsOn(ctx context.Context, base, head compile.Result, cluster View, p
 	if err != nil {
 		return p, err
 	}
-	p.Drift, err = plan.Drifts(base.Objects, head.Objects, live, kube.FieldManager)
+	p.Drift, err = plan.Drifts(base.Objects, spelledAs(head.Objects, live), live, kube.FieldManager)
 	addUpgrades(&p, head, live)
 	return p, err
 }

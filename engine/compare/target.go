@@ -3,6 +3,7 @@ package compare
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"runtime"
 	"strings"
 
@@ -33,6 +34,44 @@ type Target struct {
 
 	predicted map[string]any
 	conflicts []plan.Conflict
+}
+
+// Judged returns an error if applying the targets would change something that no change of
+// the plan names: guards, windows and policies have not seen it, and nothing may be applied.
+// It is a mistake of lkeplan's, whatever the configuration says.
+func (c Comparison) Judged() error {
+	changes := map[manifest.Key]plan.Change{}
+	for _, change := range c.Plan.Changes {
+		changes[change.Key()] = change
+	}
+	var unjudged []string
+	for _, t := range c.Targets {
+		if t.Unchanged {
+			continue
+		}
+		key := manifest.KeyOf(t.Desired)
+		if t.Live == nil && changes[key].Action != plan.Create {
+			unjudged = append(unjudged, key.String()+": that it is created")
+			continue
+		}
+		paths, err := changes[key].Unnamed(t.Live, t.predicted)
+		if err != nil {
+			return fmt.Errorf("compare what is applied to %s with its plan: %w", key, err)
+		}
+		for _, path := range paths {
+			unjudged = append(unjudged, fmt.Sprintf("%s: %s", key, path))
+		}
+	}
+	for _, t := range c.Condemned {
+		if key := manifest.KeyOf(t.Desired); !t.Unchanged && changes[key].Prune == "" {
+			unjudged = append(unjudged, key.String()+": that its nodes are removed")
+		}
+	}
+	if len(unjudged) == 0 {
+		return nil
+	}
+	return fmt.Errorf("the plan does not name all that it would change, so nothing is applied; this is a bug in lkeplan: "+
+		"report it with the objects and the plan:\n  %s", strings.Join(unjudged, "\n  "))
 }
 
 // predictor is the one that is given, or the local one.

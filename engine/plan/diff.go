@@ -185,7 +185,7 @@ func updated(old, o config.Object) (Change, error) {
 	paths := maps.Clone(before)
 	maps.Copy(paths, after)
 	for _, path := range slices.Sorted(maps.Keys(paths)) {
-		if equal(before[path], after[path]) || byController(path) && (path != inventory || before[path] == nil) {
+		if !differs(before, after, path) {
 			continue
 		}
 		effect, partial := effects(path)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ func Drifts(base, head []config.Object, live map[manifest.Key]map[string]any, ma
 func driftOf(o config.Object, applied, live map[string]any, all owners, manager string) (drifts []Drift) {
 	wanted, written := flatten(o.Defaulted), flatten(o.Manifest)
 	for _, path := range slices.Sorted(maps.Keys(live)) {
-		if byController(path) || equal(live[path], wanted[path]) {
+		if byController(path) || reflect.DeepEqual(live[path], wanted[path]) {
 			continue
 		}
 		who := all.of(path)
@@ -82,6 +83,12 @@ func byController(path string) bool {
 		}
 	}
 	return false
+}
+
+// ours reports whether a field is a label or an annotation of the object that lkeplan itself
+// writes. No configuration can set one.
+func ours(path string) bool {
+	return strings.HasPrefix(path, "metadata.labels[lkeplan.dev/") || strings.HasPrefix(path, "metadata.annotations[lkeplan.dev/")
 }
 
 // owners are the field managers of an object, with the fields of each.

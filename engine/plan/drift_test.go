@@ -45,7 +45,7 @@ func TestDrifts(t *testing.T) {
 			nil},
 		{"somebody has set the same", `{"metadata": {"managedFields": [` +
 			owned("jane", `{"f:spec": {"f:weight": {}, "f:limits": {"f:cpu": {}}}}`) +
-			`]}, "spec": {"weight": 10, "limits": {"cpu": "100000m"}}}`, nil},
+			`]}, "spec": {"weight": 10, "limits": {"cpu": "100"}}}`, nil},
 		{"a value that is contested", `{"metadata": {"managedFields": [` +
 			owned("kubectl-edit", `{"f:spec": {"f:weight": {}}}`) + `]}, "spec": {"weight": 50, "limits": {"cpu": "100"}}}`,
 			[]Drift{{Addr: "pool.web", Kind: "NodePool", Name: "web", Path: "spec.weight", Applied: 10.0, Live: 50.0,

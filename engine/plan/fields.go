@@ -2,14 +2,17 @@ package plan
 
 import (
 	"fmt"
-	"reflect"
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
+
+// served is the metadata that an object is known by, and that the API server writes.
+var served = []string{
+	"name", "namespace", "generateName", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+	"deletionGracePeriodSeconds", "managedFields", "selfLink",
+}
 
 // flatten lists what an object asks for, by path. Requirements and taints are
 // told apart by what they are about, so that their order does not matter;
@@ -21,8 +24,10 @@ func flatten(obj map[string]any) map[string]any {
 		case "apiVersion", "kind", "status":
 		case "metadata":
 			metadata, _ := value.(map[string]any)
-			for _, part := range []string{"labels", "annotations"} {
-				flattenInto(fields, "metadata."+part, metadata[part])
+			for part, of := range metadata {
+				if !slices.Contains(served, part) {
+					flattenInto(fields, "metadata."+part, of)
+				}
 			}
 		default:
 			flattenInto(fields, key, value)
@@ -115,36 +120,4 @@ func position(manifest map[string]any, path string) (string, bool) {
 func lookup(obj map[string]any, path string) any {
 	value, _ := manifest.Lookup(obj, strings.Split(path, ".")...)
 	return value
-}
-
-// equal compares two values; amounts that are the same, such as 1 and 1000m,
-// are equal.
-func equal(a, b any) bool {
-	if reflect.DeepEqual(a, b) {
-		return true
-	}
-	if x, y := elements(a), elements(b); x != nil && y != nil {
-		return slices.Equal(x, y)
-	}
-	x, err := resource.ParseQuantity(fmt.Sprint(a))
-	if a == nil || b == nil || err != nil {
-		return false
-	}
-	y, err := resource.ParseQuantity(fmt.Sprint(b))
-	return err == nil && x.Cmp(y) == 0
-}
-
-// elements are the elements of a list as sorted texts: Karpenter takes lists
-// for sets.
-func elements(value any) []string {
-	list, ok := value.([]any)
-	if !ok {
-		return nil
-	}
-	texts := make([]string, len(list))
-	for i, e := range list {
-		texts[i] = fmt.Sprint(e)
-	}
-	slices.Sort(texts)
-	return texts
 }

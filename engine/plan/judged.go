@@ -1,0 +1,46 @@
+package plan
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+
+	"github.com/lkeplan/lkeplan/engine/prune"
+)
+
+// Unnamed returns the paths in which two states of an object differ and that the change does
+// not name: what applying it would do without anything that judges the plan having seen it.
+// A template by which nodes are replaced is named only by a change that replaces them. Labels
+// and annotations that lkeplan itself writes are in no plan.
+func (c Change) Unnamed(before, after map[string]any) ([]string, error) {
+	if c.Action == Create {
+		return nil, nil
+	}
+	named := map[string]bool{}
+	for _, f := range c.Fields {
+		named[f.Path] = true
+	}
+	was, is := flatten(before), flatten(after)
+	paths := maps.Clone(was)
+	maps.Copy(paths, is)
+	var unnamed []string
+	for _, path := range slices.Sorted(maps.Keys(paths)) {
+		if !named[path] && differs(was, is, path) {
+			unnamed = append(unnamed, path)
+		}
+	}
+	old, err := TemplateHash(prune.Unmarked(before))
+	if err != nil {
+		return nil, err
+	}
+	hash, err := TemplateHash(after)
+	if err == nil && hash != old && gravity[c.Effect] < gravity[Roll] {
+		unnamed = append(unnamed, "the hash by which nodes are replaced")
+	}
+	return unnamed, err
+}
+
+// differs reports whether a field is another one, of two objects as flatten lists them.
+func differs(before, after map[string]any, path string) bool {
+	return !reflect.DeepEqual(before[path], after[path]) && (!ours(path) || path == inventory && before[path] != nil)
+}
