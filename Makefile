@@ -90,7 +90,7 @@ drawn: # all cases of which the unit tests draw a part
 	$(GO) test ./linode/fleet -run '^TestEveryCallMayFail$$' -v -timeout $(TIMEOUT) -args -every 1
 
 mutations: # bugs that the unit tests must find
-	$(GO) test -run '^TestMutations$$' -v -timeout 60m . -args -mutate .
+	$(GO) test -run '^TestMutations$$' -v -timeout 90m . -args -mutate .
 
 releases: # compiles everything again, as a release does
 	$(GO) test -C cmd/sandbox -v -timeout $(TIMEOUT) ./release

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -320,32 +319,6 @@ func TestTopLevel(t *testing.T) {
 	for _, entry := range entries {
 		if name := entry.Name(); entry.IsDir() && !strings.HasPrefix(name, ".") && !slices.Contains(known, name) {
 			t.Errorf("the folder %s is none of %s: what is in it belongs into one of them", name, strings.Join(known, ", "))
-		}
-	}
-}
-
-// TestNoPackageIsTooLarge: who changes a package has to know all of it. The simulator is
-// larger because it imitates the API of somebody else.
-func TestNoPackageIsTooLarge(t *testing.T) {
-	const most = 2500 // lines of production code, comments included
-	for _, dir := range modules {
-		for pkg, p := range packagesOf(t, dir) {
-			if p.DepOnly {
-				continue
-			}
-			lines := 0
-			for _, name := range p.GoFiles {
-				text, err := os.ReadFile(filepath.Join(p.Dir, name))
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !strings.HasPrefix(name, "zz_generated") {
-					lines += bytes.Count(text, []byte("\n"))
-				}
-			}
-			if lines > most && pkg != module+"linode/lkesim" {
-				t.Errorf("%s has %d lines, more than %d: it has more than one subject", pkg, lines, most)
-			}
 		}
 	}
 }

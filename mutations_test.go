@@ -1,11 +1,9 @@
 package lkeplan_test
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,11 +53,13 @@ func readMutations(t *testing.T) (all []mutation) {
 
 // TestMutations: the table is about the code as it is, and with -mutate the tests find each
 // of its bugs. They are built into a copy of the file, and the working tree stays as it is.
+// With -v it prints which test finds which.
 func TestMutations(t *testing.T) {
 	all := readMutations(t)
 	if len(all) < 50 {
 		t.Errorf("there are %d mutations", len(all))
 	}
+	pass := map[string]bool{} // packages whose tests pass without a mutation
 	for _, m := range all {
 		t.Run(m.file+": "+m.name, func(t *testing.T) {
 			text, err := os.ReadFile(m.file)
@@ -69,21 +69,30 @@ func TestMutations(t *testing.T) {
 			if n := strings.Count(string(text), m.old); n != 1 || m.old == "" || m.old == m.new {
 				t.Fatalf("the lines to be replaced are %d times in the file; bring the table up to date:\n%s", n, m.old)
 			}
-			if *mutate == "" || *mutate != "." && !strings.Contains(t.Name(), *mutate) {
+			if *mutate == "" || *mutate != "." && !strings.Contains(m.file+": "+m.name, *mutate) {
 				return
 			}
-			if out, found := m.try(t, strings.Replace(string(text), m.old, m.new, 1)); !found {
-				t.Errorf("no test finds it:\n-%s+%s%s", m.old, m.new, out)
+			for _, pkg := range m.tests {
+				if pass[pkg] {
+					continue
+				}
+				if out, err := test(pkg); err != nil {
+					t.Fatalf("the tests fail without the mutation:\n%s", out)
+				}
+				pass[pkg] = true
+			}
+			if by := m.try(t, strings.Replace(string(text), m.old, m.new, 1)); len(by) == 0 {
+				t.Errorf("no test finds it:\n-%s+%s", m.old, m.new)
 			} else {
-				t.Logf("found by %s", out)
+				t.Logf("found by %s", strings.Join(by, ", "))
 			}
 		})
 	}
 }
 
-// try runs the tests with another text of the file, and reports whether they fail. A text that
-// does not compile is a mistake in the table.
-func (m mutation) try(t *testing.T, text string) (out string, found bool) {
+// try runs the tests with another text of the file, and returns which of them fail.
+// A text that does not compile is a mistake in the table.
+func (m mutation) try(t *testing.T, text string) (by []string) {
 	t.Helper()
 	root, err := os.Getwd()
 	if err != nil {
@@ -98,18 +107,30 @@ func (m mutation) try(t *testing.T, text string) (out string, found bool) {
 	if err := cmp.Or(os.WriteFile(mutant, []byte(text), 0o600), os.WriteFile(overlay, replace, 0o600)); err != nil {
 		t.Fatal(err)
 	}
-	run := func(args ...string) ([]byte, error) {
-		return exec.Command("go", append([]string{"test", "-overlay", overlay}, args...)...).CombinedOutput()
+	out, err := test(append([]string{"-overlay", overlay}, m.tests...)...)
+	if err == nil {
+		return nil
 	}
-	if out, err := run(append([]string{"-run", "^$"}, m.tests...)...); err != nil {
-		t.Fatalf("it does not compile: %v\n%s", err, out)
-	}
-	said, err := run(append([]string{"-failfast", "-timeout", "5m"}, m.tests...)...)
-	var failed []string
-	for line := range bytes.Lines(said) {
-		if name, ok := strings.CutPrefix(strings.TrimSpace(string(line)), "--- FAIL: "); ok {
-			failed = append(failed, name)
+	for line := range strings.Lines(out) {
+		if failed, ok := strings.CutPrefix(strings.TrimSpace(line), "--- FAIL: "); ok {
+			name, _, _ := strings.Cut(failed, " ")
+			if n := len(by); n > 0 && strings.HasPrefix(name, by[n-1]+"/") {
+				by = by[:n-1] // the test of this case
+			}
+			by = append(by, name)
+		} else if strings.HasPrefix(line, "panic: ") {
+			by = append(by, strings.TrimSpace(line))
 		}
 	}
-	return fmt.Sprint(strings.Join(failed, ", ")), err != nil
+	if len(by) == 0 {
+		t.Fatalf("it does not compile: %v\n%s", err, out)
+	}
+	return by
+}
+
+// test runs go test until the first test fails.
+func test(args ...string) (out string, err error) {
+	raw, err := exec.Command("go", append([]string{"test", "-vet=off", "-failfast", "-timeout", "5m"}, args...)...).
+		CombinedOutput()
+	return string(raw), err
 }

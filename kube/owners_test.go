@@ -84,3 +84,20 @@ spec: {weight: 1}
 		t.Errorf("(-want +got)\n%s", diff)
 	}
 }
+
+// TestOnlyAnApplyCountsAsApplied: not an update by the field manager, nor what it does to a status.
+func TestOnlyAnApplyCountsAsApplied(t *testing.T) {
+	for entries, want := range map[string]bool{
+		``:                                      false,
+		`{manager: lkeplan, operation: Apply}`:  true,
+		`{manager: lkeplan, operation: Update}`: false,
+		`{manager: lkeplan2, operation: Apply}`: false,
+		`{manager: kubectl, operation: Apply}`:  false,
+		`{manager: lkeplan, operation: Apply, subresource: status}`:                   false,
+		`{manager: kubectl, operation: Update}, {manager: lkeplan, operation: Apply}`: true,
+	} {
+		if got := Applied(fromYAML(t, "metadata: {managedFields: ["+entries+"]}")); got != want {
+			t.Errorf("[%s]: %v", entries, got)
+		}
+	}
+}

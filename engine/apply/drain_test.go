@@ -12,8 +12,6 @@ import (
 
 	"github.com/lkeplan/lkeplan/engine/compare"
 	"github.com/lkeplan/lkeplan/engine/plan"
-	"github.com/lkeplan/lkeplan/kube"
-	"github.com/lkeplan/lkeplan/schemas/manifest"
 )
 
 // deleting is a cluster that deletes objects, or refuses to.
@@ -80,39 +78,5 @@ func TestCondemnedPoolsAreDeletedAfterTheirLastNode(t *testing.T) {
 				}
 			})
 		})
-	}
-}
-
-// leaving is a cluster that says in which order an object is changed.
-type leaving struct {
-	executor
-	done []string
-}
-
-func (l *leaving) ApplyForced(_ context.Context, desired, _ map[string]any) (kube.Outcome, error) {
-	limit, _ := manifest.Lookup(desired, "spec", "limits", "nodes")
-	l.done = append(l.done, fmt.Sprintf("apply %s with a limit of %v", manifest.Name(desired), limit))
-	return "", nil
-}
-
-func (l *leaving) Orphan(_ context.Context, obj map[string]any) error {
-	l.done = append(l.done, "orphan "+manifest.Name(obj))
-	return nil
-}
-
-// TestACondemnedPoolIsReleasedBeforeItIsOrphaned: else it would make no node any more, and
-// nobody would know why.
-func TestACondemnedPoolIsReleasedBeforeItIsOrphaned(t *testing.T) {
-	to := &leaving{}
-	released := map[string]any{
-		"metadata": map[string]any{"name": "web"}, "spec": map[string]any{"limits": map[string]any{"nodes": "30"}},
-	}
-	_, err := end(t.Context(), to, []plan.Change{
-		{Kind: "NodePool", Name: "web", UID: "1", Action: plan.Forget, Released: released},
-		{Kind: "NodePool", Name: "batch", UID: "2", Action: plan.Forget},
-	}, func(Progress) {})
-	want := []string{"apply web with a limit of 30", "orphan web", "orphan batch"}
-	if diff := cmp.Diff(want, to.done); diff != "" || err != nil {
-		t.Errorf("%v; done (-want +got):\n%s", err, diff)
 	}
 }

@@ -89,6 +89,8 @@ func TestGuards(t *testing.T) {
 			head: class + pool("b", "720h") + pool("c", "720h"), nodes: nodes},
 		{name: "two may not", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
+		{name: "nor may two that would give up their nodes first", base: three, head: class + pool("a", "720h"), nodes: nodes,
+			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
 		{name: "two may with a permission for one of them", base: three, head: class + pool("a", "720h"), nodes: nodes[:2],
 			allow: []string{"max_deleted_pools:pool.b"},
 			want:  []string{"max_deleted_pools: allowed: 2 pools would be deleted, and at most 1 may be in one change."}},
@@ -102,6 +104,9 @@ func TestGuards(t *testing.T) {
 			want: []string{"max_deleted_pools: blocked: 2 pools would be deleted, and at most 1 may be in one change."}},
 		{name: "a protected pool", base: three + "guards {\n  protected = [pool.c]\n}\n",
 			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes[:3],
+			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
+		{name: "a protected pool that would give up its nodes first", base: three + "guards {\n  protected = [pool.c]\n}\n",
+			head: class + pool("a", "720h") + pool("b", "720h"), nodes: nodes,
 			want: []string{"protected pool.c: blocked: pool.c is protected, and would be deleted."}},
 		{name: "more nodes than may be replaced", base: three + "guards {\n  max_rolled_nodes = \"25%\"\n}\n",
 			head: class + pool("a", "24h") + pool("b", "720h") + pool("c", "720h"), nodes: nodes,
@@ -209,8 +214,11 @@ func stamped(t *testing.T, nodes []plan.Node, c compile.Result) []plan.Node {
 }
 
 func TestPermissionsThatLiftNothingAreMistakes(t *testing.T) {
-	p := plan.Plan{Verdicts: []plan.Verdict{{Guard: plan.ProtectedPool, Addr: "pool.db", Status: plan.Blocked},
-		{Guard: plan.MaxDeletedPools, Status: plan.Passed}}}
+	p := plan.Plan{
+		Changes: []plan.Change{{Addr: "pool.web"}, {Addr: "pool.db"}},
+		Verdicts: []plan.Verdict{{Guard: plan.ProtectedPool, Addr: "pool.db", Status: plan.Blocked},
+			{Guard: plan.MaxDeletedPools, Status: plan.Passed}},
+	}
 	for permission, want := range map[string]string{
 		"protected":                 "write GUARD:ADDRESS",
 		"protected:":                "write GUARD:ADDRESS",

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -47,6 +48,30 @@ func TestTheHistoryKeepsWhatWasApproved(t *testing.T) {
 	want := []entry{{lkeplanv1alpha1.ReasonSucceeded, "jane", 14}, {lkeplanv1alpha1.ReasonGuarded, "", 12}}
 	if diff := cmp.Diff(want, got, cmp.AllowUnexported(entry{})); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnApprovalIsUsedUpByAnApply: the same plan needs another one the next time.
+func TestAnApprovalIsUsedUpByAnApply(t *testing.T) {
+	w := newWorld(t)
+	np := w.plan("fleet", "a", "fleet")
+	np.Spec.Guards = &lkeplanv1alpha1.PlanGuards{MaxDeletedPools: new(int)}
+	w.commit(map[string]string{"a": pools("a", "general", "web")})
+	w.reconcile(np)
+	w.commit(map[string]string{"a": pools("a", "general")})
+	if o := w.reconcile(np); o.reason != lkeplanv1alpha1.ReasonGuarded || len(w.deleted) > 0 {
+		t.Fatalf("%s: %s; deleted: %v", o.reason, o.message, w.deleted)
+	}
+	np.Status.Approval = &lkeplanv1alpha1.Approval{
+		PlanDigest: np.Status.Plan.Digest, Guards: []string{np.Status.Guards[0].Permission}, By: "jane",
+		Expires: metav1.NewTime(time.Now().Add(time.Hour)),
+	}
+	o := w.reconcile(np)
+	if o.reason != lkeplanv1alpha1.ReasonSucceeded || o.approval == nil || np.Status.Approval != nil {
+		t.Errorf("%s: %s; approved by %+v, and left is %+v", o.reason, o.message, o.approval, np.Status.Approval)
+	}
+	if len(w.deleted) != 1 {
+		t.Errorf("deleted: %v", w.deleted)
 	}
 }
 

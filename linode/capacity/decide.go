@@ -183,8 +183,8 @@ func (s *scene) rebind(d *Decision) {
 	}
 }
 
-// begin drops what cannot be begun now: all works of groups in motion, and the growth of
-// groups on hold. It marks the rest as begun.
+// begin drops the works of groups in motion, which cannot be begun now, and marks the rest as
+// begun.
 func (d *Decision) begin(view View, now time.Time) {
 	m := &d.Memory
 	poolOf := map[string]int{}
@@ -198,11 +198,6 @@ func (d *Decision) begin(view View, now time.Time) {
 		g := m.groups[w.Key]
 		if m.moving(w.Key, view.Asked) {
 			continue
-		}
-		if now.Before(g.hold) {
-			if w.Grow, w.Create, w.For = nil, nil, nil; w.idle() {
-				continue
-			}
 		}
 		g.busy = true
 		m.groups[w.Key] = g

@@ -165,6 +165,34 @@ func TestDecide(t *testing.T) {
 		pools:  []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0})},
 		memory: since(4*time.Minute, "1-b"),
 		want:   []string{"web: delete slot 1-b", "web: starve z", "wait"},
+	}, {
+		name:   "nothing is asked for until the cache shows another plan type of a claim",
+		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}, has("c", 12)},
+		pools:  []Pool{pool(1, 2, Slot{"1-b", 0}, Slot{"1-c", 12})},
+		memory: since(4*time.Minute, "1-b"),
+		want:   []string{"web: delete slot 1-b", "web: starve z", "wait"},
+	}, {
+		name:   "the pool goes with its last slot while its group must not grow",
+		claims: []Claim{waits("a"), {UID: "z", Group: web, Created: now.Add(time.Second)}},
+		pools:  []Pool{pool(1, 1, Slot{"1-b", 0})},
+		memory: since(4*time.Minute, "1-b"),
+		want:   []string{"web: delete pool 1", "web: starve z", "wait"},
+	}, {
+		name:   "the pool goes with its last slot while another one grows",
+		claims: append(ownersOf(99), released(has("a", 10)), waits("b")),
+		pools:  []Pool{pool(1, 99, slotsOf(99)...), pool(2, 1, Slot{"2-a", 10})},
+		want:   []string{"web: grow pool 1 to 100 for b", "web: delete pool 2", "wait"},
+	}, {
+		name:   "of slots on their way only as many go as nobody waits for",
+		claims: []Claim{waits("a"), has("c", 12)},
+		pools:  []Pool{pool(1, 4, Slot{"1-a", 0}, Slot{"1-b", 0}, Slot{"1-c", 12}, Slot{"1-d", 0})},
+		memory: since(time.Minute, "1-a", "1-b", "1-d"),
+		want:   []string{"web: delete slot 1-a", "web: delete slot 1-b", "wait"},
+	}, {
+		name:   "a claim that is being deleted gets no machine",
+		claims: []Claim{{UID: "a", Group: web, Created: now, Leaving: true}, waits("b")},
+		pools:  []Pool{pool(1, 1, Slot{"1-a", 10})},
+		want:   []string{"bind b to 10"},
 	}}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

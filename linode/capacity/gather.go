@@ -122,6 +122,8 @@ func older(a, b Claim) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Com
 // place files one slot of a pool.
 func (g *group) place(s *scene, p Pool, slot Slot) {
 	asked := &s.memory.asked
+	going := asked.pools[p.ID].mayGo(s.now) // and the slot with it
+	mayAsk := !going && asked.slots[slot.ID].mayAsk(s.now)
 	if claim, owned := s.owner[slot.Instance]; owned && slot.Instance != 0 {
 		// Karpenter drains the Node of a claim before it releases the machine, but for a claim
 		// whose provider id somebody has overwritten.
@@ -129,7 +131,7 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 		case !claim.released:
 		case inhabited && !n.Leaving:
 			g.undrained = append(g.undrained, slot)
-		case asked.slots[slot.ID].mayAsk(s.now):
+		case mayAsk:
 			g.release = append(g.release, slot.ID)
 		}
 		return
@@ -144,14 +146,14 @@ func (g *group) place(s *scene, p Pool, slot Slot) {
 	case !s.memory.noded[slot.Instance].IsZero():
 		// It was drained, and a kubelet joins once: no claim can have it.
 		g.doomed = append(g.doomed, slot)
-		if asked.slots[slot.ID].mayAsk(s.now) {
+		if mayAsk {
 			g.release = append(g.release, slot.ID)
 		}
-	case asked.pools[p.ID].mayGo(s.now):
+	case going:
 		g.doomed = append(g.doomed, slot)
 	case asked.slots[slot.ID].mayGo(s.now):
 		g.doomed = append(g.doomed, slot)
-		if asked.slots[slot.ID].mayAsk(s.now) {
+		if mayAsk {
 			g.release = append(g.release, slot.ID)
 		}
 	case slot.Instance == 0:

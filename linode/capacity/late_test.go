@@ -101,6 +101,16 @@ func TestAPutThatWasAskedOnceAndShowsIsOver(t *testing.T) {
 	s.sees(0, Unknown, waiting(1, 1), []Pool{pool(1, 1, slotsOf(1)...)})
 	s.want("", s.sees(10*time.Second, Done, waiting(1, 2), []Pool{pool(1, 2, append(slotsOf(1), Slot{"1-x", 0})...)}),
 		"web: grow pool 1 to 3 for w1", "wait")
+
+	s = begin(t)
+	three := []Pool{pool(1, 3, slotsOf(3)...)}
+	s.sees(0, Unknown, waiting(3, 1), three)
+	leaves := waiting(3, 1)
+	leaves[2] = released(leaves[2])
+	s.want("a slot is deleted meanwhile", s.sees(time.Second, Done, leaves, three), "web: delete slot 1-002", "wait")
+	one := []Pool{pool(1, 3, append(slotsOf(2), Slot{"1-x", 0})...)}
+	s.want("so the count is one less", s.sees(5*time.Second, Done, waiting(2, 1), one), "wait")
+	s.want("and the pool grows", s.sees(2*time.Minute, Done, waiting(2, 2), one), "web: grow pool 1 to 4 for w1", "wait")
 }
 
 // TestAPostWithoutAnswerCounts as supply until it shows, or two minutes have passed.
@@ -110,8 +120,9 @@ func TestAPostWithoutAnswerCounts(t *testing.T) {
 	s.want("meanwhile", s.sees(90*time.Second, Done, waiting(0, 2), nil), "wait")
 	s.want("more", s.sees(time.Second, Done, waiting(0, 3), nil), "web: make a pool of 1 for w2", "wait")
 	both := []Pool{pool(1, 2, Slot{"1-a", 0}, Slot{"1-b", 0}), pool(2, 1, Slot{"2-a", 0})}
-	s.want("it shows", s.sees(time.Second, Done, waiting(0, 3), both), "wait")
-	s.want("and is not waited for any more", s.sees(time.Second, Done, waiting(0, 4), both),
+	s.want("one shows", s.sees(time.Second, Done, waiting(0, 3), both[:1]), "wait")
+	s.want("both show", s.sees(time.Second, Done, waiting(0, 3), both), "wait")
+	s.want("and are not waited for any more", s.sees(time.Second, Done, waiting(0, 4), both),
 		"web: grow pool 1 to 3 for w3", "wait")
 
 	s = begin(t)
@@ -131,6 +142,10 @@ func TestADeletionWithoutAnswer(t *testing.T) {
 	s.sees(0, Done, nil, three[:1])
 	s.want("a whole pool", s.sees(10*time.Minute, Unknown, nil, three), "web: delete pool 1")
 	s.want("is left alone, too", s.sees(time.Second, Done, waiting(0, 1), three), "web: make a pool of 1 for w0", "wait")
+	s = begin(t)
+	all := []Claim{released(ownersOf(3)[0]), released(ownersOf(3)[1]), released(ownersOf(3)[2])}
+	s.want("of released claims", s.sees(0, Unknown, all, three), "web: delete pool 1")
+	s.want("takes its slots with it", s.sees(time.Second, Unknown, all, three))
 }
 
 // TestSuccessWithoutEffect is asked for less and less often, and then not of that pool.
@@ -175,6 +190,10 @@ func TestPhantoms(t *testing.T) {
 	s.sees(0, Done, waiting(2, 1), pools)
 	s.want("beside machines", s.sees(4*time.Minute, Done, waiting(2, 1), pools), "web: starve w0")
 	s.want("the pool stays", s.sees(10*time.Second, Done, waiting(2, 1), pools), "web: grow pool 1 to 4 for w0", "wait")
+	s.want("two are not listed", s.sees(time.Second, Done, waiting(2, 1), []Pool{pool(1, 4, slotsOf(2)...)}), "wait")
+	listed := []Pool{pool(1, 4, append(slotsOf(2), Slot{"1-x", 0})...)}
+	s.want("the one that is late never is", s.sees(time.Second, Done, waiting(2, 2), listed),
+		"web: grow pool 1 to 5 for w1", "wait")
 }
 
 // TestANullSlotThatCannotBeDeletedStarvesOneClaim.
@@ -208,6 +227,13 @@ func TestAForeignPoolWithAHiddenSlot(t *testing.T) {
 	}
 	s.sees(time.Second, Done, ownersOf(1), []Pool{foreign})
 	s.want("", s.sees(time.Minute, Done, ownersOf(1), []Pool{foreign}), "lost owner000")
+
+	s = begin(t)
+	foreign.Slots = nil
+	s.sees(0, Done, nil, []Pool{foreign})
+	s.want("it lists no slot", s.sees(time.Hour, Done, nil, []Pool{foreign}))
+	foreign.Count = 0
+	s.want("it has none", s.sees(time.Hour, Done, nil, []Pool{foreign}))
 }
 
 // TestALostMachine is reported when two lists lack it, and again where the claim stays.
@@ -276,34 +302,40 @@ func TestAProviderIDThatIsPendingAgain(t *testing.T) {
 
 // TestRoomForSome: half as many are asked for after each refusal, until one is too many.
 func TestRoomForSome(t *testing.T) {
-	for _, refusal := range []Outcome{NoStock, NoRoom} {
-		s, have, calls := begin(t), 0, 0
-		for range 20 {
-			var pools []Pool
-			if have > 0 {
-				pools = []Pool{pool(1, have, slotsOf(have)...)}
+	const wanted = 32
+	for _, room := range []int{31, 20, 7, 1} {
+		for _, refusal := range []Outcome{NoStock, NoRoom} {
+			s, have, calls := begin(t), 0, 0
+			for range 40 {
+				if have == room {
+					break // what is asked for then fails, and has another plan type
+				}
+				var pools []Pool
+				if have > 0 {
+					pools = []Pool{pool(1, have, slotsOf(have)...)}
+				}
+				d := Decide(View{Claims: waiting(have, wanted-have), Pools: pools, Asked: s.at}, s.memory, policy, s.at)
+				s.memory = d.Memory
+				for _, w := range d.Works {
+					n := 0
+					for _, g := range w.Grow {
+						n = g.By
+					}
+					for _, c := range w.Create {
+						n = c
+					}
+					if calls++; have+n <= room {
+						s.answer(w, Done)
+						have += n
+					} else {
+						s.answerSize(w, refusal, n)
+					}
+				}
+				s.at = s.at.Add(time.Second)
 			}
-			d := Decide(View{Claims: waiting(have, 8-have), Pools: pools, Asked: s.at}, s.memory, policy, s.at)
-			s.memory = d.Memory
-			for _, w := range d.Works {
-				n := 0
-				for _, g := range w.Grow {
-					n = g.By
-				}
-				for _, c := range w.Create {
-					n = c
-				}
-				if calls++; have+n <= 7 {
-					s.answer(w, Done)
-					have += n
-				} else {
-					s.answerSize(w, refusal, n)
-				}
+			if have != room || calls > 10 {
+				t.Errorf("outcome %d: %d machines in %d calls where there is room for %d", refusal, have, calls, room)
 			}
-			s.at = s.at.Add(time.Second)
-		}
-		if have != 7 || calls > 10 {
-			t.Errorf("outcome %d: %d machines in %d calls where there is room for 7", refusal, have, calls)
 		}
 	}
 }
@@ -326,6 +358,44 @@ func TestTheClusterIsFull(t *testing.T) {
 	s.want("", s.sees(0, Refused, waiting(90, 4), pools), "full for w2", "full for w3", "web: grow pool 1 to 92 for w0 w1",
 		"wait")
 	s.want("said once", s.sees(10*time.Second, Refused, waiting(90, 4), pools), "web: grow pool 1 to 92 for w0 w1", "wait")
+
+	s = begin(t)
+	jobs := func(n int) (claims []Claim) {
+		for i := range n {
+			claims = append(claims, Claim{UID: fmt.Sprint("b", i), Group: batch, Created: now})
+		}
+		return claims
+	}
+	s.want("of two groups", s.sees(0, Unknown, append(waiting(90, 2), jobs(1)...), pools), "full for w1",
+		"batch: make a pool of 1 for b0", "web: grow pool 1 to 91 for w0", "wait")
+	s.want("what is on its way counts", s.sees(time.Second, Done, append(waiting(90, 3), jobs(2)...), pools), "full for b1",
+		"full for w2", "wait")
+}
+
+// TestARefusedDeletionIsAskedForAgainLater, and not at each decision.
+func TestARefusedDeletionIsAskedForAgainLater(t *testing.T) {
+	s := begin(t)
+	three := []Pool{pool(1, 3, slotsOf(3)...)}
+	s.sees(0, Done, ownersOf(2), three)
+	s.want("the surplus goes", s.sees(10*time.Minute, Refused, ownersOf(2), three), "web: delete slot 1-002")
+	s.want("it is refused", s.sees(9*time.Second, Refused, ownersOf(2), three))
+	s.want("again", s.sees(time.Second, Refused, ownersOf(2), three), "web: delete slot 1-002")
+}
+
+// TestManySlotsAreDeletedSomeAtATime, as the group does not grow meanwhile.
+func TestManySlotsAreDeletedSomeAtATime(t *testing.T) {
+	s, claims := begin(t), ownersOf(40)
+	for i := range 30 {
+		claims[i] = released(claims[i])
+	}
+	pools := []Pool{pool(1, 40, slotsOf(40)...)}
+	if n := len(s.sees(0, Done, claims, pools)); n != deletionsAtOnce {
+		t.Errorf("%d slots are deleted at once", n)
+	}
+	pools = []Pool{pool(1, 16, slotsOf(40)[deletionsAtOnce:]...)}
+	if n := len(s.sees(time.Second, Done, claims, pools)); n != 30-deletionsAtOnce {
+		t.Errorf("%d slots are deleted then", n)
+	}
 }
 
 // TestAfterARestartPoolsThatWereThereAreNotGrown: a PUT of the last process may still come.
@@ -336,6 +406,11 @@ func TestAfterARestartPoolsThatWereThereAreNotGrown(t *testing.T) {
 	s.want("", s.sees(0, Refused, waiting(10, 1), ten), "web: make a pool of 1 for w0", "wait")
 	s.memory.groups[web.Key()] = motion{}
 	s.want("", s.sees(2*time.Minute, Done, waiting(10, 1), ten), "web: grow pool 1 to 11 for w0", "wait")
+
+	s = begin(t)
+	s.memory = Memory{}
+	s.want("without an answer", s.sees(0, Unknown, waiting(10, 1), ten), "web: make a pool of 1 for w0", "wait")
+	s.want("it is none of the pools that were there", s.sees(10*time.Second, Done, waiting(10, 1), ten), "wait")
 }
 
 // TestMachinesWhoseClaimsAreGone are drained first; more than a few stay until somebody says so.
@@ -362,6 +437,13 @@ func TestMachinesWhoseClaimsAreGone(t *testing.T) {
 	delete(s.nodes, 1001)
 	s.want("drained", s.sees(time.Second, Done, []Claim{has("a", 2000), waits("b")}, five),
 		"web: grow pool 1 to 6 for b", "web: delete slot 1-001", "wait")
+
+	s = begin(t)
+	s.nodes = map[int]Node{1000: node(0), 1001: node(1)}
+	two := []Pool{pool(1, 2, slotsOf(2)...)}
+	s.want("a few", s.sees(time.Second, Done, nil, two))
+	s.want("soon", s.sees(59*time.Second, Done, nil, two))
+	s.want("a minute later", s.sees(time.Second, Done, nil, two), "drain n0", "drain n1")
 }
 
 // TestLinodesOfTheExistingProvider that no claim owns are reported, and stay.

@@ -93,6 +93,37 @@ func TestAReleasedMachineIsGoneWhenLKEShowsIt(t *testing.T) {
 	}
 }
 
+// TestAClaimThatEndsWhileItsMachineIsMade stays until that is deleted.
+func TestAClaimThatEndsWhileItsMachineIsMade(t *testing.T) {
+	view := View{Claims: []Claim{waits("a")}, Asked: now}
+	memory := Decide(view, Memory{}, policy, now).Memory
+	memory.Release("a", now)
+	for _, tt := range []struct {
+		made bool // the call has been answered
+		want []string
+		gone bool
+	}{{false, nil, false}, {true, []string{"web: delete pool 1"}, false}, {true, nil, true}} {
+		view.Asked, view.Pools = view.Asked.Add(10*time.Second), nil
+		if tt.made && memory.moving(web.Key(), view.Asked) {
+			memory.Made(web.Key(), 1, 1, Done, view.Asked.Add(-time.Second))
+			memory.Finish(web.Key(), view.Asked.Add(-time.Second))
+			view.Pools = []Pool{pool(1, 1, Slot{"1-a", 0})}
+		}
+		d := Decide(view, memory, policy, view.Asked)
+		if diff := cmp.Diff(tt.want, render(d)); diff != "" {
+			t.Errorf("decision (-want +got):\n%s", diff)
+		}
+		memory = d.Memory
+		if _, gone := memory.Release("a", view.Asked); gone != tt.gone {
+			t.Errorf("after %v the claim is gone: %v", tt.want, gone)
+		}
+		for _, w := range d.Works {
+			memory.PoolDeleted(1, Done, view.Asked)
+			memory.Finish(w.Key, view.Asked)
+		}
+	}
+}
+
 // TestPollsGetRarer while somebody waits, and are rare while nobody does.
 func TestPollsGetRarer(t *testing.T) {
 	view := View{Claims: []Claim{waits("a")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 0})}, Asked: now}
@@ -122,6 +153,17 @@ func TestABindCountsBeforeItIsShown(t *testing.T) {
 	}
 	if again = Decide(View{Asked: now}, again.Memory, policy, now); again.Memory.Assigned("a") != 0 {
 		t.Error("a claim that is gone is remembered")
+	}
+}
+
+// TestABindUnderWayIsNotBegunAgain, and its instance is no other claim's.
+func TestABindUnderWayIsNotBegunAgain(t *testing.T) {
+	view := View{Claims: []Claim{waits("b")}, Pools: []Pool{pool(1, 1, Slot{"1-a", 10})}, Asked: now}
+	d := Decide(view, Memory{started: now.Add(-time.Hour)}, policy, now)
+	view.Claims = []Claim{waits("a"), waits("b")}
+	got := render(Decide(view, d.Memory, policy, now.Add(time.Second)))
+	if diff := cmp.Diff([]string{"web: grow pool 1 to 2 for a", "wait"}, got); diff != "" {
+		t.Errorf("decision (-want +got):\n%s", diff)
 	}
 }
 

@@ -62,6 +62,13 @@ func (w *world) begin(work Work) {
 			w.t.Fatalf("a second work of group %s is begun", work.Key)
 		}
 	}
+	for _, p := range w.pools {
+		gone := func(b *berth) bool { return slices.Contains(work.DeleteSlots, b.ID) }
+		if n := len(slices.DeleteFunc(slices.Clone(p.slots), gone)); n == 0 && len(p.slots) > 0 &&
+			!slices.ContainsFunc(work.Grow, func(g Grow) bool { return g.Pool == p.ID }) {
+			w.t.Fatalf("the last slots of pool %d are deleted, and not the pool", p.ID)
+		}
+	}
 	e := &errand{Work: work, epoch: w.epoch}
 	for _, m := range work.Mends {
 		e.calls = append(e.calls, call{apply: func(int) { w.mend(m) }, answer: func(Outcome) {}})

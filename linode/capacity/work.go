@@ -61,14 +61,16 @@ func (g *group) decide(s *scene, d *Decision, missed int, room *int) Work {
 			d.Full = append(d.Full, work.For[*room:]...)
 			work.For, missing = work.For[:*room], *room
 		}
+		if s.now.Before(s.memory.groups[g.key].hold) {
+			work.For = nil
+			break
+		}
 		*room -= missing
 		g.grow(s, &work, missing)
 	case missing < 0:
 		g.shrink(s, &work, -missing)
 	}
-	if len(work.Grow)+len(work.Create) == 0 {
-		g.wholePools(s, &work)
-	}
+	g.wholePools(s, &work)
 	work.DeleteSlots = work.DeleteSlots[:min(len(work.DeleteSlots), deletionsAtOnce)]
 	return work
 }
@@ -147,13 +149,16 @@ func (g *group) shrink(s *scene, work *Work, surplus int) {
 	}
 }
 
-// wholePools replaces the deletion of every slot of a pool by the deletion of
-// the pool. LKE keeps no empty pools, so the last slot cannot go by itself. A pool that
-// is not ours goes where each of its slots was a claim's.
+// wholePools replaces the deletion of every slot of a pool that does not grow by the
+// deletion of the pool. LKE keeps no empty pools, so the last slot does not go as a slot. A
+// pool that is not ours goes if each of its slots was a claim's.
 //
 // Unverified: that to delete a pool is the same as to delete its last slot.
 func (g *group) wholePools(s *scene, work *Work) {
 	for _, p := range g.pools {
+		if slices.ContainsFunc(work.Grow, func(grows Grow) bool { return grows.Pool == p.ID }) {
+			continue
+		}
 		if doom := s.memory.asked.pools[p.ID]; doom.mayGo(s.now) && doom.mayAsk(s.now) {
 			work.DeletePools = append(work.DeletePools, p.ID)
 			continue
