@@ -2,10 +2,13 @@ package schemas
 
 import "strings"
 
+// Ours is the program that this is, as an owner of keys.
+const Ours = "lkeplan"
+
 // reserved are the domains whose labels and annotations on objects are for programs to write,
 // and who writes them. A subdomain belongs to the same program.
 var reserved = []struct{ domain, owner string }{
-	{"lkeplan.dev", "lkeplan"},
+	{"lkeplan.dev", Ours},
 	{"karpenter.sh", "Karpenter"},
 	{"karpenter.k8s.linode", "Karpenter"},
 	{"kubernetes.io", "Kubernetes"},

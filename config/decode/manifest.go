@@ -80,13 +80,18 @@ func writable(path string) bool {
 // annotated are the maps of an object whose keys may belong to programs.
 var annotated = []string{"metadata.labels", "metadata.annotations"}
 
-// checkReserved looks for labels and annotations of the object that belong to Karpenter,
-// Kubernetes or lkeplan: they say what these programs have done, and have them do more.
+// onNodes are the maps of a NodePool whose keys come to its NodeClaims and Nodes. Which keys of
+// Karpenter and Kubernetes can stand there, Karpenter's CRD says.
+var onNodes = []string{"spec.template.metadata.labels", "spec.template.metadata.annotations"}
+
+// checkReserved looks for labels and annotations that belong to Karpenter, Kubernetes or
+// lkeplan: they say what these programs have done, and have them do more.
 func (d *decoder) checkReserved(object map[string]any) {
 	at := originsOf(slices.Clone(d.origins))
-	for _, part := range annotated {
+	for _, part := range slices.Concat(annotated, onNodes) {
 		for _, key := range slices.Sorted(maps.Keys(manifest.Map(object, strings.Split(part, ".")...))) {
-			if owner := schemas.ReservedFor(key); owner != "" {
+			owner := schemas.ReservedFor(key)
+			if owner != "" && (owner == schemas.Ours || !slices.Contains(onNodes, part)) {
 				d.fail(diag.At("Reserved key", fmt.Sprintf("%s sets %s, which belongs to %s. Remove it.", part, key, owner),
 					at.Find(part+"."+key).Range))
 			}

@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -57,7 +58,7 @@ func object(kind, name string) map[string]any {
 
 // TestAnApplyChangesObjectsInOrder: a class is applied before its pools and deleted after them.
 // Pools are drained when the new ones can make nodes, and are not deleted with nodes. Nothing is
-// done while others have set fields of the plan.
+// done while others have set fields of the plan, or if the plan does not name each change.
 func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 	target := func(kind, name string) compare.Target { return compare.Target{Desired: object(kind, name)} }
 	ends := func(kind, name string, action plan.Action, stage prune.Stage) plan.Change {
@@ -71,6 +72,7 @@ func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 		Condemned: []compare.Target{old, drained},
 		Plan: plan.Plan{Changes: []plan.Change{
 			{Kind: "NodePool", Name: "new", Action: plan.Create},
+			{Kind: "LinodeNodeClass", Name: "new", Action: plan.Create},
 			ends("LinodeNodeClass", "unused", plan.Delete, prune.AtOnce),
 			ends("NodePool", "old", plan.Delete, prune.Condemn),
 			ends("NodePool", "drained", plan.Delete, prune.Drained),
@@ -85,6 +87,18 @@ func TestAnApplyChangesObjectsInOrder(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, to.done); diff != "" || len(deleted) != 2 || err != nil {
 		t.Errorf("deleted %v, %v; done (-want +got):\n%s", deleted, err, diff)
+	}
+	for i, what := range []string{"NodePool new", "LinodeNodeClass new", 3: "NodePool old"} {
+		if what == "" {
+			continue
+		}
+		unnamed := found
+		unnamed.Plan.Changes = slices.Delete(slices.Clone(found.Plan.Changes), i, i+1)
+		to = &changing{}
+		_, err = Run(t.Context(), to, unnamed, func(Progress) {})
+		if err == nil || !strings.Contains(err.Error(), what+": ") || len(to.done) > 0 {
+			t.Errorf("a plan does not name %s: %v; done: %v", what, err, to.done)
+		}
 	}
 	found.Plan.Changes[0].Conflicts = []plan.Conflict{{Path: "spec.weight", Owner: "jane"}}
 	to = &changing{}

@@ -8,8 +8,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"github.com/lkeplan/lkeplan/engine/prune"
-	"github.com/lkeplan/lkeplan/engine/rollout"
 	"github.com/lkeplan/lkeplan/schemas"
 	linodev1alpha1 "github.com/lkeplan/lkeplan/schemas/linode/v1alpha1"
 	"github.com/lkeplan/lkeplan/schemas/manifest"
@@ -97,24 +95,6 @@ func betweenPasses(c *checker, p *pool) {
 		"Karpenter compares the number of nodes only between its passes: one burst of pods can make many more "+
 			"than %s at once. CPU and memory are counted node by node; limit one of them as well, such as cpu.",
 		limit.String())
-}
-
-// condemnedByHand finds the annotations that tell pools that are on their way out, and
-// those on which a revision proves itself.
-func condemnedByHand(c *checker, p *pool) {
-	if _, set := p.Annotations[rollout.Annotation]; set {
-		c.report(p.object.Addr, "metadata.annotations",
-			"lkeplan sets the annotation %s on pools while a revision proves itself on them. Take it out.", rollout.Annotation)
-	}
-	for path, annotations := range map[string]map[string]string{
-		"metadata.annotations": p.Annotations, "spec.template.metadata.annotations": p.Spec.Template.Annotations,
-	} {
-		if _, set := annotations[prune.Annotation]; set {
-			c.report(p.object.Addr, path,
-				"lkeplan sets the annotation %s on pools that are no longer declared. Take it out; to have a pool give up its "+
-					"nodes, remove its block.", prune.Annotation)
-		}
-	}
 }
 
 // staticFull finds static pools that have no room for a successor.

@@ -18,7 +18,6 @@ func refusals() []Rule {
 		{Name: "capacity-type", Fatal: true, pool: capacityTypes},
 		{Name: "bad-label", Fatal: true, pool: labelSyntax},
 		{Name: "other-node-class", Fatal: true, pool: otherNodeClass},
-		{Name: "condemned-by-hand", Fatal: true, pool: condemnedByHand},
 		{Name: "overlay-refused", Fatal: true, find: overlays},
 		{Name: "unknown-region", Fatal: true, find: region},
 		{Name: "tier-not-in-region", Catalog: true, find: tier},

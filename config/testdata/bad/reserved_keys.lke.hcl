@@ -22,3 +22,8 @@ node_class "fine" {
     annotations = { "example.com/karpenter.sh" = "yes" }
   }
 }
+
+pool "drained" {
+  node_class  = node_class.default
+  annotations = { "lkeplan.dev/orphaned" = "delete" } # want: Reserved key: spec.template.metadata.annotations sets lkeplan.dev/orphaned, which belongs to lkeplan. Remove it.
+}
