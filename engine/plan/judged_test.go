@@ -15,7 +15,7 @@ func TestUnnamedFields(t *testing.T) {
 	}
 	before := pool(map[string]any{"resourceVersion": "1", "generation": int64(1), "uid": "1"})
 	after := pool(map[string]any{
-		"resourceVersion": "2", "generation": int64(2), "uid": "1", "managedFields": []any{"a"},
+		"resourceVersion": "2", "generation": int64(2), "uid": "1", "managedFields": []any{map[string]any{"manager": "jane"}},
 		"finalizers":      []any{"example.com/never"},
 		"ownerReferences": []any{map[string]any{"kind": "Namespace", "name": "none"}},
 		"annotations": map[string]any{
@@ -30,7 +30,7 @@ func TestUnnamedFields(t *testing.T) {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 	got, err = change.Unnamed(pool(map[string]any{"labels": map[string]any{"lkeplan.dev/part-of": "prod"}}), after)
-	if len(got) != 4 || got[3] != inventory || err != nil {
+	if len(got) != 4 || got[2] != inventory || err != nil {
 		t.Errorf("an object that changes hands: %v, %v", got, err)
 	}
 }
